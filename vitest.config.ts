@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config'
+import { runs } from './test/support/runs.ts'
+
+export default defineConfig({
+  // `grantor/resource` means src in tests, as it does for node and tsc in a checkout
+  resolve: { conditions: ['grantor-source'] },
+  ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    environment: 'node',
+    globalSetup: ['test/support/global-setup.ts'],
+    // child processes, not threads: tests change signals and environment, and start servers of their own
+    pool: 'forks',
+    maxWorkers: '100%',
+    // a property that is tried more often may take longer
+    testTimeout: 20_000 * Math.max(1, runs / 300),
+    hookTimeout: 30_000,
+    // what the last lines of .ci/run are counted from
+    reporters: ['default', ['json', { outputFile: 'node_modules/.cache/grantor/test-report.json' }]],
+  },
+})
