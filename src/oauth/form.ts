@@ -1,0 +1,72 @@
+/**
+ * `application/x-www-form-urlencoded`, byte for byte (WHATWG URL §5.1, RFC 6749 appendix B).
+ *
+ * `URLSearchParams` turns bytes that are not UTF-8 into U+FFFD, and then a `state` cannot go back as it came.
+ * So every value is kept in two spellings: the text it stands for, and its bytes percent-encoded anew.
+ */
+export type FormValue = {
+  /** null where the bytes are not UTF-8 */
+  text: string | null
+  /** the value's bytes, each outside RFC 3986's unreserved set as %XX: safe to append to any query */
+  encoded: string
+}
+
+export type Form = ReadonlyMap<string, readonly FormValue[]>
+
+/** Reads a query or a body. Never fails: a stray `%` stands for itself, as browsers read it. */
+export function parseForm(raw: string | Uint8Array): Form {
+  // Node gives a request target as latin1: one character, one byte.
+  const source = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
+  const form = new Map<string, FormValue[]>()
+  for (const pair of source.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = decode(equals < 0 ? '' : pair.slice(equals + 1))
+    const values = form.get(name.text ?? name.encoded)
+    if (values) values.push(value)
+    else form.set(name.text ?? name.encoded, [value])
+  }
+  return form
+}
+
+/** Percent-encodes text as the value of a query parameter. */
+export function encodeFormValue(text: string): string {
+  return encodeBytes(Buffer.from(text, 'utf8'))
+}
+
+/** The part of a request target behind its first `?`. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark < 0 ? '' : target.slice(mark + 1)
+}
+
+const PLAIN = /^[A-Za-z0-9\-._~]*$/
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decode(part: string): FormValue {
+  if (PLAIN.test(part)) return { text: part, encoded: part }
+  const bytes = Buffer.from(unescapePercent(part.replaceAll('+', ' ')), 'latin1')
+  return { text: textOf(bytes), encoded: encodeBytes(bytes) }
+}
+
+function unescapePercent(part: string): string {
+  return part.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+function encodeBytes(bytes: Uint8Array): string {
+  let encoded = ''
+  for (const byte of bytes) {
+    const character = String.fromCharCode(byte)
+    encoded += PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }
+  return encoded
+}

@@ -1,0 +1,44 @@
+/**
+ * Takes the parameters an endpoint knows out of a form.
+ *
+ * RFC 6749 §3.1 and §3.2: "Parameters sent without a value MUST be treated as if they were omitted",
+ * "Request and response parameters MUST NOT be included more than once". Unknown ones are ignored, even twice.
+ */
+import type { Form, FormValue } from './form.ts'
+
+export type Parameters<Single extends string, Many extends string = never> = { [name in Single]: string | null } & {
+  [name in Many]: string[]
+}
+
+export type ParameterFault = { reason: 'parameter_repeated' | 'parameter_not_utf8'; parameter: string }
+
+export type TakenParameters<Single extends string, Many extends string> = {
+  /** the faults in the order of `names`; where there is one, its value reads as absent */
+  faults: ParameterFault[]
+  values: Parameters<Single, Many>
+}
+
+/** `single` names may come once, `many` names (RFC 8707's `resource`) any number of times. */
+export function takeParameters<Single extends string, Many extends string = never>(
+  form: Form,
+  single: readonly Single[],
+  many: readonly Many[] = [],
+): TakenParameters<Single, Many> {
+  const faults: ParameterFault[] = []
+  const values: Record<string, string | null | string[]> = {}
+  for (const name of single) {
+    const sent = form.get(name) ?? []
+    if (sent.length > 1) faults.push({ reason: 'parameter_repeated', parameter: name })
+    values[name] = sent.length === 1 ? textOf(sent[0], name, faults) : null
+  }
+  for (const name of many) {
+    values[name] = (form.get(name) ?? []).map((value) => textOf(value, name, faults)).filter((text) => text !== null)
+  }
+  return { faults, values: values as Parameters<Single, Many> }
+}
+
+function textOf(value: FormValue | undefined, parameter: string, faults: ParameterFault[]): string | null {
+  if (!value || value.encoded === '') return null
+  if (value.text === null) faults.push({ reason: 'parameter_not_utf8', parameter })
+  return value.text
+}

@@ -1,0 +1,72 @@
+/** Redirect URIs (RFC 6749 §3.1.2): which may be registered, which one a request may name, and how an answer is appended. */
+
+export type RedirectUriFault =
+  | 'not_rfc3986'
+  | 'has_fragment'
+  | 'has_userinfo'
+  | 'http_outside_loopback'
+  | 'scheme_not_allowed'
+  | 'too_long'
+
+// RFC 3986 appendix A, closely enough: scheme, then only characters a URI may hold, percent signs only in %XX.
+const URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
+const HTTP = /^(https?):\/\/([^/?#]*)/i
+const LOOPBACK_IP = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(?=[/?]|$)/
+
+/** Says why a URI cannot be registered, or null when it can. */
+export function redirectUriFault(uri: string, native: boolean): RedirectUriFault | null {
+  if (uri.length > 2000) return 'too_long'
+  if (!URI.test(uri)) return 'not_rfc3986'
+  // RFC 6749 §3.1.2: "The endpoint URI MUST NOT include a fragment component."
+  if (uri.includes('#')) return 'has_fragment'
+  const http = HTTP.exec(uri)
+  if (!http) return privateUseFault(uri, native)
+  const [, scheme = '', authority = ''] = http
+  if (authority.includes('@')) return 'has_userinfo'
+  if (!URL.canParse(uri) || authority === '' || /[[\]]/.test(uri.slice(http[0].length))) return 'not_rfc3986'
+  const { hostname } = new URL(uri)
+  return scheme.toLowerCase() === 'http' && !isLoopbackHost(hostname) ? 'http_outside_loopback' : null
+}
+
+/** RFC 8252 §7.1: private-use schemes are a reversed domain name, so `javascript:` and `data:` never pass. */
+function privateUseFault(uri: string, native: boolean): RedirectUriFault | null {
+  const scheme = uri.slice(0, uri.indexOf(':'))
+  if (!native || !scheme.includes('.')) return 'scheme_not_allowed'
+  return URL.canParse(uri) ? null : 'not_rfc3986'
+}
+
+/** `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. */
+export function isLoopbackHost(hostname: string): boolean {
+  return (
+    hostname === 'localhost' || hostname.endsWith('.localhost') || /^127(?:\.\d{1,3}){3}$/.test(hostname) || hostname === '[::1]'
+  )
+}
+
+/**
+ * RFC 9700 §2.1: exact string matching; no normalising, no prefix, no wildcard.
+ * RFC 8252 §7.3: for a native client the port of a loopback IP literal, and only it, may differ.
+ */
+export function redirectUriMatches(registered: readonly string[], presented: string, native: boolean): boolean {
+  if (registered.includes(presented)) return true
+  const portless = native ? withoutLoopbackPort(presented) : null
+  return portless !== null && registered.some((uri) => withoutLoopbackPort(uri) === portless)
+}
+
+function withoutLoopbackPort(uri: string): string | null {
+  const loopback = LOOPBACK_IP.exec(uri)
+  if (!loopback || Number(loopback[2] ?? 80) > 65_535) return null
+  return `${loopback[1]}${uri.slice(loopback[0].length)}`
+}
+
+/** Who a person sees behind a redirect URI: its host with port, or a native app's own scheme. */
+export function redirectUriHost(uri: string): string {
+  const http = HTTP.exec(uri)
+  return http ? new URL(uri).host : uri.slice(0, uri.indexOf(':'))
+}
+
+/** Appends parameters without touching the URI's own bytes (RFC 6749 §4.1.2). Values are percent-encoded already. */
+export function appendToRedirectUri(uri: string, parameters: readonly (readonly [name: string, encoded: string])[]): string {
+  const query = parameters.map(([name, encoded]) => `${name}=${encoded}`).join('&')
+  const joint = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&'
+  return `${uri}${joint}${query}`
+}

@@ -1,0 +1,18 @@
+/** Scopes (RFC 6749 §3.3): space-delimited, case-sensitive, in no particular order. */
+
+// scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
+const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/
+
+/** The scopes of a `scope` parameter, each once, or null where the grammar does not hold. */
+export function parseScope(text: string): string[] | null {
+  return SCOPE.test(text) ? [...new Set(text.split(' '))] : null
+}
+
+/** What a scope may be called when it is registered: words a signed text can hold. */
+export function isScopeName(name: string): boolean {
+  return /^[A-Za-z0-9._-]{1,64}$/.test(name)
+}
+
+export function isSubset(wanted: readonly string[], allowed: readonly string[]): boolean {
+  return wanted.every((each) => allowed.includes(each))
+}
