@@ -1,0 +1,62 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { transliterateName } from '../../src/wallet/plain-words.ts'
+import { clientNames, runs } from './arbitraries.ts'
+
+test.each([
+  ['MyApp', 'MyApp'],
+  ['Müller & Söhne', 'Muller & Sohne'],
+  ['Smørrebrød', 'Smorrebrod'],
+  ['Straße Æ', 'Strasse Ae'],
+  ['Łódź', 'Lodz'],
+  ['İstanbul ışık', 'Istanbul isik'],
+  ['Яндекс Щука', 'Iandeks Shchuka'],
+  ['Ὀδυσσεύς', 'Odysseys'],
+  ["O'Reilly", 'OReilly'],
+  ['Ｆｕｌｌ　Ｗｉｄｔｈ', 'Full Width'],
+  ['C++ Web-3', 'C++ Web-3'],
+  ['😀 Smile 🇩🇪', 'Smile'],
+])('the name %j reads %j in the text to sign', (name, expected) => {
+  expect(transliterateName(name)).toBe(expected)
+})
+
+test.each(['', '   ', '😀', '支付宝', '支付宝 Pay', 'متجر', '- & +', '\u202e\u200b', '\ud800', '٣'])(
+  'the name %j is left out, whole: half a name could be another app’s',
+  (name) => {
+    expect(transliterateName(name)).toBe('')
+  },
+)
+
+test('a name cannot bring a sentence, a host or a quote of its own', () => {
+  expect(transliterateName('Evil. No permissions.')).toBe('Evil No permissions')
+  expect(transliterateName('Bank at bank.example')).toBe('Bank at bank example')
+  expect(transliterateName('Bank at bank。example')).toBe('Bank at bank example')
+  expect(transliterateName("Bank' at bank.example to use 'read")).toBe('Bank at bank example to use read')
+  expect(transliterateName('Bank’ ‘x')).toBe('Bank x')
+  expect(transliterateName('x\nURI: https://bank.example')).toBe('x URI https bank example')
+})
+
+test('letters of another script that look like ours read as what they are', () => {
+  // U+0421 and U+043E are Cyrillic.
+  expect(transliterateName('\u0421\u043einbank')).toBe('Soinbank')
+})
+
+test('direction marks and invisible characters vanish from a name', () => {
+  expect(transliterateName('My\u200bA\u00adpp\u202e\u2066')).toBe('MyApp')
+})
+
+test('a very long name is cut at forty characters', () => {
+  expect(transliterateName('a'.repeat(100_000))).toBe('a'.repeat(40))
+  expect(transliterateName(`${'a'.repeat(39)} b`)).toBe('a'.repeat(39))
+})
+
+test('any name becomes at most forty letters, digits, spaces and & + -, and again the same', () => {
+  fc.assert(
+    fc.property(clientNames, (name) => {
+      const plain = transliterateName(name)
+      expect(plain).toMatch(/^(?:[A-Za-z0-9&+-](?:[A-Za-z0-9&+ -]{0,38}[A-Za-z0-9&+-])?)?$/)
+      expect(transliterateName(plain)).toBe(plain)
+    }),
+    { numRuns: runs },
+  )
+})
