@@ -1,0 +1,84 @@
+/**
+ * The keys in use, by what they are for. A key makes from `startsAt` on until a younger one of its kind starts;
+ * it opens what it made until it is retired. An id that is not in the ring is a forgery and costs no I/O.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { SigningAlgorithm } from './signing-key.ts'
+
+/** `sign`: access tokens. `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
+export type KeyKind = 'sign' | 'seal' | 'mac'
+
+/** A key as the store keeps it. Its material is wrapped by the key-encryption key and bound to `id` and `kind`. */
+export type KeyRecord = {
+  id: string
+  kind: KeyKind
+  /** counts within its kind from 1; unique, so that two nodes cannot both make "the next one" */
+  number: number
+  algorithm: SigningAlgorithm | 'AES-256-GCM' | 'HMAC-SHA-256'
+  /** null once retired */
+  wrapped: Uint8Array | null
+  createdAt: number
+  /** epoch seconds from which on it makes; at least 60 s after `createdAt`, except for the first of its kind */
+  startsAt: number
+  retiredAt: number | null
+}
+
+export type SigningKey = {
+  kind: 'sign'
+  id: string
+  algorithm: SigningAlgorithm
+  startsAt: number
+  privateKey: KeyObject
+  publicKey: KeyObject
+  /** as published in the JWK Set (RFC 7517) */
+  publicJwk: Record<string, unknown>
+}
+
+/** 256 bits from which one subkey per purpose is derived; nothing made for one purpose opens as another. */
+export type SecretKey = {
+  kind: 'seal' | 'mac'
+  id: string
+  startsAt: number
+  subkey(purpose: string): KeyObject
+}
+
+export type OpenKey = SigningKey | SecretKey
+type KeyOf<Kind extends KeyKind> = Kind extends 'sign' ? SigningKey : SecretKey
+
+export class KeyRing {
+  #keys: OpenKey[] = []
+  #byId = new Map<string, OpenKey>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Puts a fresh set of keys in place of the present one, in one step. */
+  replace(keys: OpenKey[]): void {
+    this.#keys = [...keys].sort((a, b) => b.startsAt - a.startsAt)
+    this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
+  }
+
+  /** The key that makes now: the youngest that has started. */
+  maker<Kind extends KeyKind>(kind: Kind): KeyOf<Kind> {
+    const at = this.#now()
+    const key = this.#keys.find((each) => each.kind === kind && each.startsAt <= at)
+    if (!key) throw new Error(`no ${kind} key has started`)
+    return key as KeyOf<Kind>
+  }
+
+  /** The key that may open what names this id, or undefined for a forgery. */
+  opener<Kind extends KeyKind>(kind: Kind, id: string): KeyOf<Kind> | undefined {
+    return this.#byId.get(`${kind}:${id}`) as KeyOf<Kind> | undefined
+  }
+
+  /** Every signing key, announced ones included: what the JWK Set publishes. */
+  signingKeys(): SigningKey[] {
+    return this.#keys.filter((key) => key.kind === 'sign')
+  }
+
+  isLoaded(): boolean {
+    return (['sign', 'seal', 'mac'] as const).every((kind) => this.#keys.some((key) => key.kind === kind))
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Texts that only the service can read or write: `<purpose>.<key id>.<base64url(nonce ‖ ciphertext ‖ tag)>`, AES-256-GCM.
+ * Codes, challenges and verifiers travel through browsers this way, so issuing one stores nothing.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { KeyRing } from './key-ring.ts'
+
+/** What a sealed text is for. The prefixes are distinct, so that a leaked one can be recognised by scanners. */
+export type SealPurpose = 'grc' | 'grl' | 'grv' | 'grf'
+
+const NONCE = 12
+const TAG = 16
+const SEALED = /^([a-z]{3})\.([0-9a-f]{10})\.([A-Za-z0-9_-]+)$/
+
+/** Seals a JSON value. */
+export function seal(ring: KeyRing, purpose: SealPurpose, value: unknown): string {
+  const key = ring.maker('seal')
+  const nonce = randomBytes(NONCE)
+  const cipher = createCipheriv('aes-256-gcm', key.subkey(purpose), nonce).setAAD(Buffer.from(`${purpose}.${key.id}`))
+  const sealed = Buffer.concat([nonce, cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return `${purpose}.${key.id}.${sealed.toString('base64url')}`
+}
+
+/** Opens what `seal` made for this purpose; undefined for anything else. The value's shape is whatever was sealed. */
+export function unseal(ring: KeyRing, purpose: SealPurpose, text: string): unknown {
+  const parts = SEALED.exec(text)
+  if (!parts || parts[1] !== purpose) return undefined
+  const [, , keyId = '', body = ''] = parts
+  const sealed = Buffer.from(body, 'base64url')
+  // One spelling each: trailing bits that base64url would ignore must not make a second text of the same seal.
+  if (sealed.length <= NONCE + TAG || sealed.toString('base64url') !== body) return undefined
+  const key = ring.opener('seal', keyId)
+  if (!key) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key.subkey(purpose), sealed.subarray(0, NONCE), { authTagLength: TAG })
+  decipher.setAAD(Buffer.from(`${purpose}.${keyId}`)).setAuthTag(sealed.subarray(-TAG))
+  try {
+    const plain = Buffer.concat([decipher.update(sealed.subarray(NONCE, -TAG)), decipher.final()])
+    return JSON.parse(plain.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
