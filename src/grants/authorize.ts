@@ -1,0 +1,117 @@
+/**
+ * The authorization request (RFC 6749 §4.1.1), step by step.
+ *
+ * Until the client and its redirect URI are known to belong together every fault is a page: a redirect would make
+ * the service an open redirector (RFC 9700 §4.11). After that, faults go to the redirect URI. Nothing is written.
+ */
+import type { Form } from '../oauth/form.ts'
+import { consentRequired, invalidRequest, loginRequired, OAuthError } from '../oauth/oauth-error.ts'
+import { takeParameters } from '../oauth/parameters.ts'
+import { redirectUriMatches } from '../oauth/redirect-uri.ts'
+import {
+  type Answerable,
+  type AskingApp,
+  type AuthorizationRequest,
+  askingApp,
+  codeRedirect,
+  errorRedirect,
+} from './authorization-request.ts'
+import { type RequestParameters, readPrompt, readRequest } from './authorize-parameters.ts'
+import { newBrowserKey, sealChallenge } from './challenge.ts'
+import { sealConfirmation } from './confirm.ts'
+import type { Deps } from './deps.ts'
+import type { Client, Session } from './model.ts'
+import { findSession, touchSession } from './session.ts'
+
+/** The browser, by its two cookies. */
+export type Browser = { sessionId: string | null; browserKey: string | null }
+
+/** Faults that are shown to the person, because there is nobody to redirect to. */
+export type PageFault = 'malformed_request' | 'unknown_client' | 'redirect_uri_missing' | 'redirect_uri_mismatch'
+
+export type AuthorizeOutcome =
+  | { kind: 'page'; fault: PageFault; reason: string }
+  | { kind: 'redirect'; to: string }
+  | { kind: 'login'; to: string; browserKey: string }
+  | { kind: 'confirm'; confirmation: string; app: AskingApp; scopes: string[]; session: Session }
+
+const KNOWN = [
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'prompt',
+] as const
+
+export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
+  const { values, faults } = takeParameters(query, KNOWN, ['resource'])
+  const repeated = faults.find((fault) => fault.reason === 'parameter_repeated')
+  if (repeated) return page('malformed_request', `${repeated.parameter}_repeated`)
+
+  // §4.1.2.1: an invalid client identifier or redirection URI: inform the user, "MUST NOT automatically redirect"
+  const client = values.client_id === null ? null : await deps.clients.findEnabled(values.client_id)
+  if (!client) return page('unknown_client', values.client_id === null ? 'client_id_missing' : 'client_unknown_or_disabled')
+  const redirectUri = values.redirect_uri
+  const misread = faults.some((fault) => fault.parameter === 'redirect_uri')
+  if (redirectUri === null && !misread) return page('redirect_uri_missing', 'redirect_uri_missing')
+  if (redirectUri === null || !redirectUriMatches(client.redirectUris, redirectUri, client.type === 'native')) {
+    return page('redirect_uri_mismatch', 'redirect_uri_not_registered')
+  }
+
+  const state = query.get('state')?.[0]?.encoded || null
+  const answerable: Answerable = { redirectUri, state, answersIss: values.response_type !== null }
+  try {
+    // `state` may hold any bytes at all; it goes back as it came.
+    const unreadable = faults.find((fault) => fault.parameter !== 'state')
+    if (unreadable) throw invalidRequest(`${unreadable.parameter}_not_utf8`, `${unreadable.parameter} is not UTF-8.`)
+    return await answer(deps, client, readRequest(deps, client, values, answerable), values, browser)
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
+    return { kind: 'redirect', to: errorRedirect(deps, answerable, error) }
+  }
+}
+
+/** A request that may be granted: a code at once, or first a login or a confirmation. */
+async function answer(
+  deps: Deps,
+  client: Client,
+  request: AuthorizationRequest,
+  parameters: RequestParameters,
+  browser: Browser,
+): Promise<AuthorizeOutcome> {
+  // OpenID Connect Core §3.1.2.1
+  const prompt = readPrompt(parameters.prompt)
+  const session = await findSession(deps, browser.sessionId)
+  if (!session || prompt.login || !sessionMeets(client, session)) {
+    if (prompt.none) throw loginRequired()
+    return toLogin(deps, client, request, browser)
+  }
+  if (prompt.consent || client.consent === 'signed') {
+    if (prompt.none) throw consentRequired()
+    const confirmation = sealConfirmation(deps, request, session)
+    return { kind: 'confirm', confirmation, app: askingApp(client, request), scopes: request.scopes, session }
+  }
+  await touchSession(deps, session)
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  return { kind: 'redirect', to: codeRedirect(deps, request, session, epoch, deps.now() + deps.settings.lifetimes.grant) }
+}
+
+/** A session the platform only vouched for never stands in for the wallet's own consent. */
+function sessionMeets(client: Client, session: Session): boolean {
+  return client.consent === 'session' || session.method === 'signature'
+}
+
+function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {
+  const browserKey = browser.browserKey ?? newBrowserKey()
+  const challenge = sealChallenge(deps, client, request, browserKey)
+  if (challenge === null) throw invalidRequest('request_too_long', 'The request is too long.')
+  return { kind: 'login', to: `${deps.settings.loginUrl}/login?login_challenge=${challenge}`, browserKey }
+}
+
+function page(fault: PageFault, reason: string): AuthorizeOutcome {
+  return { kind: 'page', fault, reason }
+}

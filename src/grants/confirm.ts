@@ -1,0 +1,54 @@
+/**
+ * A confirmation with one button, for a request that a session alone does not settle: `prompt=consent`, and native
+ * apps, whose identity a redirect cannot prove (RFC 8252 §8.6).
+ */
+import { seal, unseal } from '../keys/sealed.ts'
+import {
+  type AskingApp,
+  type AuthorizationRequest,
+  askingApp,
+  clientOfRequest,
+  codeRedirect,
+  deniedRedirect,
+} from './authorization-request.ts'
+import type { Deps } from './deps.ts'
+import type { Session } from './model.ts'
+import { findSession, touchSession } from './session.ts'
+
+const CONFIRMATION_LIFETIME = 600
+
+type Confirmation = { request: AuthorizationRequest; sessionHash: string; expiresAt: number }
+
+export type ConfirmOutcome =
+  | { kind: 'allowed' | 'denied'; to: string; app: AskingApp }
+  | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' }
+
+export function sealConfirmation(deps: Deps, request: AuthorizationRequest, session: Session): string {
+  const confirmation: Confirmation = { request, sessionHash: session.hash, expiresAt: deps.now() + CONFIRMATION_LIFETIME }
+  return seal(deps.keys, 'grf', confirmation)
+}
+
+/** Carries on with the sealed request, only in the very session it was asked in. */
+export async function confirm(
+  deps: Deps,
+  sealed: string,
+  sessionId: string | null,
+  decision: 'allow' | 'deny',
+): Promise<ConfirmOutcome> {
+  const confirmation = unseal(deps.keys, 'grf', sealed) as Confirmation | undefined
+  if (!confirmation) return { kind: 'broken' }
+  const { request, sessionHash, expiresAt } = confirmation
+  if (expiresAt <= deps.now()) return { kind: 'expired' }
+  const session = await findSession(deps, sessionId)
+  if (session?.hash !== sessionHash) return { kind: 'no_session' }
+  const client = await clientOfRequest(deps, request)
+  if (!client) return { kind: 'unknown_client' }
+  const app = askingApp(client, request)
+  if (decision === 'deny') {
+    deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
+    return { kind: 'denied', to: deniedRedirect(deps, request), app }
+  }
+  await touchSession(deps, session)
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  return { kind: 'allowed', to: codeRedirect(deps, request, session, epoch, deps.now() + deps.settings.lifetimes.grant), app }
+}

@@ -1,0 +1,50 @@
+/** The world, passed in. */
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { ClientDirectory } from './client-directory.ts'
+import type { Store } from './ports.ts'
+
+/** Lifetimes in seconds. */
+export type Lifetimes = {
+  accessToken: number
+  code: number
+  /** between two refreshes, at most */
+  refreshIdle: number
+  /** of a grant, from its code on */
+  grant: number
+  refreshRetryWindow: number
+  refreshRetryWindowPublic: number
+  sessionIdle: number
+  session: number
+}
+
+export type ServiceSettings = {
+  /** the auth service's origin: issuer of every token, base of every URL (RFC 8414 §2) */
+  authUrl: string
+  /** the login server's origin, whose authority is the `domain` of every text that is signed */
+  loginUrl: string
+  defaultResource: string
+  chainIds: number[]
+  loginMayVouch: boolean
+  /** what a scope lets an app do, in the user's words */
+  scopeDescriptions: Record<string, string>
+  lifetimes: Lifetimes
+}
+
+/** One line of the audit log. `wallet` is shortened by whoever writes it. */
+export type AuditEvent = {
+  event: string
+  reason?: string
+  client_id?: string
+  grant_id?: string
+  wallet?: string
+}
+
+export type Deps = {
+  store: Store
+  clients: ClientDirectory
+  keys: KeyRing
+  settings: ServiceSettings
+  /** epoch seconds */
+  now: () => number
+  audit: (event: AuditEvent) => void
+}

@@ -1,0 +1,104 @@
+/**
+ * Exchanges an authorization code for tokens (RFC 6749 §4.1.3).
+ *
+ * Redeeming the code is the one insert that creates the grant, so a code yields tokens at most once, on any number
+ * of nodes, and a crash before it leaves the code unspent.
+ */
+import { randomUUID } from 'node:crypto'
+import { challengeOf, isCodeVerifier } from '../oauth/code-challenge.ts'
+import { invalidGrant, invalidRequest, invalidTarget, unauthorizedClient } from '../oauth/oauth-error.ts'
+import { type Code, openCode } from './code.ts'
+import type { Deps } from './deps.ts'
+import type { Client } from './model.ts'
+import type { NewGrant } from './ports.ts'
+import { mintTokens, type TokenResponse } from './token-response.ts'
+
+/** The body of the request, parsed (RFC 6749 §4.1.3, RFC 7636 §4.5, RFC 8707 §2.2). */
+export type CodeExchange = {
+  code: string
+  redirectUri: string
+  codeVerifier: string | null
+  resources: string[]
+}
+
+export async function exchangeCode(deps: Deps, client: Client, request: CodeExchange): Promise<TokenResponse> {
+  if (!client.grantTypes.includes('authorization_code')) throw unauthorizedClient('grant_type_not_registered')
+  const code = openCode(deps.keys, request.code)
+  // §4.1.3: "ensure that the authorization code was issued to the authenticated confidential client"
+  if (!code) throw invalidGrant('code_unknown')
+  if (code.clientId !== client.id) throw invalidGrant('code_of_another_client')
+  // "ensure that the redirect_uri parameter is present [and] identical"
+  if (code.redirectUri !== request.redirectUri) throw invalidGrant('redirect_uri_mismatch')
+
+  const at = deps.now()
+  if (code.expiresAt <= at) throw invalidGrant('code_expired')
+  const resource = resourceOf(code, request.resources)
+  const attemptId = randomUUID()
+  const grant = grantOf(deps, code, at)
+
+  const proof = verifierProof(code, request.codeVerifier)
+  if (proof !== 'holds') {
+    // Somebody has the code but not the verifier: spend it, so that guessing ends here. A grant that lives is not theirs to end.
+    await deps.store.grants.spendCode(grant, attemptId, at)
+    throw invalidGrant(proof)
+  }
+
+  const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
+  if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)
+
+  // An ending raises the epoch first and then ends the rows it finds. Read after our insert, the epoch tells of
+  // every ending that could have missed our row.
+  if ((await deps.store.wallets.readEpoch(code.wallet)) !== code.epoch) {
+    await deps.store.grants.endGrant(code.grantId, 'epoch_raised', at)
+    throw invalidGrant('ended_since_code')
+  }
+  deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
+  return mintTokens(deps, client, redemption.grant, redemption.grant.scopes, resource)
+}
+
+/** RFC 6749 §4.1.2: on a second use the server "SHOULD revoke (when possible) all tokens previously issued based on that code". */
+async function secondUse(deps: Deps, client: Client, code: Code, at: number): Promise<Error> {
+  const ended = await deps.store.grants.endGrant(code.grantId, 'code_replayed', at)
+  if (ended === 'ended')
+    deps.audit({ event: 'grant_ended', reason: 'code_replayed', client_id: client.id, grant_id: code.grantId })
+  return invalidGrant('code_replayed')
+}
+
+/** RFC 7636 §4.6. A malformed verifier is a mistake, not a guess: it spends nothing. */
+function verifierProof(code: Code, verifier: string | null): 'holds' | 'verifier_missing' | 'verifier_wrong' {
+  if (verifier !== null && !isCodeVerifier(verifier)) {
+    throw invalidRequest('verifier_malformed', 'code_verifier must be 43 to 128 unreserved characters.')
+  }
+  if (code.codeChallenge === null) {
+    // RFC 9700 §2.1.1: a verifier where no challenge was sent is the mark of a PKCE downgrade.
+    if (verifier !== null)
+      throw invalidRequest(
+        'verifier_without_challenge',
+        'code_verifier was sent, but the authorization request had no code_challenge.',
+      )
+    return 'holds'
+  }
+  if (verifier === null) return 'verifier_missing'
+  return challengeOf(verifier) === code.codeChallenge ? 'holds' : 'verifier_wrong'
+}
+
+/** RFC 8707 §2.2: one of the resources the code was issued for; the first of them when the request names none. */
+function resourceOf(code: Code, asked: string[]): string | null {
+  if (asked.length > 1) throw invalidTarget('more_than_one_resource')
+  const [resource = null] = asked
+  if (resource !== null && !code.resources.includes(resource)) throw invalidTarget('resource_not_granted')
+  return resource
+}
+
+function grantOf(deps: Deps, code: Code, at: number): NewGrant {
+  return {
+    id: code.grantId,
+    clientId: code.clientId,
+    wallet: code.wallet,
+    scopes: code.scopes,
+    resources: code.resources,
+    expiresAt: code.grantExpiresAt,
+    refreshExpiresAt: Math.min(at + deps.settings.lifetimes.refreshIdle, code.grantExpiresAt),
+    refreshKeyId: deps.keys.maker('mac').id,
+  }
+}

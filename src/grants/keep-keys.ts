@@ -1,0 +1,141 @@
+/**
+ * The life of a key: stored, announced, making, still opening, retired.
+ *
+ * A new key is stored 60 s before it makes anything, so that every node and every cached JWK Set knows it first
+ * (the first of its kind excepted). It opens for as long as the longest-lived thing it made.
+ */
+import { randomBytes } from 'node:crypto'
+import type { KeyKind, KeyRecord, KeyRing, OpenKey } from '../keys/key-ring.ts'
+import type { KeyWrap } from '../keys/key-wrap.ts'
+import { openSecretKey } from '../keys/secret-key.ts'
+import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../keys/signing-key.ts'
+import { CHALLENGE_LIFETIME } from './challenge.ts'
+import type { Lifetimes } from './deps.ts'
+import type { KeyBook } from './ports.ts'
+
+export const KEY_KINDS = ['sign', 'seal', 'mac'] as const
+/** Seconds between storing a key and using it. */
+export const ANNOUNCED_FOR = 60
+
+export type KeyKeeping = {
+  book: KeyBook
+  wrap: KeyWrap
+  signingAlgorithm: SigningAlgorithm
+  /** seconds after which a key is followed by the next */
+  rotateAfter: number
+  lifetimes: Lifetimes
+  now: () => number
+}
+
+/** The stored keys do not open with this `GRANTOR_SECRET`. */
+export class WrongKeyEncryptionKey extends Error {
+  override readonly name = 'WrongKeyEncryptionKey'
+}
+
+/** Loads the store's keys into the ring, making the first of each kind where there is none. */
+export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void> {
+  let records = await keeping.book.listKeys()
+  const missing = KEY_KINDS.filter((kind) => !records.some((record) => record.kind === kind))
+  for (const kind of missing) {
+    // `taken` means that another node was first: its key is read below like any other.
+    await keeping.book.insertKey(newKey(keeping, kind, 1, 0))
+  }
+  if (missing.length > 0) records = await keeping.book.listKeys()
+  ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
+}
+
+/** Stores the next key of a kind, announced from now on. `taken`: another node has just done the same. */
+export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor = ANNOUNCED_FOR): Promise<KeyRecord | 'taken'> {
+  const records = await keeping.book.listKeys()
+  const number = Math.max(0, ...records.filter((record) => record.kind === kind).map((record) => record.number)) + 1
+  const key = newKey(keeping, kind, number, keeping.now() + announcedFor)
+  return (await keeping.book.insertKey(key)) === 'inserted' ? key : 'taken'
+}
+
+/** Rotates what is old enough or signs with another algorithm than the one set, and retires what has outlived all it made. */
+export async function keepKeys(keeping: KeyKeeping): Promise<void> {
+  const records = await keeping.book.listKeys()
+  for (const kind of KEY_KINDS) {
+    const [youngest, ...older] = livingKeys(records, kind)
+    if (!youngest) continue
+    const wrongAlgorithm = kind === 'sign' && youngest.algorithm !== keeping.signingAlgorithm
+    if (wrongAlgorithm || youngest.createdAt + keeping.rotateAfter <= keeping.now()) await rotateKey(keeping, kind)
+    for (const key of older) {
+      const opens = opensUntil(keeping, records, key)
+      if (opens !== null && opens <= keeping.now()) await keeping.book.retireKey(key.id, key.kind, keeping.now())
+    }
+  }
+}
+
+export type RetireOutcome =
+  | { kind: 'retired' }
+  | { kind: 'unknown' }
+  | { kind: 'still_makes' }
+  | { kind: 'still_opens'; until: number }
+
+/**
+ * Retires a key for good. Refused while it makes, or while something it made may still be alive, unless `atOnce`:
+ * then a successor starts immediately and all the key made stops working (for a key that leaked).
+ */
+export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: boolean): Promise<RetireOutcome> {
+  const records = await keeping.book.listKeys()
+  const key = records.find((record) => record.id === keyId && record.retiredAt === null)
+  if (!key) return { kind: 'unknown' }
+  const opens = opensUntil(keeping, records, key)
+  if (!atOnce && opens === null) return { kind: 'still_makes' }
+  if (!atOnce && opens !== null && opens > keeping.now()) return { kind: 'still_opens', until: opens }
+  if (opens === null && key.startsAt <= keeping.now()) await rotateKey(keeping, key.kind, 0)
+  await keeping.book.retireKey(key.id, key.kind, keeping.now())
+  return { kind: 'retired' }
+}
+
+export type KeyState = 'announced' | 'makes' | 'opens' | 'retired'
+
+/** Where a key stands in its life; for `keys list`. */
+export function keyState(keeping: KeyKeeping, records: KeyRecord[], key: KeyRecord): KeyState {
+  if (key.retiredAt !== null) return 'retired'
+  if (key.startsAt > keeping.now()) return 'announced'
+  return opensUntil(keeping, records, key) === null ? 'makes' : 'opens'
+}
+
+/** Epoch seconds until which something this key made may live; null while it makes or is yet to. */
+export function opensUntil(keeping: KeyKeeping, records: KeyRecord[], key: KeyRecord): number | null {
+  const started = livingKeys(records, key.kind).filter((each) => each.startsAt <= keeping.now())
+  // The oldest of those that started after it: that is when it stopped making.
+  const successor = started.findLast((each) => each.number > key.number)
+  // Nodes and caches may be a little behind, so a minute more than the longest life.
+  return successor ? successor.startsAt + longestLife(keeping.lifetimes, key.kind) + ANNOUNCED_FOR : null
+}
+
+function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
+  switch (kind) {
+    case 'sign':
+      return lifetimes.accessToken
+    case 'seal':
+      return Math.max(CHALLENGE_LIFETIME, lifetimes.code)
+    case 'mac':
+      // A refresh token that was rotated long ago must still be known, to end its grant when it is replayed.
+      return lifetimes.grant
+  }
+}
+
+/** Youngest first. */
+function livingKeys(records: KeyRecord[], kind: KeyKind): KeyRecord[] {
+  return records.filter((record) => record.kind === kind && record.retiredAt === null).sort((a, b) => b.number - a.number)
+}
+
+function newKey(keeping: KeyKeeping, kind: KeyKind, number: number, startsAt: number): KeyRecord {
+  const id = randomBytes(5).toString('hex')
+  const material = kind === 'sign' ? newSigningMaterial(keeping.signingAlgorithm) : randomBytes(32)
+  const algorithm = kind === 'sign' ? keeping.signingAlgorithm : kind === 'seal' ? 'AES-256-GCM' : 'HMAC-SHA-256'
+  const wrapped = keeping.wrap.wrap(material, id, kind)
+  return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), startsAt, retiredAt: null }
+}
+
+function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {
+  if (record.retiredAt !== null || record.wrapped === null) return []
+  const material = wrap.unwrap(record.wrapped, record.id, record.kind)
+  if (!material) throw new WrongKeyEncryptionKey('The keys in this store were wrapped with another GRANTOR_SECRET.')
+  if (record.kind === 'sign') return [openSigningKey(material, record.id, record.algorithm as SigningAlgorithm, record.startsAt)]
+  return [openSecretKey(material, record.kind, record.id, record.startsAt)]
+}

@@ -1,0 +1,91 @@
+/** The records of the ledger: who may ask (client), who agreed (wallet, session), and to what (grant). */
+import type { Address } from '../wallet/address.ts'
+
+export type GrantType = 'authorization_code' | 'refresh_token'
+export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'none'
+
+/** RFC 6749 §2.1 knows confidential and public clients; `native` is a public client on a person's own device (RFC 8252). */
+export type ClientType = 'confidential' | 'public' | 'native'
+
+/** `session`: a valid session is consent enough. `signed`: the person is asked every time the client is not covered yet. */
+export type ConsentRule = 'session' | 'signed'
+
+/** A client secret as it is kept: a SHA-256 of 256 random bits. During a rotation two are valid, the older with an end. */
+export type ClientSecret = { secretHash: string; expiresAt: number | null }
+
+/** A registered client (RFC 6749 §2). */
+export type Client = {
+  /** a UUID */
+  id: string
+  name: string
+  type: ClientType
+  redirectUris: string[]
+  scopes: string[]
+  /** granted when a request names none (RFC 6749 §3.3) */
+  defaultScopes: string[]
+  /** resources it may ask tokens for, beside the default one (RFC 8707) */
+  resources: string[]
+  /** the resource this client is the server of: it may introspect every token with that audience (RFC 7662 §2.1) */
+  resourceServer: string | null
+  consent: ConsentRule
+  requirePkce: boolean
+  authMethod: ClientAuthMethod
+  grantTypes: GrantType[]
+  secrets: ClientSecret[]
+  createdAt: number
+  disabledAt: number | null
+}
+
+/** Why a grant ended; for the audit log and `grants list`, never for a client. */
+export type EndReason =
+  | 'code_spent'
+  | 'code_replayed'
+  | 'epoch_raised'
+  | 'refresh_replayed'
+  | 'refresh_newer_than_row'
+  | 'revoked'
+  | 'too_many_revoked_tokens'
+  | 'operator'
+  | 'client_deleted'
+
+/** One grant: who allowed what to whom, and where its refresh chain stands. Tokens themselves have no rows. */
+export type Grant = {
+  /** a UUID, chosen when the code was issued */
+  id: string
+  clientId: string
+  wallet: Address
+  scopes: string[]
+  resources: string[]
+  createdAt: number
+  /** the absolute end */
+  expiresAt: number
+  /** the refresh chain ends earlier when it lies idle */
+  refreshExpiresAt: number
+  /** of the one living refresh token; the first has 0 */
+  generation: number
+  /** the key the living refresh token is derived with */
+  refreshKeyId: string
+  /** when the living refresh token was made */
+  rotatedAt: number
+  endedAt: number | null
+  endReason: EndReason | null
+  /** access tokens revoked alone: `jti` → `exp` */
+  revokedTokens: Record<string, number>
+}
+
+/** How a session's wallet was proved: by the wallet's own signature, or by the word of the platform's login server. */
+export type LoginMethod = 'signature' | 'vouched'
+
+export type Session = {
+  /** SHA-256 of the session id, base64url; the id itself is only in the browser */
+  hash: string
+  wallet: Address
+  chainId: number
+  method: LoginMethod
+  /** when the wallet was proved */
+  authTime: number
+  lastSeenAt: number
+  /** the absolute end */
+  expiresAt: number
+  endedAt: number | null
+}

@@ -1,0 +1,136 @@
+/**
+ * What the domain asks of a store. Each method is a lawful move: atomic, safe to retry, and settled only after
+ * its commit is durable. A move returns what happened as a value; it throws `StoreUnavailable` when the store
+ * cannot be read or written, which is never to be taken for an answer.
+ */
+import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
+import type { Address } from '../wallet/address.ts'
+import type { Client, EndReason, Grant, Session } from './model.ts'
+
+export type { KeyRecord }
+
+/** The store cannot be reached, is read-only, full, or stayed locked for two seconds. Answered as 503. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** A grant about to be born from an authorization code. */
+export type NewGrant = Pick<
+  Grant,
+  'id' | 'clientId' | 'wallet' | 'scopes' | 'resources' | 'expiresAt' | 'refreshExpiresAt' | 'refreshKeyId'
+>
+
+/** `taken`: the grant id was there already, put by another attempt; the row is as it stands now. */
+export type RedeemOutcome = { kind: 'redeemed'; grant: Grant } | { kind: 'taken'; grant: Grant }
+
+export type Rotation = {
+  grantId: string
+  clientId: string
+  /** the generation of the refresh token that was presented */
+  generation: number
+  /** key the successor is derived with */
+  refreshKeyId: string
+  /** end of the successor's idle time; the store caps it at the grant's absolute end */
+  refreshExpiresAt: number
+  /** retries with the previous token get the same successor for this many seconds; 0 turns it off */
+  retryWindow: number
+  /** every one of these must have been granted; empty when the request named none */
+  scopes: string[]
+  resources: string[]
+  attemptId: string
+  at: number
+}
+
+export type RotateOutcome =
+  /** the row moved one generation on, by this attempt (now, or before a lost connection) */
+  | { kind: 'rotated'; grant: Grant }
+  /** the previous token again, inside the window, its successor unused: the row is unchanged */
+  | { kind: 'repeated'; grant: Grant }
+  /** an older token, or the previous one outside the window: the grant has been ended by this move */
+  | { kind: 'replayed'; grant: Grant }
+  /** a genuine token newer than its row: the store lost a write; the grant has been ended by this move */
+  | { kind: 'newer_than_row'; grant: Grant }
+  | { kind: 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
+
+export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
+
+export type GrantFilter = { wallet?: Address; clientId?: string; living?: boolean; at: number; limit: number }
+
+export interface GrantLedger {
+  /**
+   * Creates the grant under the code's grant id. Of any number of simultaneous calls exactly one creates it;
+   * the others read `taken`. The same attempt repeated after a lost answer reads `redeemed`.
+   */
+  redeemCode(grant: NewGrant, attemptId: string, at: number): Promise<RedeemOutcome>
+  /** Puts an ended row where the code's grant would be, so that it can never be redeemed; a living grant is not touched. */
+  spendCode(grant: NewGrant, attemptId: string, at: number): Promise<void>
+  /** One conditional update of one row; see `RotateOutcome` for how its races come out. */
+  rotateRefreshToken(rotation: Rotation): Promise<RotateOutcome>
+  /** Ends a grant; the first reason stays. `foreign` when `clientId` is given and the grant is another's. */
+  endGrant(
+    grantId: string,
+    reason: EndReason,
+    at: number,
+    clientId?: string,
+  ): Promise<'ended' | 'ended_before' | 'foreign' | 'unknown'>
+  /** Notes one access token as revoked until it expires; forgets those expired; past 64 the grant ends instead. */
+  revokeAccessToken(token: {
+    grantId: string
+    clientId: string
+    jti: string
+    expiresAt: number
+    at: number
+  }): Promise<RevokeTokenOutcome>
+  readGrant(grantId: string): Promise<Grant | null>
+  listGrants(filter: GrantFilter): Promise<Grant[]>
+  /** Ends every living grant of a wallet, of a client, or of both together. Returns how many. Raise the epoch first. */
+  endGrants(of: { wallet?: Address; clientId?: string }, reason: EndReason, at: number): Promise<number>
+}
+
+export interface WalletBook {
+  /** 0 for a wallet never seen. */
+  readEpoch(wallet: Address): Promise<number>
+  /** Remembers that the address proved itself as an ordinary wallet, and returns its epoch. */
+  rememberProof(wallet: Address): Promise<number>
+  /** Raises the epoch, so that every code and login of before stops counting. Returns the new one. */
+  raiseEpoch(wallet: Address): Promise<number>
+}
+
+export interface SessionBook {
+  /** The once-only gate of a login: of any number of calls with one hash exactly one starts the session. */
+  startSession(session: Session, attemptId: string): Promise<'started' | 'taken'>
+  readSession(hash: string): Promise<Session | null>
+  /** Notes a visit. An ended session stays ended. */
+  touchSession(hash: string, at: number): Promise<void>
+  endSession(hash: string, at: number): Promise<void>
+  endSessions(wallet: Address, at: number): Promise<number>
+}
+
+export interface ClientBook {
+  insertClient(client: Client): Promise<'inserted' | 'taken'>
+  replaceClient(client: Client): Promise<'replaced' | 'unknown'>
+  deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
+  readClient(clientId: string): Promise<Client | null>
+  listClients(): Promise<Client[]>
+}
+
+export interface KeyBook {
+  /** `taken` when the key's id or its number within its kind is there already: somebody else was first. */
+  insertKey(key: KeyRecord): Promise<'inserted' | 'taken'>
+  listKeys(): Promise<KeyRecord[]>
+  /** Marks a key retired and forgets its material. */
+  retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
+}
+
+export interface Store {
+  readonly grants: GrantLedger
+  readonly wallets: WalletBook
+  readonly sessions: SessionBook
+  readonly clients: ClientBook
+  readonly keys: KeyBook
+  /** Grows with every change of a client or a key, so that each node notices within a second. */
+  readRevision(): Promise<number>
+  /** Proves that the store takes writes now, without leaving a row. */
+  checkWritable(): Promise<void>
+  close(): Promise<void>
+}

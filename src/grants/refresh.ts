@@ -1,0 +1,71 @@
+/**
+ * Refreshes an access token (RFC 6749 §6), rotating the refresh token (RFC 9700 §4.14.2).
+ *
+ * One conditional update of one row decides every race: simultaneous refreshes of one token all get the one same
+ * successor, a lost answer can be asked for again, and a token that was used before that ends the grant.
+ */
+import { randomUUID } from 'node:crypto'
+import { invalidGrant, invalidScope, invalidTarget, type OAuthError, unauthorizedClient } from '../oauth/oauth-error.ts'
+import { isSubset, parseScope } from '../oauth/scope.ts'
+import type { Deps } from './deps.ts'
+import type { Client } from './model.ts'
+import type { RotateOutcome } from './ports.ts'
+import { openRefreshToken } from './refresh-token.ts'
+import { mintTokens, type TokenResponse } from './token-response.ts'
+
+/** The body of the request, parsed. */
+export type RefreshRequest = {
+  refreshToken: string
+  scope: string | null
+  resources: string[]
+}
+
+export async function refresh(deps: Deps, client: Client, request: RefreshRequest): Promise<TokenResponse> {
+  if (!client.grantTypes.includes('refresh_token')) throw unauthorizedClient('grant_type_not_registered')
+  const token = openRefreshToken(deps.keys, request.refreshToken)
+  if (!token) throw invalidGrant('refresh_token_unknown')
+  const scopes = request.scope === null ? null : parseScope(request.scope)
+  if (request.scope !== null && (scopes === null || !isSubset(scopes, client.scopes))) throw invalidScope('scope_unknown')
+  if (request.resources.length > 1) throw invalidTarget('more_than_one_resource')
+
+  const at = deps.now()
+  const { lifetimes } = deps.settings
+  const outcome = await deps.store.grants.rotateRefreshToken({
+    grantId: token.grantId,
+    clientId: client.id,
+    generation: token.generation,
+    refreshKeyId: deps.keys.maker('mac').id,
+    refreshExpiresAt: at + lifetimes.refreshIdle,
+    retryWindow: client.authMethod === 'none' ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
+    scopes: scopes ?? [],
+    resources: request.resources,
+    attemptId: randomUUID(),
+    at,
+  })
+  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, token.grantId, outcome)
+  return mintTokens(deps, client, outcome.grant, scopes ?? outcome.grant.scopes, request.resources[0] ?? null)
+}
+
+type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' }>
+
+function refusalOf(deps: Deps, client: Client, grantId: string, outcome: Refused): OAuthError {
+  switch (outcome.kind) {
+    // RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted"
+    case 'scope_not_granted':
+      return invalidScope('scope_not_granted')
+    case 'resource_not_granted':
+      return invalidTarget('resource_not_granted')
+    case 'replayed':
+    case 'newer_than_row':
+      deps.audit({
+        // A token newer than its row can only mean that the store lost an acknowledged write.
+        event: outcome.kind === 'newer_than_row' ? 'alarm_store_lost_a_write' : 'grant_ended',
+        reason: `refresh_${outcome.kind}`,
+        client_id: client.id,
+        grant_id: grantId,
+      })
+      return invalidGrant(`refresh_${outcome.kind}`)
+    default:
+      return invalidGrant(`refresh_token_${outcome.kind}`)
+  }
+}

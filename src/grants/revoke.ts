@@ -1,0 +1,40 @@
+/**
+ * Revokes a token (RFC 7009).
+ *
+ * A refresh token of any generation ends its grant and with it every access token; an access token ends itself alone.
+ * §2.2: "invalid tokens do not cause an error response", so all that is not a living token of somebody else is done.
+ */
+import { openAccessToken } from '../keys/access-token.ts'
+import { invalidGrant } from '../oauth/oauth-error.ts'
+import type { Deps } from './deps.ts'
+import type { Client } from './model.ts'
+import { openRefreshToken } from './refresh-token.ts'
+
+export async function revoke(deps: Deps, client: Client, token: string): Promise<void> {
+  const outcome = await endToken(deps, client, token)
+  // §2.1: "verifies [...] whether the token was issued to the client making the revocation request"
+  if (outcome === 'foreign') throw invalidGrant('token_of_another_client')
+}
+
+async function endToken(deps: Deps, client: Client, token: string): Promise<'done' | 'foreign'> {
+  const at = deps.now()
+  const refreshToken = openRefreshToken(deps.keys, token)
+  if (refreshToken) {
+    const outcome = await deps.store.grants.endGrant(refreshToken.grantId, 'revoked', at, client.id)
+    if (outcome === 'ended')
+      deps.audit({ event: 'grant_ended', reason: 'revoked', client_id: client.id, grant_id: refreshToken.grantId })
+    return outcome === 'foreign' ? 'foreign' : 'done'
+  }
+  const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
+  if (!claims || claims.exp <= at) return 'done'
+  if (claims.client_id !== client.id) return 'foreign'
+  const outcome = await deps.store.grants.revokeAccessToken({
+    grantId: claims.grant_id,
+    clientId: client.id,
+    jti: claims.jti,
+    expiresAt: claims.exp,
+    at,
+  })
+  deps.audit({ event: 'access_token_revoked', reason: outcome, client_id: client.id, grant_id: claims.grant_id })
+  return 'done'
+}

@@ -1,0 +1,29 @@
+/** Sessions: a browser in which a wallet proved itself. The id is only in the browser; the store keeps its hash. */
+import { createHash } from 'node:crypto'
+import type { Deps } from './deps.ts'
+import type { Session } from './model.ts'
+
+/** A visit is written down at most this often, in seconds. */
+const TOUCH_EVERY = 600
+
+export function hashSessionId(sessionId: string): string {
+  return createHash('sha256').update(sessionId).digest('base64url')
+}
+
+/** The session of this browser where it holds now: not ended, not idle for too long, not past its absolute end. */
+export async function findSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
+  if (sessionId === null) return null
+  const session = await deps.store.sessions.readSession(hashSessionId(sessionId))
+  return session && sessionHolds(deps, session) ? session : null
+}
+
+/** Notes that the session was used, so that its idle time starts anew. */
+export async function touchSession(deps: Deps, session: Session): Promise<void> {
+  const at = deps.now()
+  if (at - session.lastSeenAt >= TOUCH_EVERY) await deps.store.sessions.touchSession(session.hash, at)
+}
+
+function sessionHolds(deps: Deps, session: Session): boolean {
+  const at = deps.now()
+  return session.endedAt === null && session.expiresAt > at && session.lastSeenAt + deps.settings.lifetimes.sessionIdle > at
+}

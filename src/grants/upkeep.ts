@@ -1,0 +1,31 @@
+/** What a node does beside answering: notice changed clients and keys within a second, and keep the keys young. */
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { ClientDirectory } from './client-directory.ts'
+import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
+import type { Store } from './ports.ts'
+
+export type Upkeep = {
+  /** reads the store's revision and reloads what changed; to be called twice a second */
+  noticeChanges(): Promise<void>
+  /** rotates and retires keys by age; to be called once a minute */
+  keepKeys(): Promise<void>
+}
+
+export function createUpkeep(store: Store, clients: ClientDirectory, ring: KeyRing, keeping: KeyKeeping): Upkeep {
+  let revision = -1
+  const noticeChanges = async (): Promise<void> => {
+    const current = await store.readRevision()
+    if (current === revision) return
+    // Forgotten only after the read: what is looked up from here on is at least as new as this revision.
+    clients.forget()
+    await loadKeys(keeping, ring)
+    revision = current
+  }
+  return {
+    noticeChanges,
+    async keepKeys() {
+      await keepKeys(keeping)
+      await noticeChanges()
+    },
+  }
+}
