@@ -1,0 +1,39 @@
+/** The client registry on SQLite. A client is one record; every change raises the store's revision in the same commit. */
+import type { Client } from '../../grants/model.ts'
+import type { ClientBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+export function createClientBook(connection: Connection): ClientBook {
+  const insert = connection.prepareWrite(
+    'INSERT INTO clients (id, record, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING',
+  )
+  const replace = connection.prepareWrite('UPDATE clients SET record = ? WHERE id = ?')
+  const remove = connection.prepareWrite('DELETE FROM clients WHERE id = ?')
+  const raise = connection.prepareWrite('UPDATE revision SET number = number + 1')
+  const read = connection.prepareRead('SELECT record FROM clients WHERE id = ?')
+  const list = connection.prepareRead('SELECT record FROM clients ORDER BY created_at, id')
+  /** Runs a change, and raises the revision where it changed something. */
+  const change = (run: () => { changes: number | bigint }): Promise<boolean> =>
+    connection.write(() => {
+      const changed = run().changes > 0
+      if (changed) raise.run()
+      return changed
+    })
+  return {
+    insertClient: async (client) =>
+      (await change(() => insert.run(client.id, JSON.stringify(client), client.createdAt))) ? 'inserted' : 'taken',
+    replaceClient: async (client) =>
+      (await change(() => replace.run(JSON.stringify(client), client.id))) ? 'replaced' : 'unknown',
+    deleteClient: async (clientId) => ((await change(() => remove.run(clientId))) ? 'deleted' : 'unknown'),
+    readClient: (clientId) =>
+      connection.read(() => {
+        const row = read.get(clientId)
+        return row ? clientOf(row) : null
+      }),
+    listClients: () => connection.read(() => list.all().map(clientOf)),
+  }
+}
+
+function clientOf(row: unknown): Client {
+  return JSON.parse((row as { record: string }).record) as Client
+}

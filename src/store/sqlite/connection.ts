@@ -1,0 +1,169 @@
+/**
+ * Two connections to one SQLite file: a writer whose moves share the commit of their tick, and a reader.
+ *
+ * A commit costs one fsync whoever is in it, so all moves asked for in one turn of the event loop are committed
+ * together, each in its own savepoint. A promise settles only after that commit: durable before acknowledged.
+ *
+ * SQLite would wait for another process's lock by blocking the event loop. So its own waiting is off (timeout 0)
+ * and a busy file is tried again from here, with jitter, until two seconds have passed.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { StoreUnavailable } from '../../grants/ports.ts'
+
+const BUSY_FOR_MS = 2000
+const QUEUE_AT_MOST = 20_000
+
+/** SQLite result codes that mean "not now" rather than "wrong": BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB. */
+const UNAVAILABLE = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26])
+const BUSY = new Set([5, 6])
+
+type Move = {
+  run: () => unknown
+  settle: (result: unknown) => void
+  fail: (error: unknown) => void
+  since: number
+}
+
+export class Connection {
+  readonly #writer: DatabaseSync
+  readonly #reader: DatabaseSync
+  readonly #savepoint: StatementSync
+  readonly #release: StatementSync
+  #queue: Move[] = []
+  #scheduled = false
+  #closed = false
+
+  /** Opens the file, creating it readable by its owner only. Throws `StoreUnavailable` where that cannot be done. */
+  constructor(path: string) {
+    try {
+      closeSync(openSync(path, 'a', 0o600))
+      this.#writer = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: false })
+      this.#writer.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384',
+      )
+      this.#reader = new DatabaseSync(path, { timeout: 0, readOnly: true })
+      this.#savepoint = this.#writer.prepare('SAVEPOINT move')
+      this.#release = this.#writer.prepare('RELEASE move')
+    } catch (error) {
+      throw new StoreUnavailable(`cannot open ${path}`, { cause: error })
+    }
+  }
+
+  /** Prepares a statement that is part of moves. */
+  prepareWrite(sql: string): StatementSync {
+    return this.#writer.prepare(sql)
+  }
+
+  prepareRead(sql: string): StatementSync {
+    return this.#reader.prepare(sql)
+  }
+
+  /** Runs SQL outside of moves, before the store is in use. */
+  execute(sql: string): void {
+    rethrow(() => this.#writer.exec(sql))
+  }
+
+  /** Runs a move in the tick's shared transaction. What it returns is told after the commit; what it throws undoes it alone. */
+  write<Result>(run: () => Result): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      if (this.#closed || this.#queue.length >= QUEUE_AT_MOST) {
+        reject(new StoreUnavailable(this.#closed ? 'the store is closed' : 'too many writes are waiting'))
+        return
+      }
+      this.#queue.push({ run, settle: resolve as (result: unknown) => void, fail: reject, since: performance.now() })
+      this.#schedule()
+    })
+  }
+
+  /** Reads what is committed. */
+  read<Result>(run: () => Result): Promise<Result> {
+    return new Promise<Result>((resolve) => {
+      if (this.#closed) throw new StoreUnavailable('the store is closed')
+      resolve(rethrow(run))
+    })
+  }
+
+  /** Answers what was asked before, then closes the file. */
+  async close(): Promise<void> {
+    while (this.#queue.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    if (this.#closed) return
+    this.#closed = true
+    this.#reader.close()
+    this.#writer.close()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    try {
+      this.#writer.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      this.#later(error)
+      return
+    }
+    const moves = this.#queue
+    this.#queue = []
+    const settlements: (() => void)[] = []
+    try {
+      for (const move of moves) settlements.push(this.#attempt(move))
+      this.#writer.exec('COMMIT')
+    } catch (error) {
+      // Nothing of this tick is durable: every move in it failed, the refused ones included.
+      if (this.#writer.isTransaction) this.#writer.exec('ROLLBACK')
+      for (const move of moves) move.fail(asUnavailable(error))
+      return
+    }
+    for (const settle of settlements) settle()
+  }
+
+  /** One move in its savepoint. Throws only where the whole transaction is lost. */
+  #attempt(move: Move): () => void {
+    this.#savepoint.run()
+    try {
+      const result = move.run()
+      this.#release.run()
+      return () => move.settle(result)
+    } catch (error) {
+      // A full disk or an I/O error has rolled everything back already.
+      if (!this.#writer.isTransaction) throw error
+      this.#writer.exec('ROLLBACK TO move; RELEASE move')
+      return () => move.fail(asUnavailable(error))
+    }
+  }
+
+  /** The file is locked by another process: those that waited too long are told, the others try again soon. */
+  #later(error: unknown): void {
+    const busy = BUSY.has(resultCode(error))
+    const now = performance.now()
+    const over = this.#queue.filter((move) => !busy || now - move.since >= BUSY_FOR_MS)
+    this.#queue = this.#queue.filter((move) => !over.includes(move))
+    for (const move of over) move.fail(asUnavailable(error))
+    if (this.#queue.length === 0 || this.#scheduled) return
+    this.#scheduled = true
+    setTimeout(() => this.#flush(), 1 + Math.random() * 15)
+  }
+}
+
+/** The primary result code of a SQLite error, or -1 for anything else. */
+export function resultCode(error: unknown): number {
+  const code = (error as { errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? code & 0xff : -1
+}
+
+function asUnavailable(error: unknown): unknown {
+  return UNAVAILABLE.has(resultCode(error)) ? new StoreUnavailable('the SQLite file cannot be used', { cause: error }) : error
+}
+
+function rethrow<Result>(run: () => Result): Result {
+  try {
+    return run()
+  } catch (error) {
+    throw asUnavailable(error)
+  }
+}

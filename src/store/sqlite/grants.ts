@@ -1,0 +1,191 @@
+/** The grant ledger on SQLite. What each move promises stands in `grants/ports.ts`; here is how one row decides it. */
+import type { StatementSync } from 'node:sqlite'
+import type { EndReason, Grant } from '../../grants/model.ts'
+import type {
+  GrantFilter,
+  GrantLedger,
+  NewGrant,
+  RedeemOutcome,
+  RevokeTokenOutcome,
+  RotateOutcome,
+  Rotation,
+} from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { type GrantRow, grantOf } from './grant-row.ts'
+
+const INSERT = `
+  INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at,
+                      generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason)
+  VALUES (:id, :clientId, :wallet, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
+          0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason)
+  ON CONFLICT (id) DO NOTHING
+  RETURNING *`
+
+const ROTATE = `
+  UPDATE grants
+  SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
+      refresh_expires_at = min(:refreshExpiresAt, expires_at)
+  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
+    AND ended_at IS NULL AND refresh_expires_at > :at`
+
+// Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
+const ROTATE_NARROWED = `${ROTATE}
+    AND NOT EXISTS (SELECT 1 FROM json_each(:scopes) AS asked
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.scopes)))
+    AND NOT EXISTS (SELECT 1 FROM json_each(:resources) AS asked
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.resources)))`
+
+/** How many access tokens of one grant may be revoked alone at one time. */
+const REVOKED_AT_MOST = 64
+
+// Forgets what has expired, adds the new one; where there is no room for it the grant ends instead.
+const REVOKE_TOKEN = `
+  UPDATE grants
+  SET revoked_tokens = (
+        SELECT json_group_object(key, value) FROM (
+          SELECT key, value FROM json_each(grants.revoked_tokens) WHERE value > :at AND key <> :jti
+          UNION ALL SELECT :jti, :expiresAt)),
+      ended_at = CASE WHEN full THEN coalesce(ended_at, :at) ELSE ended_at END,
+      end_reason = CASE WHEN full THEN coalesce(end_reason, 'too_many_revoked_tokens') ELSE end_reason END
+  FROM (SELECT count(*) >= ${REVOKED_AT_MOST} AS full
+        FROM grants AS present, json_each(present.revoked_tokens) AS revoked
+        WHERE present.id = :grantId AND revoked.value > :at AND revoked.key <> :jti)
+  WHERE id = :grantId AND client_id = :clientId
+  RETURNING ended_at`
+
+const END = `
+  UPDATE grants SET ended_at = :at, end_reason = :reason
+  WHERE id = :grantId AND ended_at IS NULL AND client_id = coalesce(:clientId, client_id)`
+
+const END_MANY = `
+  UPDATE grants SET ended_at = :at, end_reason = :reason
+  WHERE ended_at IS NULL AND `
+
+const LIST = `
+  SELECT * FROM grants
+  WHERE wallet = coalesce(:wallet, wallet) AND client_id = coalesce(:clientId, client_id)
+    AND (:living = 0 OR (ended_at IS NULL AND refresh_expires_at > :at))
+  ORDER BY created_at DESC LIMIT :limit`
+
+export function createGrantLedger(connection: Connection): GrantLedger {
+  const insert = connection.prepareWrite(INSERT)
+  const rotate = connection.prepareWrite(`${ROTATE} RETURNING *`)
+  const rotateNarrowed = connection.prepareWrite(`${ROTATE_NARROWED} RETURNING *`)
+  const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
+  const end = connection.prepareWrite(END)
+  const present = connection.prepareWrite('SELECT * FROM grants WHERE id = ?')
+  const read = connection.prepareRead('SELECT * FROM grants WHERE id = ?')
+  const rowOf = (statement: StatementSync, id: string): GrantRow | undefined => statement.get(id) as GrantRow | undefined
+
+  function put(
+    grant: NewGrant,
+    attemptId: string,
+    at: number,
+    ended: { endedAt: number; endReason: EndReason } | null,
+  ): GrantRow | undefined {
+    const { scopes, resources, ...columns } = grant
+    const lists = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
+    return insert.get({
+      ...columns,
+      ...lists,
+      attemptId,
+      at,
+      endedAt: ended?.endedAt ?? null,
+      endReason: ended?.endReason ?? null,
+    }) as GrantRow | undefined
+  }
+
+  /** Why the conditional update moved nothing. Decided here, inside the move; refused outside. */
+  function whyNotRotated(rotation: Rotation): RotateOutcome {
+    const row = rowOf(present, rotation.grantId)
+    if (!row) return { kind: 'unknown' }
+    if (row.client_id !== rotation.clientId) return { kind: 'foreign' }
+    if (row.ended_at !== null) return { kind: 'ended' }
+    const grant = grantOf(row)
+    const step = row.generation - rotation.generation
+    // Our own update, whose answer was lost on the way.
+    if (step === 1 && row.attempt_id === rotation.attemptId) return { kind: 'rotated', grant }
+    if (row.refresh_expires_at <= rotation.at) return { kind: 'expired' }
+    const repeatable = step === 1 && isWithinWindow(row, rotation)
+    if (step === 0 || repeatable) {
+      if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
+      if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
+    }
+    if (repeatable) return { kind: 'repeated', grant }
+    const replayed = step > 0
+    end.run({
+      grantId: row.id,
+      clientId: null,
+      at: rotation.at,
+      reason: replayed ? 'refresh_replayed' : 'refresh_newer_than_row',
+    })
+    return { kind: replayed ? 'replayed' : 'newer_than_row', grant }
+  }
+
+  return {
+    redeemCode: (grant, attemptId, at) =>
+      connection.write((): RedeemOutcome => {
+        const inserted = put(grant, attemptId, at, null)
+        if (inserted) return { kind: 'redeemed', grant: grantOf(inserted) }
+        const row = rowOf(present, grant.id) as GrantRow
+        const ours = row.attempt_id === attemptId && row.ended_at === null
+        return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+      }),
+
+    spendCode: (grant, attemptId, at) =>
+      connection.write(() => {
+        put(grant, attemptId, at, { endedAt: at, endReason: 'code_spent' })
+      }),
+
+    rotateRefreshToken: (rotation) =>
+      connection.write((): RotateOutcome => {
+        const { retryWindow: _, scopes, resources, ...columns } = rotation
+        const narrowed = scopes.length + resources.length > 0
+        const row = narrowed
+          ? rotateNarrowed.get({ ...columns, scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) })
+          : rotate.get(columns)
+        return row ? { kind: 'rotated', grant: grantOf(row as GrantRow) } : whyNotRotated(rotation)
+      }),
+
+    endGrant: (grantId, reason, at, clientId) =>
+      connection.write(() => {
+        if (end.run({ grantId, reason, at, clientId: clientId ?? null }).changes > 0) return 'ended'
+        const row = rowOf(present, grantId)
+        if (!row) return 'unknown'
+        return clientId !== undefined && row.client_id !== clientId ? 'foreign' : 'ended_before'
+      }),
+
+    revokeAccessToken: (token) =>
+      connection.write((): RevokeTokenOutcome => {
+        const row = revokeToken.get(token) as { ended_at: number | null } | undefined
+        if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
+        return rowOf(present, token.grantId) ? 'foreign' : 'unknown'
+      }),
+
+    readGrant: (grantId) =>
+      connection.read((): Grant | null => {
+        const row = rowOf(read, grantId)
+        return row ? grantOf(row) : null
+      }),
+
+    listGrants: (filter: GrantFilter) =>
+      connection.read(() => {
+        const { wallet = null, clientId = null, living = false, at, limit } = filter
+        const rows = connection.prepareRead(LIST).all({ wallet, clientId, living: living ? 1 : 0, at, limit })
+        return rows.map((row) => grantOf(row as GrantRow))
+      }),
+
+    endGrants: ({ wallet, clientId }, reason, at) =>
+      connection.write(() => {
+        const conditions: Record<string, string> = { ...(wallet ? { wallet } : {}), ...(clientId ? { client_id: clientId } : {}) }
+        const where = Object.keys(conditions).map((column) => `${column} = :${column}`)
+        if (where.length === 0) return 0
+        return Number(connection.prepareWrite(END_MANY + where.join(' AND ')).run({ ...conditions, at, reason }).changes)
+      }),
+  }
+}
+
+/** A stored time in the future closes the window: no clock that jumped back may reopen it. */
+function isWithinWindow(row: GrantRow, { at, retryWindow }: Rotation): boolean {
+  return row.rotated_at <= at && at < row.rotated_at + retryWindow
+}

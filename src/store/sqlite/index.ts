@@ -1,0 +1,64 @@
+/** The store on SQLite: one file, one machine, any number of processes. */
+import type { Store } from '../../grants/ports.ts'
+import { createClientBook } from './clients.ts'
+import { Connection } from './connection.ts'
+import { createGrantLedger } from './grants.ts'
+import { createKeyBook } from './keys.ts'
+import {
+  type AppliedMigration,
+  appliedMigrations,
+  MIGRATIONS,
+  type Migration,
+  migrate,
+  requireCurrentSchema,
+} from './migrations.ts'
+import { createSessionBook } from './sessions.ts'
+import { createWalletBook } from './wallets.ts'
+
+export { SchemaMismatch } from './migrations.ts'
+
+/** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be opened. */
+export function openSqliteStore(path: string): Store {
+  const connection = new Connection(path)
+  try {
+    requireCurrentSchema(connection)
+  } catch (error) {
+    void connection.close()
+    throw error
+  }
+  const revision = connection.prepareRead('SELECT number FROM revision')
+  const probe = connection.prepareWrite('UPDATE revision SET number = number')
+  return {
+    grants: createGrantLedger(connection),
+    wallets: createWalletBook(connection),
+    sessions: createSessionBook(connection),
+    clients: createClientBook(connection),
+    keys: createKeyBook(connection),
+    readRevision: () => connection.read(() => (revision.get() as { number: number }).number),
+    checkWritable: () => connection.write(() => void probe.run()),
+    close: () => connection.close(),
+  }
+}
+
+/** Brings a file to the schema of this program, making it where there is none. Returns the steps taken. */
+export async function migrateSqlite(path: string, at: number): Promise<Migration[]> {
+  const connection = new Connection(path)
+  try {
+    return await migrate(connection, at)
+  } finally {
+    await connection.close()
+  }
+}
+
+export type MigrationStatus = { applied: AppliedMigration[]; pending: Migration[] }
+
+export async function sqliteMigrationStatus(path: string): Promise<MigrationStatus> {
+  const connection = new Connection(path)
+  try {
+    const applied = appliedMigrations(connection)
+    const last = applied.at(-1)?.number ?? 0
+    return { applied, pending: MIGRATIONS.filter((migration) => migration.number > last) }
+  } finally {
+    await connection.close()
+  }
+}

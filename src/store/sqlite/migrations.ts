@@ -1,0 +1,115 @@
+/** The schema, as numbered steps forward. A step that has landed never changes; the next one comes after it. */
+import type { Connection } from './connection.ts'
+
+export type Migration = { number: number; name: string; sql: string }
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: 'ledger',
+    // Every table is its primary key's own tree: the hot paths touch one row by one key.
+    sql: `
+      CREATE TABLE grants (
+        id TEXT PRIMARY KEY,
+        client_id TEXT NOT NULL,
+        wallet TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        resources TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        refresh_expires_at INTEGER NOT NULL,
+        generation INTEGER NOT NULL,
+        refresh_key_id TEXT NOT NULL,
+        rotated_at INTEGER NOT NULL,
+        attempt_id TEXT NOT NULL,
+        ended_at INTEGER,
+        end_reason TEXT,
+        revoked_tokens TEXT NOT NULL DEFAULT '{}'
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX grants_by_wallet ON grants (wallet, client_id);
+      CREATE INDEX grants_by_client ON grants (client_id);
+      CREATE TABLE wallets (
+        address TEXT PRIMARY KEY,
+        epoch INTEGER NOT NULL,
+        proved_itself INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE sessions (
+        hash TEXT PRIMARY KEY,
+        wallet TEXT NOT NULL,
+        chain_id INTEGER NOT NULL,
+        method TEXT NOT NULL,
+        auth_time INTEGER NOT NULL,
+        last_seen_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        attempt_id TEXT NOT NULL,
+        ended_at INTEGER
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sessions_by_wallet ON sessions (wallet);
+      CREATE TABLE clients (
+        id TEXT PRIMARY KEY,
+        record TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE keys (
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        algorithm TEXT NOT NULL,
+        wrapped BLOB,
+        created_at INTEGER NOT NULL,
+        starts_at INTEGER NOT NULL,
+        retired_at INTEGER,
+        UNIQUE (kind, number)
+      ) STRICT;
+      CREATE TABLE revision (number INTEGER NOT NULL) STRICT;
+      INSERT INTO revision VALUES (0);
+    `,
+  },
+]
+
+export type AppliedMigration = { number: number; name: string; applied_at: number }
+
+/** The store's schema is not the one this program knows. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+}
+
+/** The steps this file has taken, in order. */
+export function appliedMigrations(connection: Connection): AppliedMigration[] {
+  const known = connection.prepareRead("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get()
+  if (!known) return []
+  return connection
+    .prepareRead('SELECT number, name, applied_at FROM migrations ORDER BY number')
+    .all()
+    .map((row) => row as unknown as AppliedMigration)
+}
+
+/** Takes every step the file has not taken yet, in one transaction. Returns the steps taken. */
+export async function migrate(connection: Connection, at: number): Promise<Migration[]> {
+  return connection.write(() => {
+    connection.execute(
+      'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+    )
+    const { last } = connection.prepareWrite('SELECT coalesce(max(number), 0) AS last FROM migrations').get() as { last: number }
+    refuseNewer(last)
+    const pending = MIGRATIONS.filter((migration) => migration.number > last)
+    for (const { number, name, sql } of pending) {
+      connection.execute(sql)
+      connection.prepareWrite('INSERT INTO migrations VALUES (?, ?, ?)').run(number, name, at)
+    }
+    return pending
+  })
+}
+
+/** Throws `SchemaMismatch` unless the file has taken exactly the steps this program knows. */
+export function requireCurrentSchema(connection: Connection): void {
+  const last = appliedMigrations(connection).at(-1)?.number ?? 0
+  refuseNewer(last)
+  if (last < (MIGRATIONS.at(-1)?.number ?? 0)) throw new SchemaMismatch('The database is not up to date. Run: grantor migrate')
+}
+
+function refuseNewer(last: number): void {
+  if (last > (MIGRATIONS.at(-1)?.number ?? 0)) {
+    throw new SchemaMismatch('The database was made by a newer version of grantor than this one. Use that version.')
+  }
+}

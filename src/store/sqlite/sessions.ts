@@ -1,0 +1,59 @@
+/** Sessions on SQLite. */
+import type { Session } from '../../grants/model.ts'
+import type { SessionBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+type SessionRow = {
+  hash: string
+  wallet: string
+  chain_id: number
+  method: string
+  auth_time: number
+  last_seen_at: number
+  expires_at: number
+  ended_at: number | null
+}
+
+export function createSessionBook(connection: Connection): SessionBook {
+  const insert = connection.prepareWrite(`
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id, ended_at)
+    VALUES (:hash, :wallet, :chainId, :method, :authTime, :lastSeenAt, :expiresAt, :attemptId, :endedAt)
+    ON CONFLICT (hash) DO NOTHING`)
+  const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
+  const read = connection.prepareRead('SELECT * FROM sessions WHERE hash = ?')
+  const touch = connection.prepareWrite(
+    'UPDATE sessions SET last_seen_at = max(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
+  )
+  const end = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL')
+  const endAll = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL')
+  return {
+    startSession: (session, attemptId) =>
+      connection.write(() => {
+        if (insert.run({ ...session, attemptId }).changes > 0) return 'started'
+        // Our own insert, whose answer was lost on the way, is no second use.
+        const row = attempt.get(session.hash) as { attempt_id: string } | undefined
+        return row?.attempt_id === attemptId ? 'started' : 'taken'
+      }),
+    readSession: (hash) =>
+      connection.read(() => {
+        const row = read.get(hash)
+        return row ? sessionOf(row as SessionRow) : null
+      }),
+    touchSession: (hash, at) => connection.write(() => void touch.run({ hash, at })),
+    endSession: (hash, at) => connection.write(() => void end.run({ hash, at })),
+    endSessions: (wallet, at) => connection.write(() => Number(endAll.run({ wallet, at }).changes)),
+  }
+}
+
+function sessionOf(row: SessionRow): Session {
+  return {
+    hash: row.hash,
+    wallet: row.wallet as Session['wallet'],
+    chainId: row.chain_id,
+    method: row.method as Session['method'],
+    authTime: row.auth_time,
+    lastSeenAt: row.last_seen_at,
+    expiresAt: row.expires_at,
+    endedAt: row.ended_at,
+  }
+}

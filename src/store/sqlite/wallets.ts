@@ -1,0 +1,21 @@
+/** Wallets on SQLite: one row each, written on the first proof or the first ending. */
+import type { WalletBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+export function createWalletBook(connection: Connection): WalletBook {
+  const read = connection.prepareRead('SELECT epoch FROM wallets WHERE address = ?')
+  const remember = connection.prepareWrite(`
+    INSERT INTO wallets (address, epoch, proved_itself) VALUES (?, 0, 1)
+    ON CONFLICT (address) DO UPDATE SET proved_itself = 1
+    RETURNING epoch`)
+  const raise = connection.prepareWrite(`
+    INSERT INTO wallets (address, epoch, proved_itself) VALUES (?, 1, 0)
+    ON CONFLICT (address) DO UPDATE SET epoch = epoch + 1
+    RETURNING epoch`)
+  const epochOf = (row: unknown): number => (row as { epoch: number } | undefined)?.epoch ?? 0
+  return {
+    readEpoch: (wallet) => connection.read(() => epochOf(read.get(wallet))),
+    rememberProof: (wallet) => connection.write(() => epochOf(remember.get(wallet))),
+    raiseEpoch: (wallet) => connection.write(() => epochOf(raise.get(wallet))),
+  }
+}
