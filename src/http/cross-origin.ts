@@ -1,0 +1,35 @@
+/**
+ * Cross-origin reads (CORS). Metadata and keys are public; the token and revocation endpoints open only to the origins
+ * of public clients, whose scripts run there, and never with credentials. Nothing else is readable from a foreign page.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Service } from './service.ts'
+
+const PREFLIGHT = {
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers': 'authorization, content-type',
+  'access-control-max-age': '600',
+}
+
+export const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
+
+/** Opens one POST endpoint to the origins of public clients. */
+export function openToPublicClients(server: FastifyInstance, service: Service, url: string): void {
+  server.options(url, async (request, reply) => {
+    if (!(await allowOrigin(service, request, reply))) {
+      return reply.code(405).headers({ allow: 'POST', 'cache-control': 'no-store' }).send()
+    }
+    return reply.code(204).headers(PREFLIGHT).send()
+  })
+}
+
+/** Adds the headers where the caller's origin is a public client's. A store that cannot say means no. */
+export async function allowOrigin(service: Service, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+  void reply.header('vary', 'Origin')
+  const { origin } = request.headers
+  if (origin === undefined) return false
+  const origins = await service.deps.clients.publicOrigins().catch(() => new Set<string>())
+  if (!origins.has(origin)) return false
+  void reply.header('access-control-allow-origin', origin)
+  return true
+}

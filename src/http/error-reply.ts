@@ -1,0 +1,85 @@
+/**
+ * How a refusal, a failure of the store, or a defect is answered.
+ *
+ * Outside goes the RFC's code and one fixed wording; the precise reason goes to the audit log. A store that fails is
+ * 503 and never an answer; a defect is 500 with a request id and nothing else.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LoginError } from '../grants/login-error.ts'
+import { StoreUnavailable } from '../grants/ports.ts'
+import { invalidRequest, OAuthError, serverError, temporarilyUnavailable } from '../oauth/oauth-error.ts'
+import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
+import { pageHeaders } from '../pages/page-headers.ts'
+import { UnsupportedMediaType } from './form-body.ts'
+import { ForeignOrigin } from './own-origin.ts'
+import type { Service } from './service.ts'
+
+/** Headers of every JSON answer (RFC 6749 §5.1). */
+export const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  pragma: 'no-cache',
+  'x-content-type-options': 'nosniff',
+}
+
+type Answer = {
+  status: number
+  body: { error: string; error_description: string }
+  notice: NoticeKind
+  reason: string
+  headers: Record<string, string>
+}
+
+export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const answer = answerTo(error, request.id)
+  if (answer.status >= 500) request.log.error({ err: error, request_id: request.id }, answer.reason)
+  else service.deps.audit({ event: 'refused', reason: answer.reason })
+  service.metrics.countRefusal(answer.body.error, answer.reason)
+  reply.code(answer.status).headers(answer.headers)
+  if (request.routeOptions.config.answers === 'page') {
+    const requestId = answer.status === 500 ? request.id : undefined
+    return reply.headers(pageHeaders()).send(noticePage({ kind: answer.notice, requestId }))
+  }
+  return reply.headers(JSON_HEADERS).send(answer.body)
+}
+
+function answerTo(error: unknown, requestId: string): Answer {
+  if (error instanceof OAuthError) return oauthAnswer(error)
+  if (error instanceof LoginError) return { ...plain(error.status, error.toBody(), error.reason), notice: 'malformed_request' }
+  if (error instanceof StoreUnavailable)
+    return { ...oauthAnswer(temporarilyUnavailable('store_unavailable')), notice: 'unavailable' }
+  if (error instanceof ForeignOrigin) {
+    const refusal = invalidRequest('foreign_origin', 'The request comes from another site.')
+    return { ...plain(403, refusal.toBody(), refusal.reason), notice: 'foreign_origin' }
+  }
+  const status = error instanceof UnsupportedMediaType ? 415 : statusOf(error)
+  if (status >= 400 && status < 500) return protocolAnswer(status)
+  return { ...oauthAnswer(serverError(requestId)), notice: 'defect' }
+}
+
+function oauthAnswer(error: OAuthError): Answer {
+  const headers: Record<string, string> = {}
+  // RFC 6749 §5.2, RFC 7617 §2.1
+  if (error.error === 'invalid_client') headers['www-authenticate'] = 'Basic realm="grantor", charset="UTF-8"'
+  if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter)
+  return { status: error.status, body: error.toBody(), notice: 'malformed_request', reason: error.reason, headers }
+}
+
+/** What the framework refused before a route saw it: too large, wrong type, not a request at all. */
+function protocolAnswer(status: number): Answer {
+  const words: Record<number, string> = {
+    413: 'The body is larger than 16 KiB.',
+    415: 'The body must be application/x-www-form-urlencoded in UTF-8.',
+  }
+  const refusal = invalidRequest(`http_${status}`, words[status] ?? 'The request is malformed.')
+  return plain(status, refusal.toBody(), refusal.reason)
+}
+
+function plain(status: number, body: Answer['body'], reason: string): Answer {
+  return { status, body, reason, notice: 'malformed_request', headers: {} }
+}
+
+function statusOf(error: unknown): number {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode
+  return typeof status === 'number' ? status : 500
+}

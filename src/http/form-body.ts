@@ -1,0 +1,50 @@
+/** Form bodies: the only ones the endpoints take (RFC 6749 appendix B), read as bytes. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Form, parseForm } from '../oauth/form.ts'
+import { invalidRequest, type OAuthError } from '../oauth/oauth-error.ts'
+import { type Parameters, takeParameters } from '../oauth/parameters.ts'
+
+/** Bytes; a larger body is 413 before it is read. */
+export const FORM_AT_MOST = 16 * 1024
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset="?utf-8"?\s*)?$/i
+
+export class UnsupportedMediaType extends Error {
+  override readonly name = 'UnsupportedMediaType'
+}
+
+export function acceptForms(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser(/^application\/x-www-form-urlencoded/i, { parseAs: 'buffer' }, (request, body, done) => {
+    if (FORM_TYPE.test(request.headers['content-type'] ?? '')) done(null, parseForm(body))
+    else done(new UnsupportedMediaType())
+  })
+}
+
+/** The request's form; an absent body without a type is no form. */
+export function formOf(request: FastifyRequest): Form {
+  if (!(request.body instanceof Map)) throw new UnsupportedMediaType()
+  return request.body as Form
+}
+
+/** The parameters an endpoint knows, or the refusal of the first that is wrong. */
+export function formParameters<Single extends string, Many extends string = never>(
+  request: FastifyRequest,
+  single: readonly Single[],
+  many: readonly Many[] = [],
+): Parameters<Single, Many> {
+  const { values, faults } = takeParameters(formOf(request), single, many)
+  const [fault] = faults
+  if (fault) throw parameterRefusal(fault.parameter, fault.reason)
+  return values
+}
+
+export function required(value: string | null, parameter: string): string {
+  if (value === null) throw invalidRequest(`${parameter}_missing`, `${parameter} is required.`)
+  return value
+}
+
+function parameterRefusal(parameter: string, reason: string): OAuthError {
+  const words = reason === 'parameter_repeated' ? 'was sent more than once' : 'is not UTF-8'
+  return invalidRequest(`${parameter}_${reason}`, `${parameter} ${words}.`)
+}

@@ -1,0 +1,75 @@
+/** `GET /oauth/authorize` (RFC 6749 §3.1), and the confirmation some requests need. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type AuthorizeOutcome, authorize } from '../../grants/authorize.ts'
+import { type ConfirmOutcome, confirm } from '../../grants/confirm.ts'
+import { parseForm, queryOf } from '../../oauth/form.ts'
+import { confirmPage } from '../../pages/confirm-page.ts'
+import { movingOnPage } from '../../pages/moving-on-page.ts'
+import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
+import { pageHeaders } from '../../pages/page-headers.ts'
+import { shortAddress } from '../../pages/words.ts'
+import { formParameters } from '../form-body.ts'
+import { requireOwnOrigin } from '../own-origin.ts'
+import type { Service } from '../service.ts'
+import { browserOf, setBrowserCookie } from '../session-cookie.ts'
+
+const CONFIRM = '/oauth/authorize/confirm'
+
+export function authorizeRoutes(server: FastifyInstance, service: Service): void {
+  server.get('/oauth/authorize', { config: { answers: 'page' } }, async (request, reply) => {
+    const outcome = await authorize(service.deps, parseForm(queryOf(request.url)), browserOf(service, request))
+    return answer(service, reply, outcome)
+  })
+
+  server.post(CONFIRM, { config: { answers: 'page' } }, async (request, reply) => {
+    requireOwnOrigin(request, service.deps.settings.authUrl)
+    const { confirmation, decision } = formParameters(request, ['confirmation', 'decision'])
+    // Whatever is not a clear yes is a no.
+    const outcome = await confirm(
+      service.deps,
+      confirmation ?? '',
+      browserOf(service, request).sessionId,
+      decision === 'allow' ? 'allow' : 'deny',
+    )
+    return answerConfirmed(reply, outcome)
+  })
+}
+
+function answer(service: Service, reply: FastifyReply, outcome: AuthorizeOutcome): FastifyReply {
+  void reply.headers(pageHeaders())
+  switch (outcome.kind) {
+    case 'page':
+      service.deps.audit({ event: 'authorize_refused', reason: outcome.reason })
+      return reply.code(400).send(noticePage({ kind: outcome.fault }))
+    case 'redirect':
+      return redirect(reply, outcome.to)
+    case 'login':
+      setBrowserCookie(service, reply, outcome.browserKey)
+      return redirect(reply, outcome.to)
+    case 'confirm': {
+      const { scopeDescriptions } = service.deps.settings
+      const scopes = outcome.scopes.map((name) => ({ name, description: scopeDescriptions[name] ?? name }))
+      const { confirmation, app, session } = outcome
+      return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, walletShort: shortAddress(session.wallet) }))
+    }
+  }
+}
+
+/** A form that leads to another origin answers a page that moves on by itself: browsers hold `form-action` against redirects. */
+function answerConfirmed(reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
+  void reply.headers(pageHeaders())
+  if ('to' in outcome) return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: outcome.kind }))
+  const notices: Record<typeof outcome.kind, [status: number, NoticeKind]> = {
+    broken: [400, 'broken_link'],
+    expired: [410, 'expired'],
+    no_session: [401, 'login_required_again'],
+    unknown_client: [403, 'unknown_client'],
+  }
+  const [status, kind] = notices[outcome.kind]
+  return reply.code(status).send(noticePage({ kind }))
+}
+
+/** 302 with an empty body. The URI is sent as the bytes it is. */
+function redirect(reply: FastifyReply, to: string): FastifyReply {
+  return reply.code(302).removeHeader('content-type').header('location', to).header('content-length', '0').send()
+}

@@ -1,0 +1,25 @@
+/** `POST /oauth/revoke` (RFC 7009 §2). */
+import type { FastifyInstance } from 'fastify'
+import { revoke } from '../../grants/revoke.ts'
+import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
+import { allowOrigin, openToPublicClients } from '../cross-origin.ts'
+import { JSON_HEADERS } from '../error-reply.ts'
+import { formParameters, required } from '../form-body.ts'
+import type { Service } from '../service.ts'
+
+// §2.1: the server may ignore the hint, and a token says itself what it is.
+const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
+
+export function revokeRoute(server: FastifyInstance, service: Service): void {
+  openToPublicClients(server, service, '/oauth/revoke')
+  server.post('/oauth/revoke', async (request, reply) => {
+    await allowOrigin(service, request, reply)
+    const parameters = formParameters(request, KNOWN)
+    await forClient(service, request, presentedCredentials(request, parameters), true, (client) =>
+      revoke(service.deps, client, required(parameters.token, 'token')),
+    )
+    // §2.2: "The content of the response body is ignored by the client", so there is none.
+    const { 'content-type': _, ...headers } = JSON_HEADERS
+    return reply.headers(headers).send()
+  })
+}

@@ -1,0 +1,53 @@
+/** The auth service's HTTP server, put together. It does not listen yet. */
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { replyWithError } from './error-reply.ts'
+import { acceptForms, FORM_AT_MOST } from './form-body.ts'
+import { assetRoutes } from './routes/assets.ts'
+import { authorizeRoutes } from './routes/authorize.ts'
+import { healthRoutes } from './routes/health.ts'
+import { introspectRoute } from './routes/introspect.ts'
+import { loginApiRoutes } from './routes/login-api.ts'
+import { loginCompleteRoute } from './routes/login-complete.ts'
+import { revokeRoute } from './routes/revoke.ts'
+import { tokenRoute } from './routes/token.ts'
+import { wellKnownRoutes } from './routes/well-known.ts'
+import type { Service } from './service.ts'
+import { refuseUnknownRoutes } from './unknown-route.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** whether a person or a program reads this route's refusals */
+    answers?: 'page' | 'json'
+  }
+}
+
+export function createAuthServer(service: Service): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: service.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    bodyLimit: FORM_AT_MOST,
+    trustProxy: service.trustedProxies.length > 0 ? service.trustedProxies : false,
+    exposeHeadRoutes: false,
+    // Ours is the one handler that knows what to say; the framework's own would answer in its words.
+    frameworkErrors: (error, request, reply) => void replyWithError(service, error, request, reply),
+    requestTimeout: 30_000,
+    forceCloseConnections: 'idle',
+  })
+  server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
+  logRequests(server, service.metrics)
+  acceptForms(server)
+  refuseUnknownRoutes(server)
+
+  assetRoutes(server)
+  healthRoutes(server, service)
+  wellKnownRoutes(server, service)
+  authorizeRoutes(server, service)
+  loginCompleteRoute(server, service)
+  tokenRoute(server, service)
+  introspectRoute(server, service)
+  revokeRoute(server, service)
+  void server.register(async (scope) => loginApiRoutes(scope, service))
+  return server
+}

@@ -1,0 +1,16 @@
+/** What the routes are given. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Deps } from '../grants/deps.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import type { FailureLimit } from '../ops/rate-limit.ts'
+
+export type Service = {
+  deps: Deps
+  /** shared with the login server, and with it alone */
+  loginSecret: string
+  failures: FailureLimit
+  metrics: Pick<Metrics, 'observeRequest' | 'countRefusal'>
+  logger: FastifyBaseLogger
+  /** addresses and networks whose X-Forwarded-For is believed; empty for none */
+  trustedProxies: string[]
+}

@@ -1,0 +1,50 @@
+/**
+ * The two cookies of the auth service: the session, and the browser key that binds logins to this browser.
+ *
+ * `__Host-` (RFC 6265bis §4.1.3.2) keeps sibling hosts from setting them; it needs https, so plain-http loopback goes
+ * without. SameSite=Lax: they come along when an app sends the browser here, never in another site's form post.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Browser } from '../grants/authorize.ts'
+import type { Service } from './service.ts'
+
+/** Seconds a browser keeps its key; renewed with every login that begins. */
+const BROWSER_KEY_LIFETIME = 30 * 86_400
+/** 256 bits in base64url: anything else was not set here. */
+const VALUE = /^[A-Za-z0-9_-]{43}$/
+
+export function browserOf(service: Service, request: FastifyRequest): Browser {
+  const names = cookieNames(service)
+  return { sessionId: readCookie(request, names.session), browserKey: readCookie(request, names.browser) }
+}
+
+export function setSessionCookie(service: Service, reply: FastifyReply, sessionId: string): void {
+  setCookie(service, reply, cookieNames(service).session, sessionId, service.deps.settings.lifetimes.session)
+}
+
+export function setBrowserCookie(service: Service, reply: FastifyReply, browserKey: string): void {
+  setCookie(service, reply, cookieNames(service).browser, browserKey, BROWSER_KEY_LIFETIME)
+}
+
+function isSecure(service: Service): boolean {
+  return service.deps.settings.authUrl.startsWith('https:')
+}
+
+function cookieNames(service: Service): { session: string; browser: string } {
+  const prefix = isSecure(service) ? '__Host-' : ''
+  return { session: `${prefix}grantor_session`, browser: `${prefix}grantor_browser` }
+}
+
+function setCookie(service: Service, reply: FastifyReply, name: string, value: string, maxAge: number): void {
+  const secure = isSecure(service) ? '; Secure' : ''
+  void reply.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`)
+}
+
+/** The first cookie of that name, as browsers send the most specific one first. */
+function readCookie(request: FastifyRequest, name: string): string | null {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [key, value = ''] = pair.trim().split('=', 2)
+    if (key === name) return VALUE.test(value) ? value : null
+  }
+  return null
+}

@@ -1,0 +1,32 @@
+/** What no route takes: a known path with another method is 405 with `Allow` (RFC 9110 §15.5.6), all else 404. */
+import type { FastifyInstance } from 'fastify'
+import { noticePage } from '../pages/notice-page.ts'
+import { pageHeaders } from '../pages/page-headers.ts'
+import { JSON_HEADERS } from './error-reply.ts'
+
+export function refuseUnknownRoutes(server: FastifyInstance): void {
+  const methods = new Map<string, Set<string>>()
+  server.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set()
+    for (const each of [method].flat()) known.add(each)
+    methods.set(url, known)
+  })
+  server.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?')
+    const allowed = methods.get(path)
+    if (allowed) {
+      const body = { error: 'invalid_request', error_description: `Use ${[...allowed].join(' or ')} here.` }
+      return reply
+        .code(405)
+        .headers({ ...JSON_HEADERS, allow: [...allowed].join(', ') })
+        .send(body)
+    }
+    if (path.startsWith('/oauth/') || path.startsWith('/.well-known/')) {
+      return reply.code(404).headers(JSON_HEADERS).send({ error: 'not_found', error_description: 'There is nothing here.' })
+    }
+    return reply
+      .code(404)
+      .headers(pageHeaders())
+      .send(noticePage({ kind: 'not_found' }))
+  })
+}

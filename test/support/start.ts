@@ -1,0 +1,175 @@
+/**
+ * The auth service and the login server in the test's own process, on free ports, with a SQLite file of their own and
+ * a clock that stands still until the test moves it.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { ClientDirectory } from '../../src/grants/client-directory.ts'
+import type { AuditEvent, Deps, Lifetimes, ServiceSettings } from '../../src/grants/deps.ts'
+import { loadKeys } from '../../src/grants/keep-keys.ts'
+import type { Client } from '../../src/grants/model.ts'
+import type { Store } from '../../src/grants/ports.ts'
+import { type ClientRegistration, registerClient } from '../../src/grants/register-client.ts'
+import { createAuthServer } from '../../src/http/server.ts'
+import { KeyRing } from '../../src/keys/key-ring.ts'
+import { createKeyWrap } from '../../src/keys/key-wrap.ts'
+import { createLoginServer, type DevelopmentWallet } from '../../src/login/server.ts'
+import { noMetrics } from '../../src/ops/no-metrics.ts'
+import { createFailureLimit } from '../../src/ops/rate-limit.ts'
+import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { freePorts } from './free-ports.ts'
+
+export const TEST_SECRET = 'test-secret-that-wraps-the-keys-0123456789'
+export const TEST_LOGIN_SECRET = 'test-login-secret-between-the-servers-01234'
+
+export const LIFETIMES: Lifetimes = {
+  accessToken: 600,
+  code: 60,
+  refreshIdle: 14 * 86_400,
+  grant: 30 * 86_400,
+  refreshRetryWindow: 60,
+  refreshRetryWindowPublic: 10,
+  sessionIdle: 12 * 3600,
+  session: 14 * 86_400,
+}
+
+/** A clock that stands still. */
+export class TestClock {
+  at = Math.floor(Date.now() / 1000)
+  readonly now = (): number => this.at
+  advance(seconds: number): void {
+    this.at += seconds
+  }
+}
+
+export type StartOptions = {
+  settings?: Partial<ServiceSettings>
+  lifetimes?: Partial<Lifetimes>
+  developmentWallet?: DevelopmentWallet
+  /** failures a minute, per network and client or challenge */
+  failureLimit?: number
+  trustedProxies?: string[]
+  /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
+  databasePath?: string
+  clock?: TestClock
+  ports?: number[]
+}
+
+export type TestClient = Client & { secret: string }
+
+export type Grantor = {
+  authUrl: string
+  loginUrl: string
+  authServer: FastifyInstance
+  loginServer: FastifyInstance
+  store: Store
+  deps: Deps
+  clock: TestClock
+  databasePath: string
+  ports: number[]
+  /** what the audit log says, in order */
+  events: AuditEvent[]
+  /** every line either server logged */
+  logLines: string[]
+  /** registers a client; `secret` is empty for one without */
+  createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
+  /** what another process's change would do within a second */
+  noticeChanges(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startGrantor(options: StartOptions = {}): Promise<Grantor> {
+  const clock = options.clock ?? new TestClock()
+  const ports = options.ports ?? (await freePorts(2))
+  const [authUrl, loginUrl] = [`http://localhost:${ports[0]}`, `http://localhost:${ports[1]}`]
+  const folder = options.databasePath ? null : await mkdtemp(join(tmpdir(), 'grantor-test-'))
+  const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
+  await migrateSqlite(databasePath, clock.now())
+  const store = openSqliteStore(databasePath)
+
+  const lifetimes = { ...LIFETIMES, ...options.lifetimes }
+  const settings: ServiceSettings = {
+    authUrl,
+    loginUrl,
+    defaultResource: authUrl,
+    chainIds: [1, 8453],
+    loginMayVouch: false,
+    scopeDescriptions: { enhancement: 'Use the enhancement features for you', profile: 'See your profile' },
+    lifetimes,
+    ...options.settings,
+  }
+  const keys = new KeyRing(clock.now)
+  const keeping = {
+    book: store.keys,
+    wrap: createKeyWrap(TEST_SECRET),
+    signingAlgorithm: 'ES256' as const,
+    rotateAfter: 90 * 86_400,
+    lifetimes,
+    now: clock.now,
+  }
+  await loadKeys(keeping, keys)
+  const clients = new ClientDirectory(store, clock.now)
+  const events: AuditEvent[] = []
+  const deps: Deps = { store, clients, keys, settings, now: clock.now, audit: (event) => void events.push(event) }
+
+  const logLines: string[] = []
+  const logger = pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
+  const limit = { windowSeconds: 60, now: clock.now }
+  const authServer = createAuthServer({
+    deps,
+    loginSecret: TEST_LOGIN_SECRET,
+    failures: createFailureLimit({ limit: options.failureLimit ?? 1000, ...limit }),
+    metrics: noMetrics,
+    logger,
+    trustedProxies: options.trustedProxies ?? [],
+  })
+  const loginServer = createLoginServer({
+    authUrl,
+    loginUrl,
+    loginSecret: TEST_LOGIN_SECRET,
+    logger,
+    trustedProxies: [],
+    developmentWallet: options.developmentWallet,
+    now: clock.now,
+  })
+  await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
+  await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
+
+  async function noticeChanges(): Promise<void> {
+    clients.forget()
+    await loadKeys(keeping, keys)
+  }
+
+  return {
+    authUrl,
+    loginUrl,
+    authServer,
+    loginServer,
+    store,
+    deps,
+    clock,
+    databasePath,
+    ports,
+    events,
+    logLines,
+    noticeChanges,
+    async createClient(registration = {}) {
+      const registered = registerClient(
+        { name: 'MyApp', type: 'confidential', redirectUris: ['https://app.example.net/callback'], ...registration },
+        clock.now(),
+      )
+      if (registered.kind === 'faults') throw new Error(registered.faults.join(' '))
+      await store.clients.insertClient(registered.client)
+      await noticeChanges()
+      return { ...registered.client, secret: registered.secret ?? '' }
+    },
+    async close() {
+      await Promise.all([authServer.close(), loginServer.close()])
+      await store.close()
+      if (folder) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
