@@ -1,0 +1,7 @@
+/** `grantor/resource`: what a resource API imports to check an access token. */
+
+export type { AccessToken } from './access-token.ts'
+export type { PresentedRequest } from './presented-token.ts'
+export { ResourceError } from './resource-error.ts'
+export type { TokenCheck, TokenCheckOptions } from './token-check.ts'
+export { createTokenCheck } from './token-check.ts'

@@ -1,0 +1,110 @@
+/** The codes of RFC 6750 §3.1, and the one this package adds for "could not check". */
+type ErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope' | 'temporarily_unavailable'
+
+interface Refusal {
+  status: 400 | 401 | 403 | 503
+  error: ErrorCode | undefined
+  description: string
+  reason: string
+  wwwAuthenticate?: string
+  retryAfter?: number
+  cause?: unknown
+}
+
+/**
+ * Why a call was refused, ready to be answered (RFC 6750 §3).
+ *
+ * Everything but `reason` and `cause` may go to the caller; those two are for the API's own log.
+ * None of it ever contains the token.
+ */
+export class ResourceError extends Error {
+  override readonly name = 'ResourceError'
+  /** 400, 401, 403, or 503 when the token could not be checked. */
+  readonly status: 400 | 401 | 403 | 503
+  /** The OAuth error code; `undefined` when the call carried no credentials at all (RFC 6750 §3.1). */
+  readonly error: ErrorCode | undefined
+  /** One sentence in plain words, fixed for each code. */
+  readonly description: string
+  /** For the log: what exactly was wrong, for example `expired` or `claim_aud`. */
+  readonly reason: string
+  /** The value of the header `WWW-Authenticate`; `undefined` with 503. */
+  readonly wwwAuthenticate: string | undefined
+  /** Seconds after which to try again; only with 503. */
+  readonly retryAfter: number | undefined
+
+  constructor(refusal: Refusal) {
+    super(refusal.description, refusal.cause === undefined ? undefined : { cause: refusal.cause })
+    this.status = refusal.status
+    this.error = refusal.error
+    this.description = refusal.description
+    this.reason = refusal.reason
+    this.wwwAuthenticate = refusal.wwwAuthenticate
+    this.retryAfter = refusal.retryAfter
+  }
+
+  /** The headers to answer with: `WWW-Authenticate` or `Retry-After`, and `Cache-Control: no-store`. */
+  get headers(): Record<string, string> {
+    return {
+      'Cache-Control': 'no-store',
+      ...(this.wwwAuthenticate === undefined ? {} : { 'WWW-Authenticate': this.wwwAuthenticate }),
+      ...(this.retryAfter === undefined ? {} : { 'Retry-After': String(this.retryAfter) }),
+    }
+  }
+}
+
+export type Refusals = ReturnType<typeof createRefusals>
+
+/** One maker per answer of RFC 6750 §3.1; `realm` names the API in each challenge. */
+export function createRefusals(realm: string) {
+  const challenge = (parameters: Record<string, string> = {}) =>
+    `Bearer ${Object.entries({ realm, ...parameters })
+      .map(([name, value]) => `${name}="${quotable(value)}"`)
+      .join(', ')}`
+
+  const refuse = (status: 400 | 401 | 403, error: ErrorCode, description: string, reason: string, scope?: string) =>
+    new ResourceError({
+      status,
+      error,
+      description,
+      reason,
+      wwwAuthenticate: challenge({ error, error_description: description, ...(scope === undefined ? {} : { scope }) }),
+    })
+
+  return {
+    // RFC 6750 §3.1: a request without credentials "SHOULD NOT include an error code or other error information"
+    noCredentials: () =>
+      new ResourceError({
+        status: 401,
+        error: undefined,
+        description: 'This call needs an access token.',
+        reason: 'no_credentials',
+        wwwAuthenticate: challenge(),
+      }),
+
+    invalidRequest: (reason: string) =>
+      refuse(400, 'invalid_request', 'Send the access token once, in one well-formed header.', reason),
+
+    // One wording for all: which check failed is our log's business, not an attacker's.
+    invalidToken: (reason: string) =>
+      refuse(401, 'invalid_token', 'The access token is expired, revoked, malformed or not meant for this API.', reason),
+
+    insufficientScope: (scopes: readonly string[]) =>
+      refuse(403, 'insufficient_scope', 'The access token does not allow this call.', 'scope_missing', scopes.join(' ')),
+
+    /** The authorization server gave no usable answer: nothing is known about the token, so nothing is said about it. */
+    unavailable: (reason: string, { retryAfter = 5, cause }: { retryAfter?: number; cause?: unknown } = {}) =>
+      new ResourceError({
+        status: 503,
+        error: 'temporarily_unavailable',
+        description: 'The access token cannot be checked at the moment. Try again shortly.',
+        reason,
+        retryAfter,
+        cause,
+      }),
+  }
+}
+
+/** Only what a quoted-string of RFC 6750 §3 may hold, so no value can break out of the header. */
+function quotable(text: string): string {
+  return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '')
+}

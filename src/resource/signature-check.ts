@@ -1,0 +1,96 @@
+import type { JWTVerifyGetKey, JWTVerifyOptions, RemoteJWKSet } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
+import type { AccessToken } from './access-token.ts'
+import { readAccessToken } from './access-token.ts'
+import type { IssuerMetadata } from './issuer-metadata.ts'
+import type { Refusals } from './resource-error.ts'
+
+interface Expected {
+  issuer: string
+  audience: string
+  /** Seconds. */
+  clockTolerance: number
+  /** Epoch seconds; jose takes the machine's clock where there is none. */
+  now: (() => number) | undefined
+}
+
+/** What Grantor signs with. A list of our own: the token's header never chooses beyond it, so `none` and HMAC are out. */
+const algorithms = ['ES256', 'EdDSA', 'RS256']
+
+/**
+ * Validates a JWT access token by itself (RFC 9068 §4): type, signature, issuer, audience, time, claims.
+ *
+ * The JWK Set is kept for ten minutes; a key id that is not in it fetches it again, at most every thirty seconds, so
+ * made-up key ids cannot turn this API against the authorization server.
+ */
+export function createSignatureCheck(
+  { issuer, audience, clockTolerance, now }: Expected,
+  ask: typeof fetch,
+  metadata: () => Promise<IssuerMetadata>,
+  refuse: Refusals,
+) {
+  const getKey = createKeyFinder(ask, metadata, refuse)
+
+  return async function checkSignature(token: string): Promise<AccessToken> {
+    if (!isSpelledOneWay(token)) throw refuse.invalidToken('malformed')
+    const claims = await verify(token, getKey, {
+      // §4: "The resource server MUST verify that the typ header value is at+jwt or application/at+jwt"
+      typ: 'at+jwt',
+      algorithms,
+      issuer,
+      audience,
+      requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'jti'],
+      clockTolerance,
+      ...(now ? { currentDate: new Date(now() * 1_000) } : {}),
+    })
+    // RFC 9449 §7.1: a token bound to a key is worth nothing without a proof of that key, which is not checked here.
+    if (claims.cnf !== undefined) throw refuse.invalidToken('sender_constrained')
+    const outcome = readAccessToken(claims)
+    if (outcome.kind === 'malformed') throw refuse.invalidToken(`claim_${outcome.claim}`)
+    return outcome.token
+  }
+
+  async function verify(token: string, key: JWTVerifyGetKey, expected: JWTVerifyOptions) {
+    try {
+      return (await jwtVerify(token, key, expected)).payload
+    } catch (error) {
+      // Not passed on as the cause: jose's errors carry the claims, and with them the wallet's address.
+      if (error instanceof errors.JOSEError) throw refuse.invalidToken(reasonOf(error))
+      throw error
+    }
+  }
+}
+
+function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetadata>, refuse: Refusals): JWTVerifyGetKey {
+  let keys: RemoteJWKSet | undefined
+  return async (header, token) => {
+    const { jwksUri } = await metadata()
+    keys ??= createRemoteJWKSet(jwksUri, { [customFetch]: ask })
+    try {
+      return await keys(header, token)
+    } catch (error) {
+      // "This set has no such key" is about the token; everything else is about the set.
+      if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
+      throw refuse.unavailable('jwks_unreachable', { cause: error })
+    }
+  }
+}
+
+/**
+ * Whether the signature's base64url has no stray bits at its end. Decoders pass over them, so one signature would have
+ * several spellings, and whoever compares tokens as text would take one token for two. The other parts are signed as text.
+ */
+function isSpelledOneWay(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1)
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature
+}
+
+/** For the log: which of RFC 9068 §4's checks failed. */
+function reasonOf(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'expired'
+  if (error instanceof errors.JWTClaimValidationFailed) return `claim_${error.claim}`
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature'
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm'
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) return 'unknown_key'
+  return 'malformed'
+}

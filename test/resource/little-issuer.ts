@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+
+type Algorithm = 'ES256' | 'EdDSA' | 'RS256'
+type Answer = { status: number; headers?: Record<string, string>; json: unknown }
+export interface LittleIssuer {
+  url: string
+  /** Epoch seconds; tests move it. */
+  clock: { now: number }
+  /** What each endpoint answers; tests replace them. */
+  answers: { metadata: () => Answer; jwks: () => Answer; introspect: (token: string) => Answer }
+  /** Requests that arrived, by path. */
+  asked: { path: string; authorization: string | undefined; contentType: string | undefined; body: string }[]
+  sign(
+    claims?: Record<string, unknown>,
+    header?: { typ?: string | undefined; kid?: string },
+    algorithm?: Algorithm,
+  ): Promise<string>
+  /** The introspection answer for a token that works: exactly the nine fields. */
+  active(token: string): Record<string, unknown>
+  close(): Promise<void>
+}
+
+export const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+export const clientId = '6f1c2d9e-3b57-4f0a-9a4e-1c2b3d4e5f60'
+export const audience = 'https://api.example.com/'
+
+/** An authorization server of a few lines over a real socket: real keys, a JWK Set, an introspection endpoint. `path` is the issuer's path. */
+export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
+  const keys = {
+    ES256: await generateKeyPair('ES256'),
+    EdDSA: await generateKeyPair('EdDSA'),
+    RS256: await generateKeyPair('RS256'),
+  }
+  const jwks = await Promise.all(
+    Object.entries(keys).map(async ([alg, { publicKey }]) =>
+      Object.assign(await exportJWK(publicKey), { alg, kid: alg, use: 'sig' }),
+    ),
+  )
+  const server = createServer((request, response) => void reply(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `${origin}${path}`
+
+  const issuer: LittleIssuer = {
+    url,
+    clock: { now: 1_800_000_000 },
+    asked: [],
+    answers: {
+      metadata: () => ok({ issuer: url, jwks_uri: `${url}/oauth/jwks`, introspection_endpoint: `${url}/oauth/introspect` }),
+      jwks: () => ok({ keys: jwks }),
+      introspect: (token) => ok(issuer.active(token)),
+    },
+    async sign(claims = {}, header = {}, algorithm = 'ES256') {
+      const now = issuer.clock.now
+      const usual = {
+        iss: url,
+        sub: wallet,
+        aud: audience,
+        client_id: clientId,
+        exp: now + 600,
+        iat: now,
+        jti: 'jti-1',
+        scope: 'enhancement',
+      }
+      return await new SignJWT({ ...usual, ...claims })
+        .setProtectedHeader(Object.assign({ typ: 'at+jwt', alg: algorithm, kid: algorithm }, header))
+        .sign(keys[algorithm].privateKey)
+    },
+    active(token) {
+      const { sub, client_id, exp, iat, iss, jti, scope } = claimsOf(token)
+      return { active: true, client_id, exp, iat, iss, jti, scope, sub, token_type: 'Bearer' }
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request)
+    const asked = request.url ?? ''
+    const { authorization, 'content-type': contentType } = request.headers
+    issuer.asked.push({ path: asked, authorization, contentType, body })
+    const answer = answerTo(asked, body)
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+    response.end(typeof answer.json === 'string' ? answer.json : JSON.stringify(answer.json))
+  }
+
+  function answerTo(asked: string, body: string): Answer {
+    if (asked === `/.well-known/oauth-authorization-server${path}`) return issuer.answers.metadata()
+    if (asked === `${path}/oauth/jwks`) return issuer.answers.jwks()
+    if (asked === `${path}/oauth/introspect`) return issuer.answers.introspect(new URLSearchParams(body).get('token') ?? '')
+    return { status: 404, json: {} }
+  }
+
+  return issuer
+}
+
+export function ok(json: unknown): Answer {
+  return { status: 200, json }
+}
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
+}

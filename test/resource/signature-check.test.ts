@@ -1,0 +1,174 @@
+import * as fc from 'fast-check'
+import { createTokenCheck } from 'grantor/resource'
+import { exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { LittleIssuer } from './little-issuer.ts'
+import { audience, clientId, ok, startLittleIssuer, wallet } from './little-issuer.ts'
+import { bearer, refusal } from './refusal.ts'
+
+let issuer: LittleIssuer
+let check: ReturnType<typeof createTokenCheck>
+beforeAll(async () => {
+  issuer = await startLittleIssuer()
+  check = createTokenCheck({ issuer: issuer.url, audience, now: () => issuer.clock.now })
+})
+afterAll(() => issuer.close())
+
+async function expectInvalid(token: string, reason: string): Promise<void> {
+  const error = await refusal(check(bearer(token)))
+  expect([error.status, error.error, error.reason]).toEqual([401, 'invalid_token', reason])
+  expect(error.wwwAuthenticate).toMatch(/^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+"$/)
+}
+
+describe('every algorithm Grantor signs with is understood', () => {
+  test.each(['ES256', 'EdDSA', 'RS256'] as const)('%s', async (algorithm) => {
+    await expect(check(bearer(await issuer.sign({}, {}, algorithm)))).resolves.toMatchObject({ wallet })
+  })
+})
+
+test('application/at+jwt is the same type (RFC 9068 §4)', async () => {
+  await expect(check(bearer(await issuer.sign({}, { typ: 'application/at+jwt' })))).resolves.toMatchObject({ wallet })
+})
+
+describe('a token of another type is refused, an ID token among them (RFC 9068 §4)', () => {
+  test.each(['JWT', 'logout+jwt', 'at+jwt2', ''])('typ %j', async (typ) => {
+    await expectInvalid(await issuer.sign({}, { typ }), 'claim_typ')
+  })
+  test('no typ', async () => await expectInvalid(await issuer.sign({}, { typ: undefined }), 'claim_typ'))
+})
+
+describe('a token meant for somebody else is refused (RFC 9068 §4)', () => {
+  test.each(['https://api.example.com', 'https://other.example.com/', '', []])('aud %j', async (aud) => {
+    await expectInvalid(await issuer.sign({ aud }), 'claim_aud')
+  })
+})
+
+test('a token of another issuer is refused, though signed with a known key', async () => {
+  await expectInvalid(await issuer.sign({ iss: `${issuer.url}/` }), 'claim_iss')
+})
+
+test('a token stops at the second of its exp', async () => {
+  const token = await issuer.sign()
+  const expiresAt = issuer.clock.now + 600
+  const at = (now: number, clockTolerance = 0) =>
+    createTokenCheck({ issuer: issuer.url, audience, now: () => now, clockTolerance })(bearer(token))
+  await expect(at(expiresAt - 1)).resolves.toMatchObject({ expiresAt })
+  expect((await refusal(at(expiresAt))).reason).toBe('expired')
+  await expect(at(expiresAt, 5)).resolves.toMatchObject({ expiresAt })
+  expect((await refusal(at(expiresAt + 5, 5))).reason).toBe('expired')
+})
+
+describe('a token that lacks a claim, or has it in another type, is refused (RFC 9068 §2.2)', () => {
+  test.each(['iss', 'sub', 'aud', 'client_id', 'exp', 'iat', 'jti'])('%s', async (claim) => {
+    await expectInvalid(await issuer.sign({ [claim]: undefined }), `claim_${claim}`)
+    await expectInvalid(await issuer.sign({ [claim]: { of: 'another type' } }), `claim_${claim}`)
+  })
+})
+
+test('a token without scope has none (RFC 9068 §2.2.3)', async () => {
+  await expect(check(bearer(await issuer.sign({ scope: undefined })))).resolves.toMatchObject({ scopes: [] })
+  await expect(check(bearer(await issuer.sign({ scope: ['enhancement'] })))).resolves.toMatchObject({ scopes: [] })
+})
+
+test('a token bound to a key is not taken as a bearer token (RFC 9449 §7.1)', async () => {
+  await expectInvalid(await issuer.sign({ cnf: { jkt: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I' } }), 'sender_constrained')
+})
+
+test('an unsigned token is refused (alg none)', async () => {
+  const token = new UnsecuredJWT({ sub: wallet, client_id: clientId, jti: 'x' })
+    .setIssuer(issuer.url)
+    .setAudience(audience)
+    .encode()
+  await expectInvalid(token, 'algorithm')
+})
+
+test('a token signed with the public key as an HMAC secret is refused', async () => {
+  const { publicKey } = await generateKeyPair('RS256', { extractable: true })
+  const secret = new TextEncoder().encode(await exportSPKI(publicKey))
+  const token = await new SignJWT({ sub: wallet }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'RS256' }).sign(secret)
+  await expectInvalid(token, 'algorithm')
+})
+
+test('a token whose algorithm is not that of the key it names is refused', async () => {
+  await expectInvalid(await issuer.sign({}, { kid: 'RS256' }), 'unknown_key')
+})
+
+test('a token of a stranger that names a known key is refused', async () => {
+  const stranger = await generateKeyPair('ES256')
+  const [, claims] = (await issuer.sign()).split('.')
+  const header = { alg: 'ES256', typ: 'at+jwt', kid: 'ES256' }
+  const signed = await new SignJWT(JSON.parse(Buffer.from(claims ?? '', 'base64url').toString()))
+    .setProtectedHeader(header)
+    .sign(stranger.privateKey)
+  await expectInvalid(signed, 'signature')
+})
+
+test('a key inside the token is not believed (RFC 7515 §4.1.3)', async () => {
+  const stranger = await generateKeyPair('ES256', { extractable: true })
+  const jwk = await crypto.subtle.exportKey('jwk', stranger.publicKey)
+  const token = await new SignJWT({ iss: issuer.url, aud: audience, sub: wallet })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', jwk, jku: 'https://keys.example.net/jwks' })
+    .sign(stranger.privateKey)
+  await expectInvalid(token, 'signature')
+})
+
+test('changing any one character of a token makes it invalid', async () => {
+  const token = await issuer.sign()
+  await fc.assert(
+    fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom('A', 'b', '0', '-', '_', '.'), async (at, character) => {
+      fc.pre(token[at] !== character)
+      const changed = token.slice(0, at) + character + token.slice(at + 1)
+      expect((await refusal(check(bearer(changed)))).status).toBe(401)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a token has one spelling: stray bits at the end of its signature are refused', async () => {
+  const token = await issuer.sign()
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = alphabet.indexOf(token.at(-1) ?? '')
+  for (const stray of [1, 2, 3]) await expectInvalid(token.slice(0, -1) + alphabet[last + stray], 'malformed')
+})
+
+test('no header makes anything but a refusal', async () => {
+  const part = fc.oneof(
+    fc.string(),
+    fc.json().map((json) => Buffer.from(json).toString('base64url')),
+  )
+  const value = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(part, { maxLength: 5 }).map((parts) => `Bearer ${parts.join('.')}`),
+  )
+  await fc.assert(
+    fc.asyncProperty(value, async (authorization) => {
+      expect([400, 401]).toContain((await refusal(check({ headers: { authorization } }))).status)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the keys are fetched once, and made-up key ids do not fetch them again', async () => {
+  const other = await startLittleIssuer()
+  const fresh = createTokenCheck({ issuer: other.url, audience, now: () => other.clock.now })
+  await Promise.all(Array.from({ length: 20 }, async () => await fresh(bearer(await other.sign()))))
+  for (let made = 0; made < 20; made += 1) await refusal(fresh(bearer(await other.sign({}, { kid: `made-up-${made}` }))))
+  expect(other.asked.map(({ path }) => path).sort()).toEqual(['/.well-known/oauth-authorization-server', '/oauth/jwks'])
+  await other.close()
+})
+
+test('an issuer with a path has its metadata between host and path (RFC 8414 §3.1)', async () => {
+  const tenant = await startLittleIssuer('/tenant/one')
+  const its = createTokenCheck({ issuer: tenant.url, audience, now: () => tenant.clock.now })
+  await expect(its(bearer(await tenant.sign()))).resolves.toMatchObject({ wallet })
+  expect(tenant.asked[0]?.path).toBe('/.well-known/oauth-authorization-server/tenant/one')
+  await tenant.close()
+})
+
+test('a key set without the key is about the token; a key set that is none is not', async () => {
+  const other = await startLittleIssuer()
+  other.answers.jwks = () => ok({ keys: [] })
+  const fresh = createTokenCheck({ issuer: other.url, audience, now: () => other.clock.now })
+  expect((await refusal(fresh(bearer(await other.sign())))).reason).toBe('unknown_key')
+  await other.close()
+})

@@ -1,0 +1,133 @@
+import { createTokenCheck } from 'grantor/resource'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { LittleIssuer } from './little-issuer.ts'
+import { audience, ok, startLittleIssuer, wallet } from './little-issuer.ts'
+import { bearer, refusal } from './refusal.ts'
+
+let issuer: LittleIssuer
+let usual: LittleIssuer['answers']
+beforeAll(async () => {
+  issuer = await startLittleIssuer()
+  usual = { ...issuer.answers }
+})
+afterAll(() => issuer.close())
+beforeEach(() => {
+  Object.assign(issuer.answers, usual)
+})
+
+function createCheck(options: { fetch?: typeof fetch; issuer?: string } = {}) {
+  const introspection = { clientId: 'api', clientSecret: 'secret' }
+  return createTokenCheck({ issuer: issuer.url, audience, introspection, now: () => issuer.clock.now, ...options })
+}
+
+async function expectUnavailable(
+  call: ReturnType<ReturnType<typeof createCheck>>,
+  reason: string,
+  retryAfter = '5',
+): Promise<void> {
+  const error = await refusal(call)
+  expect([error.status, error.error, error.reason]).toEqual([503, 'temporarily_unavailable', reason])
+  expect(error.headers).toEqual({ 'Cache-Control': 'no-store', 'Retry-After': retryAfter })
+}
+
+test('an authorization server that is down is 503: the call is not let in and the token is not called bad', async () => {
+  const stopped = await startLittleIssuer()
+  const check = createCheck({ issuer: stopped.url })
+  const token = await stopped.sign()
+  await stopped.close()
+  await expectUnavailable(check(bearer(token)), 'issuer_unreachable')
+})
+
+test('an authorization server that goes down between two calls is 503 at the second', async () => {
+  const leaving = await startLittleIssuer()
+  const check = createCheck({ issuer: leaving.url })
+  const token = await leaving.sign()
+  await expect(check(bearer(token))).resolves.toMatchObject({ wallet })
+  await leaving.close()
+  await expectUnavailable(check(bearer(token)), 'issuer_unreachable')
+})
+
+test('an API that started before its authorization server works as soon as that one does', async () => {
+  const check = createCheck()
+  issuer.answers.metadata = () => ({ status: 502, json: {} })
+  await expectUnavailable(check(bearer(await issuer.sign())), 'issuer_answered_502')
+  issuer.answers.metadata = usual.metadata
+  issuer.answers.jwks = () => ({ status: 502, json: {} })
+  await expectUnavailable(check(bearer(await issuer.sign())), 'jwks_unreachable')
+  issuer.answers.jwks = usual.jwks
+  await expect(check(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
+})
+
+describe('what introspection answers when it cannot answer is 503, and its Retry-After is passed on', () => {
+  test.each([
+    [503, '7', '7'],
+    [429, '30', '30'],
+    [401, undefined, '5'],
+    [500, 'Wed, 21 Oct 2026 07:28:00 GMT', '5'],
+    [400, '-1', '5'],
+  ])('%i with Retry-After %s', async (status, asked, expected) => {
+    issuer.answers.introspect = () => ({
+      status,
+      headers: asked === undefined ? {} : { 'retry-after': asked },
+      json: { active: true, error: 'temporarily_unavailable' },
+    })
+    await expectUnavailable(createCheck()(bearer(await issuer.sign())), `issuer_answered_${status}`, expected)
+  })
+})
+
+describe('an answer that is no introspection answer is 503', () => {
+  test.each(['', '<html>', 'null', '[]', '{}', '{"active":"true"}', '{"active":1}'])('%s', async (json) => {
+    issuer.answers.introspect = () => ({ status: 200, json })
+    const error = await refusal(createCheck()(bearer(await issuer.sign())))
+    expect(error.status).toBe(503)
+  })
+})
+
+test('a redirect is not followed, so no credentials reach an address nobody configured', async () => {
+  const elsewhere = await startLittleIssuer()
+  issuer.answers.introspect = () => ({ status: 307, headers: { location: `${elsewhere.url}/oauth/introspect` }, json: {} })
+  await expectUnavailable(createCheck()(bearer(await issuer.sign())), 'issuer_unreachable')
+  expect(elsewhere.asked).toHaveLength(0)
+  await elsewhere.close()
+})
+
+describe('metadata that cannot be right is 503 (RFC 8414 §3.3)', () => {
+  test.each([
+    ['another issuer', { issuer: 'https://other.example.com' }, 'issuer_mismatch'],
+    ['no issuer', { issuer: undefined }, 'issuer_mismatch'],
+    ['no key set', { jwks_uri: undefined }, 'jwks_uri_unusable'],
+    ['a key set over plain http', { jwks_uri: 'http://auth.example.com/oauth/jwks' }, 'jwks_uri_unusable'],
+    ['no introspection', { introspection_endpoint: undefined }, 'introspection_endpoint_unusable'],
+    [
+      'introspection over plain http',
+      { introspection_endpoint: 'http://auth.example.com/introspect' },
+      'introspection_endpoint_unusable',
+    ],
+  ])('%s', async (_, change, reason) => {
+    issuer.answers.metadata = () => ok({ ...(usual.metadata().json as object), ...change })
+    await expectUnavailable(createCheck()(bearer(await issuer.sign())), reason)
+  })
+})
+
+test('no error that reaches the log contains the token', async () => {
+  const token = await issuer.sign()
+  const check = createCheck({ fetch: () => Promise.reject(new TypeError('fetch failed')) })
+  const error = await refusal(check(bearer(token)))
+  expect(error.cause).toBeInstanceOf(TypeError)
+  expect(JSON.stringify(error) + error.stack + String(error.cause)).not.toContain(token.split('.')[2])
+})
+
+describe('an option that cannot work is told when the API starts', () => {
+  const good = { issuer: 'https://auth.example.com', audience }
+  test.each([
+    ['issuer', { ...good, issuer: 'auth.example.com' }],
+    ['issuer', { ...good, issuer: 'http://auth.example.com' }],
+    ['issuer', { ...good, issuer: 'https://auth.example.com?x' }],
+    ['audience', { ...good, audience: '' }],
+    ['header', { ...good, header: 'x access' }],
+    ['clockTolerance', { ...good, clockTolerance: -1 }],
+    ['introspection', { ...good, introspection: { clientId: 'api', clientSecret: '' } }],
+  ])('%s', (name, options) => {
+    expect(() => createTokenCheck(options)).toThrow(new RegExp(`^${name} `))
+  })
+})
