@@ -1,0 +1,173 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
+import { installWallet, testWallet } from '../support/wallet.ts'
+import type { Demo } from './start-demo.ts'
+import { signInWithWallet, startDemo } from './start-demo.ts'
+
+let demo: Demo
+let browser: Browser
+let page: Page
+beforeAll(async () => {
+  demo = await startDemo()
+  browser = await launchBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await demo.close()
+})
+beforeEach(async () => {
+  page = await newPage(browser)
+})
+afterEach(async () => await page.context().close())
+
+const outcome = (id: string) => page.locator(`#${id}`).getAttribute('data-outcome')
+const wireOf = (step: string) => page.locator(`#${step}-step .wire`)
+
+async function signIn(on = page): Promise<void> {
+  await installWallet(on, testWallet(0))
+  await on.goto(demo.appUrl)
+  await on.locator('#start').click()
+  await signInWithWallet(on)
+  await on.waitForURL(`${demo.appUrl}/`)
+}
+
+test('a person clicks through all four phases and sees each message', async () => {
+  await signIn()
+
+  // Phase 1: code, tokens, decoded claims
+  expect(await outcome('code-result')).toBe('done')
+  expect(await wireOf('code').innerText()).toMatch(/code_challenge_method\s+S256[\s\S]*Answered[\s\S]*code\s+\S{8}…/)
+  expect(await outcome('tokens-result')).toBe('done')
+  expect(await wireOf('tokens').innerText()).toMatch(
+    /grant_type\s+authorization_code[\s\S]*"token_type": "Bearer"[\s\S]*"expires_in": 600/,
+  )
+  expect(await page.locator('#claims').innerText()).toMatch(/typ\s+at\+jwt[\s\S]*sub\s+0xf39F…2266/)
+
+  await page.locator('#call-api').click()
+  expect(await outcome('call-api-result')).toBe('done')
+  expect(await wireOf('call-api').innerText()).toMatch(/"wallet": "0xf39F…2266"[\s\S]*"scope": "enhancement"/)
+
+  // Phase 2
+  const before = await page.locator('#token-summary').innerText()
+  await page.locator('#refresh').click()
+  expect(await outcome('refresh-result')).toBe('done')
+  expect(await page.locator('#token-summary').innerText()).not.toBe(before)
+
+  // Phase 3
+  await page.locator('#introspect').click()
+  expect(await outcome('introspect-result')).toBe('done')
+  expect(await wireOf('introspect').innerText()).toContain('"active": true')
+
+  // Phase 4
+  await page.locator('#revoke').click()
+  expect(await outcome('revoke-result')).toBe('done')
+  expect(await wireOf('revoke').innerText()).toMatch(/200 OK[\s\S]*\(an empty body\)/)
+  await page.locator('#introspect').click()
+  expect(await wireOf('introspect').innerText()).toMatch(/\{\s*"active": false\s*\}/)
+  await page.locator('#call-api').click()
+  expect(await outcome('call-api-result')).toBe('refused')
+  expect(await wireOf('call-api').innerText()).toMatch(/401[\s\S]*error="invalid_token"/)
+  await page.locator('#refresh').click()
+  expect(await wireOf('refresh').innerText()).toMatch(/400[\s\S]*"error": "invalid_grant"/)
+})
+
+test('who signs in again while the session lasts sees no page in between (phase 1, steps 3 to 5 skipped)', async () => {
+  await signIn()
+  const seen: string[] = []
+  page.on('framenavigated', (frame) => seen.push(new URL(frame.url()).origin))
+  await page.locator('#start').click()
+  await page.locator('#round-trip').waitFor()
+  expect(new Set(seen)).toEqual(new Set([demo.appUrl]))
+})
+
+test('who signs out of the app starts anew, and the session at the service is still there', async () => {
+  await signIn()
+  await page.locator('#sign-out').click()
+  expect(await page.locator('h1').innerText()).toContain('without giving it your wallet')
+  expect(await page.context().cookies(demo.appUrl)).not.toContainEqual(expect.objectContaining({ name: 'demo_app_session' }))
+  await page.locator('#start').click()
+  await page.locator('#call-api').waitFor()
+})
+
+test('who says no on the login page comes back to plain words (RFC 6749 §4.1.2.1)', async () => {
+  await page.goto(demo.appUrl)
+  await page.locator('#start').click()
+  await page.locator('#cancel').click()
+  await page.waitForURL(`${demo.appUrl}/`)
+  expect(await page.locator('#notice').innerText()).toMatch(/You declined/)
+  expect(await outcome('notice')).toBe('refused')
+  await page.reload()
+  expect(await page.locator('#notice').count()).toBe(0)
+})
+
+test('no page shows a code, a token or a whole address', async () => {
+  const secrets: string[] = []
+  page.on('request', (request) => {
+    const code = new URL(request.url()).searchParams.get('code')
+    if (code) secrets.push(code)
+  })
+  await signIn()
+  for (const step of ['call-api', 'refresh', 'introspect', 'revoke']) await page.locator(`#${step}`).click()
+  const text = await page.content()
+  expect(secrets).toHaveLength(1)
+  expect(text).not.toContain(secrets[0])
+  expect(text).not.toMatch(/eyJ[\w-]{20}/)
+  expect(text).not.toMatch(/0x[0-9a-fA-F]{40}/)
+  expect(text).not.toContain(demo.client.secret)
+})
+
+test('the pages need no script, fit 320 pixels, and axe finds nothing serious on them', async () => {
+  await signIn()
+  const cookies = await page.context().cookies()
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [320, 'dark'],
+  ] as const) {
+    const reader = await newPage(browser, { width, colorScheme, javaScriptEnabled: false })
+    await reader.goto(demo.appUrl)
+    expect(await seriousAxeViolations(reader)).toEqual([])
+    await screenshot(reader, `demo-app-welcome-${width}-${colorScheme}`)
+    await reader.context().addCookies(cookies)
+    await reader.reload()
+    for (const step of ['call-api', 'refresh', 'introspect']) await reader.locator(`#${step}`).click()
+    expect(await seriousAxeViolations(reader)).toEqual([])
+    await screenshot(reader, `demo-app-steps-${width}-${colorScheme}`)
+    expect(await reader.locator('body').evaluate((body) => body.scrollWidth)).toBeLessThanOrEqual(width)
+    await reader.context().close()
+  }
+})
+
+test('a form sent by another site is refused (CSRF)', async () => {
+  await signIn()
+  const cookies = await page.context().cookies(demo.appUrl)
+  const session = cookies.find(({ name }) => name === 'demo_app_session')?.value ?? ''
+  for (const origin of ['https://evil.example', 'null', undefined]) {
+    const headers = { cookie: `demo_app_session=${session}`, ...(origin === undefined ? {} : { origin }) }
+    const answer = await fetch(`${demo.appUrl}/revoke`, { method: 'POST', headers, redirect: 'manual' })
+    expect(answer.status).toBe(403)
+  }
+  await page.locator('#introspect').click()
+  expect(await wireOf('introspect').innerText()).toContain('"active": true')
+})
+
+test('an answer that this browser did not ask for signs nobody in (RFC 6749 §10.12)', async () => {
+  // An attacker's own answer, planted into the victim's browser
+  const attacker = await newPage(browser)
+  let planted = ''
+  await attacker.route(`${demo.appUrl}/callback?**`, async (route) => {
+    planted = route.request().url()
+    await route.abort()
+  })
+  await installWallet(attacker, testWallet(1))
+  await attacker.goto(demo.appUrl)
+  await attacker.locator('#start').click()
+  await signInWithWallet(attacker)
+  await expect.poll(() => planted).toContain('code=')
+  await attacker.context().close()
+
+  await page.goto(planted)
+  expect(await page.locator('h1').innerText()).toBe('This sign-in does not belong here')
+  await page.goto(demo.appUrl)
+  expect(await page.locator('#call-api').count()).toBe(0)
+})
