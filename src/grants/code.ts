@@ -21,9 +21,48 @@ export type Code = {
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
-  return seal(ring, 'grc', { ...code, grantId: randomUUID() })
+  return seal(ring, 'grc', pack({ ...code, grantId: randomUUID() }))
 }
 
 export function openCode(ring: KeyRing, text: string): Code | undefined {
-  return unseal(ring, 'grc', text) as Code | undefined
+  const packed = unseal(ring, 'grc', text)
+  return packed === undefined ? undefined : unpack(packed as Packed)
+}
+
+// Packed as an array: the names would cost a third of the URL.
+type Packed = [string, string, string, string, number, string, string[], string | null, string, number, number]
+
+function pack(code: Code): Packed {
+  const { grantId, clientId, redirectUri, wallet, epoch, scopes, resources, codeChallenge, sessionHash, expiresAt, grantExpiresAt } = code
+  return [
+    grantId,
+    clientId,
+    redirectUri,
+    wallet,
+    epoch,
+    scopes.join(' '),
+    resources,
+    codeChallenge,
+    sessionHash,
+    expiresAt,
+    grantExpiresAt,
+  ]
+}
+
+function unpack(packed: Packed): Code {
+  const [grantId, clientId, redirectUri, wallet, epoch, scopes, resources, ...rest] = packed
+  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt] = rest
+  return {
+    grantId,
+    clientId,
+    redirectUri,
+    wallet: wallet as Address,
+    epoch,
+    scopes: scopes.split(' '),
+    resources,
+    codeChallenge,
+    sessionHash,
+    expiresAt,
+    grantExpiresAt,
+  }
 }
