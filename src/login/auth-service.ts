@@ -1,0 +1,143 @@
+import { encodeFormValue } from '../oauth/form.ts'
+import type { LoginRequest } from '../pages/login-page.ts'
+import { Refusal, unavailable } from './refusal.ts'
+
+/**
+ * The auth service as the login server knows it: four questions over HTTP, JSON both ways.
+ *
+ * A refusal is thrown as it came: its status, code and words. No answer within five seconds, or one that is none, is 503 and
+ * nothing else: never a login, and never "wrong signature".
+ */
+export type AuthService = {
+  readChallenge(loginChallenge: string): Promise<LoginRequest>
+  composeMessage(login: WalletLogin): Promise<{ message: string }>
+  accept(login: WalletLogin & { signature: string }): Promise<MoveOn>
+  reject(login: { loginChallenge: string; clientIp: string }): Promise<MoveOn>
+}
+
+export type WalletLogin = {
+  loginChallenge: string
+  address: string
+  chainId: number | undefined
+  scope: string | undefined
+  /** Whose failures these are; believed because we authenticate. */
+  clientIp: string
+}
+
+export type MoveOn = { status: string; redirectTo: string }
+
+export type AuthServiceOptions = {
+  /** Where the auth service answers us; may be an internal address. */
+  url: string
+  secret: string
+  /** Told the operator; never holds anything a person sent. */
+  report: (problem: string, detail: Record<string, unknown>) => void
+}
+
+const TIMEOUT_MS = 5_000
+
+export function connectAuthService({ url, secret, report }: AuthServiceOptions): AuthService {
+  const base = url.replace(/\/$/, '')
+  // RFC 6749 §2.3.1: both parts are form-urlencoded before Base64
+  const authorization = `Basic ${Buffer.from(`login-server:${encodeFormValue(secret)}`).toString('base64')}`
+
+  return {
+    async readChallenge(loginChallenge) {
+      const query = `login_challenge=${encodeFormValue(loginChallenge)}`
+      return read(await ask('GET', `/login/challenge?${query}`), asLoginRequest)
+    },
+    async composeMessage(login) {
+      return read(await ask('POST', '/login/message', onTheWire(login)), asMessage)
+    },
+    async accept(login) {
+      return read(await ask('POST', '/login/accept', { ...onTheWire(login), signature: login.signature }), asMoveOn)
+    },
+    async reject({ loginChallenge, clientIp }) {
+      return read(await ask('POST', '/login/reject', { login_challenge: loginChallenge, client_ip: clientIp }), asMoveOn)
+    },
+  }
+
+  async function ask(method: string, path: string, body?: Record<string, unknown>): Promise<Record<string, unknown>> {
+    let status: number
+    let retryAfter: number
+    let answer: unknown
+    try {
+      const response = await fetch(`${base}${path}`, {
+        method,
+        headers: { authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      status = response.status
+      retryAfter = Number(response.headers.get('retry-after'))
+      answer = await response.json()
+    } catch (error) {
+      report('auth_service_unreachable', { cause: causeOf(error) })
+      throw unavailable()
+    }
+    if (!isRecord(answer)) return nonsense({ status })
+    if (status === 200) return answer
+    throw asRefusal(status, answer, retryAfter)
+  }
+
+  function asRefusal(status: number, answer: Record<string, unknown>, retryAfter: number): Refusal {
+    const { error, error_description: description } = answer
+    // Our own credentials are wrong: the operator's business, and nothing the person could mend
+    if (error === 'invalid_client') {
+      report('login_secret_refused', { hint: 'GRANTOR_LOGIN_SECRET is not the same at the auth service' })
+      return unavailable()
+    }
+    if (typeof error !== 'string' || status < 400 || status > 599) return nonsense({ status })
+    return new Refusal(status, error, typeof description === 'string' ? description : '', retryAfter > 0 ? retryAfter : undefined)
+  }
+
+  function read<T>(answer: Record<string, unknown>, as: (answer: Record<string, unknown>) => T | null): T {
+    return as(answer) ?? nonsense({ status: 200 })
+  }
+
+  function nonsense(detail: Record<string, unknown>): never {
+    report('auth_service_not_understood', { ...detail, hint: 'is GRANTOR_AUTH_URL the auth service?' })
+    throw unavailable()
+  }
+}
+
+function onTheWire(login: WalletLogin): Record<string, unknown> {
+  const { loginChallenge, address, chainId, scope, clientIp } = login
+  return { login_challenge: loginChallenge, address, chain_id: chainId, scope, client_ip: clientIp }
+}
+
+function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
+  const { client_name: clientName, client_host: clientHost, scopes, chain_ids: chainIds, expires_at: expiresAt } = answer
+  if (typeof clientName !== 'string' || typeof clientHost !== 'string' || typeof expiresAt !== 'number') return null
+  if (!Array.isArray(scopes) || !scopes.every(isScope)) return null
+  if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
+  return { clientName, clientHost, scopes, chainIds, expiresAt }
+}
+
+function asMessage({ message }: Record<string, unknown>): { message: string } | null {
+  return typeof message === 'string' ? { message } : null
+}
+
+function asMoveOn({ status, redirect_to: redirectTo }: Record<string, unknown>): MoveOn | null {
+  return typeof status === 'string' && typeof redirectTo === 'string' ? { status, redirectTo } : null
+}
+
+function isScope(scope: unknown): scope is { name: string; description: string } {
+  return isRecord(scope) && typeof scope.name === 'string' && typeof scope.description === 'string'
+}
+
+function isWholeNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `ECONNREFUSED`, `TimeoutError`: a code or a class name, never a message that could quote what was sent. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const { cause } = error
+  return isRecord(cause) && typeof cause.code === 'string' ? cause.code : error.name
+}

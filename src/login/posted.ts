@@ -1,0 +1,115 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Form, parseForm } from '../oauth/form.ts'
+import { invalidRequest, tooLarge, unsupportedType } from './refusal.ts'
+
+/**
+ * What the login form sends, read once at the door from JSON or a plain form.
+ *
+ * Only these fields are read, so nothing else of a body ever reaches the auth service; `client_ip` above all. A field sent
+ * twice, of another type, or not in UTF-8 is refused. Empty counts as absent.
+ */
+export type Posted = {
+  loginChallenge: string
+  address: string | undefined
+  chainId: number | undefined
+  scope: string | undefined
+  signature: string | undefined
+  /** A plain form is answered a page, JSON is answered JSON. */
+  from: 'json' | 'form'
+}
+
+/** 16 KiB, checked before anything is parsed. */
+export const LARGEST_BODY = 16 * 1024
+const LARGEST_SIGNATURE = 8 * 1024
+
+/** Takes JSON and forms, and nothing else (415). */
+export function readBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
+    readJson(body),
+  )
+  server.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, body: Buffer) => readForm(parseForm(body)),
+  )
+}
+
+/** The body as `readBodies` left it. */
+export function postedOf(request: FastifyRequest): Posted {
+  if (request.body === undefined) throw unsupportedType()
+  return request.body as Posted
+}
+
+export function requireAddress({ address }: Posted): string {
+  if (address === undefined) throw invalidRequest('address is missing.')
+  return address
+}
+
+/**
+ * The signature, which is never optional here. The auth service can be told to believe a login without one, from a platform's
+ * own login server that has proven the wallet itself; this one has proven nothing, so such a request must not get past it.
+ */
+export function requireSignature({ signature }: Posted): string {
+  if (signature === undefined) throw invalidRequest('signature is missing.')
+  if (signature.length > LARGEST_SIGNATURE) throw tooLarge()
+  return signature
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function readJson(body: Buffer): Posted {
+  let fields: unknown
+  try {
+    fields = JSON.parse(utf8.decode(body))
+  } catch {
+    throw invalidRequest('The body is not JSON in UTF-8.')
+  }
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+    throw invalidRequest('The body is not a JSON object.')
+  const { login_challenge, address, chain_id, scope, signature } = fields as Record<string, unknown>
+  if (chain_id !== undefined && typeof chain_id !== 'number') throw invalidRequest('chain_id is not a number.')
+  return posted('json', {
+    login_challenge: asText('login_challenge', login_challenge),
+    address: asText('address', address),
+    chain_id,
+    scope: asText('scope', scope),
+    signature: asText('signature', signature),
+  })
+}
+
+function readForm(form: Form): Posted {
+  const chainId = single(form, 'chain_id')
+  if (chainId !== undefined && !/^[0-9]{1,16}$/.test(chainId)) throw invalidRequest('chain_id is not a number.')
+  return posted('form', {
+    login_challenge: single(form, 'login_challenge'),
+    address: single(form, 'address'),
+    chain_id: chainId === undefined ? undefined : Number(chainId),
+    scope: single(form, 'scope'),
+    signature: single(form, 'signature'),
+  })
+}
+
+type Fields = Record<'login_challenge' | 'address' | 'scope' | 'signature', string | undefined> & { chain_id: number | undefined }
+
+function posted(from: Posted['from'], fields: Fields): Posted {
+  const { login_challenge: loginChallenge, chain_id: chainId } = fields
+  if (loginChallenge === undefined) throw invalidRequest('login_challenge is missing.')
+  if (chainId !== undefined && !(Number.isSafeInteger(chainId) && chainId > 0)) throw invalidRequest('chain_id is not a number.')
+  return { from, loginChallenge, chainId, address: fields.address, scope: fields.scope, signature: fields.signature }
+}
+
+function asText(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'string') throw invalidRequest(`${name} is not a text.`)
+  // What a person pastes often brings a line break along
+  return value.trim() || undefined
+}
+
+function single(form: Form, name: string): string | undefined {
+  const values = form.get(name) ?? []
+  if (values.length > 1) throw invalidRequest(`${name} is there twice.`)
+  const [value] = values
+  if (value?.text === null) throw invalidRequest(`${name} is not UTF-8.`)
+  return asText(name, value?.text)
+}

@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify'
+import { movingOnPage } from '../../pages/moving-on-page.ts'
+import type { AuthService } from '../auth-service.ts'
+import { postedOf } from '../posted.ts'
+import { sendJson, sendPage, wantsJson } from '../refusal-reply.ts'
+import { onlyMethods } from './only-methods.ts'
+
+/** `POST /login/deny`: the person does not want to sign in. Back to the app, which learns `access_denied` and its `state`. */
+export function addDenyRoute(server: FastifyInstance, { authService }: { authService: AuthService }): void {
+  onlyMethods(server, '/login/deny', ['POST'])
+  server.post('/login/deny', async (request, reply) => {
+    const { loginChallenge } = postedOf(request)
+    const asked = await authService.readChallenge(loginChallenge)
+    const { status, redirectTo } = await authService.reject({ loginChallenge, clientIp: request.ip })
+    if (wantsJson(request)) return sendJson(reply, { status, redirect_to: redirectTo })
+    return sendPage(reply, movingOnPage({ to: redirectTo, ...asked, outcome: 'denied' }))
+  })
+}

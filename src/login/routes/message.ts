@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import { type DevelopmentAccount, loginPage } from '../../pages/login-page.ts'
+import { signByHandPage } from '../../pages/sign-by-hand-page.ts'
+import type { AuthService, WalletLogin } from '../auth-service.ts'
+import { postedOf, requireAddress } from '../posted.ts'
+import { Refusal } from '../refusal.ts'
+import { sendJson, sendPage } from '../refusal-reply.ts'
+import { onlyMethods } from './only-methods.ts'
+
+type Needs = { authService: AuthService; now: () => number; developmentAccounts: readonly DevelopmentAccount[] | undefined }
+
+/** `POST /login/message`: the text for this account to sign. JSON for the script; a form is answered the page with the text. */
+export function addMessageRoute(server: FastifyInstance, { authService, now, developmentAccounts }: Needs): void {
+  onlyMethods(server, '/login/message', ['POST'])
+  server.post('/login/message', async (request, reply) => {
+    const posted = postedOf(request)
+    if (posted.from === 'json') {
+      const { message } = await authService.composeMessage({ ...posted, address: requireAddress(posted), clientIp: request.ip })
+      return sendJson(reply, { message })
+    }
+
+    const { loginChallenge, address = '', scope } = posted
+    const asked = await authService.readChallenge(loginChallenge)
+    const chainId = posted.chainId ?? asked.chainIds[0]
+    const step = { loginChallenge, request: asked, now: now(), address, chainId }
+    const message = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
+    if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }))
+    return sendPage(reply.status(400), loginPage({ ...step, developmentAccounts, refusedAddress: address }))
+  })
+
+  /** Null when the address is none: the challenge was read a moment before, so a 400 now speaks of the address. */
+  async function textFor(login: WalletLogin): Promise<string | null> {
+    try {
+      if (login.address === '') return null
+      const { message } = await authService.composeMessage(login)
+      return message
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 400) return null
+      throw error
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import { movingOnPage } from '../../pages/moving-on-page.ts'
+import { signByHandPage } from '../../pages/sign-by-hand-page.ts'
+import type { AuthService, WalletLogin } from '../auth-service.ts'
+import { type Posted, postedOf, requireAddress, requireSignature } from '../posted.ts'
+import { Refusal } from '../refusal.ts'
+import { sendJson, sendPage } from '../refusal-reply.ts'
+import { onlyMethods } from './only-methods.ts'
+
+type Needs = { authService: AuthService; now: () => number }
+
+/** `POST /login`: the signature. JSON for the script; a form is answered a page that moves on, or its own step again. */
+export function addSubmitRoute(server: FastifyInstance, { authService, now }: Needs): void {
+  onlyMethods(server, '/login', ['GET', 'POST'])
+  server.post('/login', async (request, reply) => {
+    const posted = postedOf(request)
+    const address = requireAddress(posted)
+    if (posted.from === 'json') {
+      const login = { ...posted, address, signature: requireSignature(posted), clientIp: request.ip }
+      const { status, redirectTo } = await authService.accept(login)
+      return sendJson(reply, { status, redirect_to: redirectTo })
+    }
+
+    const { loginChallenge, scope } = posted
+    const asked = await authService.readChallenge(loginChallenge)
+    const chainId = posted.chainId ?? asked.chainIds[0]
+    const login = { loginChallenge, address, chainId, scope, clientIp: request.ip }
+    const outcome = await submit(posted, login)
+    if (outcome.kind === 'signed_in') {
+      return sendPage(reply, movingOnPage({ to: outcome.redirectTo, ...asked, outcome: 'signed_in' }))
+    }
+    // The same text once more, so that the person can sign it again, with the right account
+    const { message } = await authService.composeMessage(login)
+    const step = { loginChallenge, request: asked, now: now(), address, chainId, message, problem: outcome.kind }
+    return sendPage(reply.status(outcome.status), signByHandPage(step))
+  })
+
+  async function submit(posted: Posted, login: WalletLogin): Promise<Outcome> {
+    try {
+      const { redirectTo } = await authService.accept({ ...login, signature: requireSignature(posted) })
+      return { kind: 'signed_in', redirectTo }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      const { status } = error
+      if (status === 400) return { kind: 'wrong_signature', status }
+      if (status === 401) return { kind: 'not_proven', status }
+      throw error
+    }
+  }
+}
+
+type Outcome = { kind: 'signed_in'; redirectTo: string } | { kind: 'wrong_signature' | 'not_proven'; status: number }

@@ -1,0 +1,73 @@
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { Metrics } from '../ops/metrics.ts'
+import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { connectAuthService } from './auth-service.ts'
+import { checkOrigin } from './origin-check.ts'
+import { LARGEST_BODY, readBodies } from './posted.ts'
+import { invalidRequest } from './refusal.ts'
+import { answerRefusals, refuse } from './refusal-reply.ts'
+import { addAssetRoutes } from './routes/assets.ts'
+import { addDenyRoute } from './routes/deny.ts'
+import { addDevelopmentWalletRoute, type DevelopmentWallet } from './routes/development-wallet.ts'
+import { addHealthRoutes } from './routes/health.ts'
+import { addLoginPageRoute } from './routes/login-page.ts'
+import { addMessageRoute } from './routes/message.ts'
+import { addSubmitRoute } from './routes/submit.ts'
+
+export type { DevelopmentWallet } from './routes/development-wallet.ts'
+
+/**
+ * The login server: serves the wallet login form, and speaks to the auth service about it.
+ *
+ * It holds no state and decides nothing: the text comes from the auth service, the signature goes to it. Not listening yet.
+ */
+export type LoginServerOptions = {
+  authUrl: string
+  /** Its own public address: the one origin whose forms it takes. */
+  loginUrl: string
+  loginSecret: string
+  logger: FastifyBaseLogger
+  /** Addresses and networks whose X-Forwarded-For is believed; nobody's by default. */
+  trustedProxies: string[]
+  /** Under `grantor start` only. */
+  developmentWallet?: DevelopmentWallet | undefined
+  /** Epoch seconds. */
+  now: () => number
+  /** Where the auth service answers the login server, if not at `authUrl`. */
+  backendUrl?: string | undefined
+  metrics?: Pick<Metrics, 'observeRequest'> | undefined
+}
+
+export function createLoginServer(options: LoginServerOptions): FastifyInstance {
+  const { logger, trustedProxies, loginUrl, loginSecret, developmentWallet, now, metrics } = options
+  const server: FastifyInstance = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: LARGEST_BODY,
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    requestTimeout: 20_000,
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, invalidRequest('The request is malformed.')),
+  })
+  const authService = connectAuthService({
+    url: options.backendUrl ?? options.authUrl,
+    secret: loginSecret,
+    report: (problem, detail) => logger.error({ problem, ...detail }, 'auth service'),
+  })
+
+  logRequests(server, metrics)
+  checkOrigin(server, loginUrl)
+  readBodies(server)
+  answerRefusals(server)
+
+  const developmentAccounts = developmentWallet?.accounts
+  addHealthRoutes(server)
+  addAssetRoutes(server)
+  addLoginPageRoute(server, { authService, now, developmentAccounts })
+  addMessageRoute(server, { authService, now, developmentAccounts })
+  addSubmitRoute(server, { authService, now })
+  addDenyRoute(server, { authService })
+  if (developmentWallet) addDevelopmentWalletRoute(server, { authService, developmentWallet })
+  return server
+}

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+/**
+ * What the pages load: stylesheet, icon and browser scripts, served as they lie in `browser/` by both servers.
+ *
+ * They are read once, when the process starts. `assetHeaders` lets a browser keep them but ask each time (an ETag, mostly
+ * answered 304), so that a page never runs with the script of an earlier version.
+ */
+export type Asset = { path: string; type: string; body: Buffer; etag: string }
+
+const SCRIPT = 'text/javascript; charset=utf-8'
+
+export const assets: Asset[] = [
+  asset('grantor.css', 'text/css; charset=utf-8'),
+  asset('no-script.css', 'text/css; charset=utf-8'),
+  asset('icon.svg', 'image/svg+xml'),
+  asset('login.js', SCRIPT),
+  asset('words.js', SCRIPT),
+  asset('wallets.js', SCRIPT),
+  asset('wallet-list.js', SCRIPT),
+  asset('sign-in.js', SCRIPT),
+  asset('login-server.js', SCRIPT),
+]
+
+export function assetHeaders(asset: Asset): Record<string, string> {
+  return { 'content-type': asset.type, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff', etag: asset.etag }
+}
+
+function asset(name: string, type: string): Asset {
+  const body = readFileSync(new URL(`./browser/${name}`, import.meta.url))
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+  return { path: `/assets/${name}`, type, body, etag }
+}

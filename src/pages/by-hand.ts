@@ -1,0 +1,17 @@
+import { type Html, html } from './html.ts'
+import { texts } from './texts.ts'
+
+/** The first step of the way without a wallet in this browser: tell your address. A plain form, no script needed. */
+export function byHandForm(form: { prefix: string; loginChallenge: string; refusedAddress?: string | undefined }): Html {
+  const words = texts.byHand
+  const id = `${form.prefix}-address`
+  const refused = form.refusedAddress !== undefined
+  return html`<form class="by-hand" method="post" action="/login/message">
+<input type="hidden" name="login_challenge" value="${form.loginChallenge}">
+<label for="${id}">${words.address}</label>
+<p class="hint" id="${id}-hint">${words.addressHint}</p>
+${refused && html`<p class="field-problem" id="${id}-problem">${words.wrongAddress}</p>`}
+<input class="code" id="${id}" name="address" value="${form.refusedAddress}" required maxlength="64" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${id}-hint${refused && ` ${id}-problem`}"${refused && html` aria-invalid="true"`}>
+<button class="button" id="${form.prefix}-show">${words.showText}</button>
+</form>`
+}

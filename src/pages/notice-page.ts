@@ -1,0 +1,49 @@
+import { type Html, html } from './html.ts'
+import { layout, slip } from './layout.ts'
+import { type NoticeKind, type NoticeText, noticeTexts } from './notice-texts.ts'
+import { symbol } from './symbols.ts'
+import { texts } from './texts.ts'
+import { displayName, fill, waitingTime } from './words.ts'
+
+export type { NoticeKind } from './notice-texts.ts'
+
+/**
+ * A page for everything that does not go on: what happened, what to do now.
+ *
+ * `retryUrl` becomes a button; `retryAfter` (seconds) the waiting time in words; `requestId` the number to tell the support.
+ */
+export type Notice = {
+  kind: NoticeKind
+  clientName?: string | undefined
+  clientHost?: string | undefined
+  retryUrl?: string | undefined
+  retryAfter?: number | undefined
+  requestId?: string | undefined
+}
+
+export function noticePage(notice: Notice): string {
+  return layout({ title: noticeTexts[notice.kind].title, slip: noticeContent(notice) })
+}
+
+/** The slip alone: the login page carries two of them along, for what may happen while it is open. */
+export function noticeContent(notice: Notice): Html {
+  const words: NoticeText = noticeTexts[notice.kind]
+  const names = {
+    app: notice.clientName ? displayName(notice.clientName) : html`${texts.anApp}`,
+    wait: html`${waitingTime(notice.retryAfter ?? 60)}`,
+  }
+  const startsAgain = notice.kind === 'wrong_browser' || notice.kind === 'login_required_again'
+  return slip({
+    head: html`<div class="notice" data-notice="${notice.kind}">
+${symbol(words.tone)}
+<h1 tabindex="-1">${words.title}</h1>
+<p class="lead">${fill(words.text, names)}</p>
+</div>`,
+    body: html`<h2 class="label">${texts.whatToDo}</h2>
+<p class="next">${fill(words.next, names)}</p>
+${words.next.includes('{app}') && notice.clientHost && html`<p class="host">${symbol('host')}<bdi>${notice.clientHost}</bdi></p>`}
+${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${startsAgain ? texts.startAgain : texts.tryAgain}</a></p>`}
+${notice.requestId && html`<p class="fine">${texts.requestNumber}<br><code class="number">${notice.requestId}</code></p>`}
+${words.builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p>${words.builder}</p></details>`}`,
+  })
+}

@@ -1,0 +1,133 @@
+/**
+ * The words of every notice: what happened, what to do now, and where it helps a hint for the app's builder.
+ *
+ * Part of the catalogue in texts.ts, in a file of its own for its length.
+ */
+export type NoticeText = { tone: 'stop' | 'wait' | 'info'; title: string; text: string; next: string; builder?: string }
+
+const GO_BACK = 'Go back to {app} and sign in again.'
+
+export const noticeTexts = {
+  unknown_client: {
+    tone: 'stop',
+    title: 'We do not know this app',
+    text: 'The link that brought you here names an app that is not registered on this platform.',
+    next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
+    builder: 'client_id names no enabled client. Compare it with the list of registered clients (grantor clients list).',
+  },
+  redirect_uri_missing: {
+    tone: 'stop',
+    title: 'This link is incomplete',
+    text: 'It does not say where to bring you after you sign in.',
+    next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
+    builder: 'Send redirect_uri with every authorization request, exactly as it is registered.',
+  },
+  redirect_uri_mismatch: {
+    tone: 'stop',
+    title: 'We stopped to protect you',
+    text: 'This link would bring you to an address that the app has not registered. Somebody may have changed it.',
+    next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
+    builder:
+      'redirect_uri must equal a registered one byte for byte: scheme, host, port, path, capitals, and a slash at the end (grantor clients show).',
+  },
+  malformed_request: {
+    tone: 'stop',
+    title: 'Something is wrong with this link',
+    text: 'Parts of it are missing, doubled or garbled.',
+    next: 'Go back to the app and try again. If it happens again, tell the people who make it.',
+    builder: 'Send each parameter once, form-urlencoded in UTF-8 (RFC 6749 §3.1).',
+  },
+  broken_link: {
+    tone: 'stop',
+    title: 'This sign-in link does not work',
+    text: 'It is incomplete, or was changed on its way here.',
+    next: 'Go back to the app you came from and sign in again.',
+  },
+  expired: {
+    tone: 'wait',
+    title: 'This sign-in has run out of time',
+    text: 'For your safety a sign-in stays open for a few minutes only. This one has closed, and you were not signed in.',
+    next: GO_BACK,
+  },
+  already_used: {
+    tone: 'info',
+    title: 'This sign-in is already finished',
+    text: 'Each one works once, and this one has been used, perhaps in another tab.',
+    next: 'Go back to {app}. If you are not signed in there, sign in again.',
+  },
+  wrong_browser: {
+    tone: 'stop',
+    title: 'This sign-in began in another browser',
+    text: 'It can only be finished where it was started. That way nobody can sign you in to an account that is not yours.',
+    next: 'Go back to {app} in this browser and sign in again.',
+  },
+  login_required_again: {
+    tone: 'info',
+    title: 'Please sign in again',
+    text: 'You are no longer signed in here, so we could not finish this step.',
+    next: GO_BACK,
+  },
+  unavailable: {
+    tone: 'wait',
+    title: 'We cannot sign you in right now',
+    text: 'Something we depend on does not answer. You did nothing wrong, and nothing is lost.',
+    next: 'Wait a moment, then try again.',
+  },
+  too_many_failures: {
+    tone: 'wait',
+    title: 'Too many failed attempts',
+    text: 'There were many failed attempts from your network, so we slow things down for a while.',
+    next: 'Wait {wait}, then try again.',
+  },
+  address_not_allowed: {
+    tone: 'stop',
+    title: 'This wallet is not accepted here',
+    text: 'The platform does not let this account sign in.',
+    next: 'Try again with another account, or ask the platform for access.',
+  },
+  chain_not_allowed: {
+    tone: 'stop',
+    title: 'This network is not accepted here',
+    text: 'The platform does not accept sign-ins made for this network.',
+    next: 'Try again, with your wallet on Ethereum.',
+  },
+  foreign_origin: {
+    tone: 'stop',
+    title: 'We stopped a request from another site',
+    text: 'A page elsewhere tried to send something here in your name. Nothing was done.',
+    next: 'If you were signing in, go back to {app} and start again.',
+  },
+  too_large: {
+    tone: 'stop',
+    title: 'That was too long',
+    text: 'What was sent is longer than any sign-in needs.',
+    next: 'Go back, check that you pasted nothing but your address or signature, and try again.',
+  },
+  wrong_type: {
+    tone: 'stop',
+    title: 'We cannot read this',
+    text: 'It was sent in a form that this page does not understand.',
+    next: 'Go back to {app} and sign in again.',
+    builder: 'Send application/json or application/x-www-form-urlencoded.',
+  },
+  wrong_method: {
+    tone: 'stop',
+    title: 'This address works differently',
+    text: 'It cannot be opened in this way.',
+    next: 'To sign in, start in the app you want to use.',
+  },
+  not_found: {
+    tone: 'info',
+    title: 'There is nothing here',
+    text: 'This address leads to no page.',
+    next: 'To sign in, start in the app you want to use. It brings you to the right place.',
+  },
+  defect: {
+    tone: 'stop',
+    title: 'Something went wrong on our side',
+    text: 'It is not your fault, and we have noted it.',
+    next: 'Try again. If it happens again, tell the platform’s support the number below.',
+  },
+} as const satisfies Record<string, NoticeText>
+
+export type NoticeKind = keyof typeof noticeTexts

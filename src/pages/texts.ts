@@ -1,0 +1,124 @@
+/**
+ * Every word a person reads on our pages, in one place, ready to translate.
+ *
+ * `{app}`, `{host}`, `{wallet}`, `{account}`, `{wait}` … stand for names; `fill` (words.ts) puts them in. An error says what
+ * happened, that nothing is lost when nothing is, and what to do next.
+ */
+export const texts = {
+  brand: 'Grantor',
+  promise: 'Nobody here will ever ask for your recovery phrase or your private key.',
+  forBuilders: 'For the people who build {app}',
+  anApp: 'the app',
+  tryAgain: 'Try again',
+  startAgain: 'Start again',
+  whatToDo: 'What to do now',
+  requestNumber: 'Number of this request',
+
+  login: {
+    title: 'Sign in to {app}',
+    intro: 'Prove with your wallet that it is you. It is free: no gas and no transfer.',
+    mayDo: 'Once you sign in, {app} may',
+    mayNothing: 'Once you sign in, {app} learns your wallet’s address, and nothing else.',
+    openUntil: 'This request is open until {time}',
+    choose: 'Choose your wallet',
+    looking: 'Looking for wallets in this browser\u00a0…',
+    noScriptTitle: 'Sign in by hand',
+    noScript:
+      'Scripts are turned off here, so this page cannot reach a wallet by itself. You can still sign in: tell us your address, sign the text we show you with your wallet’s own tool, and paste the signature.',
+    cancel: 'Cancel and go back to {app}',
+  },
+
+  noWallet: {
+    title: 'There is no wallet in this browser',
+    what: 'A wallet is an app or a browser extension that keeps the keys of your accounts. Signing in takes one signature from it, and no password.',
+    phone: 'You have a wallet on this phone? Start again from {app} in the browser inside your wallet app.',
+    extension: 'You have a wallet extension? Unlock it and allow it on this site: it then appears here by itself.',
+    none: 'You have none yet?',
+    find: 'Find a wallet on ethereum.org',
+  },
+
+  byHand: {
+    title: 'Sign in without a wallet in this browser',
+    explain:
+      'With a hardware wallet’s own tool, for example: tell us your address, sign the text we show you there, and paste the signature here.',
+    address: 'Your wallet’s address',
+    addressHint: 'It starts with 0x and has 42 characters.',
+    showText: 'Show me the text to sign',
+    signature: 'Signature',
+    signatureHint: 'It starts with 0x. Paste all of it.',
+    howTo: 'Sign exactly this text as a message (personal_sign), every line of it, with the account {account}.',
+    signIn: 'Sign in',
+    otherAddress: 'Use another address',
+    wrongAddress:
+      'We cannot read this as a wallet address. Copy it again from your wallet, all 42 characters, and paste it here.',
+    wrongSignature: 'This is not a complete signature. Copy it again from your wallet’s tool, from 0x to the end.',
+    notProven:
+      'This signature was not made with {account} over this text. Sign it again with that account, or use another address.',
+  },
+
+  development: {
+    title: 'Development accounts',
+    explain: 'For trying things out on this machine. Their keys are public: never send anything of value to them.',
+    address: 'Account',
+    signIn: 'Sign in',
+  },
+
+  review: {
+    title: 'What you are about to sign',
+    explain: 'Your wallet will show you this same text. If it shows anything else, refuse.',
+    account: 'Account',
+    sign: 'Sign with {wallet}',
+    back: 'Use another wallet',
+    textLabel: 'The exact text to sign',
+  },
+
+  /** For the browser script: it picks them by key and fills in the wallet's name. */
+  script: {
+    connecting: 'Open {wallet} and choose the account you want to use.',
+    preparing: 'Preparing the text\u00a0…',
+    signing: 'Now confirm in {wallet}. Check that it shows the same text.',
+    checking: 'Checking your signature\u00a0…',
+    done: 'You are signed in. Taking you back to {app}\u00a0…',
+    switched: 'You switched to another account, so here is a new text. Please read it again.',
+    slow: 'Still waiting for {wallet}. Its window may be behind this one: click its icon next to the address bar. Or choose another wallet.',
+    rejected: 'You refused in {wallet}, so nothing was signed. When you are ready, try again.',
+    pending: '{wallet} still has an earlier request open. Open it, answer that request, then try again.',
+    locked: '{wallet} is locked or shared no account. Unlock it, then try again.',
+    disconnected: '{wallet} lost its connection. Reopen it or check your internet connection, then try again.',
+    walletFailed: '{wallet} could not do this. Try again; if it keeps failing, restart the wallet or use another one.',
+    wrongAccount: 'That signature did not come from {account}. In {wallet}, choose this account, then try again.',
+    addressRefused: '{wallet} gave an address that we cannot read. Try again, or use another wallet.',
+    addressNotAllowed: 'This platform does not accept {account}. Use another account, or ask the platform for access.',
+    chainNotAllowed: 'Your wallet is on a network that is not accepted here. Switch to Ethereum in {wallet}, then try again.',
+    tooMany: 'There were too many failed attempts. Wait {wait}, then try again.',
+    unavailable: 'Our sign-in service does not answer right now. Nothing is lost: wait a moment, then try again.',
+    offline: 'We could not reach this site. Check your internet connection, then try again.',
+    defect: 'Something went wrong on our side. Try again; if it happens again, start again from {app}.',
+    legacyWallet: 'Wallet in this browser',
+  },
+
+  wait: { seconds: '{n} seconds', minute: 'one minute', minutes: '{n} minutes' },
+
+  movingOn: {
+    signed_in: { title: 'You are signed in', text: 'Taking you back to {app}\u00a0…' },
+    allowed: { title: 'Allowed', text: 'Taking you back to {app}\u00a0…' },
+    denied: {
+      title: 'You are not signed in',
+      text: 'You cancelled, and {app} learned nothing about you. Taking you back\u00a0…',
+    },
+    failed: { title: 'That did not work', text: '{app} will tell you more. Taking you back\u00a0…' },
+    link: 'Continue to {app}',
+    slow: 'If nothing happens, use the button.',
+  },
+
+  confirm: {
+    title: 'Allow {app}?',
+    intro: '{app} is an app on this device. We ask every time, so that no other program can pose as it.',
+    mayDo: 'If you allow it, it may',
+    mayNothing: 'If you allow it, it learns your wallet’s address, and nothing else.',
+    as: 'Signed in as',
+    allow: 'Allow',
+    deny: 'Do not allow',
+    doubt: 'Did you not just start this yourself? Then do not allow it.',
+  },
+} as const

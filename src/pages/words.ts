@@ -1,0 +1,43 @@
+import { type Fillable, Html, html } from './html.ts'
+import { texts } from './texts.ts'
+
+/**
+ * Fills a sentence of the catalogue: `fill('Sign in to {app}', { app: name })`.
+ *
+ * A name is set apart with <bdi>, so that one written right to left, or with direction marks in it, cannot reorder our words.
+ */
+export function fill(sentence: string, names: Record<string, Fillable>): Html {
+  const parts = sentence.split(PLACEHOLDER)
+  return html`${parts.map((part, i) => (i % 2 === 0 ? part : isolate(names[part])))}`
+}
+
+/** The same without markup, for <title>. */
+export function fillPlain(sentence: string, names: Record<string, string>): string {
+  return sentence.replace(PLACEHOLDER, (_, key: string) => names[key] ?? '')
+}
+
+/** A name from outside, fit for a page: no control or direction characters, at most 60 characters. */
+export function displayName(name: string): string {
+  const visible = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
+  const characters = Array.from(visible)
+  return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
+}
+
+/** "20 seconds", "one minute", "12 minutes": never less than what is asked for. */
+export function waitingTime(seconds: number): string {
+  if (seconds < 60) return fillPlain(texts.wait.seconds, { n: String(Math.max(1, Math.ceil(seconds))) })
+  const minutes = Math.ceil(seconds / 60)
+  return minutes === 1 ? texts.wait.minute : fillPlain(texts.wait.minutes, { n: String(minutes) })
+}
+
+/** `0xf39F…2266`. */
+export function shortAddress(address: string): string {
+  return `${address.slice(0, 6)}…${address.slice(-4)}`
+}
+
+const PLACEHOLDER = /\{([a-z]+)\}/gi
+const LONGEST_NAME = 60
+
+function isolate(name: Fillable): Fillable {
+  return name instanceof Html ? name : html`<bdi>${name}</bdi>`
+}

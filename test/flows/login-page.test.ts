@@ -1,0 +1,198 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { installWallet, testWallet } from '../support/wallet.ts'
+import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
+
+let browser: Browser
+let grantor: Grantor
+let client: TestClient
+let page: Page
+const wallet = testWallet(0)
+beforeAll(async () => {
+  browser = await launchBrowser()
+  grantor = await startGrantor()
+  client = await grantor.createClient({ name: 'Aurora Notes' })
+})
+afterAll(async () => {
+  await browser.close()
+  await grantor.close()
+})
+beforeEach(async () => {
+  page = await newVisitor(browser)
+})
+afterEach(() => page.context().close())
+
+test('a wallet that announces itself signs the person in, over the very text that the page shows (EIP-6963, ERC-4361)', async () => {
+  const { signed } = await installWallet(page, wallet, { name: 'Foxglove' })
+  await openLogin(page, grantor, client)
+  await page.getByRole('button', { name: 'Foxglove' }).click()
+  await page.getByRole('heading', { name: 'What you are about to sign' }).waitFor()
+  const shown = await page.locator('#message').textContent()
+  await page.getByRole('button', { name: 'Sign with Foxglove' }).click()
+  const answer = await backAtApp(page)
+  expect(answer.get('code')).toBeTruthy()
+  expect(answer.get('state')).toBe('a state/1')
+  expect(signed).toEqual([shown])
+  expect(shown).toContain(`localhost:${new URL(grantor.loginUrl).port} wants you to sign in`)
+  expect(shown).toContain(wallet.address)
+  expect(shown).toContain('Aurora Notes')
+})
+
+test('the page says which app asks, at which host, for what, and until when', async () => {
+  await openLogin(page, grantor, client)
+  const text = await page.locator('.slip-head').innerText()
+  expect(text).toContain('Sign in to Aurora Notes')
+  expect(text).toContain('app.example.net')
+  expect(text).toContain('Use the enhancement features for you')
+  expect(text).toMatch(/This request is open until \d\d:\d\d/)
+})
+
+test('no wallet is asked anything before a click, and none is chosen for the person', async () => {
+  const first = await installWallet(page, wallet, { name: 'Foxglove' })
+  const second = await installWallet(page, testWallet(1), { name: 'Harbour' })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').nth(1).waitFor()
+  expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove', 'Harbour'])
+  await page.waitForTimeout(600)
+  expect([...first.asked, ...second.asked]).toEqual([])
+
+  await page.getByRole('button', { name: 'Harbour' }).click()
+  await page.locator('#sign').waitFor()
+  expect(first.asked).toEqual([])
+  expect(second.asked).not.toContain('personal_sign')
+  expect(await page.locator('#message').textContent()).toContain(testWallet(1).address)
+})
+
+test('a wallet that announces itself twice, or under a second number, is listed once', async () => {
+  await installWallet(page, wallet, { name: 'Foxglove', rdns: 'example.foxglove' })
+  await installWallet(page, wallet, { name: 'Foxglove again', rdns: 'example.foxglove' })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').first().waitFor()
+  await page.evaluate(() => window.dispatchEvent(new Event('eip6963:requestProvider')))
+  expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
+})
+
+test('a wallet that announces itself late takes the place of the words about having none', async () => {
+  await installWallet(page, wallet, { name: 'Slowcoach', announce: 'late' })
+  await openLogin(page, grantor, client)
+  await page.getByText('There is no wallet in this browser').waitFor()
+  await page.getByRole('button', { name: 'Slowcoach' }).click()
+  expect(await page.locator('#no-wallet').isVisible()).toBe(false)
+  await page.locator('#sign').click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('where no wallet announces itself, the one at window.ethereum serves', async () => {
+  await installWallet(page, wallet, { announce: 'legacy' })
+  await openLogin(page, grantor, client)
+  await page.getByRole('button', { name: 'Wallet in this browser' }).click()
+  await page.locator('#sign').click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('where one announces itself, window.ethereum is not listed beside it', async () => {
+  await installWallet(page, testWallet(1), { announce: 'legacy' })
+  await installWallet(page, wallet, { name: 'Foxglove' })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').first().waitFor()
+  await page.waitForTimeout(600)
+  expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
+})
+
+test('without a wallet the page says what one is, where to find one, and how to go on without', async () => {
+  await openLogin(page, grantor, client)
+  await page.getByText('There is no wallet in this browser').waitFor()
+  expect(await page.locator('#no-wallet').innerText()).toContain('A wallet is an app or a browser extension')
+  await page.getByText('Sign in without a wallet in this browser').click()
+  await page.locator('#by-hand-address').fill(wallet.address.toLowerCase())
+  await page.getByRole('button', { name: 'Show me the text to sign' }).click()
+  const text = await page.locator('#message').inputValue()
+  await page.locator('#signature').fill(wallet.sign(text))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('a wallet’s name is text of limited length, and its icon an image from a data: URL or a letter', async () => {
+  const requested: string[] = []
+  page.on('request', (request) => void requested.push(request.url()))
+  const evil = '<img src=x onerror=document.title="pwned">'
+  const svg = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=\'pwned\'"><script>document.title="pwned"</script></svg>')}`
+  await installWallet(page, wallet, { name: `${evil}${'x'.repeat(5_000)}`, icon: 'https://tracker.example/icon.png' })
+  await installWallet(page, wallet, { name: '\u202Etellaw\u0000', icon: 'javascript:document.title="pwned"', rdns: 'b.example' })
+  await installWallet(page, wallet, { name: 'Drawn', icon: svg, rdns: 'c.example' })
+  await installWallet(page, wallet, {
+    name: '',
+    icon: 'data:text/html,<script>document.title="pwned"</script>',
+    rdns: 'd.example',
+  })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').nth(3).waitFor()
+  const names = await page.locator('.wallet bdi').allTextContents()
+  expect(names).toEqual([`${evil.slice(0, 39)}…`, 'tellaw', 'Drawn', 'Wallet in this browser'])
+  expect(await page.locator('.wallet img').count()).toBe(1)
+  expect(await page.locator('.wallet img').getAttribute('alt')).toBe('')
+  expect(await page.title()).not.toContain('pwned')
+  expect(requested.filter((url) => !url.startsWith('http://localhost:') && !url.startsWith('data:'))).toEqual([])
+})
+
+test('a picture that cannot be drawn gives way to the first letter of the name', async () => {
+  await installWallet(page, wallet, { name: 'Foxglove', icon: 'data:image/png;base64,AAAA' })
+  await openLogin(page, grantor, client)
+  await page.locator('span.wallet-icon').waitFor()
+  expect(await page.locator('.wallet-icon').textContent()).toBe('F')
+})
+
+test('of several accounts the person chooses, and each has a text of its own', async () => {
+  const { signed } = await installWallet(page, wallet, { accounts: [wallet, testWallet(1)] })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.getByLabel('Account').selectOption({ index: 1 })
+  await page.getByText(testWallet(1).address).waitFor()
+  await page.locator('#sign').click()
+  await backAtApp(page)
+  expect(signed).toHaveLength(1)
+  expect(signed[0]).toContain(testWallet(1).address)
+})
+
+test.each([
+  ['0x2105', 'Chain ID: 8453'],
+  ['0x1', 'Chain ID: 1'],
+  ['0x89', 'Chain ID: 1'],
+  ['nonsense', 'Chain ID: 1'],
+])('the text names the wallet’s chain where it is accepted, else the first that is: %s', async (chainId, line) => {
+  const { asked } = await installWallet(page, wallet, { chainId })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').click()
+  expect((await page.locator('#message').textContent())?.split('\n')).toContain(line)
+  await backAtApp(page)
+  // personal_sign works on any chain: nobody is asked to switch
+  expect(asked).toEqual(['eth_requestAccounts', 'eth_chainId', 'personal_sign'])
+})
+
+test('the keyboard alone is enough', async () => {
+  await installWallet(page, wallet, { name: 'Foxglove' })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').waitFor()
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Foxglove')
+  await page.keyboard.press('Enter')
+  await page.locator('#sign').waitFor()
+  // the next step has the focus, so a screen reader begins with it
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('review-title')
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('sign')
+  await page.keyboard.press('Space')
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('cancelling goes back to the app with access_denied and its state (RFC 6749 §4.1.2.1)', async () => {
+  await openLogin(page, grantor, client)
+  await page.getByRole('button', { name: 'Cancel and go back to Aurora Notes' }).click()
+  const answer = await backAtApp(page)
+  expect(answer.get('error')).toBe('access_denied')
+  expect(answer.get('state')).toBe('a state/1')
+  expect(answer.has('code')).toBe(false)
+})

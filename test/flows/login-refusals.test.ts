@@ -1,0 +1,208 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { installWallet, testWallet, type WalletPolicy } from '../support/wallet.ts'
+import { backAtApp, newVisitor, openLogin, wordsIn } from './login-visit.ts'
+
+let browser: Browser
+let grantor: Grantor
+let client: TestClient
+let page: Page
+const wallet = testWallet(0)
+beforeAll(async () => {
+  browser = await launchBrowser()
+  grantor = await startGrantor()
+  client = await grantor.createClient({ name: 'Aurora Notes' })
+})
+afterAll(async () => {
+  await browser.close()
+  await grantor.close()
+})
+beforeEach(async () => {
+  page = await newVisitor(browser)
+})
+afterEach(() => page.context().close())
+
+const REFUSALS: [WalletPolicy, string][] = [
+  ['reject', 'You refused in Foxglove, so nothing was signed.'],
+  ['pending', 'Foxglove still has an earlier request open.'],
+  ['malleated', 'That signature did not come from 0xf39f…2266.'],
+  ['another_account', 'That signature did not come from 0xf39f…2266.'],
+  ['garbage', 'Foxglove could not do this.'],
+]
+
+test.each(REFUSALS)(
+  'the page stays usable and says what to do, and trying again works without reload: %s',
+  async (policy, words) => {
+    const installation = await installWallet(page, wallet, { name: 'Foxglove', policy })
+    await openLogin(page, grantor, client)
+    await page.locator('.wallet').click()
+    await page.locator('#sign').click()
+    expect(await wordsIn(page, 'problem')).toContain(words)
+    installation.policy = 'sign'
+    await page.locator('#sign').click()
+    expect((await backAtApp(page)).has('code')).toBe(true)
+  },
+)
+
+test.each([
+  ['locked', 'Foxglove is locked or shared no account.'],
+  ['disconnected', 'Foxglove lost its connection.'],
+] as const)('a wallet that gives no account is explained, and asked again by the next click: %s', async (policy, words) => {
+  const installation = await installWallet(page, wallet, { name: 'Foxglove', policy })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  expect(await wordsIn(page, 'problem')).toContain(words)
+  installation.policy = 'sign'
+  await page.locator('.wallet').click()
+  await page.locator('#sign').click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('a wallet that does not answer leaves the other wallets and the other ways open', async () => {
+  await page.clock.install()
+  await installWallet(page, wallet, { name: 'Foxglove', policy: 'hang' })
+  await installWallet(page, testWallet(1), { name: 'Harbour' })
+  await openLogin(page, grantor, client)
+  await page.getByRole('button', { name: 'Foxglove' }).click()
+  await page.locator('#sign').click()
+  expect(await wordsIn(page, 'progress')).toContain('Now confirm in Foxglove.')
+  await page.clock.fastForward(13_000)
+  await page.getByText('Still waiting for Foxglove.').waitFor()
+  await page.getByRole('button', { name: 'Use another wallet' }).click()
+  await page.getByRole('button', { name: 'Harbour' }).click()
+  await page.getByRole('button', { name: 'Sign with Harbour' }).click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('switching the account mid-way means a new text, and a signature over the old one goes nowhere', async () => {
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
+  })
+  const { signed } = await installWallet(page, wallet, { name: 'Foxglove', policy: 'switches' })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').click()
+  expect(await wordsIn(page, 'progress')).toContain('You switched to another account, so here is a new text.')
+  expect(await page.locator('#message').textContent()).toContain(testWallet(2).address)
+  expect(sent).toEqual(['/login/message', '/login/message'])
+
+  await page.locator('#sign').click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+  expect(signed.map((text) => text.split('\n')[1])).toEqual([wallet.address, testWallet(2).address])
+})
+
+test('a wallet that is locked while the text is read leads back to the choice', async () => {
+  const installation = await installWallet(page, wallet, { name: 'Foxglove' })
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').waitFor()
+  await installation.switchTo([])
+  expect(await wordsIn(page, 'problem')).toContain('Foxglove is locked or shared no account.')
+  expect(await page.locator('#review').isVisible()).toBe(false)
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('choose-title')
+})
+
+test('a sign-in that has run out of time says so and how to start again, on the open page and at its address', async () => {
+  await installWallet(page, wallet)
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').waitFor()
+  grantor.clock.advance(3_600)
+  await page.locator('#sign').click()
+  await page.getByRole('heading', { name: 'This sign-in has run out of time' }).waitFor()
+  expect(await page.locator('.next').innerText()).toContain('Go back to Aurora Notes and sign in again.')
+  expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
+
+  const response = await page.reload()
+  expect(response?.status()).toBe(410)
+  await page.getByRole('heading', { name: 'This sign-in has run out of time' }).waitFor()
+})
+
+test('a page left open says by itself when its time has run out', async () => {
+  await page.clock.install()
+  await installWallet(page, wallet)
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').waitFor()
+  await page.clock.fastForward(11 * 60_000)
+  await page.getByRole('heading', { name: 'This sign-in has run out of time' }).waitFor()
+  expect(await page.locator('#sign').count()).toBe(0)
+})
+
+test('a sign-in that was finished in another tab says so, and starts nothing', async () => {
+  await installWallet(page, wallet)
+  await openLogin(page, grantor, client)
+  const other = await page.context().newPage()
+  await other.route('https://app.example.net/**', (route) => route.fulfill({ body: 'The app' }))
+  await installWallet(other, wallet)
+  await other.goto(page.url())
+  await other.locator('.wallet').click()
+  await other.locator('#sign').click()
+  await backAtApp(other)
+
+  await page.locator('.wallet').click()
+  await page.locator('#sign').click()
+  await page.getByRole('heading', { name: 'This sign-in is already finished' }).waitFor()
+  expect(await page.locator('.next').innerText()).toContain('Go back to Aurora Notes.')
+})
+
+test('a link that was cut short or changed is explained', async () => {
+  await openLogin(page, grantor, client)
+  const response = await page.goto(page.url().slice(0, -5))
+  expect(response?.status()).toBe(400)
+  await page.getByRole('heading', { name: 'This sign-in link does not work' }).waitFor()
+})
+
+test('too many failed attempts are answered with a time to wait', async () => {
+  const strict = await startGrantor({ failureLimit: 1 })
+  const app = await strict.createClient({ name: 'Aurora Notes' })
+  await installWallet(page, wallet, { policy: 'another_account' })
+  await openLogin(page, strict, app)
+  await page.locator('.wallet').click()
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await page.locator('#sign').click()
+    await page.locator('#progress:empty').waitFor({ state: 'attached' })
+  }
+  expect(await wordsIn(page, 'problem')).toMatch(
+    /There were too many failed attempts\. Wait (one minute|\d+ seconds), then try again\./,
+  )
+  await strict.close()
+})
+
+test('an auth service that goes away in the middle is explained, and the sign-in goes on when it is back', async () => {
+  const fragile = await startGrantor()
+  const app = await fragile.createClient({ name: 'Aurora Notes' })
+  await installWallet(page, wallet)
+  await openLogin(page, fragile, app)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').waitFor()
+  await fragile.authServer.close()
+  await page.locator('#sign').click()
+  expect(await wordsIn(page, 'problem')).toContain('Our sign-in service does not answer right now. Nothing is lost')
+
+  const { clock, databasePath, ports } = fragile
+  await fragile.loginServer.close()
+  await page.locator('#sign').click()
+  await page.getByText('We could not reach this site. Check your internet connection').waitFor()
+
+  const again = await startGrantor({ clock, databasePath, ports })
+  await page.locator('#sign').click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+  await again.close()
+  await fragile.close()
+})
+
+test('the login page with the auth service away offers to try again', async () => {
+  const fragile = await startGrantor()
+  const app = await fragile.createClient({ name: 'Aurora Notes' })
+  await openLogin(page, fragile, app)
+  await fragile.authServer.close()
+  const response = await page.reload()
+  expect(response?.status()).toBe(503)
+  await page.getByRole('heading', { name: 'We cannot sign you in right now' }).waitFor()
+  expect(new URL((await page.locator('#retry').getAttribute('href')) ?? '', page.url()).href).toBe(page.url())
+  await fragile.close()
+})

@@ -1,0 +1,33 @@
+/** A person's visit to the login page, from an app that is a name and an address only. */
+import type { Browser, Page } from 'playwright-core'
+import { newPage, type PageOptions } from '../support/browser.ts'
+import type { Grantor, TestClient } from '../support/start.ts'
+
+const APP = 'https://app.example.net/callback'
+
+/** A page in a browser of its own, for which the app's address answers. */
+export async function newVisitor(browser: Browser, options: PageOptions = {}): Promise<Page> {
+  const page = await newPage(browser, options)
+  await page.route('https://app.example.net/**', (route) => route.fulfill({ contentType: 'text/html', body: '<h1>The app</h1>' }))
+  return page
+}
+
+/** As an app sends its user: through the authorization endpoint, to the login page. */
+export async function openLogin(page: Page, grantor: Grantor, client: TestClient): Promise<void> {
+  const query = new URLSearchParams({ client_id: client.id, redirect_uri: APP, state: 'a state/1' })
+  await page.goto(`${grantor.authUrl}/oauth/authorize?${query}`)
+  if (new URL(page.url()).origin !== grantor.loginUrl) throw new Error(`no login page, but ${page.url()}`)
+}
+
+/** What the app was sent, once the person is back there. */
+export async function backAtApp(page: Page): Promise<URLSearchParams> {
+  await page.waitForURL((url) => url.origin === 'https://app.example.net')
+  return new URL(page.url()).searchParams
+}
+
+/** The words in the page's status or alert, once there are some. */
+export async function wordsIn(page: Page, region: 'progress' | 'problem'): Promise<string> {
+  const place = page.locator(`#${region}:not(:empty)`)
+  await place.waitFor()
+  return (await place.textContent()) ?? ''
+}

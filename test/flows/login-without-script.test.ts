@@ -1,0 +1,83 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { developmentWallet } from '../login/start-login-server.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { testWallet } from '../support/wallet.ts'
+import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
+
+let browser: Browser
+let grantor: Grantor
+let client: TestClient
+let page: Page
+const wallet = testWallet(0)
+beforeAll(async () => {
+  browser = await launchBrowser()
+  grantor = await startGrantor({ developmentWallet })
+  client = await grantor.createClient({ name: 'Aurora Notes' })
+})
+afterAll(async () => {
+  await browser.close()
+  await grantor.close()
+})
+beforeEach(async () => {
+  page = await newVisitor(browser, { javaScriptEnabled: false })
+  await openLogin(page, grantor, client)
+})
+afterEach(() => page.context().close())
+
+async function showText(address: string): Promise<string> {
+  await page.locator('#no-script-address').fill(address)
+  await page.locator('#no-script-show').click()
+  return page.locator('#message').inputValue()
+}
+
+test('a signature made elsewhere and pasted signs in, without any script', async () => {
+  const text = await showText(wallet.address)
+  expect(text).toContain(wallet.address)
+  await page.locator('#signature').fill(` ${wallet.sign(text)}\n`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  const answer = await backAtApp(page)
+  expect(answer.get('code')).toBeTruthy()
+  expect(answer.get('state')).toBe('a state/1')
+})
+
+test('a signature by another account brings the same text again, says why, and the right one then signs in', async () => {
+  const text = await showText(wallet.address)
+  await page.locator('#signature').fill(testWallet(1).sign(text))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('This signature was not made with 0xf39F…2266 over this text.').waitFor()
+  const again = await page.locator('#message').inputValue()
+  expect(again).toBe(text)
+  await page.locator('#signature').fill(wallet.sign(again))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})
+
+test('half a signature is called incomplete, not wrong', async () => {
+  const text = await showText(wallet.address)
+  await page.locator('#signature').fill(wallet.sign(text).slice(0, 80))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('This is not a complete signature.').waitFor()
+})
+
+test('an address with a typing error stays in its field, with words beside it', async () => {
+  await page.locator('#no-script-address').fill(wallet.address.replace('f39F', 'f39f'))
+  await page.locator('#no-script-show').click()
+  const words = await page.locator('#no-script-address-problem').innerText()
+  expect(words).toContain('We cannot read this as a wallet address. Copy it again')
+  expect(await page.locator('#no-script-address').inputValue()).toBe(wallet.address.replace('f39F', 'f39f'))
+  expect(await page.locator('#no-script-address').getAttribute('aria-invalid')).toBe('true')
+})
+
+test('cancelling works from the page with the text, too', async () => {
+  await showText(wallet.address)
+  await page.locator('#cancel').click()
+  expect((await backAtApp(page)).get('error')).toBe('access_denied')
+})
+
+test('a development account signs in with one button', async () => {
+  await page.locator('#address').selectOption(testWallet(2).address)
+  await page.locator('#sign-in').click()
+  expect((await backAtApp(page)).has('code')).toBe(true)
+})

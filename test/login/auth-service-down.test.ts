@@ -1,0 +1,66 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
+import { testWallet } from '../support/wallet.ts'
+import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
+import { type LoginServer, startLoginServer } from './start-login-server.ts'
+
+let login: LoginServer
+const open = { login_challenge: OPEN_CHALLENGE, address: testWallet(0).address, chain_id: 1 }
+const signed = { ...open, signature: testWallet(0).sign('anything') }
+beforeAll(async () => {
+  login = await startLoginServer()
+})
+afterAll(() => login.close())
+afterEach(() => login.auth.answers.clear())
+
+async function expectUnavailable(response: Response): Promise<void> {
+  expect(response.status).toBe(503)
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
+}
+
+test('an auth service that cannot be reached is 503 with Retry-After, and the page offers to try again', async () => {
+  const [port] = await freePorts(1)
+  const alone = await startLoginServer({ authUrl: `http://127.0.0.1:${port}` })
+  await expectUnavailable(await alone.postJson('/login/message', open))
+  await expectUnavailable(await alone.postJson('/login', signed))
+  const page = await fetch(`${alone.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+  expect(page.status).toBe(503)
+  expect(page.headers.get('retry-after')).toBe('5')
+  expect(await page.text()).toContain(`href="/login?login_challenge=${OPEN_CHALLENGE}">Try again`)
+  expect(alone.log.join()).toContain('auth_service_unreachable')
+  await alone.close()
+})
+
+test('an auth service that does not answer within five seconds is 503', { timeout: 15_000 }, async () => {
+  login.auth.answers.set('/login/accept', 'silence')
+  const asked = Date.now()
+  await expectUnavailable(await login.postJson('/login', signed))
+  expect(Date.now() - asked).toBeLessThan(7_000)
+})
+
+test.each([
+  ['a page of a proxy', { status: 502, body: '<html>Bad gateway</html>' }],
+  ['a success that is no JSON', { status: 200, body: 'welcome' }],
+  ['a success that says nothing', { status: 200, body: {} }],
+  ['a success of another shape', { status: 200, body: { status: 'success', redirect_to: 7 } }],
+  ['a redirect', { status: 302, body: {}, headers: { location: 'https://evil.example/' } }],
+  ['an error without a code', { status: 401, body: {} }],
+  ['no content', { status: 204, body: '' }],
+])('%s in place of an answer is 503: never a login, never "wrong signature"', async (_name, reply) => {
+  login.auth.answers.set('/login/accept', reply)
+  await expectUnavailable(await login.postJson('/login', signed))
+})
+
+test('a login secret the auth service refuses is 503 for the person and a clear line for the operator', async () => {
+  login.auth.answers.set('/login/accept', refusal(401, 'invalid_client'))
+  await expectUnavailable(await login.postJson('/login', signed))
+  expect(login.log.join()).toContain('GRANTOR_LOGIN_SECRET')
+})
+
+test('a defect of the auth service is a defect here too: 500 with the number of the request', async () => {
+  login.auth.answers.set('/login/challenge', refusal(500, 'server_error'))
+  const response = await fetch(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+  expect(response.status).toBe(500)
+  expect(await response.text()).toMatch(/<code class="number">[0-9a-f-]{36}<\/code>/)
+})

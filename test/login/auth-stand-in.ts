@@ -1,0 +1,101 @@
+/**
+ * A little auth service on a real socket, for what the real one does too rarely: it answers by the contract, can be told to
+ * answer otherwise, and remembers what it was asked.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parseAddress } from '../../src/wallet/address.ts'
+import { composeSignInMessage } from '../../src/wallet/sign-in-message.ts'
+import { verifyPlainSignature } from '../../src/wallet/signature.ts'
+
+export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
+export type Asked = { method: string; path: string; authorization: string | undefined; body: Record<string, unknown> }
+
+export type AuthStandIn = {
+  url: string
+  asked: Asked[]
+  /** Overrides the answer of a path, until told otherwise; `silence` never answers. */
+  answers: Map<string, Reply | 'silence'>
+  challenge: Record<string, unknown>
+  close(): Promise<void>
+}
+
+export const OPEN_CHALLENGE = 'open-challenge'
+
+export async function startAuthStandIn(domain: string, now: () => number): Promise<AuthStandIn> {
+  const asked: Asked[] = []
+  const answers: AuthStandIn['answers'] = new Map()
+  const challenge = {
+    client_name: 'Aurora Notes',
+    client_host: 'notes.aurora.example',
+    scopes: [{ name: 'enhancement', description: 'Use the enhancement API in your name' }],
+    chain_ids: [1],
+    expires_at: now() + 540,
+  }
+
+  const server: Server = createServer((request, response) => void reply(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const complete = `${url}/login/complete?login_challenge=${OPEN_CHALLENGE}&login_verifier=v`
+
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname: path, searchParams } = new URL(request.url ?? '', url)
+    const body = await readJson(request)
+    asked.push({ method: request.method ?? '', path, authorization: request.headers.authorization, body })
+    const told = answers.get(path)
+    if (told === 'silence') return
+    const login = body.login_challenge ?? searchParams.get('login_challenge')
+    const answered = told ?? (login === OPEN_CHALLENGE ? answer(path, body) : refusal(400, 'invalid_request'))
+    const { status, headers, body: text } = answered
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(typeof text === 'string' ? text : JSON.stringify(text))
+  }
+
+  function answer(path: string, body: Record<string, unknown>): Reply {
+    if (path === '/login/challenge') return { status: 200, body: challenge }
+    if (path === '/login/reject') return { status: 200, body: { status: 'denied', redirect_to: complete } }
+    const parsed = parseAddress(String(body.address))
+    if (parsed.kind !== 'address') return refusal(400, 'invalid_request')
+    const message = composeSignInMessage({
+      template: 1,
+      domain,
+      address: parsed.address,
+      chainId: Number(body.chain_id),
+      clientName: challenge.client_name,
+      clientHost: challenge.client_host,
+      scopes: challenge.scopes.map(({ name }) => name),
+      until: now() + 30 * 86_400,
+      uri: 'https://notes.aurora.example/callback',
+      nonce: 'k3Jd82LmPq9XvT4cWz7RbY',
+      issuedAt: now(),
+      expiresAt: now() + 600,
+      requestId: '9f0c2f1e',
+    })
+    if (path === '/login/message') return { status: 200, body: { message } }
+    const verdict = verifyPlainSignature(message ?? '', String(body.signature), parsed.address)
+    if (verdict.kind === 'malformed') return refusal(400, 'invalid_request')
+    if (verdict.kind === 'not_proven') return refusal(401, 'not_proven')
+    return { status: 200, body: { status: 'success', redirect_to: complete } }
+  }
+
+  return {
+    url,
+    asked,
+    answers,
+    challenge,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+export function refusal(status: number, error: string, headers: Record<string, string> = {}): Reply {
+  return { status, body: { error, error_description: `Refused: ${error}.` }, headers }
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return chunks.length === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>)
+}

@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { confirmPage } from '../../src/pages/confirm-page.ts'
+import { loginPage } from '../../src/pages/login-page.ts'
+import { movingOnPage } from '../../src/pages/moving-on-page.ts'
+import { noticePage } from '../../src/pages/notice-page.ts'
+import { type NoticeKind, noticeTexts } from '../../src/pages/notice-texts.ts'
+import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
+import { runs } from '../support/runs.ts'
+
+/** Every page, with the same text in every place that somebody outside can fill. */
+function everyPage(text: string): string[] {
+  const scopes = [{ name: text, description: text }]
+  const request = { clientName: text, clientHost: text, scopes, chainIds: [1], expiresAt: 1_800_000_600 }
+  const step = { loginChallenge: text, request, now: 1_800_000_000 }
+  return [
+    ...(Object.keys(noticeTexts) as NoticeKind[]).map((kind) =>
+      noticePage({ kind, clientName: text, clientHost: text, retryUrl: text, requestId: text }),
+    ),
+    confirmPage({ action: text, confirmation: text, clientName: text, clientHost: text, scopes, walletShort: text }),
+    movingOnPage({ to: `https://x.example/?${text}`, clientName: text, clientHost: text, outcome: 'signed_in' }),
+    loginPage({ ...step, developmentAccounts: [{ address: text, label: text }], refusedAddress: text }),
+    signByHandPage({ ...step, address: text, chainId: 1, message: text, problem: 'not_proven' }),
+  ]
+}
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' autofocus onfocus=alert(1) x='",
+  '</title><script>alert(1)</script>',
+  '</textarea><script>alert(1)</script>',
+  '</template><script>alert(1)</script>',
+  '<!--',
+  '{app}{host}{wallet}',
+  '$& $1 $`',
+]
+
+test.each(HOSTILE)('no name, host, scope, address or challenge becomes markup on any page: %s', (text) => {
+  const harmless = everyPage('harmless').map(tags)
+  expect(everyPage(text).map(tags)).toEqual(harmless)
+})
+
+test('no text at all changes the elements of any page', () => {
+  const harmless = everyPage('harmless').map(tags)
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
+      expect(everyPage(`x${text}`).map(tags)).toEqual(harmless)
+    }),
+    { numRuns: Math.ceil(runs / 3) },
+  )
+})
+
+test('a name written right to left cannot reorder our words: it is set apart, and its direction marks are gone', () => {
+  const page = noticePage({ kind: 'expired', clientName: 'Safe\u202Eelgoog\u2066' })
+  expect(page).toContain('<bdi>Safeelgoog</bdi>')
+  expect(page).not.toMatch(/[\u202A-\u202E\u2066-\u2069]/)
+})
+
+test('a name of any length leaves room for the rest', () => {
+  const page = noticePage({ kind: 'expired', clientName: '🦊'.repeat(5_000) })
+  expect(page).toContain(`<bdi>${'🦊'.repeat(59)}…</bdi>`)
+  expect(page.length).toBeLessThan(5_000)
+})
+
+test('a page moves on to an app’s own address, byte for byte, and never to one that runs as script', () => {
+  const names = { clientName: 'A', clientHost: 'a.example', outcome: 'signed_in' } as const
+  const to = 'com.example.app:/cb?b=%7E&a=1%20+&state=%C3%A9'
+  const escaped = to.replaceAll('&', '&amp;')
+  const page = movingOnPage({ to, ...names })
+  expect(page).toContain(`content="0;url=${escaped}"`)
+  expect(page).toContain(`href="${escaped}"`)
+  for (const script of ['javascript:alert(1)', ' JaVaScRiPt:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd']) {
+    expect(() => movingOnPage({ to: script, ...names })).toThrow(TypeError)
+  }
+})
+
+/** The page's elements with the names of their attributes: what hostile text would have to change. */
+function tags(page: string): string[] {
+  return Array.from(page.matchAll(/<[^>]*>/g), ([tag]) => tag.replaceAll(/"[^"]*"/g, '""'))
+}

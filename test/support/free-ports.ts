@@ -1,0 +1,37 @@
+/** Finds free ports on loopback for the servers a test starts. */
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
+
+// Below the range from which kernels take the ports of outgoing connections, so that no client of another
+// test can sit on a port between our look and the server's bind; above every port that browsers refuse.
+const LOWEST = 12_000
+const HIGHEST = 32_000
+
+/** `count` different ports, each free on 127.0.0.1 a moment ago; all held together before any is let go. */
+export async function freePorts(count: number): Promise<number[]> {
+  const held = new Map<number, Server>()
+  while (held.size < count) {
+    const port = randomInt(LOWEST, HIGHEST)
+    const holder = await hold(port)
+    if (holder) held.set(port, holder)
+  }
+  await Promise.all([...held.values()].map(letGo))
+  return [...held.keys()]
+}
+
+async function hold(port: number): Promise<Server | null> {
+  const holder = createServer()
+  holder.listen(port, '127.0.0.1')
+  try {
+    await once(holder, 'listening')
+    return holder
+  } catch {
+    return null // taken: by a server, or by ourselves a round earlier
+  }
+}
+
+async function letGo(holder: Server): Promise<void> {
+  holder.close()
+  await once(holder, 'close')
+}
