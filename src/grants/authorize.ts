@@ -21,7 +21,7 @@ import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Session } from './model.ts'
-import { findSession, touchSession } from './session.ts'
+import { findSession, meetsConsentRule, touchSession } from './session.ts'
 
 /** The browser, by its two cookies. */
 export type Browser = { sessionId: string | null; browserKey: string | null }
@@ -61,8 +61,9 @@ export async function authorize(deps: Deps, query: Form, browser: Browser): Prom
     return page('redirect_uri_mismatch', 'redirect_uri_not_registered')
   }
 
-  const state = query.get('state')?.[0]?.encoded || null
-  const answerable: Answerable = { redirectUri, state, answersIss: values.response_type !== null }
+  // As they were sent, whether or not their bytes are text.
+  const sent = (name: string): string | null => query.get(name)?.[0]?.encoded || null
+  const answerable: Answerable = { redirectUri, state: sent('state'), answersIss: sent('response_type') !== null }
   try {
     // `state` may hold any bytes at all; it goes back as it came.
     const unreadable = faults.find((fault) => fault.parameter !== 'state')
@@ -86,7 +87,7 @@ async function answer(
   // OpenID Connect Core §3.1.2.1
   const prompt = readPrompt(parameters.prompt)
   const session = await findSession(deps, browser.sessionId)
-  if (!session || prompt.login || !sessionMeets(client, session)) {
+  if (!session || prompt.login || !meetsConsentRule(client, session.method)) {
     if (prompt.none) throw loginRequired()
     return toLogin(deps, client, request, browser)
   }
@@ -98,11 +99,6 @@ async function answer(
   await touchSession(deps, session)
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   return { kind: 'redirect', to: codeRedirect(deps, request, session, epoch, deps.now() + deps.settings.lifetimes.grant) }
-}
-
-/** A session the platform only vouched for never stands in for the wallet's own consent. */
-function sessionMeets(client: Client, session: Session): boolean {
-  return client.consent === 'session' || session.method === 'signature'
 }
 
 function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {

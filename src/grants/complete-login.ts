@@ -9,7 +9,7 @@ import { isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
 import type { Deps } from './deps.ts'
 import type { Verifier } from './login.ts'
 import type { Session } from './model.ts'
-import { hashSessionId } from './session.ts'
+import { hashSessionId, meetsConsentRule } from './session.ts'
 
 export type CompleteOutcome =
   | { kind: 'signed_in'; sessionId: string; to: string; app: AskingApp }
@@ -34,6 +34,8 @@ export async function completeLogin(
     return { kind: 'denied', to: deniedRedirect(deps, challenge.request), app }
   }
 
+  // Asked again here: the client's rule may have changed since the wallet was vouched for.
+  if (!meetsConsentRule(client, verifier.proof.method)) return { kind: 'ended' }
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
   const session = newSession(deps, sessionId, verifier.proof)

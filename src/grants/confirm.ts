@@ -13,7 +13,7 @@ import {
 } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Session } from './model.ts'
-import { findSession, touchSession } from './session.ts'
+import { findSession, meetsConsentRule, touchSession } from './session.ts'
 
 const CONFIRMATION_LIFETIME = 600
 
@@ -48,6 +48,7 @@ export async function confirm(
     deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
     return { kind: 'denied', to: deniedRedirect(deps, request), app }
   }
+  if (!meetsConsentRule(client, session.method)) return { kind: 'no_session' }
   await touchSession(deps, session)
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   return { kind: 'allowed', to: codeRedirect(deps, request, session, epoch, deps.now() + deps.settings.lifetimes.grant), app }

@@ -37,6 +37,9 @@ export type AuditEvent = {
   client_id?: string
   grant_id?: string
   wallet?: string
+  request_id?: string
+  /** set where somebody should look at once */
+  alarm?: true
 }
 
 export type Deps = {

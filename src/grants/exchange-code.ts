@@ -11,7 +11,7 @@ import { type Code, openCode } from './code.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import type { NewGrant } from './ports.ts'
-import { mintTokens, type TokenResponse } from './token-response.ts'
+import { mintTokens, requireScopeLeft, type TokenResponse } from './token-response.ts'
 
 /** The body of the request, parsed (RFC 6749 §4.1.3, RFC 7636 §4.5, RFC 8707 §2.2). */
 export type CodeExchange = {
@@ -31,7 +31,9 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   if (code.redirectUri !== request.redirectUri) throw invalidGrant('redirect_uri_mismatch')
 
   const at = deps.now()
-  if (code.expiresAt <= at) throw invalidGrant('code_expired')
+  if (code.expiresAt <= at || code.grantExpiresAt <= at) throw invalidGrant('code_expired')
+  // Refused before the code is spent: afterwards a grant would live that nobody holds a token of.
+  requireScopeLeft(client, code.scopes)
   const resource = resourceOf(code, request.resources)
   const attemptId = randomUUID()
   const grant = grantOf(deps, code, at)

@@ -9,6 +9,7 @@ export type LoginErrorCode =
   | 'already_used'
   | 'expired'
   | 'too_large'
+  | 'unsupported_media_type'
 
 const STATUS: Record<LoginErrorCode, number> = {
   invalid_request: 400,
@@ -20,6 +21,7 @@ const STATUS: Record<LoginErrorCode, number> = {
   already_used: 409,
   expired: 410,
   too_large: 413,
+  unsupported_media_type: 415,
 }
 
 const DESCRIPTION: Record<LoginErrorCode, string> = {
@@ -32,6 +34,7 @@ const DESCRIPTION: Record<LoginErrorCode, string> = {
   already_used: 'This sign-in was used already.',
   expired: 'This sign-in took too long. Start again at the app.',
   too_large: 'The request is too large.',
+  unsupported_media_type: 'The body must be application/json.',
 }
 
 export class LoginError extends Error {

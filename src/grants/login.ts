@@ -16,7 +16,7 @@ import { type Challenge, challengeExpiresAt, openChallenge, sessionIdOf } from '
 import type { Deps } from './deps.ts'
 import { LoginError } from './login-error.ts'
 import type { LoginMethod } from './model.ts'
-import { hashSessionId } from './session.ts'
+import { hashSessionId, meetsConsentRule } from './session.ts'
 
 /** Seconds from the proof to its use. */
 const VERIFIER_LIFETIME = 60
@@ -72,6 +72,9 @@ export async function acceptLogin(deps: Deps, claim: WalletClaim, signature: str
   const { address, message } = textFor(deps, challenge, claim)
   if (signature === null) {
     if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
+    const client = await clientOfRequest(deps, challenge.request)
+    if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
+    if (!meetsConsentRule(client, 'vouched')) throw new LoginError('vouching_off', 'vouching_for_signed_consent')
     await refuseUsed(deps, challenge)
     return proven(deps, claim, challenge, address, 'vouched', await deps.store.wallets.readEpoch(address))
   }

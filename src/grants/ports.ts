@@ -83,7 +83,10 @@ export interface GrantLedger {
   }): Promise<RevokeTokenOutcome>
   readGrant(grantId: string): Promise<Grant | null>
   listGrants(filter: GrantFilter): Promise<Grant[]>
-  /** Ends every living grant of a wallet, of a client, or of both together. Returns how many. Raise the epoch first. */
+  /**
+   * Ends every living grant of a wallet, of a client, or of both together. Returns how many. Raise the epoch first.
+   * The one method of several moves: in batches, so that others write in between. Broken off, it is to be repeated.
+   */
   endGrants(of: { wallet?: Address; clientId?: string }, reason: EndReason, at: number): Promise<number>
 }
 

@@ -56,15 +56,18 @@ function refusalOf(deps: Deps, client: Client, grantId: string, outcome: Refused
     case 'resource_not_granted':
       return invalidTarget('resource_not_granted')
     case 'replayed':
+      deps.audit({ event: 'grant_ended', reason: 'refresh_replayed', client_id: client.id, grant_id: grantId })
+      return invalidGrant('refresh_replayed')
     case 'newer_than_row':
+      // Only a store that lost an acknowledged write can be behind a token that we made.
       deps.audit({
-        // A token newer than its row can only mean that the store lost an acknowledged write.
-        event: outcome.kind === 'newer_than_row' ? 'alarm_store_lost_a_write' : 'grant_ended',
-        reason: `refresh_${outcome.kind}`,
+        event: 'store_lost_a_write',
+        reason: 'refresh_newer_than_row',
         client_id: client.id,
         grant_id: grantId,
+        alarm: true,
       })
-      return invalidGrant(`refresh_${outcome.kind}`)
+      return invalidGrant('refresh_newer_than_row')
     default:
       return invalidGrant(`refresh_token_${outcome.kind}`)
   }

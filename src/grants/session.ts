@@ -1,7 +1,7 @@
 /** Sessions: a browser in which a wallet proved itself. The id is only in the browser; the store keeps its hash. */
 import { createHash } from 'node:crypto'
 import type { Deps } from './deps.ts'
-import type { Session } from './model.ts'
+import type { Client, LoginMethod, Session } from './model.ts'
 
 /** A visit is written down at most this often, in seconds. */
 const TOUCH_EVERY = 600
@@ -12,7 +12,11 @@ export function hashSessionId(sessionId: string): string {
 
 /** The session of this browser where it holds now: not ended, not idle for too long, not past its absolute end. */
 export async function findSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
-  if (sessionId === null) return null
+  if (sessionId === null) {
+    // Asked all the same: a login that begins while the store is down could only end in a failure.
+    await deps.store.readRevision()
+    return null
+  }
   const session = await deps.store.sessions.readSession(hashSessionId(sessionId))
   return session && sessionHolds(deps, session) ? session : null
 }
@@ -21,6 +25,11 @@ export async function findSession(deps: Deps, sessionId: string | null): Promise
 export async function touchSession(deps: Deps, session: Session): Promise<void> {
   const at = deps.now()
   if (at - session.lastSeenAt >= TOUCH_EVERY) await deps.store.sessions.touchSession(session.hash, at)
+}
+
+/** Whether a login of this kind is consent enough: one the platform only vouched for never stands in for the wallet's own. */
+export function meetsConsentRule(client: Client, method: LoginMethod): boolean {
+  return client.consent === 'session' || method === 'signature'
 }
 
 function sessionHolds(deps: Deps, session: Session): boolean {

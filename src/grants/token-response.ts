@@ -1,7 +1,7 @@
 /** The answer of the token endpoint (RFC 6749 §5.1). */
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../keys/access-token.ts'
-import { invalidScope } from '../oauth/oauth-error.ts'
+import { invalidGrant, invalidScope } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Grant } from './model.ts'
 import { makeRefreshToken } from './refresh-token.ts'
@@ -24,9 +24,7 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, scopes: str
   const at = deps.now()
   // A token never outlives its grant.
   const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
-  // A scope taken from the client's registration since is no longer handed out.
-  const scope = scopes.filter((each) => client.scopes.includes(each)).join(' ')
-  if (scope === '') throw invalidScope('no_scope_left')
+  const scope = requireScopeLeft(client, scopes).join(' ')
   const accessToken = signAccessToken(deps.keys, {
     iss: deps.settings.authUrl,
     sub: grant.wallet,
@@ -39,14 +37,25 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, scopes: str
     scope,
     grant_id: grant.id,
   })
-  const refreshToken = client.grantTypes.includes('refresh_token')
-    ? makeRefreshToken(deps.keys, { grantId: grant.id, generation: grant.generation }, grant.refreshKeyId)
-    : undefined
   return {
     access_token: accessToken,
     token_type: 'Bearer',
     expires_in: lifetime,
-    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    ...(client.grantTypes.includes('refresh_token') ? { refresh_token: refreshTokenOf(deps, grant) } : {}),
     scope,
   }
+}
+
+/** A scope taken from the client's registration since it was granted is no longer handed out. */
+export function requireScopeLeft(client: Client, granted: string[]): string[] {
+  const left = granted.filter((scope) => client.scopes.includes(scope))
+  if (left.length === 0) throw invalidScope('no_scope_left')
+  return left
+}
+
+/** The grant's one living refresh token. Its key may have been retired at once, because it leaked. */
+function refreshTokenOf(deps: Deps, grant: Grant): string {
+  const token = makeRefreshToken(deps.keys, { grantId: grant.id, generation: grant.generation }, grant.refreshKeyId)
+  if (token === undefined) throw invalidGrant('refresh_key_retired')
+  return token
 }

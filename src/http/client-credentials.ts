@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { authenticateClient, type PresentedCredentials } from '../grants/authenticate-client.ts'
 import type { Client } from '../grants/model.ts'
-import { parseBasicCredentials } from '../oauth/basic-credentials.ts'
+import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/network.ts'
 import type { Service } from './service.ts'
@@ -12,8 +12,13 @@ export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret'] as const
 type BodyCredentials = { client_id: string | null; client_secret: string | null }
 
 export function presentedCredentials(request: FastifyRequest, body: BodyCredentials): PresentedCredentials {
-  const basic = parseBasicCredentials(request.headers.authorization)
-  return { basic, clientId: body.client_id, clientSecret: body.client_secret }
+  return { basic: basicCredentialsOf(request), clientId: body.client_id, clientSecret: body.client_secret }
+}
+
+/** RFC 9110 §5.3: such a field comes once. Node would keep the first of two, and a proxy before us may have read the last. */
+export function basicCredentialsOf(request: FastifyRequest): BasicCredentials {
+  const sent = request.raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
+  return sent.length > 1 ? { kind: 'malformed' } : parseBasicCredentials(request.headers.authorization)
 }
 
 /**
@@ -30,17 +35,25 @@ export async function forClient<Result>(
   try {
     return await run(await authenticateClient(service.deps, presented, publicToo))
   } catch (error) {
-    if (!(error instanceof OAuthError) || !COUNTED.has(error.error)) throw error
-    const verdict = service.failures.recordFailure(await failureKey(service, request, presented))
-    throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
+    if (!(error instanceof OAuthError)) throw error
+    const clientId = await knownClientId(service, presented)
+    const refusal = COUNTED.has(error.error)
+      ? limited(service, `${networkOf(request.ip)} ${clientId ?? 'unknown'}`, error)
+      : error
+    refusal.clientId = clientId
+    throw refusal
   }
 }
 
 const COUNTED: ReadonlySet<string> = new Set(['invalid_client', 'invalid_grant'])
 
-/** All unknown ids of one network share a key: a stranger must not be able to fill the memory with names. */
-async function failureKey(service: Service, request: FastifyRequest, { basic, clientId }: PresentedCredentials): Promise<string> {
+function limited(service: Service, key: string, error: OAuthError): OAuthError {
+  const verdict = service.failures.recordFailure(key)
+  return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
+}
+
+/** Unknown ids stay nameless, so they share one count: a stranger must not be able to fill the memory with names. */
+async function knownClientId(service: Service, { basic, clientId }: PresentedCredentials): Promise<string | undefined> {
   const id = basic.kind === 'credentials' ? basic.id : clientId
-  const known = id !== null && (await service.deps.clients.find(id)) !== null
-  return `${networkOf(request.ip)} ${known ? id : 'unknown'}`
+  return id === null ? undefined : (await service.deps.clients.find(id))?.id
 }

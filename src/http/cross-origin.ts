@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from './service.ts'
+import { refuseMethod } from './unknown-route.ts'
 
 const PREFLIGHT = {
   'access-control-allow-methods': 'POST',
@@ -13,18 +14,20 @@ const PREFLIGHT = {
 
 export const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
 
-/** Opens one POST endpoint to the origins of public clients. */
-export function openToPublicClients(server: FastifyInstance, service: Service, url: string): void {
+/**
+ * Opens one POST endpoint to the origins of public clients. Answers its preflight; the hook it returns goes on the route
+ * itself, before the body is read, so that a script reads every refusal too.
+ */
+export function openToPublicClients(server: FastifyInstance, service: Service, url: string) {
   server.options(url, async (request, reply) => {
-    if (!(await allowOrigin(service, request, reply))) {
-      return reply.code(405).headers({ allow: 'POST', 'cache-control': 'no-store' }).send()
-    }
+    if (!(await allowOrigin(service, request, reply))) return refuseMethod(reply, ['POST'])
     return reply.code(204).headers(PREFLIGHT).send()
   })
+  return { onRequest: async (request: FastifyRequest, reply: FastifyReply) => void (await allowOrigin(service, request, reply)) }
 }
 
 /** Adds the headers where the caller's origin is a public client's. A store that cannot say means no. */
-export async function allowOrigin(service: Service, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+async function allowOrigin(service: Service, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   void reply.header('vary', 'Origin')
   const { origin } = request.headers
   if (origin === undefined) return false

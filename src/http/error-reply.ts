@@ -33,7 +33,7 @@ type Answer = {
 export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
   if (answer.status >= 500) request.log.error({ err: error, request_id: request.id }, answer.reason)
-  else service.deps.audit({ event: 'refused', reason: answer.reason })
+  else service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error) })
   service.metrics.countRefusal(answer.body.error, answer.reason)
   reply.code(answer.status).headers(answer.headers)
   if (request.routeOptions.config.answers === 'page') {
@@ -41,6 +41,10 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
     return reply.headers(pageHeaders()).send(noticePage({ kind: answer.notice, requestId }))
   }
   return reply.headers(JSON_HEADERS).send(answer.body)
+}
+
+function clientOf(error: unknown): { client_id?: string } {
+  return error instanceof OAuthError && error.clientId !== undefined ? { client_id: error.clientId } : {}
 }
 
 function answerTo(error: unknown, requestId: string): Answer {
@@ -79,7 +83,7 @@ function plain(status: number, body: Answer['body'], reason: string): Answer {
   return { status, body, reason, notice: 'malformed_request', headers: {} }
 }
 
-function statusOf(error: unknown): number {
+export function statusOf(error: unknown): number {
   const status = (error as { statusCode?: unknown } | null)?.statusCode
   return typeof status === 'number' ? status : 500
 }

@@ -1,5 +1,5 @@
 /** What no route takes: a known path with another method is 405 with `Allow` (RFC 9110 §15.5.6), all else 404. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { JSON_HEADERS } from './error-reply.ts'
@@ -11,16 +11,13 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
     for (const each of [method].flat()) known.add(each)
     methods.set(url, known)
   })
-  server.setNotFoundHandler((request, reply) => {
+  // Refused before a body is read: whatever it holds, and whatever its type, nobody takes it.
+  server.addHook('onRequest', async (request, reply) => (request.is404 ? refuse(request, reply) : undefined))
+
+  function refuse(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const [path = ''] = request.url.split('?')
     const allowed = methods.get(path)
-    if (allowed) {
-      const body = { error: 'invalid_request', error_description: `Use ${[...allowed].join(' or ')} here.` }
-      return reply
-        .code(405)
-        .headers({ ...JSON_HEADERS, allow: [...allowed].join(', ') })
-        .send(body)
-    }
+    if (allowed) return refuseMethod(reply, [...allowed])
     if (path.startsWith('/oauth/') || path.startsWith('/.well-known/')) {
       return reply.code(404).headers(JSON_HEADERS).send({ error: 'not_found', error_description: 'There is nothing here.' })
     }
@@ -28,5 +25,13 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
       .code(404)
       .headers(pageHeaders())
       .send(noticePage({ kind: 'not_found' }))
-  })
+  }
+}
+
+export function refuseMethod(reply: FastifyReply, allowed: string[]): FastifyReply {
+  const body = { error: 'invalid_request', error_description: `Use ${allowed.join(' or ')} here.` }
+  return reply
+    .code(405)
+    .headers({ ...JSON_HEADERS, allow: allowed.join(', ') })
+    .send(body)
 }

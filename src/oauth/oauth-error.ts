@@ -29,6 +29,8 @@ export class OAuthError extends Error {
   readonly description: string
   /** seconds, where the answer carries `Retry-After` */
   readonly retryAfter: number | undefined
+  /** the client that was refused, for the audit log only */
+  clientId: string | undefined
 
   constructor(error: OAuthErrorCode, reason: string, description: string, retryAfter?: number) {
     super(`${error}: ${reason}`)

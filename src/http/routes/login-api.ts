@@ -6,11 +6,11 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { acceptLogin, composeText, describeChallenge, rejectLogin, type WalletClaim } from '../../grants/login.ts'
 import { LoginError } from '../../grants/login-error.ts'
-import { parseBasicCredentials } from '../../oauth/basic-credentials.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidClient, tooManyFailures } from '../../oauth/oauth-error.ts'
 import { networkOf } from '../../ops/network.ts'
-import { JSON_HEADERS } from '../error-reply.ts'
+import { basicCredentialsOf } from '../client-credentials.ts'
+import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
 import type { Service } from '../service.ts'
 
 type Fields = Record<string, unknown>
@@ -18,6 +18,7 @@ type Fields = Record<string, unknown>
 export function loginApiRoutes(server: FastifyInstance, service: Service): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'string' }, server.getDefaultJsonParser('error', 'error'))
+  server.setErrorHandler((error, request, reply) => replyWithError(service, inTheseWords(error), request, reply))
   // Before a body is read: whoever is not the login server is not listened to.
   server.addHook('onRequest', async (request) => requireLoginServer(service, request))
   server.addHook('onSend', async (_request, reply) => void reply.headers(JSON_HEADERS))
@@ -47,7 +48,7 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
 }
 
 function requireLoginServer(service: Service, request: FastifyRequest): void {
-  const presented = parseBasicCredentials(request.headers.authorization)
+  const presented = basicCredentialsOf(request)
   const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest()
   const proven =
     presented.kind === 'credentials' &&
@@ -73,10 +74,18 @@ async function counted<Result>(
   } catch (error) {
     if (!(error instanceof LoginError)) throw error
     const network = networkOf(typeof fields.client_ip === 'string' ? fields.client_ip : request.ip)
-    const challenge = createHash('sha256').update(String(fields.login_challenge)).digest('base64url')
+    const { login_challenge } = fields
+    const challenge = createHash('sha256').update(typeof login_challenge === 'string' ? login_challenge : '').digest('base64url')
     const verdict = service.failures.recordFailure(`${network} login`, `${network} ${challenge}`)
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
   }
+}
+
+/** What the framework refused before a route saw it, as this API says it. */
+function inTheseWords(error: unknown): unknown {
+  const status = statusOf(error)
+  if (status === 413) return new LoginError('too_large', 'body_too_large')
+  return status === 415 ? new LoginError('unsupported_media_type', 'body_not_json') : error
 }
 
 function claimOf(fields: Fields): WalletClaim {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { revoke } from '../../grants/revoke.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
-import { allowOrigin, openToPublicClients } from '../cross-origin.ts'
+import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
@@ -11,9 +11,8 @@ import type { Service } from '../service.ts'
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 
 export function revokeRoute(server: FastifyInstance, service: Service): void {
-  openToPublicClients(server, service, '/oauth/revoke')
-  server.post('/oauth/revoke', async (request, reply) => {
-    await allowOrigin(service, request, reply)
+  const open = openToPublicClients(server, service, '/oauth/revoke')
+  server.post('/oauth/revoke', open, async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
     await forClient(service, request, presentedCredentials(request, parameters), true, (client) =>
       revoke(service.deps, client, required(parameters.token, 'token')),

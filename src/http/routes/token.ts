@@ -7,7 +7,7 @@ import type { TokenResponse } from '../../grants/token-response.ts'
 import { unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
-import { allowOrigin, openToPublicClients } from '../cross-origin.ts'
+import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
@@ -17,9 +17,8 @@ const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'code', 'redirect_uri', '
 type TokenParameters = Parameters<(typeof KNOWN)[number], 'resource'>
 
 export function tokenRoute(server: FastifyInstance, service: Service): void {
-  openToPublicClients(server, service, '/oauth/token')
-  server.post('/oauth/token', async (request, reply) => {
-    await allowOrigin(service, request, reply)
+  const open = openToPublicClients(server, service, '/oauth/token')
+  server.post('/oauth/token', open, async (request, reply) => {
     // 1. the form, each parameter at most once
     const parameters = formParameters(request, KNOWN, ['resource'])
     // 2. the client, then 3. what it asks for

@@ -8,6 +8,7 @@
  * and a busy file is tried again from here, with jitter, until two seconds have passed.
  */
 import { closeSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { StoreUnavailable } from '../../grants/ports.ts'
 
@@ -32,17 +33,22 @@ export class Connection {
   readonly #release: StatementSync
   #queue: Move[] = []
   #scheduled = false
+  #closing = false
   #closed = false
 
   /** Opens the file, creating it readable by its owner only. Throws `StoreUnavailable` where that cannot be done. */
   constructor(path: string) {
+    // Absolute, so that no name means something else to SQLite than to the file system (`:memory:`, `file:…?mode=ro`).
+    const file = resolve(path)
     try {
-      closeSync(openSync(path, 'a', 0o600))
-      this.#writer = new DatabaseSync(path, { timeout: 0, enableForeignKeyConstraints: false })
+      closeSync(openSync(file, 'a', 0o600))
+      // Another process may be opening or closing the file at this moment. Waiting for it is no harm before anything is served.
+      this.#writer = new DatabaseSync(file, { timeout: BUSY_FOR_MS, enableForeignKeyConstraints: false })
       this.#writer.exec(
         'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384',
       )
-      this.#reader = new DatabaseSync(path, { timeout: 0, readOnly: true })
+      this.#writer.exec('PRAGMA busy_timeout = 0')
+      this.#reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
       this.#savepoint = this.#writer.prepare('SAVEPOINT move')
       this.#release = this.#writer.prepare('RELEASE move')
     } catch (error) {
@@ -59,7 +65,7 @@ export class Connection {
     return this.#reader.prepare(sql)
   }
 
-  /** Runs SQL outside of moves, before the store is in use. */
+  /** Runs SQL of several statements: a migration's, in its move. */
   execute(sql: string): void {
     rethrow(() => this.#writer.exec(sql))
   }
@@ -67,8 +73,8 @@ export class Connection {
   /** Runs a move in the tick's shared transaction. What it returns is told after the commit; what it throws undoes it alone. */
   write<Result>(run: () => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      if (this.#closed || this.#queue.length >= QUEUE_AT_MOST) {
-        reject(new StoreUnavailable(this.#closed ? 'the store is closed' : 'too many writes are waiting'))
+      if (this.#closing || this.#queue.length >= QUEUE_AT_MOST) {
+        reject(new StoreUnavailable(this.#closing ? 'the store is closed' : 'too many writes are waiting'))
         return
       }
       this.#queue.push({ run, settle: resolve as (result: unknown) => void, fail: reject, since: performance.now() })
@@ -84,8 +90,9 @@ export class Connection {
     })
   }
 
-  /** Answers what was asked before, then closes the file. */
+  /** Takes no more writes, answers those asked for before, then closes the file. */
   async close(): Promise<void> {
+    this.#closing = true
     while (this.#queue.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
     if (this.#closed) return
     this.#closed = true
@@ -115,7 +122,7 @@ export class Connection {
       this.#writer.exec('COMMIT')
     } catch (error) {
       // Nothing of this tick is durable: every move in it failed, the refused ones included.
-      if (this.#writer.isTransaction) this.#writer.exec('ROLLBACK')
+      this.#rollBack()
       for (const move of moves) move.fail(asUnavailable(error))
       return
     }
@@ -137,14 +144,23 @@ export class Connection {
     }
   }
 
+  /** Leaves no transaction open, so that the next tick can begin its own. */
+  #rollBack(): void {
+    try {
+      if (this.#writer.isTransaction) this.#writer.exec('ROLLBACK')
+    } catch {
+      // A disk that fails can fail here too. The transaction is over all the same, and its moves are told.
+    }
+  }
+
   /** The file is locked by another process: those that waited too long are told, the others try again soon. */
   #later(error: unknown): void {
-    const busy = BUSY.has(resultCode(error))
-    const now = performance.now()
-    const over = this.#queue.filter((move) => !busy || now - move.since >= BUSY_FOR_MS)
-    this.#queue = this.#queue.filter((move) => !over.includes(move))
+    const patience = BUSY.has(resultCode(error)) ? BUSY_FOR_MS : 0
+    const since = performance.now() - patience
+    const over = this.#queue.filter((move) => move.since <= since)
+    this.#queue = this.#queue.filter((move) => move.since > since)
     for (const move of over) move.fail(asUnavailable(error))
-    if (this.#queue.length === 0 || this.#scheduled) return
+    if (this.#queue.length === 0) return
     this.#scheduled = true
     setTimeout(() => this.#flush(), 1 + Math.random() * 15)
   }

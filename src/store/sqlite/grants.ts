@@ -57,15 +57,21 @@ const END = `
   UPDATE grants SET ended_at = :at, end_reason = :reason
   WHERE id = :grantId AND ended_at IS NULL AND client_id = coalesce(:clientId, client_id)`
 
-const END_MANY = `
-  UPDATE grants SET ended_at = :at, end_reason = :reason
-  WHERE ended_at IS NULL AND `
+/** How many rows one move of a mass ending looks at: a few milliseconds, in which nobody else can write. */
+const BATCH = 500
 
-const LIST = `
-  SELECT * FROM grants
-  WHERE wallet = coalesce(:wallet, wallet) AND client_id = coalesce(:clientId, client_id)
-    AND (:living = 0 OR (ended_at IS NULL AND refresh_expires_at > :at))
-  ORDER BY created_at DESC LIMIT :limit`
+type Named = Record<string, string | number>
+
+/** Only the conditions that are asked for, so that a wallet's or a client's index finds the rows. */
+function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string }): { conditions: string[]; named: Named } {
+  return {
+    conditions: [
+      ...(wallet === undefined ? [] : ['wallet = :wallet']),
+      ...(clientId === undefined ? [] : ['client_id = :clientId']),
+    ],
+    named: { ...(wallet === undefined ? {} : { wallet }), ...(clientId === undefined ? {} : { clientId }) },
+  }
+}
 
 export function createGrantLedger(connection: Connection): GrantLedger {
   const insert = connection.prepareWrite(INSERT)
@@ -170,18 +176,35 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
     listGrants: (filter: GrantFilter) =>
       connection.read(() => {
-        const { wallet = null, clientId = null, living = false, at, limit } = filter
-        const rows = connection.prepareRead(LIST).all({ wallet, clientId, living: living ? 1 : 0, at, limit })
+        const { conditions, named } = whoseGrants(filter)
+        if (filter.living) {
+          conditions.push('ended_at IS NULL', 'refresh_expires_at > :at')
+          named.at = filter.at
+        }
+        const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+        const list = connection.prepareRead(`SELECT * FROM grants ${where} ORDER BY created_at DESC, id LIMIT :limit`)
+        const rows = list.all({ ...named, limit: filter.limit })
         return rows.map((row) => grantOf(row as GrantRow))
       }),
 
-    endGrants: ({ wallet, clientId }, reason, at) =>
-      connection.write(() => {
-        const conditions: Record<string, string> = { ...(wallet ? { wallet } : {}), ...(clientId ? { client_id: clientId } : {}) }
-        const where = Object.keys(conditions).map((column) => `${column} = :${column}`)
-        if (where.length === 0) return 0
-        return Number(connection.prepareWrite(END_MANY + where.join(' AND ')).run({ ...conditions, at, reason }).changes)
-      }),
+    async endGrants(of, reason, at) {
+      const { conditions, named } = whoseGrants(of)
+      if (conditions.length === 0) return 0
+      const next = `SELECT id FROM grants WHERE ${conditions.join(' AND ')} AND id > :after ORDER BY id LIMIT ${BATCH}`
+      const endBatch = (after: string) =>
+        connection.write(() => {
+          const rows = connection.prepareWrite(next).all({ ...named, after }) as { id: string }[]
+          const changes = rows.map(({ id }) => Number(end.run({ grantId: id, clientId: null, at, reason }).changes))
+          return { ended: changes.reduce((sum, each) => sum + each, 0), last: rows.at(BATCH - 1)?.id }
+        })
+      let ended = 0
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const batch = await endBatch(after)
+        ended += batch.ended
+        after = batch.last
+      }
+      return ended
+    },
   }
 }
 
