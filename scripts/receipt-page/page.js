@@ -10,6 +10,7 @@ const file = find(document, '#file', HTMLInputElement)
 const pasted = find(document, '#pasted', HTMLTextAreaElement)
 const drop = find(document, '#drop', HTMLElement)
 const verdict = find(document, '#verdict', HTMLElement)
+const said = find(document, '#said', HTMLElement)
 const slip = find(document, '#shown', HTMLTemplateElement)
 
 /** In bytes; a receipt has about two thousand. */
@@ -55,21 +56,22 @@ function lookOf(found) {
  * @param {string} source @param {import('../../src/wallet/receipt.ts').ReceiptVerdict} found @param {unknown} receipt
  */
 function show(source, found, receipt) {
-  const words = describeVerdict(found)
+  const words = describeVerdict(found, false)
   const shown = document.importNode(slip.content, true)
   const body = find(shown, '.slip-body', HTMLElement)
   find(shown, '.slip', HTMLElement).classList.add(lookOf(found))
   find(shown, '.mark', SVGPathElement).setAttribute('d', MARKS[lookOf(found)])
   find(shown, '.title', HTMLElement).textContent = words.title
   find(shown, '.source', HTMLElement).textContent = source
-  const hint = found.kind === 'could_not_check' ? ['The command line can ask it: grantor verify-receipt FILE --rpc URL'] : []
-  find(shown, '.remarks', HTMLElement).append(...[...words.remarks, ...hint].map((remark) => element('p', remark)))
+  find(shown, '.remarks', HTMLElement).append(...words.remarks.map((remark) => element('p', remark)))
   body.hidden = found.kind !== 'holds'
   if (found.kind === 'holds') {
     find(body, '.facts', HTMLElement).append(...words.facts.map(fact))
     find(body, '.paper', HTMLElement).textContent = /** @type {{ message: string }} */ (receipt).message
   }
   verdict.replaceChildren(shown)
+  // Heard at once; the rest is there to be read.
+  said.textContent = [words.title, ...words.remarks].join(' ')
   verdict.scrollIntoView({ block: 'nearest' })
 }
 

@@ -52,7 +52,8 @@ export class ClientDirectory {
   }
 
   async #look(clientId: string): Promise<Client | null> {
-    const known = this.#known
+    // Of before a `forget`, an answer must not be remembered after it.
+    const [known, unknownUntil] = [this.#known, this.#unknownUntil]
     // Requests that arrive together share one look-up.
     const looking = this.#store.clients.readClient(clientId)
     known.set(clientId, looking)
@@ -60,18 +61,14 @@ export class ClientDirectory {
       const client = await looking
       if (!client) {
         known.delete(clientId)
-        this.#rememberUnknown(clientId)
+        if (unknownUntil.size >= UNKNOWN_AT_MOST) unknownUntil.clear()
+        unknownUntil.set(clientId, this.#now() + UNKNOWN_FOR)
       }
       return client
     } catch (error) {
       known.delete(clientId)
       throw error
     }
-  }
-
-  #rememberUnknown(clientId: string): void {
-    if (this.#unknownUntil.size >= UNKNOWN_AT_MOST) this.#unknownUntil.clear()
-    this.#unknownUntil.set(clientId, this.#now() + UNKNOWN_FOR)
   }
 }
 

@@ -33,7 +33,19 @@ export function openCode(ring: KeyRing, text: string): Code | undefined {
 type Packed = [string, string, string, string, number, string, string[], string | null, string, number, number]
 
 function pack(code: Code): Packed {
-  const { grantId, clientId, redirectUri, wallet, epoch, scopes, resources, codeChallenge, sessionHash, expiresAt, grantExpiresAt } = code
+  const {
+    grantId,
+    clientId,
+    redirectUri,
+    wallet,
+    epoch,
+    scopes,
+    resources,
+    codeChallenge,
+    sessionHash,
+    expiresAt,
+    grantExpiresAt,
+  } = code
   return [
     grantId,
     clientId,

@@ -123,7 +123,7 @@ function scopeFaults(client: Client): string[] {
     .filter((scope) => !isScopeName(scope))
     .map((scope) => `Scope ${JSON.stringify(scope)} is not 1 to 64 of A-Z a-z 0-9 . _ -`)
   if (client.scopes.length === 0) faults.push('A client needs at least one scope.')
-  if (client.defaultScopes.length === 0 || !isSubset(client.defaultScopes, client.scopes)) {
+  else if (client.defaultScopes.length === 0 || !isSubset(client.defaultScopes, client.scopes)) {
     faults.push('The default scopes must be some of the scopes.')
   }
   return faults

@@ -1,6 +1,6 @@
 import { encodeFormValue } from '../oauth/form.ts'
 import type { LoginRequest, Purpose } from '../pages/login-request.ts'
-import { Refusal, unavailable } from './refusal.ts'
+import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**
  * The auth service as the login server knows it: four questions over HTTP, JSON both ways.
@@ -112,6 +112,8 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
 
 function onTheWire(login: WalletLogin): Record<string, unknown> {
   const { loginChallenge, address, chainId, scope, clientIp } = login
+  // The auth service takes an empty scope for none named, which is all of them: the opposite of what was chosen
+  if (scope === '') throw invalidRequest('scope is empty: at least one must stay.')
   return { login_challenge: loginChallenge, address, chain_id: chainId, scope, client_ip: clientIp }
 }
 

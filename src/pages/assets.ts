@@ -21,6 +21,7 @@ export const assets: Asset[] = [
   asset('wallet-list.js', SCRIPT),
   asset('sign-in.js', SCRIPT),
   asset('login-server.js', SCRIPT),
+  asset('phone.js', SCRIPT),
 ]
 
 export function assetHeaders(asset: Asset): Record<string, string> {

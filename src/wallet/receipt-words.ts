@@ -16,12 +16,15 @@ export type ReceiptWords = {
   facts: [name: string, value: string][]
 }
 
-export function describeVerdict(verdict: ReceiptVerdict): ReceiptWords {
+/** `chainAsked`: whether a chain would have been asked about a contract wallet. */
+export function describeVerdict(verdict: ReceiptVerdict, chainAsked: boolean): ReceiptWords {
   switch (verdict.kind) {
     case 'holds':
       return describeConsent(verdict)
-    case 'does_not_hold':
-      return { title: 'This receipt does not hold.', remarks: [faults[verdict.why]], facts: [] }
+    case 'does_not_hold': {
+      const advice = verdict.why === 'not_signed' && !chainAsked ? [askTheChain] : []
+      return { title: 'This receipt does not hold.', remarks: [faults[verdict.why], ...advice], facts: [] }
+    }
     case 'could_not_check':
       return { title: 'This receipt could not be checked.', remarks: describeSilence(verdict.why), facts: [] }
     case 'malformed':
@@ -32,8 +35,8 @@ export function describeVerdict(verdict: ReceiptVerdict): ReceiptWords {
 function describeConsent({ consent, expired, wallet }: Extract<ReceiptVerdict, { kind: 'holds' }>): ReceiptWords {
   const proof =
     wallet === 'ordinary'
-      ? 'The key of this wallet signed exactly this.'
-      : 'This is a contract wallet, and its chain says now that it accepts the signature under exactly this.'
+      ? 'The key of this wallet signed exactly what follows.'
+      : 'This is a contract wallet, and its chain says now that it accepts the signature under exactly what follows.'
   return {
     title: expired ? 'This receipt holds, and what it allowed is over.' : 'This receipt holds.',
     remarks: [proof, 'It proves what was allowed, not that it still is: the owner may have ended it since.'],
@@ -50,11 +53,14 @@ function listFacts(consent: Consent): [string, string][] {
     ['From', writeMoment(consent.issuedAt)],
     ['Until', writeMoment(consent.until)],
     ['Answers go to', consent.redirectUri],
-    ['App number', consent.clientId],
+    ['Client id', consent.clientId],
     ...(consent.keyThumbprint === undefined ? [] : [['Bound to key', consent.keyThumbprint] satisfies [string, string]]),
     ['Asked by', consent.domain],
   ]
 }
+
+const askTheChain =
+  'Contract wallets are the exception: of theirs only the chain can tell. To ask it: grantor verify-receipt FILE --rpc URL'
 
 const faults: Record<ReceiptFault, string> = {
   recap_contradicts:
@@ -73,8 +79,7 @@ const malformations: Record<ReceiptMalformation, string> = {
 
 function describeSilence(why: string): string[] {
   const neither = 'That says nothing for or against it.'
-  if (why === 'no_chain')
-    return ['No ordinary wallet signs like this. If it is a contract wallet, only its chain can tell.', neither]
+  if (why === 'no_chain') return ['No ordinary wallet signs like this.', askTheChain]
   if (why === 'other_chain') return ['The chain that was asked is not the one of this receipt.', neither]
   if (why === 'chains_disagree') return ['The chain was asked in more than one place, and the answers differ.', neither]
   // From outside, in the end: so only what a terminal takes for text.

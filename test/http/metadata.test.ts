@@ -1,15 +1,12 @@
-import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, startApp, tokensOf } from '../support/app.ts'
 import { headersOf } from '../support/refusals.ts'
 import { send } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
-import { parameterOf, requestOf } from '../support/walk.ts'
+import { CODE_VERIFIER, PKCE, parameterOf, requestOf } from '../support/walk.ts'
 
 const PATH = '/.well-known/oauth-authorization-server'
-const VERIFIER = 'v'.repeat(43)
-const CHALLENGE = { code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'), code_challenge_method: 'S256' }
 
 let app: App
 let metadata: Record<string, unknown>
@@ -112,13 +109,13 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     expect(list('token_endpoint_auth_methods_supported').toSorted()).toEqual(Object.keys(clients).sort())
     for (const method of list('token_endpoint_auth_methods_supported')) {
       const client = clients[method] as TestClient
-      const code = await app.freshCode(CHALLENGE, client)
+      const code = await app.freshCode(PKCE, client)
       const redirect_uri = client.redirectUris[0] ?? ''
       const answer = await callWith(method, '/oauth/token', {
         grant_type: 'authorization_code',
         code,
         redirect_uri,
-        code_verifier: VERIFIER,
+        code_verifier: CODE_VERIFIER,
       })
       expect({ method, status: answer.status }).toEqual({ method, status: 200 })
       const { refresh_token } = tokensOf(answer)
@@ -139,7 +136,9 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
 
   test('code_challenge_methods_supported: S256, and not plain (RFC 7636 §6.2)', async () => {
     expect(metadata.code_challenge_methods_supported).toEqual(['S256'])
-    const plain = await app.walk.authorize(requestOf(app.client, { code_challenge: VERIFIER, code_challenge_method: 'plain' }))
+    const plain = await app.walk.authorize(
+      requestOf(app.client, { code_challenge: CODE_VERIFIER, code_challenge_method: 'plain' }),
+    )
     expect(parameterOf(plain.location, 'error')).toBe('invalid_request')
   })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anyRequestTo, type Endpoint } from '../support/any-request.ts'
 import { type App, startApp } from '../support/app.ts'
 import { runs } from '../support/runs.ts'
-import { basic, fieldOf, LOGIN_SERVER, requestOf } from '../support/walk.ts'
+import { basic, CODE_VERIFIER, fieldOf, LOGIN_SERVER, PKCE, requestOf } from '../support/walk.ts'
 
 let app: App
 /** a good request's parameters, for each endpoint that has any */
@@ -16,9 +16,6 @@ beforeAll(async () => {
   genuine = [...Object.values(good).flatMap((parameters) => Object.values(parameters)), app.client.secret, `0x${'0'.repeat(40)}`]
 })
 afterAll(() => app.close())
-
-const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' // RFC 7636 appendix B
-const CHALLENGE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
 
 /** Requests that are answered well, over and over again, as long as the clock stands still. */
 async function goodParameters(): Promise<typeof good> {
@@ -38,15 +35,15 @@ async function goodParameters(): Promise<typeof good> {
   const claim = { login_challenge, address: walk.wallet.address }
   const { message } = (await walk.loginApi('/login/message', { ...claim, chain_id: 1 })).json()
   const denied = new URL(await walk.reject(login_challenge), grantor.authUrl).searchParams
-  const code = await app.freshCode(CHALLENGE)
+  const code = await app.freshCode(PKCE)
   return {
-    '/oauth/authorize': { ...authorize, ...CHALLENGE, prompt: 'none' },
+    '/oauth/authorize': { ...authorize, ...PKCE, prompt: 'none' },
     '/oauth/authorize/confirm': { confirmation, decision: 'allow' },
     '/oauth/token': {
       grant_type: 'authorization_code',
       code,
       redirect_uri,
-      code_verifier: VERIFIER,
+      code_verifier: CODE_VERIFIER,
       client_id: client.id,
       client_secret: '',
     },

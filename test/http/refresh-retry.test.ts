@@ -2,9 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import type { TestClient } from '../support/start.ts'
-
-const CHALLENGE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
-const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' // RFC 7636 appendix B
+import { CODE_VERIFIER, PKCE } from '../support/walk.ts'
 
 let app: App
 let publicClient: TestClient
@@ -20,7 +18,7 @@ async function endReasonOf(tokens: Tokens, of = app): Promise<string | null | un
 }
 
 async function publicTokens(of = app, client = publicClient): Promise<Tokens> {
-  return tokensOf(await of.walk.exchange(client, await of.freshCode(CHALLENGE, client), { code_verifier: VERIFIER }))
+  return tokensOf(await of.walk.exchange(client, await of.freshCode(PKCE, client), { code_verifier: CODE_VERIFIER }))
 }
 
 describe('a refresh whose answer was lost may be repeated', () => {

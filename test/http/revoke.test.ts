@@ -3,6 +3,7 @@ import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import type { Answer } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
+import { CODE_VERIFIER, PKCE } from '../support/walk.ts'
 
 let app: App
 let stranger: TestClient
@@ -14,9 +15,6 @@ beforeAll(async () => {
   publicClient = await app.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] })
 })
 afterAll(() => app.close())
-
-const CHALLENGE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
-const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' // RFC 7636 appendix B
 
 function expectDone(answer: Answer): void {
   expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: '' })
@@ -63,8 +61,8 @@ describe('a refresh token ends its grant (RFC 7009 §2.1)', () => {
   })
 
   test('a public client revokes its own, naming itself', async () => {
-    const code = await app.freshCode(CHALLENGE, publicClient)
-    const tokens = tokensOf(await app.walk.exchange(publicClient, code, { code_verifier: VERIFIER }))
+    const code = await app.freshCode(PKCE, publicClient)
+    const tokens = tokensOf(await app.walk.exchange(publicClient, code, { code_verifier: CODE_VERIFIER }))
     expectDone(await app.walk.revoke(publicClient, tokens.refresh_token))
     expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'revoked' })
   })

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, sign } from 'node:crypto'
 import { decodeProtectedHeader, importJWK, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
@@ -98,6 +98,15 @@ describe('no access token of this service is', () => {
     )
     for (const proof of ['', 'AA', signature, ...macs]) expect(openAccessToken(ring, ISSUER, `${input}.${proof}`)).toBeUndefined()
   })
+
+  test.each(['none', 'ES384', 'HS256', 'RS256', undefined])(
+    'one that says alg %s, even where our own key’s signature holds for it',
+    (alg) => {
+      const input = `${part({ typ: 'at+jwt', alg, kid: key.id })}.${body}`
+      const proof = sign('sha256', Buffer.from(input), { key: key.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')
+      expect(openAccessToken(ring, ISSUER, `${input}.${proof}`)).toBeUndefined()
+    },
+  )
 
   test('one signed with a key of another algorithm in the ring, under either’s name', () => {
     const rsa = signKey('RS256')

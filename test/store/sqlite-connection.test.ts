@@ -40,6 +40,13 @@ test('moves asked for in one turn of the event loop become durable together, and
   expect(await first, 'what is told is there for everybody').toEqual(['first', 'second'])
 })
 
+test('a commit waits for the disk: a write-ahead log, synced at every commit', async () => {
+  const { connection } = await openNotes()
+  expect(connection.prepareWrite('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+  expect(connection.prepareWrite('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  expect(connection.prepareWrite('PRAGMA busy_timeout').get(), 'and never for a lock').toEqual({ timeout: 0 })
+})
+
 test('a move that throws is undone alone, and its caller reads what it threw', async () => {
   const { connection, note, insert, seenOutside } = await openNotes()
   const defect = new TypeError('a defect')

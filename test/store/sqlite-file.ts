@@ -3,10 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Store } from '../../src/grants/ports.ts'
+import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 
 /** Resolves to a path where no file is yet; the folder goes when the test is over. */
 export async function newSqlitePath(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'grantor-store-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return join(folder, 'grantor.sqlite')
+}
+
+/** Two stores on one new file, as two nodes have them; closed when the test is over. */
+export async function openTwoNodes(): Promise<[Store, Store]> {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, 1_800_000_000)
+  const nodes: [Store, Store] = [openSqliteStore(path), openSqliteStore(path)]
+  onTestFinished(async () => {
+    for (const node of nodes) await node.close()
+  })
+  return nodes
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CONSENT_TEMPLATE, type ConsentFields, composeConsentMessage } from '../../src/wallet/consent-message.ts'
@@ -29,6 +30,11 @@ test('template 2 keeps its bytes, so a receipt can be read for ever', () => {
       '- urn:recap:eyJhdHQiOnsiaHR0cHM6Ly9hcGkuZXhhbXBsZS5jb20vIjp7Im9hdXRoL2VuaGFuY2VtZW50Ijpbe31dfX19',
     ].join('\n'),
   )
+})
+
+test('the text that docs/for-users.md explains is this one', () => {
+  const page = readFileSync(new URL('../../docs/for-users.md', import.meta.url), 'utf8')
+  expect(page.match(/```\n([^]*?)\n```/)?.[1]).toBe(composeConsent())
 })
 
 test('a bound key is one more resource, before the ReCap (RFC 9278)', () => {

@@ -24,8 +24,8 @@ test(
   'every consent that can be composed reads back as what it was made of',
   () => {
     fc.assert(
-      fc.property(anyConsent, ({ template: _, clientName, scopes, resources, keyThumbprint, ...same }) => {
-        const text = composeConsent({ ...same, clientName, scopes, resources, keyThumbprint })
+      fc.property(anyConsent, ({ template, clientName, scopes, resources, keyThumbprint, ...same }) => {
+        const text = composeConsent({ ...same, template, clientName, scopes, resources, keyThumbprint })
         expect(readConsent(text)).toEqual({
           ...same,
           clientName: transliterateName(clientName),

@@ -33,7 +33,7 @@ export const verifyReceipt = defineCommand({
       verifyContract: readers.length === 0 ? undefined : (claim) => verifyContractSignature(readers, claim),
     })
     if (options.json) world.print(JSON.stringify(verdictRecord(verdict)))
-    else for (const line of verdictLines(verdict)) world.print(line)
+    else for (const line of verdictLines(verdict, readers.length > 0)) world.print(line)
     return verdict.kind === 'holds' ? EXIT.done : EXIT.failed
   },
 })
@@ -78,10 +78,9 @@ function parse(text: string): unknown {
   }
 }
 
-function verdictLines(verdict: ReceiptVerdict): string[] {
-  const words = describeVerdict(verdict)
-  const hint = verdict.kind === 'could_not_check' && verdict.why === 'no_chain' ? ['Name an RPC of its chain: --rpc URL'] : []
-  return [words.title, ...words.remarks, ...hint, ...(words.facts.length > 0 ? ['', ...facts(words.facts)] : [])]
+function verdictLines(verdict: ReceiptVerdict, chainAsked: boolean): string[] {
+  const words = describeVerdict(verdict, chainAsked)
+  return [words.title, ...words.remarks, ...(words.facts.length > 0 ? ['', ...facts(words.facts)] : [])]
 }
 
 /** Times are epoch seconds. */

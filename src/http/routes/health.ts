@@ -7,7 +7,7 @@ import type { Service } from '../service.ts'
 const KEPT_FOR = 1
 
 export function healthRoutes(server: FastifyInstance, { deps }: Service): void {
-  let checked = { at: Number.NEGATIVE_INFINITY, problem: null as string | null }
+  let checked = { at: Number.NEGATIVE_INFINITY, problem: Promise.resolve<string | null>(null) }
 
   async function problemNow(): Promise<string | null> {
     if (!deps.keys.isLoaded()) return 'keys_not_loaded'
@@ -26,12 +26,14 @@ export function healthRoutes(server: FastifyInstance, { deps }: Service): void {
     method: ['GET', 'HEAD'],
     url: '/health/ready',
     handler: async (_request, reply) => {
-      if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: await problemNow() }
-      if (checked.problem === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
+      // Probes that arrive together share one look.
+      if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: problemNow() }
+      const problem = await checked.problem
+      if (problem === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
       return reply
         .code(503)
         .headers({ ...JSON_HEADERS, 'retry-after': '5' })
-        .send({ status: 'unavailable', problem: checked.problem })
+        .send({ status: 'unavailable', problem })
     },
   })
 }

@@ -31,7 +31,7 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
   /** Null when the address is none, or no scope was left: the challenge was read a moment before, so a 400 speaks of these. */
   async function textFor(login: WalletLogin): Promise<string | null> {
     try {
-      if (login.address === '' || login.scope === '') return null
+      if (login.address === '') return null
       const { message } = await authService.composeMessage(login)
       return message
     } catch (error) {

@@ -1,25 +1,10 @@
-// @ts-check
+/** @import { Answer } from './types.d.ts' */
 
-/**
- * What the login page asks of the login server.
- *
- * @typedef {{ kind: 'answered', body: any }
- *   | { kind: 'refused', status: number, error: string, retryAfter: number }
- *   | { kind: 'unreachable' }} Answer
- */
-
-/**
- * @param {string} path
- * @param {Record<string, unknown>} body
- * @returns {Promise<Answer>}
- */
-export async function post(path, body) {
+/** Asks the login server. @param {string} path @param {object} [body] posted as JSON @returns {Promise<Answer>} */
+export async function ask(path, body) {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
   try {
-    const response = await fetch(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
-    })
+    const response = await fetch(path, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers })
     const answer = await response.json().catch(() => ({}))
     if (response.ok) return { kind: 'answered', body: answer }
     const retryAfter = Number(response.headers.get('retry-after')) || 60

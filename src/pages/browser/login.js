@@ -1,17 +1,21 @@
-// @ts-check
+/** Joins the wallets of this browser, the sign-in and what the person sees. */
 
-/** The login page's script: joins the wallets of this browser, the sign-in and what the person sees. */
-
+import { watchPhone } from './phone.js'
 import { createSignIn } from './sign-in.js'
 import { createWalletList } from './wallet-list.js'
 import { watchWallets } from './wallets.js'
 import { say, shortAddress } from './words.js'
 
-/** @param {string} id @returns {any} an element that the page always has */
+/** @import { View } from './types.d.ts' */
+
+/** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id)
 const login = at('login')
+const loginChallenge = login.dataset.challenge
+/** Of the scopes. @type {HTMLInputElement[]} */
+const switches = Array.from(document.querySelectorAll('#scopes input'))
 
-/** @type {import('./sign-in.js').View} */
+/** @type {View} */
 const view = {
   tell: (word, names) => speak(say(word, names), ''),
   complain: (word, names) => speak('', say(word, names)),
@@ -39,7 +43,12 @@ const view = {
     if (moved) at('review-title').focus()
   },
 
+  lock: (on) => switches.forEach((input) => (input.disabled = on)),
+
+  keep: () => (at('sign').textContent = say('again')),
+
   end(kind) {
+    signIn.stop()
     at('page').replaceChildren(at(`ended-${kind}`).content.cloneNode(true))
     document.querySelector('h1')?.focus()
   },
@@ -47,33 +56,50 @@ const view = {
   leave: (to) => location.assign(to),
 }
 
-const signIn = createSignIn({
-  view,
-  loginChallenge: login.dataset.challenge,
-  chainIds: login.dataset.chainIds.split(' ').map(Number),
-})
+const signIn = createSignIn({ view, loginChallenge, chainIds: login.dataset.chainIds.split(' ').map(Number), chosenScope })
 
-const showWallets = createWalletList({ list: at('wallets'), choose: signIn.connect })
+const showWallets = createWalletList(at('wallets'), signIn.connect)
 watchWallets({
   legacyName: say('legacyWallet'),
   show(wallets) {
     at('looking').hidden = true
     at('no-wallet').hidden = wallets.length > 0
+    // A phone without a wallet in its browser: its wallet apps are the way
+    if (!wallets.length && at('phone') && matchMedia('(hover: none)').matches) at('phone').open = true
     showWallets(wallets)
   },
 })
+watchPhone({ panel: at('phone'), link: at('phone-link'), copy: at('copy') }, loginChallenge, view.end)
 
 at('sign').addEventListener('click', signIn.sign)
-at('account').addEventListener('change', () => signIn.useAccount(at('account').value))
+at('account').addEventListener('change', () => signIn.again(at('account').value))
 at('back').addEventListener('click', () => {
   signIn.stop()
   view.choose()
 })
+for (const input of switches) {
+  input.addEventListener('change', () => {
+    if (chosenScope()) return signIn.again(undefined, 'rechosen')
+    input.checked = true
+    view.complain('oneMustStay')
+  })
+}
+// The switches count for the ways by hand, too
+document.addEventListener('formdata', ({ formData }) => {
+  const scope = chosenScope()
+  if (scope) formData.set('scope', scope)
+})
 
-showLocalTime()
+const openUntil = at('open-until')
+if (openUntil) openUntil.textContent = new Date(openUntil.dateTime).toLocaleTimeString([], { timeStyle: 'short' })
 endInTime()
 // A page brought back from the browser's memory may be long out of date
 addEventListener('pageshow', (event) => event.persisted && location.reload())
+
+function chosenScope() {
+  const on = switches.filter(({ checked }) => checked).map(({ value }) => value)
+  return switches.length > 0 ? on.join(' ') : undefined
+}
 
 /** @param {string} progress @param {string} problem */
 function speak(progress, problem) {
@@ -88,18 +114,11 @@ function show(section) {
   at('review').hidden = section !== 'review'
 }
 
-function showLocalTime() {
-  const time = at('open-until')
-  if (time) time.textContent = new Date(time.dateTime).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
-}
-
-/** By the seconds left when the page was made, not by the clock on the wall: it may be wrong. */
+/** By the seconds left when the page was made: the clock on the wall may be wrong. */
 function endInTime() {
   const end = Date.now() + Number(login.dataset.secondsLeft) * 1000
   const look = () => {
-    if (Date.now() < end || !login.isConnected) return
-    signIn.stop()
-    view.end('expired')
+    if (Date.now() >= end && login.isConnected) view.end('expired')
   }
   setTimeout(look, end - Date.now())
   // A sleeping device stops its timers

@@ -1,48 +1,38 @@
-// @ts-check
-
 /**
- * One sign-in: the chosen wallet's account, the text from the login server, the signature, and back to the login server.
+ * One sign-in: the wallet's account, the text from the login server, the signature, and back to the login server.
  *
- * Every step belongs to an attempt. Choosing again, switching the account or the end of time begins another, and whatever
- * still comes back for an earlier one is dropped: a signature is only ever sent with the text it was made for.
+ * Choosing again, switching the account or the end of time begins another attempt, and whatever still comes back for an
+ * earlier one is dropped: a signature is only ever sent with the text it was made for.
  */
 
-import { post } from './login-server.js'
+import { ask } from './login-server.js'
 import { sayWait, shortAddress } from './words.js'
 
-/**
- * @typedef {import('./wallets.js').Wallet} Wallet
- * @typedef {{
- *   tell(word: string, names?: Record<string, string>): void,
- *   complain(word: string, names?: Record<string, string>): void,
- *   choose(): void,
- *   review(step: { wallet: Wallet, accounts: string[], address: string, message: string }): void,
- *   end(kind: 'expired' | 'already_used'): void,
- *   leave(to: string): void,
- * }} View  what the person sees; `login.js` makes it
- */
+/** @import { Answer, SignInOptions, Step, Wallet } from './types.d.ts' */
 
 /** A wallet that does not answer for so long may be waiting behind the window. */
 const SLOW_MS = 12_000
-/** Some wallets never answer eth_chainId while locked; the text only needs some allowed chain. */
+/** Some wallets never answer eth_chainId while locked. */
 const CHAIN_MS = 2_000
+/** A check that takes so long asks a chain. */
+const LONG_CHECK_MS = 1_500
 
-/** @param {{ view: View, loginChallenge: string, chainIds: number[] }} options */
-export function createSignIn({ view, loginChallenge, chainIds }) {
+/** @param {SignInOptions} options */
+export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
   let attempt = 0
   let current = ''
   let sending = false
-  /** @type {{ wallet: Wallet, accounts: string[], address: string, chainId: number, message: string } | null} */
+  /** @type {Step | null} */
   let step = null
   /** @type {(() => void) | undefined} */
   let stopListening
 
-  return { connect, useAccount, sign, stop }
+  return { connect, again, sign, stop }
 
   /** A click on a wallet: asks it for its accounts. @param {Wallet} wallet */
   async function connect(wallet) {
     stop()
-    const asked = await ask(wallet, 'connecting', { method: 'eth_requestAccounts' })
+    const asked = await request(wallet, 'connecting', { method: 'eth_requestAccounts' })
     if (!asked) return
     const accounts = readAccounts(asked.value)
     if (accounts.length === 0) return view.complain('locked', { wallet: wallet.name })
@@ -50,46 +40,62 @@ export function createSignIn({ view, loginChallenge, chainIds }) {
     await prepare(wallet, accounts, accounts[0])
   }
 
-  /** Another of the wallet's accounts means another text. @param {string} address */
-  function useAccount(address) {
-    if (step) void prepare(step.wallet, step.accounts, address)
+  /** Another account, or another choice of scopes, means another text. @param {string} [address] @param {string} [why] */
+  function again(address, why) {
+    if (step) void prepare(step.wallet, step.accounts, address ?? step.address, why)
   }
 
   /** Fetches the text for this account and shows it. @param {Wallet} wallet @param {string[]} accounts */
-  async function prepare(wallet, accounts, address = '', switched = false) {
+  async function prepare(wallet, accounts, address = '', why = '') {
     const mine = ++attempt
     step = null
     current = address
     view.tell('preparing')
     const chainId = await chooseChain(wallet, chainIds)
     if (mine !== attempt) return
-    const answer = await post('/login/message', { login_challenge: loginChallenge, address, chain_id: chainId })
+    const scope = chosenScope()
+    const answer = await ask('/login/message', { login_challenge: loginChallenge, address, chain_id: chainId, scope })
     if (mine !== attempt) return
+    // Switched while the text was on its way
+    if (scope !== chosenScope()) return prepare(wallet, accounts, address, why)
     if (answer.kind !== 'answered') {
       view.choose()
       return refuse(answer, wallet, 'addressRefused')
     }
-    const { message } = answer.body
-    step = { wallet, accounts, address, chainId, message }
+    step = { wallet, accounts, address, chainId, scope, message: answer.body.message }
     view.review(step)
-    if (switched) view.tell('switched')
+    if (why) view.tell(why)
   }
 
-  /** A click on "Sign": asks for a signature over the text that is on the page, and takes it to the login server. */
+  /**
+   * A click on "Sign": asks for a signature over the text on the page, and takes it to the login server. One that could not
+   * be checked is kept, and the next click sends it again: some take several people to make.
+   */
   async function sign() {
-    if (!step || sending) return
-    const { wallet, address, chainId, message } = step
-    const asked = await ask(wallet, 'signing', { method: 'personal_sign', params: [toHex(message), address] })
-    if (!asked) return
+    const signing = step
+    if (!signing || sending) return
+    const { wallet, address, message, chainId, scope } = signing
+    if (signing.signature === undefined) {
+      const asked = await request(wallet, 'signing', { method: 'personal_sign', params: [toHex(message), address] })
+      if (!asked) return
+      signing.signature = String(asked.value)
+    }
+    const { signature } = signing
     view.tell('checking')
-    sending = true
-    const body = { login_challenge: loginChallenge, address, chain_id: chainId, signature: String(asked.value) }
-    const answer = await post('/login', body)
-    sending = false
-    if (answer.kind !== 'answered') return refuse(answer, wallet, 'walletFailed')
-    stop()
-    view.tell('done')
-    view.leave(answer.body.redirect_to)
+    view.lock((sending = true))
+    const long = setTimeout(view.tell, LONG_CHECK_MS, 'checkingLong')
+    const answer = await ask('/login', { login_challenge: loginChallenge, address, chain_id: chainId, scope, signature })
+    clearTimeout(long)
+    view.lock((sending = false))
+    if (step !== signing) return
+    if (answer.kind === 'answered') {
+      stop()
+      view.tell('done')
+      return view.leave(answer.body.redirect_to)
+    }
+    if (answer.kind === 'unreachable' || answer.status === 429 || answer.status > 500) view.keep()
+    else delete signing.signature
+    refuse(answer, wallet, 'walletFailed', 'couldNotCheck')
   }
 
   /** Drops whatever is under way. */
@@ -101,33 +107,30 @@ export function createSignIn({ view, loginChallenge, chainIds }) {
   }
 
   /** While the person reads or signs, the wallet may be switched to another account, or locked. @param {Wallet} wallet */
-  function listen({ provider, ...wallet }) {
+  function listen(wallet) {
+    const { provider } = wallet
     const accountsChanged = (/** @type {unknown} */ value) => {
       const accounts = readAccounts(value)
       if (sending || accounts[0]?.toLowerCase() === current.toLowerCase()) return
-      if (accounts.length > 0) void prepare({ provider, ...wallet }, accounts, accounts[0], true)
-      else {
-        stop()
-        view.choose()
-        view.complain('locked', { wallet: wallet.name })
-      }
+      if (accounts.length > 0) return void prepare(wallet, accounts, accounts[0], 'switched')
+      stop()
+      view.choose()
+      view.complain('locked', { wallet: wallet.name })
     }
     try {
       provider.on?.('accountsChanged', accountsChanged)
     } catch {
-      // A wallet that cannot be listened to can still sign; the server checks the account anyway
+      // Such a wallet can still sign; the server checks the account anyway
     }
     stopListening = () => provider.removeListener?.('accountsChanged', accountsChanged)
   }
 
   /**
-   * Asks the wallet; says so when it takes long, and in plain words why it would not. Null also when nobody waits any more.
+   * Asks the wallet; says so when it takes long, and why it would not. Null also when nobody waits any more.
    *
-   * @param {Wallet} wallet
-   * @param {string} word what the person has to do in the wallet
-   * @param {{ method: string, params?: unknown[] }} call
+   * @param {Wallet} wallet @param {string} word @param {{ method: string, params?: unknown[] }} call
    */
-  async function ask(wallet, word, call) {
+  async function request(wallet, word, call) {
     const mine = ++attempt
     const names = { wallet: wallet.name }
     view.tell(word, names)
@@ -144,18 +147,16 @@ export function createSignIn({ view, loginChallenge, chainIds }) {
   }
 
   /**
-   * @param {Exclude<import('./login-server.js').Answer, { kind: 'answered' }>} answer
+   * @param {Exclude<Answer, { kind: 'answered' }>} answer
    * @param {Wallet} wallet
-   * @param {string} malformed the word for a 400: which of the things we sent could not be read
+   * @param {string} malformed the word for a 400
    */
-  function refuse(answer, wallet, malformed) {
+  function refuse(answer, wallet, malformed, unavailable = 'unavailable') {
     if (answer.kind === 'unreachable') return view.complain('offline')
     const { status, error, retryAfter } = answer
-    if (status === 409 || status === 410) {
-      stop()
-      return view.end(status === 410 ? 'expired' : 'already_used')
-    }
-    const word = REFUSALS[error] ?? REFUSALS[status] ?? malformed
+    if (status === 410) return view.end('expired')
+    if (status === 409) return view.end(error === 'continued_elsewhere' ? error : 'already_used')
+    const word = REFUSALS[error] ?? REFUSALS[status] ?? (status > 500 ? unavailable : malformed)
     view.complain(word, { wallet: wallet.name, account: shortAddress(current), wait: sayWait(retryAfter) })
   }
 }
@@ -168,24 +169,16 @@ const REFUSALS = {
   403: 'defect',
   429: 'tooMany',
   500: 'defect',
-  502: 'unavailable',
-  503: 'unavailable',
-  504: 'unavailable',
 }
 
-/**
- * The wallet's chain where it is allowed, else the first allowed one: personal_sign works on any.
- *
- * @param {Wallet} wallet
- * @param {number[]} chainIds
- */
+/** The wallet's chain, or the first allowed: personal_sign works on any. @param {Wallet} wallet @param {number[]} chainIds */
 async function chooseChain({ provider }, chainIds) {
   const asked = (async () => provider.request({ method: 'eth_chainId' }))().catch(() => null)
   const chainId = Number(await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, CHAIN_MS, null))]))
   return chainIds.includes(chainId) ? chainId : (chainIds[0] ?? 1)
 }
 
-/** The codes of EIP-1193 and EIP-1474, in our words. @param {any} error @returns {string} */
+/** EIP-1193 and EIP-1474 in our words. @param {any} error */
 function walletProblem(error) {
   const code = error?.code
   if (code === 4001 || /reject|denied|cancel/i.test(error?.message)) return 'rejected'
@@ -199,7 +192,7 @@ function readAccounts(value) {
   return Array.isArray(value) ? value.filter((account) => typeof account === 'string') : []
 }
 
-/** personal_sign takes bytes: the text's UTF-8, in hex, so that no wallet guesses an encoding. @param {string} text */
+/** As bytes, so that no wallet guesses an encoding. @param {string} text */
 function toHex(text) {
   return `0x${Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

@@ -1,22 +1,16 @@
-// @ts-check
-
-/** @typedef {import('./wallets.js').Wallet} Wallet */
+/** @import { Wallet } from './types.d.ts' */
 
 /**
- * The list of wallets, one button each, in the order they announced themselves. A button that is there stays there: the list
- * must not move under somebody's finger when a late wallet arrives.
+ * The wallets, one button each. A button that is there stays: the list must not move under a finger when a late one arrives.
  *
- * @param {{ list: HTMLElement, choose: (wallet: Wallet) => void }} options
- * @returns {(wallets: Wallet[]) => void} shows these wallets
+ * @param {HTMLElement} list @param {(wallet: Wallet) => void} choose
  */
-export function createWalletList({ list, choose }) {
+export function createWalletList(list, choose) {
   /** @type {Map<string, HTMLElement>} */
   const shown = new Map()
-  return (wallets) => {
+  return (/** @type {Wallet[]} */ wallets) => {
     for (const [key, item] of shown) {
-      if (wallets.some((wallet) => wallet.key === key)) continue
-      item.remove()
-      shown.delete(key)
+      if (!wallets.some((wallet) => wallet.key === key)) item.remove()
     }
     for (const wallet of wallets) {
       if (shown.has(wallet.key)) continue
@@ -41,17 +35,17 @@ function walletButton(wallet, choose) {
   return button
 }
 
-/** @param {Wallet} wallet @returns {HTMLElement} its icon, or the first letter of its name */
-function walletIcon(wallet) {
+/** Its icon, or the first letter of its name. @param {Wallet} wallet */
+function walletIcon({ name, icon }) {
   const letter = document.createElement('span')
   letter.className = 'wallet-icon'
-  letter.setAttribute('aria-hidden', 'true')
-  letter.textContent = Array.from(wallet.name)[0]?.toUpperCase() ?? ''
-  if (!wallet.icon) return letter
-  const image = document.createElement('img')
+  letter.ariaHidden = 'true'
+  letter.textContent = Array.from(name)[0]?.toUpperCase() ?? ''
+  if (!icon) return letter
+  const image = new Image()
   image.className = 'wallet-icon'
   image.alt = ''
   image.addEventListener('error', () => image.replaceWith(letter))
-  image.src = wallet.icon
+  image.src = icon
   return image
 }

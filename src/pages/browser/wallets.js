@@ -1,31 +1,16 @@
-// @ts-check
-
 /**
  * Finds the wallets of this browser: those that announce themselves (EIP-6963), however late, and where none does, the one
- * that older extensions leave at `window.ethereum`.
- *
- * What a wallet says about itself is not trusted: its name is text of limited length, its icon an image from a `data:` URL.
+ * at `window.ethereum`. What a wallet says about itself is not trusted: its name is short text, its icon a `data:` image.
  */
 
-/**
- * @typedef {{
- *   request(call: { method: string, params?: unknown[] }): Promise<unknown>,
- *   on?(event: string, listener: (value: any) => void): void,
- *   removeListener?(event: string, listener: (value: any) => void): void,
- * }} Provider  an EIP-1193 provider
- * @typedef {{ key: string, rdns: string, name: string, icon: string | null, provider: Provider }} Wallet
- */
+/** @import { Wallet, WalletWatch } from './types.d.ts' */
 
-/** Announcements answer at once; after this long a wallet counts as silent. It is still listed when it speaks later. */
+/** After this long a wallet counts as silent. It is still listed when it speaks later. */
 const PATIENCE_MS = 400
 const LONGEST_NAME = 40
 const LARGEST_ICON = 200_000
 
-/**
- * Calls `show` with all wallets known so far, each time there is news, and once after `PATIENCE_MS` even when there is none.
- *
- * @param {{ legacyName: string, show: (wallets: Wallet[]) => void }} options
- */
+/** Calls `show` with all wallets at each news, and once without any. @param {WalletWatch} options */
 export function watchWallets({ legacyName, show }) {
   /** @type {Wallet[]} */
   const announced = []
@@ -33,7 +18,7 @@ export function watchWallets({ legacyName, show }) {
 
   const publish = () => {
     const legacy = /** @type {any} */ (window).ethereum
-    // EIP-6963: window.ethereum is one of several fighting for the same name, so it counts only where nobody announces
+    // Several wallets fight for window.ethereum, so it counts only where nobody announces
     if (announced.length > 0) show([...announced])
     else if (waited) show(isProvider(legacy) ? [{ key: 'legacy', rdns: '', name: legacyName, icon: null, provider: legacy }] : [])
   }
@@ -52,11 +37,7 @@ export function watchWallets({ legacyName, show }) {
   }, PATIENCE_MS)
 }
 
-/**
- * @param {any} detail what the event carries: anything
- * @param {string} namelessName
- * @returns {Wallet | null}
- */
+/** @param {any} detail @param {string} namelessName @returns {Wallet | null} */
 function readAnnouncement(detail, namelessName) {
   const { info, provider } = detail ?? {}
   if (!info || typeof info.uuid !== 'string' || !isProvider(provider)) return null
@@ -69,7 +50,7 @@ function readAnnouncement(detail, namelessName) {
   }
 }
 
-/** @param {any} provider @returns {boolean} */
+/** @param {any} provider */
 function isProvider(provider) {
   return typeof provider?.request === 'function'
 }
@@ -79,19 +60,15 @@ function isSame(a, b) {
   return a.key === b.key || a.provider === b.provider || (a.rdns !== '' && a.rdns === b.rdns)
 }
 
-/** @param {unknown} name @returns {string} without control and direction characters, at most 40 characters */
+/** Without control and direction characters. @param {unknown} name */
 function readName(name) {
   if (typeof name !== 'string') return ''
-  const characters = Array.from(
-    name
-      .slice(0, 1000)
-      .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
-      .trim(),
-  )
+  const visible = name.slice(0, 1000).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+  const characters = Array.from(visible.trim())
   return characters.length <= LONGEST_NAME ? characters.join('') : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }
 
-/** An `https:` icon would tell its server who signs in where; in an <img>, a `data:` one runs nothing. @param {unknown} icon */
+/** An `https:` icon would tell its server who signs in; in <img>, a `data:` one runs nothing. @param {unknown} icon */
 function readIcon(icon) {
   const fits = typeof icon === 'string' && icon.length <= LARGEST_ICON
   return fits && /^data:image\/(png|svg\+xml|webp|jpeg|gif|avif)[;,]/i.test(icon) ? icon : null

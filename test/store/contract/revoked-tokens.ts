@@ -88,5 +88,8 @@ export function revokedTokensContract(subject: Subject): void {
     await store.grants.endGrant(grant.id, 'code_replayed', NOW)
     expect(await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1', NOW + 600, NOW + 5))).toBe('grant_ended')
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: NOW, endReason: 'code_replayed' })
+    const more = Array.from({ length: AT_MOST }, (_, index) => tokenOf(grant, `more-${index}`, NOW + 600, NOW + 6))
+    for (const token of more) expect(await store.grants.revokeAccessToken(token)).toBe('grant_ended')
+    expect(await store.grants.readGrant(grant.id), 'even past 64').toMatchObject({ endedAt: NOW, endReason: 'code_replayed' })
   })
 }

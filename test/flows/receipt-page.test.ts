@@ -1,0 +1,230 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { receiptPage } from '../../scripts/build-receipt-page.ts'
+import { encodeRecap } from '../../src/wallet/recap.ts'
+import type { Receipt } from '../../src/wallet/receipt.ts'
+import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
+import { testWallet } from '../support/wallet.ts'
+import { composeConsent, exampleFields } from '../wallet/consent-example.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'grantor-receipt-page-'))
+const address = pathToFileURL(receiptPage).href
+const owner = testWallet(0)
+const now = exampleFields.issuedAt + 3600
+
+let browser: Browser
+let page: Page
+let asked: string[]
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  page = await newPage(browser)
+  asked = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.context().setOffline(true)
+  await page.clock.setFixedTime(now * 1000)
+  await page.goto(address)
+})
+afterEach(async () => {
+  // Whatever was done: the page itself is all that was ever asked for.
+  expect(asked.filter((url) => !url.startsWith('data:'))).toEqual([address])
+  await page.context().close()
+})
+
+function receiptOf(message: string = composeConsent()): Receipt {
+  return { message, signature: owner.sign(message), address: owner.address, chain_id: 1 }
+}
+
+async function choose(receipt: unknown, name = 'receipt.json'): Promise<void> {
+  const path = join(folder, name)
+  writeFileSync(path, typeof receipt === 'string' ? receipt : JSON.stringify(receipt))
+  await page.locator('#file').setInputFiles(path)
+}
+
+/** Waits for the verdict: reading a file takes its time. */
+const expectTitle = (words: string) => page.locator('#verdict .title').getByText(words, { exact: true }).waitFor()
+const facts = async () => {
+  const cells = await page.locator('#verdict .facts').locator('dt, dd').allInnerTexts()
+  return Object.fromEntries(cells.flatMap((cell, i) => (i % 2 === 0 ? [[cell, cells[i + 1]]] : [])))
+}
+
+describe('opened from disk, with the network off, the page', () => {
+  test('says who allowed what to whom until when, of a receipt chosen as a file', async () => {
+    await choose(receiptOf())
+    await expectTitle('This receipt holds.')
+    expect(await facts()).toEqual({
+      Who: `${owner.address} (chain 1)`,
+      Allowed: "'MyApp' at app.example.net",
+      'To use': 'enhancement at https://api.example.com/',
+      From: '2026-11-20 12:00:00 UTC',
+      Until: '2026-12-20 12:00:00 UTC',
+      'Answers go to': 'https://app.example.net/callback',
+      'Client id': exampleFields.clientId,
+      'Asked by': 'login.example.com',
+    })
+    expect(await page.locator('#said').textContent()).toContain('This receipt holds.')
+  })
+
+  test('shows the signed text, byte for byte', async () => {
+    await choose(receiptOf())
+    await page.locator('#verdict summary').click()
+    expect(await page.locator('#verdict .paper').innerText()).toBe(composeConsent())
+  })
+
+  test('takes a receipt that is typed or pasted', async () => {
+    await page.locator('#pasted').fill(JSON.stringify(receiptOf(), null, 2))
+    await page.locator('button[type=submit]').click()
+    await expectTitle('This receipt holds.')
+    expect(await page.locator('#verdict .source').innerText()).toBe('What you pasted')
+  })
+
+  test('checks what is pasted at once', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.evaluate((text) => navigator.clipboard.writeText(text), JSON.stringify(receiptOf()))
+    await page.locator('#pasted').focus()
+    await page.keyboard.press('Control+V')
+    await expectTitle('This receipt holds.')
+  })
+
+  test('takes a receipt that is dropped anywhere on it, and stays open', async () => {
+    const dropped = await page.evaluateHandle((text) => {
+      const transfer = new DataTransfer()
+      transfer.items.add(new File([text], 'dropped.json', { type: 'application/json' }))
+      return transfer
+    }, JSON.stringify(receiptOf()))
+    await page.dispatchEvent('h1', 'dragover', { dataTransfer: dropped })
+    await page.dispatchEvent('h1', 'drop', { dataTransfer: dropped })
+    await expectTitle('This receipt holds.')
+    expect(page.url()).toBe(address)
+  })
+
+  test('says that a consent is over', async () => {
+    await page.clock.setFixedTime(exampleFields.until * 1000)
+    await choose(receiptOf())
+    await expectTitle('This receipt holds, and what it allowed is over.')
+  })
+
+  test('works by keyboard alone', async () => {
+    await page.locator('#pasted').focus()
+    await page.keyboard.insertText(JSON.stringify(receiptOf()))
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expectTitle('This receipt holds.')
+  })
+})
+
+describe('the page refuses', () => {
+  const { message, signature } = receiptOf()
+  const wide = message.replace(encodeRecap(exampleFields), encodeRecap({ ...exampleFields, scopes: ['enhancement', 'payments'] }))
+
+  test.each<[string, unknown]>([
+    ['another app', { ...receiptOf(), message: composeConsent({ clientName: 'Bank' }) }],
+    ['a letter that only looks the same', { ...receiptOf(), message: message.replace("'MyApp' at app", "'MyApp' at аpp") }],
+    ['a space more', { ...receiptOf(), message: `${message} ` }],
+    [
+      'a digit of the signature',
+      { ...receiptOf(), signature: signature.replace(/.(?=.{40}$)/, (digit) => (digit === '0' ? '1' : '0')) },
+    ],
+    ["another wallet's signature", { ...receiptOf(), signature: testWallet(1).sign(message) }],
+    ['another wallet', { ...receiptOf(), address: testWallet(1).address, signature: testWallet(1).sign(message) }],
+    ['another chain', { ...receiptOf(), chain_id: 10 }],
+    ['a ReCap that says more than its text, signed by the owner', receiptOf(wide)],
+  ])('%s, and shows nothing of it', async (_, receipt) => {
+    await choose(receipt)
+    await expectTitle('This receipt does not hold.')
+    await expectNothingShown()
+  })
+
+  test.each<[string, unknown]>([
+    ['a further member', { ...receiptOf(), client_name: 'Bank' }],
+    ['an address of a wrong checksum', { ...receiptOf(), address: owner.address.replace('f39F', 'F39f') }],
+    ['something else in JSON', { hello: '<img src=x onerror=alert(1)>' }],
+    ['something else', '<script>alert(1)</script>'],
+    ['an empty file', ''],
+    ['a file of a megabyte and more', JSON.stringify({ ...receiptOf(), message: 'x'.repeat(1_000_001) })],
+  ])('%s, as no receipt at all', async (_, receipt) => {
+    await choose(receipt)
+    await expectTitle('This is not a receipt.')
+    await expectNothingShown()
+  })
+
+  test('to judge what only a chain can, and says how to ask one', async () => {
+    await choose({ ...receiptOf(), signature: `0x${'12'.repeat(130)}` })
+    await expectTitle('This receipt could not be checked.')
+    expect(await page.locator('#verdict .remarks').innerText()).toContain('--rpc')
+    await expectNothingShown()
+  })
+
+  test('a bad receipt after a good one, leaving nothing of the good one', async () => {
+    await choose(receiptOf())
+    await expectTitle('This receipt holds.')
+    await choose({ ...receiptOf(), chain_id: 10 })
+    await expectTitle('This receipt does not hold.')
+    await expectNothingShown()
+  })
+
+  test('to be led elsewhere by the name of a file', async () => {
+    await choose(receiptOf(), '<img src=x onerror=alert(1)>\u202egnp.json')
+    expect(await page.locator('#verdict .source').innerText()).toBe('The file <img src=x onerror=alert(1)>gnp.json')
+    expect(await page.locator('#verdict img').count()).toBe(0)
+  })
+
+  test('to run any script but its own', async () => {
+    const ran = await page.evaluate(() => {
+      const script = document.createElement('script')
+      script.textContent = 'document.title = "taken over"'
+      document.body.append(script)
+      return document.title
+    })
+    expect(ran).toBe('Check a receipt · Grantor')
+  })
+
+  async function expectNothingShown(): Promise<void> {
+    expect(await page.locator('#verdict .slip-body').isVisible()).toBe(false)
+    expect(await page.locator('#verdict .facts > *').count()).toBe(0)
+    expect(await page.locator('#verdict .paper').textContent()).toBe('')
+  }
+})
+
+test('it is accessible at 320 px and on a desktop, light and dark, whatever it says (WCAG 2.2 AA)', async () => {
+  const verdicts: Record<string, unknown> = {
+    holds: receiptOf(),
+    refused: { ...receiptOf(), chain_id: 10 },
+    unknown: { ...receiptOf(), signature: `0x${'12'.repeat(130)}` },
+  }
+  for (const [name, receipt] of Object.entries(verdicts)) {
+    await choose(receipt)
+    await page.locator(`#verdict .${name}`).waitFor()
+    await page
+      .locator('#verdict summary')
+      .click({ timeout: 500 })
+      .catch(() => undefined)
+    for (const width of [1280, 320]) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        expect({ name, width, colorScheme, violations: await seriousAxeViolations(page) }).toEqual({
+          name,
+          width,
+          colorScheme,
+          violations: [],
+        })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+        if (name !== 'unknown') await screenshot(page, `receipt-page-${name}-${width}-${colorScheme}`)
+      }
+    }
+  }
+})
+
+test('without script it says what to do instead', async () => {
+  const plain = await newPage(browser, { javaScriptEnabled: false })
+  await plain.goto(address)
+  expect(await plain.locator('noscript').innerText()).toContain('grantor verify-receipt')
+  await plain.context().close()
+})
