@@ -1,0 +1,86 @@
+/** Reads what follows a command's name, and tells every fault of it at once, each with what was probably meant. */
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { nearest } from '../config/nearest.ts'
+import { type Command, type OptionSpec, type OptionSpecs, type OptionValues, UsageFailure } from './command.ts'
+
+export type Given<Specs extends OptionSpecs> = { help: boolean; options: OptionValues<Specs>; operands: string[] }
+
+const HELP: OptionSpec = { words: 'Shows this help.' }
+
+/** The options of a command, `--help` included. */
+export function optionsOf(command: Pick<Command, 'options'>): OptionSpecs {
+  return { ...command.options, help: HELP }
+}
+
+export function readArguments<Specs extends OptionSpecs>(command: Command<Specs>, args: readonly string[]): Given<Specs> {
+  const specs = optionsOf(command)
+  // Not strict: parseArgs would stop at the first fault, and its messages cannot say what was meant.
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options: optionConfig(specs),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  const help = values.help === true
+  const faults = tokens.flatMap((token) => (token.kind === 'option' ? (optionFault(token, specs) ?? []) : []))
+  // What follows an unknown option may have been its value, so then the words are not judged.
+  if (faults.length === 0) faults.push(...operandFaults(command, positionals))
+  faults.push(...repeated(tokens, specs))
+  if (faults.length > 0 && !help) throw new UsageFailure([...faults, `See: grantor ${command.name} --help`])
+  return { help, options: withLists(values, specs) as OptionValues<Specs>, operands: positionals }
+}
+
+function optionConfig(specs: OptionSpecs): ParseArgsOptionsConfig {
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, { value, repeatable }]) => [
+      name,
+      {
+        type: value ? ('string' as const) : ('boolean' as const),
+        multiple: repeatable === true,
+        ...(name === 'help' ? { short: 'h' } : {}),
+      },
+    ]),
+  )
+}
+
+type OptionToken = { kind: 'option'; name: string; rawName: string; value: string | undefined; inlineValue: boolean | undefined }
+
+function optionFault({ name, rawName, value, inlineValue }: OptionToken, specs: OptionSpecs): string | null {
+  const spec = specs[name]
+  if (!spec) {
+    const meant = nearest(name, Object.keys(specs))
+    return `${rawName} is not an option here${meant ? `; did you mean --${meant}?` : ''}`
+  }
+  if (!spec.value) return value === undefined ? null : `${rawName} takes no value`
+  if (value === undefined || value === '') return `${rawName} needs a value: ${rawName} ${spec.value}`
+  // `--name --scope x` most likely forgot the name. A value that does begin with a dash can be joined to its option.
+  if (!inlineValue && value.startsWith('-')) return `${rawName} needs a value; write ${rawName}=${value} if ${value} is meant`
+  if (spec.choices && !spec.choices.includes(value)) return `${rawName} must be one of ${spec.choices.join(', ')}, not "${value}"`
+  return null
+}
+
+function operandFaults({ operands = [] }: Pick<Command, 'operands'>, given: readonly string[]): string[] {
+  return [
+    ...operands.slice(given.length).map(({ name }) => `${name} is missing`),
+    ...given.slice(operands.length).map((extra) => `"${extra}" is one word too many`),
+  ]
+}
+
+/** An option that may be there once and is there twice: which one counts would be a guess. */
+function repeated(tokens: readonly { kind: string; name?: string }[], specs: OptionSpecs): string[] {
+  const names = tokens.flatMap((token) => (token.kind === 'option' && token.name !== undefined ? [token.name] : []))
+  const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index))
+  return [...twice]
+    .filter((name) => specs[name]?.value && !specs[name].repeatable)
+    .map((name) => `--${name} may be given once only`)
+}
+
+function withLists(values: Readonly<Record<string, unknown>>, specs: OptionSpecs): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, { value, repeatable }]) => [
+      name,
+      values[name] ?? (repeatable ? [] : value ? undefined : false),
+    ]),
+  )
+}

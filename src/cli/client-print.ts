@@ -1,0 +1,73 @@
+/** How clients are printed, for people and as JSON. A secret is printed once, when it was made, and never again. */
+import type { Client } from '../grants/model.ts'
+import { columns, facts, time } from './print.ts'
+
+/** Exactly these members. `client_secret` is null for a public client, which has none. */
+export function registeredJson(client: Client, secret: string | null): string {
+  return JSON.stringify({
+    client_id: client.id,
+    client_secret: secret,
+    name: client.name,
+    redirect_uris: client.redirectUris,
+    scopes: client.scopes,
+    type: client.type,
+    consent: client.consent,
+  })
+}
+
+/** Everything about a client but its secrets, in the words of RFC 7591 §2 where it has one. Times are epoch seconds. */
+export function clientRecord(client: Client) {
+  return {
+    client_id: client.id,
+    name: client.name,
+    type: client.type,
+    redirect_uris: client.redirectUris,
+    scopes: client.scopes,
+    default_scopes: client.defaultScopes,
+    resources: client.resources,
+    resource_server: client.resourceServer,
+    consent: client.consent,
+    require_pkce: client.requirePkce,
+    token_endpoint_auth_method: client.authMethod,
+    grant_types: client.grantTypes,
+    secrets: client.secrets.map(({ expiresAt }) => ({ expires_at: expiresAt })),
+    created_at: client.createdAt,
+    disabled_at: client.disabledAt,
+  }
+}
+
+export function clientFacts(client: Client): string[] {
+  return facts([
+    ['client_id', client.id],
+    ['name', client.name],
+    ['type', client.type],
+    ...client.redirectUris.map((uri) => ['redirect_uri', uri] as const),
+    ['scopes', client.scopes.join(' ')],
+    ['default scopes', client.defaultScopes.join(' ')],
+    ...client.resources.map((uri) => ['resource', uri] as const),
+    ...(client.resourceServer === null ? [] : [['resource server of', client.resourceServer] as const]),
+    ['consent', client.consent],
+    ['PKCE', client.requirePkce || client.type !== 'confidential' ? 'required' : 'optional'],
+    ['authenticates by', client.authMethod],
+    ['grant types', client.grantTypes.join(' ') || 'none'],
+    [
+      'secrets',
+      client.secrets.map(({ expiresAt }) => (expiresAt === null ? 'one' : `one until ${time(expiresAt)}`)).join(', ') || 'none',
+    ],
+    ['created', time(client.createdAt)],
+    ['state', client.disabledAt === null ? 'enabled' : `disabled since ${time(client.disabledAt)}`],
+  ])
+}
+
+export function clientTable(clients: readonly Client[]): string[] {
+  return columns(
+    ['CLIENT_ID', 'NAME', 'TYPE', 'CONSENT', 'STATE'],
+    clients.map((client) => [
+      client.id,
+      client.name,
+      client.type,
+      client.consent,
+      client.disabledAt === null ? 'enabled' : 'disabled',
+    ]),
+  )
+}

@@ -1,0 +1,24 @@
+/** Every command there is, in the order of `grantor --help`. Each is loaded only when it is asked for. */
+import type { Command } from './command.ts'
+
+export type CommandEntry = { name: string; load(): Promise<Command> }
+
+export const commands: readonly CommandEntry[] = [
+  { name: 'start', load: async () => (await import('./commands/start.ts')).start },
+  { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
+  { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },
+  { name: 'migrate', load: async () => (await import('./commands/migrate.ts')).migrate },
+  { name: 'clients create', load: async () => (await import('./commands/clients-create.ts')).clientsCreate },
+  { name: 'clients list', load: async () => (await import('./commands/clients-list.ts')).clientsList },
+  { name: 'clients show', load: async () => (await import('./commands/clients-show.ts')).clientsShow },
+  { name: 'clients update', load: async () => (await import('./commands/clients-update.ts')).clientsUpdate },
+  { name: 'clients rotate-secret', load: async () => (await import('./commands/clients-rotate-secret.ts')).clientsRotateSecret },
+  { name: 'clients disable', load: async () => (await import('./commands/clients-disable.ts')).clientsDisable },
+  { name: 'clients enable', load: async () => (await import('./commands/clients-enable.ts')).clientsEnable },
+  { name: 'clients delete', load: async () => (await import('./commands/clients-delete.ts')).clientsDelete },
+  { name: 'grants list', load: async () => (await import('./commands/grants-list.ts')).grantsList },
+  { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
+  { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
+  { name: 'keys rotate', load: async () => (await import('./commands/keys-rotate.ts')).keysRotate },
+  { name: 'keys retire', load: async () => (await import('./commands/keys-retire.ts')).keysRetire },
+]

@@ -1,0 +1,58 @@
+import { registerClient } from '../../grants/register-client.ts'
+import { clientOptions, givenOfClient } from '../client-options.ts'
+import { clientFacts, registeredJson } from '../client-print.ts'
+import { defineCommand, EXIT, UsageFailure } from '../command.ts'
+import { withStore } from '../compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const clientsCreate = defineCommand({
+  name: 'clients create',
+  words: 'Registers a client (a builder app, or a resource API).',
+  about: [
+    'The client secret is printed once and kept only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}; client_secret is null for public and native clients, which have none.',
+  ],
+  options: {
+    name: { value: 'NAME', words: 'What people read when they sign in. Required.' },
+    ...clientOptions,
+    public: { words: 'A client that cannot keep a secret, such as an app in a browser. Needs PKCE.' },
+    native: { words: "An app on a person's own device: public, asked for consent every time (RFC 8252)." },
+    data: dataOption,
+    json: jsonOption,
+  },
+  examples: [
+    'grantor clients create --name "My app" --redirect-uri https://app.example.com/callback',
+    'grantor clients create --name "My API" --resource-server https://api.example.com/ --json',
+  ],
+  program: 'clients',
+  async run({ options }, world) {
+    if (options.name === undefined)
+      throw new UsageFailure(['--name is missing: people read it when they sign in', 'See: grantor clients create --help'])
+    if (options.public && options.native)
+      throw new UsageFailure('--public and --native are both given: keep one (a native client is public)')
+    const { redirectUris = [], ...given } = givenOfClient(options)
+    const registered = registerClient(
+      {
+        ...given,
+        name: options.name,
+        type: options.native ? 'native' : options.public ? 'public' : 'confidential',
+        redirectUris,
+        requirePkce: options['require-pkce'],
+      },
+      world.now(),
+    )
+    if (registered.kind === 'faults')
+      throw new UsageFailure(['this client cannot be registered', ...registered.faults.map((fault) => `- ${fault}`)])
+    const { client, secret } = registered
+    await withStore(settingsFor('clients', world, options.data), async (store) => {
+      await store.clients.insertClient(client)
+    })
+    if (options.json) {
+      world.print(registeredJson(client, secret))
+      return EXIT.done
+    }
+    world.print(`Registered "${client.name}".`)
+    for (const line of clientFacts(client)) world.print(line)
+    if (secret !== null) world.print(`\n  client_secret  ${secret}\n\nThe secret is shown this once; keep it now.`)
+    return EXIT.done
+  },
+})

@@ -1,0 +1,23 @@
+import { defineCommand, EXIT } from '../command.ts'
+import { withStore } from '../compose.ts'
+import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { dataOption, settingsFor } from '../settings.ts'
+
+export const clientsDisable = defineCommand({
+  name: 'clients disable',
+  words: 'Stops a client until it is enabled again: it can sign nobody in, redeem, refresh or introspect nothing.',
+  about: ['The running service notices within a second. Grants stay, so enabling it again brings everything back.'],
+  operands: [CLIENT_OPERAND],
+  options: { data: dataOption },
+  examples: ['grantor clients disable 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
+  program: 'clients',
+  async run({ options, operands: [clientId = ''] }, world) {
+    const client = await withStore(settingsFor('clients', world, options.data), async (store) => {
+      const found = await findClient(store, clientId)
+      await store.clients.replaceClient({ ...found, disabledAt: found.disabledAt ?? world.now() })
+      return found
+    })
+    world.print(client.disabledAt === null ? `Disabled "${client.name}".` : `"${client.name}" was disabled before.`)
+    return EXIT.done
+  },
+})

@@ -1,0 +1,19 @@
+import { clientRecord, clientTable } from '../client-print.ts'
+import { defineCommand, EXIT } from '../command.ts'
+import { withStore } from '../compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const clientsList = defineCommand({
+  name: 'clients list',
+  words: 'Lists the registered clients.',
+  options: { data: dataOption, json: jsonOption },
+  examples: ['grantor clients list'],
+  program: 'clients',
+  async run({ options }, world) {
+    const clients = await withStore(settingsFor('clients', world, options.data), (store) => store.clients.listClients())
+    if (options.json) world.print(JSON.stringify(clients.map(clientRecord)))
+    else if (clients.length === 0) world.print('No client is registered yet: grantor clients create --help')
+    else for (const line of clientTable(clients)) world.print(line)
+    return EXIT.done
+  },
+})

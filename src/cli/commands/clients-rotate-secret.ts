@@ -1,0 +1,52 @@
+import { rotateClientSecret } from '../../grants/register-client.ts'
+import { registeredJson } from '../client-print.ts'
+import { defineCommand, EXIT, Failure, UsageFailure } from '../command.ts'
+import { withStore } from '../compose.ts'
+import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { time } from '../print.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const clientsRotateSecret = defineCommand({
+  name: 'clients rotate-secret',
+  words: 'Gives a client a new secret; the present one stays valid for a while.',
+  about: [
+    'At most two secrets are valid at a time. For a secret that leaked say --overlap 0: then only the new one is valid, at once. With --json the object of clients create is printed.',
+  ],
+  operands: [CLIENT_OPERAND],
+  options: {
+    overlap: {
+      value: 'SECONDS',
+      words: 'How long the present secret stays valid: 86400 (a day) unless given, at most 2592000 (30 days).',
+    },
+    data: dataOption,
+    json: jsonOption,
+  },
+  examples: ['grantor clients rotate-secret 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --overlap 3600'],
+  program: 'clients',
+  async run({ options, operands: [clientId = ''] }, world) {
+    const overlap = seconds(options.overlap ?? '86400')
+    const at = world.now()
+    const { client, secret } = await withStore(settingsFor('clients', world, options.data), async (store) => {
+      const present = await findClient(store, clientId)
+      if (present.type !== 'confidential') throw new Failure(`${present.type} clients have no secret`)
+      const rotated = rotateClientSecret(present, overlap, at)
+      await store.clients.replaceClient(rotated.client)
+      return rotated
+    })
+    if (options.json) {
+      world.print(registeredJson(client, secret))
+      return EXIT.done
+    }
+    world.print(`  client_secret  ${secret}\n\nThe secret is shown this once; keep it now.`)
+    world.print(
+      overlap === 0 ? 'The earlier secrets are no longer valid.' : `The earlier secret is valid until ${time(at + overlap)}.`,
+    )
+    return EXIT.done
+  },
+})
+
+function seconds(text: string): number {
+  const value = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
+  if (value <= 2_592_000) return value
+  throw new UsageFailure(`--overlap must be a whole number of seconds from 0 to 2592000, not "${text}"`)
+}

@@ -1,0 +1,20 @@
+import { clientFacts, clientRecord } from '../client-print.ts'
+import { defineCommand, EXIT } from '../command.ts'
+import { withStore } from '../compose.ts'
+import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const clientsShow = defineCommand({
+  name: 'clients show',
+  words: 'Shows everything about one client, except its secret, which nobody can show again.',
+  operands: [CLIENT_OPERAND],
+  options: { data: dataOption, json: jsonOption },
+  examples: ['grantor clients show 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
+  program: 'clients',
+  async run({ options, operands: [clientId = ''] }, world) {
+    const client = await withStore(settingsFor('clients', world, options.data), (store) => findClient(store, clientId))
+    if (options.json) world.print(JSON.stringify(clientRecord(client)))
+    else for (const line of clientFacts(client)) world.print(line)
+    return EXIT.done
+  },
+})

@@ -1,0 +1,57 @@
+import { keyState, opensUntil } from '../../grants/keep-keys.ts'
+import { defineCommand, EXIT } from '../command.ts'
+import { keyKeeping, withStore } from '../compose.ts'
+import { columns, time } from '../print.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const keysList = defineCommand({
+  name: 'keys list',
+  words: 'Lists the keys in the store and where each stands in its life; never the keys themselves.',
+  about: [
+    'Kinds: sign (access tokens), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (known, not used yet), makes (in use), opens (only checks what it made), retired.',
+  ],
+  options: { data: dataOption, json: jsonOption },
+  examples: ['grantor keys list'],
+  program: 'keys',
+  async run({ options }, world) {
+    const settings = settingsFor('keys', world, options.data)
+    const rows = await withStore(settings, async (store) => {
+      const keeping = keyKeeping(settings, store, world.now)
+      const records = await store.keys.listKeys()
+      return records.map((key) => ({
+        key,
+        state: keyState(keeping, records, key),
+        opensUntil: opensUntil(keeping, records, key),
+      }))
+    })
+    if (options.json) {
+      world.print(
+        JSON.stringify(
+          rows.map(({ key, state, opensUntil: until }) => ({
+            key_id: key.id,
+            kind: key.kind,
+            number: key.number,
+            algorithm: key.algorithm,
+            state,
+            created_at: key.createdAt,
+            starts_at: key.startsAt,
+            opens_until: until,
+            retired_at: key.retiredAt,
+          })),
+        ),
+      )
+    } else if (rows.length === 0) world.print('No key is there yet: grantor serve makes the first ones.')
+    else {
+      const cells = rows.map(({ key, state, opensUntil: until }) => [
+        key.id,
+        key.kind,
+        key.algorithm,
+        state,
+        time(key.createdAt),
+        state === 'opens' && until !== null ? time(until) : '',
+      ])
+      for (const line of columns(['KEY_ID', 'KIND', 'ALGORITHM', 'STATE', 'CREATED', 'OPENS UNTIL'], cells)) world.print(line)
+    }
+    return EXIT.done
+  },
+})

@@ -1,0 +1,40 @@
+import { rotateKey } from '../../grants/keep-keys.ts'
+import type { KeyKind } from '../../keys/key-ring.ts'
+import { defineCommand, EXIT, Failure } from '../command.ts'
+import { checkSecret, keyKeeping, withStore } from '../compose.ts'
+import { time } from '../print.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const keysRotate = defineCommand({
+  name: 'keys rotate',
+  words: 'Makes the next key of a kind. It is announced for 60 seconds, then takes over.',
+  about: [
+    'The running service rotates by age on its own (GRANTOR_KEY_ROTATION_DAYS); this is for the day you do not want to wait. Nothing stops working: the earlier key opens what it made until all of that has expired. For a key that leaked: grantor keys retire --at-once.',
+  ],
+  options: {
+    kind: { value: 'KIND', repeatable: true, choices: ['sign', 'seal', 'mac'], words: 'sign, seal or mac; sign unless given.' },
+    data: dataOption,
+    json: jsonOption,
+  },
+  examples: ['grantor keys rotate', 'grantor keys rotate --kind seal --kind mac'],
+  program: 'keys',
+  async run({ options }, world) {
+    const kinds = (options.kind.length > 0 ? [...new Set(options.kind)] : ['sign']) as KeyKind[]
+    const settings = settingsFor('keys', world, options.data)
+    const made = await withStore(settings, async (store) => {
+      const keeping = keyKeeping(settings, store, world.now)
+      await checkSecret(keeping)
+      return Promise.all(
+        kinds.map(async (kind) => {
+          const key = await rotateKey(keeping, kind)
+          if (key === 'taken') throw new Failure(`another process made a ${kind} key just now; see: grantor keys list`)
+          return key
+        }),
+      )
+    })
+    if (options.json)
+      world.print(JSON.stringify(made.map(({ id, kind, startsAt }) => ({ key_id: id, kind, starts_at: startsAt }))))
+    else for (const { id, kind, startsAt } of made) world.print(`Made ${kind} key ${id}; it takes over at ${time(startsAt)}.`)
+    return EXIT.done
+  },
+})

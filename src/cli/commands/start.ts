@@ -1,0 +1,167 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Logger } from '../../ops/logger.ts'
+import type { Metrics } from '../../ops/metrics.ts'
+import { shutDownOnSignals } from '../../ops/shutdown.ts'
+import { migrateSqlite } from '../../store/sqlite/index.ts'
+import { defineCommand, UsageFailure, type World } from '../command.ts'
+import { composeAuthService, composeLoginServer, failureOf } from '../compose.ts'
+import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../demo.ts'
+import { developmentLog } from '../development-log.ts'
+import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } from '../development-store.ts'
+import { allListening, listen } from '../listen.ts'
+import { facts } from '../print.ts'
+import { closingInOrder, loggerFor, metricsFor } from '../running.ts'
+import { settingsFor } from '../settings.ts'
+
+export const start = defineCommand({
+  name: 'start',
+  words: 'Runs everything on this machine for development: both servers, a demo app and a demo API.',
+  about: [
+    'It makes its own store and secrets in a folder that only you can read, offers well-known test accounts as a wallet (GRANTOR_DEV_WALLET=off turns that off), and listens on 127.0.0.1 alone. Never put it on a network: for that there are grantor serve and grantor login-server.',
+    'Addresses, store and secrets in the environment are left alone by this command; all other settings count.',
+  ],
+  options: {
+    ports: {
+      value: 'FIRST',
+      words: 'The first of four ports in a row: auth service, login server, demo app, demo API. 4000 unless given.',
+    },
+    data: { value: 'DIR', words: 'The folder for store and secrets; ./data unless given.' },
+  },
+  examples: ['grantor start', 'grantor start --ports 5000 --data /tmp/grantor'],
+  program: 'start',
+  async run({ options }, world) {
+    const ports = portsFrom(options.ports ?? '4000')
+    const folder = options.data ?? 'data'
+    const made = makeDevelopmentStore(folder)
+    const settings = settingsFor('start', { env: developmentSettings(world.env, made, ports) })
+    for (const line of leftAlone(world.env)) world.print(line)
+    const running = await runAll(settings, made, ports, world)
+    const ended = shutDownOnSignals(running.close, { logger: running.logger })
+    for (const line of banner(settings, running, ports, folder)) world.print(line)
+    return ended
+  },
+})
+
+// What this command makes itself.
+const OWN = [
+  'AUTH_URL',
+  'LOGIN_URL',
+  'AUTH_BACKEND_URL',
+  'LISTEN',
+  'LOGIN_LISTEN',
+  'DATABASE_URL',
+  'SECRET',
+  'SECRET_FILE',
+  'LOGIN_SECRET',
+  'LOGIN_SECRET_FILE',
+]
+
+function leftAlone(env: World['env']): string[] {
+  const names = OWN.map((name) => `GRANTOR_${name}`).filter((name) => env[name])
+  return names.length > 0 ? [`Set, but left alone by grantor start, which makes its own: ${names.join(', ')}`] : []
+}
+
+type Ports = { auth: number; login: number; app: number; api: number }
+
+function portsFrom(text: string): Ports {
+  const first = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (first < 1 || first > 65_532)
+    throw new UsageFailure(`--ports must be a port from 1 to 65532, the first of four, not "${text}"`)
+  return { auth: first, login: first + 1, app: first + 2, api: first + 3 }
+}
+
+const url = (port: number): string => `http://localhost:${port}`
+const loopback = (port: number) => ({ host: '127.0.0.1', port })
+
+function developmentSettings(env: World['env'], made: DevelopmentStore, ports: Ports): Record<string, string | undefined> {
+  return {
+    ...withDevelopmentStore(env, made),
+    GRANTOR_AUTH_URL: url(ports.auth),
+    GRANTOR_LOGIN_URL: url(ports.login),
+    GRANTOR_AUTH_BACKEND_URL: undefined,
+    GRANTOR_DEFAULT_RESOURCE: env.GRANTOR_DEFAULT_RESOURCE || url(ports.api),
+  }
+}
+
+type Running = { demoClient: DemoClient; logger: Logger; close: () => Promise<void> }
+
+/** Four servers in one process, each on its own listener, talking over HTTP as if apart. */
+async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports: Ports, world: World): Promise<Running> {
+  const now = () => world.now()
+  const logger = loggerFor(settings, developmentLog(world.print))
+  const addresses = {
+    authUrl: settings.authUrl,
+    builderAppUrl: url(ports.app),
+    resourceApiUrl: url(ports.api),
+    resource: settings.defaultResource,
+  }
+  const demo = demoClients(made)
+  const metrics = await metricsFor(settings)
+  const [service, login, apps] = await Promise.all([
+    openAuthService(settings, logger, now, metrics?.metrics),
+    openLoginServer(settings, logger, now),
+    createDemoApps(demo, addresses, logger, now),
+  ])
+  const close = closingInOrder(
+    [service.server, login, apps.builderApp, apps.resourceApi, ...(metrics ? [metrics.server] : [])],
+    service.close,
+  )
+  try {
+    const remedy = `move all four with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
+    await allListening([
+      listen(service.server, loopback(ports.auth), 'auth service', remedy),
+      listen(login, loopback(ports.login), 'login server', remedy),
+      listen(apps.builderApp, loopback(ports.app), 'demo builder app', remedy),
+      listen(apps.resourceApi, loopback(ports.api), 'demo resource API', remedy),
+      ...(metrics ? [metrics.listen()] : []),
+    ])
+    // Only now: a start that finds its ports taken must not change the records of the one that has them.
+    await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { demoClient: demo.builderApp, logger, close }
+}
+
+async function openAuthService(settings: Settings<'start'>, logger: Logger, now: () => number, metrics: Metrics | undefined) {
+  try {
+    await migrateSqlite(settings.databaseUrl.path, now())
+  } catch (error) {
+    throw failureOf(error)
+  }
+  return composeAuthService(settings, { logger: logger.child({ server: 'auth' }), now, metrics })
+}
+
+async function openLoginServer(settings: Settings<'start'>, logger: Logger, now: () => number) {
+  // Loaded here and nowhere else, so that no other program can have one.
+  const { createDevelopmentWallet } = await import('../development-wallet.ts')
+  const developmentWallet = settings.devWallet === false ? undefined : createDevelopmentWallet(settings)
+  return composeLoginServer(settings, { logger: logger.child({ server: 'login' }), now, developmentWallet })
+}
+
+function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Ports, folder: string): string[] {
+  const signIn = settings.devWallet === false ? 'your wallet' : 'your wallet, or with a test account'
+  return [
+    '',
+    `Grantor is ready. Open ${url(ports.app)} first, and sign in with ${signIn}.`,
+    '',
+    ...facts([
+      ['Demo builder app', url(ports.app)],
+      ['Auth service', url(ports.auth)],
+      ['Login server', url(ports.login)],
+      ['Demo resource API', url(ports.api)],
+    ]),
+    '',
+    'The demo client',
+    ...facts([
+      ['client_id', demoClient.id],
+      ['client_secret', demoClient.secret],
+      ['redirect_uri', `${url(ports.app)}/callback`],
+    ]),
+    '',
+    `Store and secrets: ${folder} (for development only). Register an app of your own: npx grantor clients create --data ${folder} --help`,
+    'Ctrl-C stops everything. What happens is told below.',
+    '',
+  ]
+}

@@ -1,0 +1,146 @@
+/**
+ * The only place where real adapters meet the domain: settings in, parts that work together out. What answers HTTP is
+ * loaded only when a server is composed, so that the operator's commands start without it.
+ */
+import { existsSync } from 'node:fs'
+import type { Settings } from '../config/settings.ts'
+import { ClientDirectory } from '../grants/client-directory.ts'
+import type { Lifetimes, ServiceSettings } from '../grants/deps.ts'
+import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
+import { type Store, StoreUnavailable } from '../grants/ports.ts'
+import { createUpkeep } from '../grants/upkeep.ts'
+import type { Service } from '../http/service.ts'
+import { KeyRing } from '../keys/key-ring.ts'
+import { createKeyWrap } from '../keys/key-wrap.ts'
+import type { DevelopmentWallet } from '../login/server.ts'
+import { createAuditLog } from '../ops/audit-log.ts'
+import { repeatEvery } from '../ops/background.ts'
+import type { Logger } from '../ops/logger.ts'
+import { noMetrics } from '../ops/no-metrics.ts'
+import { createFailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
+import { openSqliteStore, SchemaMismatch } from '../store/sqlite/index.ts'
+import { Failure } from './command.ts'
+
+type World = { logger: Logger; now: () => number }
+
+/** The auth service on its store: `server` does not listen yet. `close` after the server has been closed. */
+export async function composeAuthService(
+  settings: Settings<'serve' | 'start'>,
+  { logger, now, metrics = noMetrics }: World & { metrics?: Service['metrics'] | undefined },
+) {
+  const serverModule = import('../http/server.ts')
+  const store = openStore(settings)
+  try {
+    const keys = new KeyRing(now)
+    const clients = new ClientDirectory(store, now)
+    const upkeep = createUpkeep(store, clients, keys, keyKeeping(settings, store, now))
+    await upkeep.noticeChanges()
+    const { createAuthServer } = await serverModule
+    const server = createAuthServer({
+      deps: { store, clients, keys, settings: serviceSettings(settings), now, audit: createAuditLog(logger) },
+      loginSecret: settings.loginSecret,
+      failures: settings.rateLimit
+        ? createFailureLimit({ limit: settings.failureLimit, windowSeconds: 60, now })
+        : noFailureLimit,
+      metrics,
+      logger,
+      trustedProxies: settings.trustedProxies,
+    })
+    const background = [
+      repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
+      repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
+    ]
+    const close = async () => {
+      await Promise.all(background.map((each) => each.stop()))
+      await store.close()
+    }
+    return { server, store, close }
+  } catch (error) {
+    await store.close()
+    throw failureOf(error)
+  }
+}
+
+/** The login server: no store, no keys, only the auth service's address and the secret they share. */
+export async function composeLoginServer(
+  settings: Settings<'login-server' | 'start'>,
+  { logger, now, developmentWallet }: World & { developmentWallet?: DevelopmentWallet | undefined },
+) {
+  const { createLoginServer } = await import('../login/server.ts')
+  const { authUrl, loginUrl, loginSecret, trustedProxies, authBackendUrl: backendUrl } = settings
+  return createLoginServer({ authUrl, loginUrl, loginSecret, trustedProxies, backendUrl, logger, now, developmentWallet })
+}
+
+function serviceSettings(settings: Settings<'serve' | 'start'>): ServiceSettings {
+  const { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, scopeDescriptions } = settings
+  return { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, scopeDescriptions, lifetimes: lifetimes(settings) }
+}
+
+/** Opens the database as it is. A missing, older or newer one is one line that says what to do. */
+function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl'>): Store {
+  // Opening would make the file, and a mistyped path would then look like a database that lost everything.
+  if (!existsSync(databaseUrl.path)) throw new Failure(`there is no database at ${databaseUrl.path}; grantor migrate makes one`)
+  return sayingWhatToDo(() => openSqliteStore(databaseUrl.path))
+}
+
+/** Opens the store, uses it, and closes it whatever happens. */
+export async function withStore<Result>(
+  settings: Pick<Settings<'migrate'>, 'databaseUrl'>,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = openStore(settings)
+  try {
+    return await use(store)
+  } catch (error) {
+    throw failureOf(error)
+  } finally {
+    await store.close()
+  }
+}
+
+/** How keys are kept, from the settings of whoever keeps them. */
+export function keyKeeping(settings: Settings<'keys'>, store: Pick<Store, 'keys'>, now: () => number): KeyKeeping {
+  return {
+    book: store.keys,
+    wrap: createKeyWrap(settings.secret),
+    signingAlgorithm: settings.signingAlg,
+    rotateAfter: settings.keyRotationDays * 86_400,
+    lifetimes: lifetimes(settings),
+    now,
+  }
+}
+
+/** Refuses to go on with another secret than the keys' own: a key wrapped by it would stop every node at its next start. */
+export async function checkSecret(keeping: KeyKeeping): Promise<void> {
+  await loadKeys(keeping, new KeyRing(keeping.now))
+}
+
+function lifetimes(settings: Settings<'keys'>): Lifetimes {
+  return {
+    accessToken: settings.accessTokenLifetime,
+    code: settings.codeLifetime,
+    refreshIdle: settings.refreshIdleLifetime,
+    grant: settings.refreshLifetime,
+    refreshRetryWindow: settings.refreshRetryWindow,
+    refreshRetryWindowPublic: settings.refreshRetryWindowPublic,
+    sessionIdle: settings.sessionIdleLifetime,
+    session: settings.sessionLifetime,
+  }
+}
+
+function sayingWhatToDo<Result>(open: () => Result): Result {
+  try {
+    return open()
+  } catch (error) {
+    throw failureOf(error)
+  }
+}
+
+/** What a person can put right, as one line; anything else as it is. */
+export function failureOf(error: unknown): unknown {
+  if (error instanceof SchemaMismatch) return new Failure(error.message)
+  if (error instanceof WrongKeyEncryptionKey)
+    return new Failure('the keys in this database were made with another GRANTOR_SECRET; set that one')
+  if (error instanceof StoreUnavailable) return new Failure(`the database cannot be used: ${error.message}`)
+  return error
+}

@@ -1,0 +1,79 @@
+/** The pages behind `--help`. */
+import { describeSettings } from '../config/describe.ts'
+import { optionsOf } from './arguments.ts'
+import type { Command, OptionSpec } from './command.ts'
+
+const WIDTH = 100
+
+/** Everything about one command. */
+export function commandHelp(command: Command): string {
+  const operands = command.operands ?? []
+  const usage = ['grantor', command.name, ...operands.map(({ name }) => name), '[options]'].join(' ')
+  const parts = [
+    `${wrap(command.words, WIDTH).join('\n')}\n\nUsage: ${usage}`,
+    ...(command.about ?? []).map((paragraph) => wrap(paragraph, WIDTH).join('\n')),
+    ...(operands.length > 0 ? [listing('Operands', operands)] : []),
+    listing(
+      'Options',
+      Object.entries(optionsOf(command)).map(([name, spec]) => ({
+        name: spelled(name, spec),
+        words: `${spec.words}${times(spec)}`,
+      })),
+    ),
+    `${command.examples.length > 1 ? 'Examples' : 'Example'}:\n${command.examples.map((example) => `  ${example}`).join('\n')}`,
+    ...(command.program
+      ? [listing('Settings (from the environment; more in docs/settings.md)', describeSettings(command.program))]
+      : []),
+    listing('Exit codes', [
+      { name: '0', words: 'Done.' },
+      { name: '1', words: 'It failed; the message says why.' },
+      { name: '2', words: 'The command line or the settings are wrong; nothing was done.' },
+    ]),
+  ]
+  return parts.join('\n\n')
+}
+
+/** The list of commands: all of them, or those of one group such as `clients`. */
+export function overview(commands: readonly Pick<Command, 'name' | 'words'>[], group?: string): string {
+  const title = group
+    ? `grantor ${group}: choose one of these`
+    : 'Grantor: an OAuth 2.0 authorization service whose login is a wallet'
+  const usage = group ? `Usage: grantor ${group} COMMAND [options]` : 'Usage: grantor COMMAND [options]'
+  const parts = [
+    `${title}\n\n${usage}`,
+    listing('Commands', commands),
+    `Every command tells more with --help${group ? '.' : '; grantor --version prints the version.'}`,
+    ...(group ? [] : ['To look around on your own machine: grantor start']),
+  ]
+  return parts.join('\n\n')
+}
+
+function spelled(name: string, { value }: OptionSpec): string {
+  return value ? `--${name} ${value}` : `--${name}`
+}
+
+function times({ repeatable }: OptionSpec): string {
+  return repeatable ? ' May be repeated.' : ''
+}
+
+function listing(title: string, items: readonly { name: string; words: string }[]): string {
+  const indent = Math.min(32, Math.max(...items.map(({ name }) => name.length)) + 4)
+  const lines = items.flatMap(({ name, words }) => {
+    const [first = '', ...rest] = wrap(words, WIDTH - indent)
+    const head = `  ${name}`
+    const below = rest.map((line) => ' '.repeat(indent) + line)
+    // A name too long for its column keeps the line to itself.
+    return head.length + 2 > indent ? [head, ' '.repeat(indent) + first, ...below] : [head.padEnd(indent) + first, ...below]
+  })
+  return `${title}:\n${lines.join('\n')}`
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

@@ -1,0 +1,68 @@
+/** The settings in words: for `--help` and for docs/settings.md, from the one table that also reads them. */
+import { isNeeded } from './settings.ts'
+import { type Program, type Setting, type SettingKey, sections, table } from './table.ts'
+
+const PROGRAMS: readonly Program[] = ['start', 'serve', 'login-server', 'migrate', 'clients', 'grants', 'keys']
+
+/** One line per setting that a program reads: its name, whether it must be set, its words and default. */
+export function describeSettings(program: Program): { name: string; words: string }[] {
+  return (Object.entries(table) as [SettingKey, Setting][])
+    .filter(([, { usedBy }]) => usedBy.includes(program))
+    .map(([key, setting]) => ({
+      name: `GRANTOR_${setting.name}`,
+      words: `${setting.words} ${isNeeded(key, program) ? 'Must be set.' : `Default: ${defaultOf(setting)}.`}`,
+    }))
+}
+
+/** docs/settings.md, whole. */
+export function settingsPage(): string {
+  return [INTRODUCTION, ...Object.entries(sections).map(([title, settings]) => section(title, settings))]
+    .join('\n\n')
+    .concat('\n')
+}
+
+const INTRODUCTION = `# Settings
+
+<!-- Written from src/config/table.ts by \`npx vitest run test/config -u\`; edit the table, not this page. -->
+
+Every program reads its settings from the environment, under names that begin with \`GRANTOR_\`. All faults are reported
+at once, and nothing starts before they are gone:
+
+- Every program accepts every name below, so one environment file can serve them all. A name that is not below is a
+  fault, because it is most often a typing mistake.
+- An empty value counts as not set.
+- A secret may come from a file: \`GRANTOR_SECRET_FILE\` and \`GRANTOR_LOGIN_SECRET_FILE\` name it; a newline at its end is
+  not part of the secret. Setting both the secret and its file is a fault. Only programs that use a secret read its file.
+- Plain \`http\` URLs are accepted on loopback only (\`localhost\`, \`*.localhost\`, \`127.0.0.0/8\`, \`[::1]\`).
+- \`grantor start\` makes its own addresses, store and secrets; it accepts the other settings. \`serve\` and \`login-server\`
+  have no defaults for addresses and secrets.
+- With \`--data DIR\` the operator's commands (\`clients\`, \`grants\`, \`keys\`, \`migrate\`) use what \`grantor start --data DIR\`
+  made instead of the store and secrets below.`
+
+function section(title: string, settings: Readonly<Record<string, Setting>>): string {
+  return `## ${title}\n\n${Object.entries(settings)
+    .map(([key, setting]) => entry(key as SettingKey, setting))
+    .join('\n\n')}`
+}
+
+function entry(key: SettingKey, setting: Setting): string {
+  const needing = PROGRAMS.filter((program) => program !== 'start' && isNeeded(key, program))
+  const names = [`### \`GRANTOR_${setting.name}\``, ...(setting.secret ? [`or \`GRANTOR_${setting.name}_FILE\``] : [])]
+  const facts = [
+    needing.length > 0 ? `Must be set for ${list(needing)}.` : `Default: ${marked(defaultOf(setting))}.`,
+    `Read by ${list(setting.usedBy)}.`,
+  ]
+  return `${names.join(', ')}\n\n${setting.words}  \n${facts.join(' ')}`
+}
+
+function defaultOf({ preset, otherwise }: Setting): string {
+  return otherwise ?? preset ?? 'none'
+}
+
+function marked(text: string): string {
+  return /^[\w{}]+$/.test(text) && !['off', 'none'].includes(text) ? `\`${text}\`` : text
+}
+
+function list(programs: readonly string[]): string {
+  return programs.map((program) => `\`${program}\``).join(', ')
+}

@@ -1,0 +1,145 @@
+/** How each kind of setting is read from text: the typed value, or what it must be instead. */
+import { isIP } from 'node:net'
+
+/** `fault` completes the sentence "GRANTOR_X …". It repeats the value only where `shown` is used, never for secrets. */
+export type Parsed<T> = { value: T } | { fault: string }
+export type Parser<T> = (text: string) => Parsed<T>
+
+export type Address = { host: string; port: number }
+
+/** `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. */
+export function isLoopbackHost(hostname: string): boolean {
+  return (
+    hostname === 'localhost' || hostname.endsWith('.localhost') || /^127(?:\.\d{1,3}){3}$/.test(hostname) || hostname === '[::1]'
+  )
+}
+
+/**
+ * A server's own address: scheme, host and port, nothing after it. Grantor owns its whole origin, because cookies,
+ * `Origin` checks and `iss` (RFC 8414 §2) all speak of origins; so an issuer with a path is not offered.
+ */
+export const origin: Parser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url?.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    return { fault: 'must use https: plain http is allowed on loopback only (localhost, *.localhost, 127.0.0.0/8, [::1])' }
+  }
+  if (url && text === url.origin && /^https?:$/.test(url.protocol)) return { value: text }
+  // The proposal is made of scheme, host and port, so that a password in the URL is not repeated.
+  const meant = url && /^https?:$/.test(url.protocol) ? `; did you mean ${url.origin}?` : ''
+  return { fault: `must be an origin alone, as in https://auth.example.com: no path, trailing slash, query or fragment${meant}` }
+}
+
+/** `sqlite:PATH`; a `postgres://` URL may carry a password, so no fault repeats the value. */
+export const databaseUrl: Parser<{ kind: 'sqlite'; path: string }> = (text) => {
+  if (/^postgres(ql)?:/.test(text)) return { fault: 'names PostgreSQL, which comes with a later version; use sqlite:PATH' }
+  const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : ''
+  if (path === '' || path.startsWith('//')) return { fault: 'must be sqlite:PATH, as in sqlite:/var/lib/grantor/grantor.sqlite' }
+  // Two processes (serve, and an operator's command) would each get a database of their own.
+  if (path === ':memory:') return { fault: 'must name a file: a database in memory is lost at the first restart' }
+  return { value: { kind: 'sqlite', path } }
+}
+
+/** At least 32 characters; for 256 bits of chance, `openssl rand -base64 32` makes 44. */
+export const secret: Parser<string> = (text) => {
+  if (text.length < 32) return { fault: 'is too short: at least 32 characters, as made by: openssl rand -base64 32' }
+  if (/^(.)\1*$/.test(text)) return { fault: 'is one character repeated; make one with: openssl rand -base64 32' }
+  return { value: text }
+}
+
+export const hostAndPort: Parser<Address> = (text) => {
+  const [, host = '', port = ''] = /^(\[[0-9A-Fa-f:.]+\]|[^\s:[\]/]+):(\d{1,5})$/.exec(text) ?? []
+  const bare = host.startsWith('[') ? host.slice(1, -1) : host
+  if (host === '' || (host.startsWith('[') && isIP(bare) !== 6) || Number(port) < 1 || Number(port) > 65_535) {
+    return { fault: `must be host:port, as in 127.0.0.1:4000 or [::1]:4000${shown(text)}` }
+  }
+  return { value: { host: bare, port: Number(port) } }
+}
+
+export function integer(least: number, most: number, unit: string): Parser<number> {
+  return (text) => {
+    const value = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return { value }
+    return { fault: `must be a whole number of ${unit} from ${least} to ${most}${shown(text)}` }
+  }
+}
+
+export function choice<const T extends string>(...words: T[]): Parser<T> {
+  return (text) => {
+    const value = words.find((word) => word === text)
+    return value === undefined ? { fault: `must be one of ${words.join(', ')}${shown(text)}` } : { value }
+  }
+}
+
+export const onOff: Parser<boolean> = (text) => {
+  if (text === 'on' || text === 'off') return { value: text === 'on' }
+  return { fault: `must be on or off${shown(text)}` }
+}
+
+/** Comma-separated EIP-155 chain ids. */
+export const chainIds: Parser<number[]> = (text) => {
+  const ids = items(text).map((item) => (/^[1-9]\d{0,14}$/.test(item) ? Number(item) : null))
+  if (ids.length === 0 || ids.includes(null))
+    return { fault: `must be chain ids separated by commas, as in 1,8453${shown(text)}` }
+  return { value: [...new Set(ids.filter((id) => id !== null))] }
+}
+
+/** Comma-separated IP addresses and networks in CIDR form. */
+export const networks: Parser<string[]> = (text) => {
+  const list = items(text)
+  const wrong = list.find((item) => !isNetwork(item))
+  if (wrong === undefined) return { value: list }
+  if (/\/0+$/.test(wrong))
+    return { fault: `must not hold ${JSON.stringify(wrong)}, which trusts everybody: anyone could then claim any client address` }
+  return { fault: `must be IP addresses or networks separated by commas, as in 10.0.0.5,10.1.0.0/16${shown(wrong)}` }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+/** An absolute URI without fragment (RFC 8707 §2), in the characters a signed text can hold. */
+export const resourceUri: Parser<string> = (text) => {
+  const spelled = text.length <= 500 && /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?@!$&()*+,;=]+$/.test(text)
+  if (spelled && URL.canParse(text)) return { value: text }
+  return {
+    fault: `must be an absolute URI without fragment, quotes or percent signs, as in https://api.example.com/${shown(text)}`,
+  }
+}
+
+/** A JSON object from scope names to the words a person reads. */
+export const scopeDescriptions: Parser<Record<string, string>> = (text) => {
+  const fault = 'must be a JSON object from scope names to words, as in {"profile":"see your profile"}'
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return { fault }
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return { fault }
+  const wrong = Object.entries(parsed).find(([name, words]) => !isScopeName(name) || !isDescription(words))
+  if (wrong) return { fault: `${fault}; names are [A-Za-z0-9._-]{1,64}, words 1 to 200 characters${shown(wrong[0])}` }
+  return { value: parsed as Record<string, string> }
+}
+
+function isScopeName(name: string): boolean {
+  return /^[A-Za-z0-9._-]{1,64}$/.test(name)
+}
+
+function isDescription(words: unknown): boolean {
+  return typeof words === 'string' && words.trim() !== '' && words.length <= 200
+}
+
+function items(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+/** The value at fault, short and quoted, so that it cannot break the message's lines. */
+function shown(text: string): string {
+  return `, not ${JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text)}`
+}

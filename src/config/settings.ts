@@ -1,0 +1,149 @@
+/** Reads the environment into typed settings, or tells everything that is wrong with it at once. */
+import { readFileSync } from 'node:fs'
+import { nearest } from './nearest.ts'
+import type { Address, Parsed, Parser } from './parsers.ts'
+import { knownNames, type Program, type Setting, type SettingKey, type Table, table } from './table.ts'
+
+export type { Program } from './table.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What a program cannot do without. `serve` and `login-server` have no defaults for URLs and secrets. */
+const needs = {
+  start: ['authUrl', 'loginUrl', 'databaseUrl', 'secret', 'loginSecret'],
+  serve: ['authUrl', 'loginUrl', 'databaseUrl', 'secret', 'loginSecret'],
+  'login-server': ['authUrl', 'loginUrl', 'loginSecret'],
+  migrate: ['databaseUrl'],
+  clients: ['databaseUrl'],
+  grants: ['databaseUrl'],
+  keys: ['databaseUrl', 'secret'],
+} as const satisfies Record<Program, readonly SettingKey[]>
+
+type Parses<S> = S extends { parse: Parser<infer T> } ? T : never
+type ValueOf<S> = S extends { preset: string } ? Parses<S> : Parses<S> | undefined
+type Read = { -readonly [Key in SettingKey]: ValueOf<Table[Key]> }
+// Defaults that follow from other settings are filled in wherever those are there.
+type Derived = 'sessionIdleLifetime' | 'refreshIdleLifetime' | 'refreshRetryWindowPublic'
+type DerivedFromUrls = 'listen' | 'loginListen' | 'defaultResource'
+type Present<P extends Program> =
+  | Derived
+  | (typeof needs)[P][number]
+  | ('authUrl' | 'loginUrl' extends (typeof needs)[P][number] ? DerivedFromUrls : never)
+
+/** Lifetimes are seconds. What the program needs is there; the rest is `undefined` where it has no default. */
+export type Settings<P extends Program = Program> = P extends Program
+  ? Omit<Read, Present<P>> & { [Key in Present<P>]: NonNullable<Read[Key]> }
+  : never
+
+export type Reading<P extends Program> = { kind: 'settings'; settings: Settings<P> } | { kind: 'faults'; faults: string[] }
+
+/**
+ * Reads the settings of a program. Every value that is there is checked, also those this program leaves alone; only
+ * the files of secrets it does not use stay unread. An empty value counts as not set.
+ */
+export function readSettings<P extends Program>(program: P, env: Environment): Reading<P> {
+  const faults = unknownNames(env)
+  const read: Record<string, unknown> = {}
+  for (const key of Object.keys(table) as SettingKey[]) {
+    const parsed = readOne(table[key], program, env)
+    if (parsed && 'fault' in parsed) faults.push(parsed.fault)
+    else read[key] = parsed?.value
+    if (!parsed && isNeeded(key, program)) faults.push(missing(table[key]))
+  }
+  faults.push(...contradictions(read, program))
+  if (faults.length > 0) return { kind: 'faults', faults }
+  return { kind: 'settings', settings: withDefaults(read as Read) as unknown as Settings<P> }
+}
+
+/** The names the environment has under our prefix that mean nothing here: most often a typing mistake. */
+function unknownNames(env: Environment): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('GRANTOR_') && !knownNames.includes(name))
+    .map((name) => {
+      const meant = nearest(name, knownNames)
+      return `${name} is not a setting of Grantor${meant ? `; did you mean ${meant}?` : ''}`
+    })
+}
+
+/** One setting, its fault with its name in front, or undefined where it is not set and has no default of its own. */
+function readOne(setting: Setting, program: Program, env: Environment): Parsed<unknown> | undefined {
+  const name = `GRANTOR_${setting.name}`
+  const text = env[name] || undefined
+  const file = setting.secret ? env[`${name}_FILE`] || undefined : undefined
+  if (text !== undefined && file !== undefined) return { fault: `${name} and ${name}_FILE are both set: keep one` }
+  if (file !== undefined) return setting.usedBy.includes(program) ? readSecretFile(setting, name, file) : undefined
+  const value = text ?? setting.preset
+  return value === undefined ? undefined : named(name, setting.parse(value))
+}
+
+function readSecretFile(setting: Setting, name: string, file: string): Parsed<unknown> {
+  try {
+    // Editors and `echo` end a file with a newline that is no part of the secret.
+    return named(`${name}_FILE names a file whose text`, setting.parse(readFileSync(file, 'utf8').replace(/\r?\n$/, '')))
+  } catch (error) {
+    return {
+      fault: `${name}_FILE names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+    }
+  }
+}
+
+function named(name: string, parsed: Parsed<unknown>): Parsed<unknown> {
+  return 'fault' in parsed ? { fault: `${name} ${parsed.fault}` } : parsed
+}
+
+function missing({ name, secret }: Setting): string {
+  return `GRANTOR_${name}${secret ? ` (or GRANTOR_${name}_FILE)` : ''} is not set`
+}
+
+/** What is wrong only together. */
+function contradictions(read: Partial<Read>, program: Program): string[] {
+  const { authUrl, loginUrl, secret, loginSecret } = read
+  const faults: string[] = []
+  if (authUrl !== undefined && authUrl === loginUrl) faults.push('GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL')
+  if (secret !== undefined && secret === loginSecret) faults.push('GRANTOR_LOGIN_SECRET must not be the same as GRANTOR_SECRET')
+  if (read.devWallet === true && program !== 'start') {
+    faults.push(
+      'GRANTOR_DEV_WALLET is on: anybody could sign in as a test account. It is for `grantor start` only; remove it here',
+    )
+  }
+  for (const [idle, whole] of [
+    ['sessionIdleLifetime', 'sessionLifetime'],
+    ['refreshIdleLifetime', 'refreshLifetime'],
+  ] as const) {
+    if ((read[idle] ?? 0) > (read[whole] ?? Number.POSITIVE_INFINITY)) {
+      faults.push(`GRANTOR_${table[idle].name} must not be longer than GRANTOR_${table[whole].name}`)
+    }
+  }
+  return faults
+}
+
+function withDefaults(read: Read): Read {
+  return {
+    ...read,
+    listen: read.listen ?? addressOf(read.authUrl),
+    loginListen: read.loginListen ?? addressOf(read.loginUrl),
+    defaultResource: read.defaultResource ?? read.authUrl,
+    scopeDescriptions: { enhancement: "use the platform's enhancement features for you", ...read.scopeDescriptions },
+    sessionIdleLifetime: read.sessionIdleLifetime ?? Math.min(43_200, read.sessionLifetime),
+    refreshIdleLifetime: read.refreshIdleLifetime ?? Math.min(1_209_600, read.refreshLifetime),
+    refreshRetryWindowPublic: read.refreshRetryWindowPublic ?? Math.min(10, read.refreshRetryWindow),
+  }
+}
+
+/** 127.0.0.1 and the port of a URL: what faces the internet is a reverse proxy. */
+function addressOf(url: string | undefined): Address | undefined {
+  if (url === undefined) return undefined
+  const { port, protocol } = new URL(url)
+  return { host: '127.0.0.1', port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }
+}
+
+/** The secrets among a program's settings, for the log's redaction. */
+export function secretsOf(settings: { [Key in SettingKey]?: unknown }): string[] {
+  const keys = (Object.keys(table) as SettingKey[]).filter((key) => (table[key] as Setting).secret)
+  return keys.map((key) => settings[key]).filter((value) => typeof value === 'string')
+}
+
+/** Whether the program cannot do without the setting. */
+export function isNeeded(key: SettingKey, program: Program): boolean {
+  return (needs[program] as readonly SettingKey[]).includes(key)
+}

@@ -1,0 +1,257 @@
+/** Every setting, once: its name, its words, its default and how it is read. Parsing, `--help` and docs/settings.md come from here. */
+import * as read from './parsers.ts'
+
+export type Program = 'start' | 'serve' | 'login-server' | 'migrate' | 'clients' | 'grants' | 'keys'
+
+export type Setting = {
+  /** after `GRANTOR_` */
+  name: string
+  words: string
+  /** who reads it; every other program accepts it and leaves it alone */
+  usedBy: readonly Program[]
+  parse: read.Parser<unknown>
+  /** read by `parse` where nothing is set */
+  preset?: string
+  /** tells a default that depends on something else */
+  otherwise?: string
+  /** never shown, and may come from the file that NAME_FILE names */
+  secret?: true
+}
+
+const servers = ['start', 'serve', 'login-server'] as const
+const auth = ['start', 'serve'] as const
+const keyUsers = ['start', 'serve', 'keys'] as const
+// `start` makes its own addresses, store and secrets, and leaves these alone.
+const apart = ['serve', 'login-server'] as const
+const storeUsers = ['serve', 'migrate', 'clients', 'grants', 'keys'] as const
+
+const year = 365 * 86_400
+
+const addresses = {
+  authUrl: {
+    name: 'AUTH_URL',
+    words: 'Origin of the auth service as browsers and apps reach it: its issuer. https, or http on loopback; no path.',
+    usedBy: apart,
+    parse: read.origin,
+  },
+  loginUrl: {
+    name: 'LOGIN_URL',
+    words: 'Origin of the login server as browsers reach it: an origin of its own, which serves nothing else.',
+    usedBy: apart,
+    parse: read.origin,
+  },
+  authBackendUrl: {
+    name: 'AUTH_BACKEND_URL',
+    words: 'Where the login server reaches the auth service when not through its public address, as in http://127.0.0.1:4000.',
+    usedBy: ['login-server'],
+    parse: read.origin,
+    otherwise: 'GRANTOR_AUTH_URL',
+  },
+  listen: {
+    name: 'LISTEN',
+    words: 'Where the auth service listens, host:port.',
+    usedBy: ['serve'],
+    parse: read.hostAndPort,
+    otherwise: '127.0.0.1 and the port of GRANTOR_AUTH_URL',
+  },
+  loginListen: {
+    name: 'LOGIN_LISTEN',
+    words: 'Where the login server listens, host:port.',
+    usedBy: ['login-server'],
+    parse: read.hostAndPort,
+    otherwise: '127.0.0.1 and the port of GRANTOR_LOGIN_URL',
+  },
+  metricsListen: {
+    name: 'METRICS_LISTEN',
+    words: 'Where the auth service serves /metrics for Prometheus, host:port. Keep it away from the internet.',
+    usedBy: auth,
+    parse: read.hostAndPort,
+    otherwise: 'off',
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    words: 'Reverse proxies whose X-Forwarded-For is believed for the client address: IPs or networks, separated by commas.',
+    usedBy: servers,
+    parse: read.networks,
+    preset: '',
+    otherwise: 'none',
+  },
+} satisfies Record<string, Setting>
+
+const store = {
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    words: 'sqlite:PATH. The file and its folder must be writable.',
+    usedBy: storeUsers,
+    parse: read.databaseUrl,
+  },
+  secret: {
+    name: 'SECRET',
+    words: 'Wraps every key in the store; at least 32 characters. Whoever loses it loses all sessions, grants and signing keys.',
+    usedBy: ['serve', 'keys'],
+    parse: read.secret,
+    secret: true,
+  },
+  loginSecret: {
+    name: 'LOGIN_SECRET',
+    words: 'Shared by auth service and login server; at least 32 characters, not the same as GRANTOR_SECRET.',
+    usedBy: apart,
+    parse: read.secret,
+    secret: true,
+  },
+} satisfies Record<string, Setting>
+
+const login = {
+  chainIds: {
+    name: 'CHAIN_IDS',
+    words: 'EIP-155 chains a wallet may sign in on, separated by commas; the first is preferred.',
+    usedBy: auth,
+    parse: read.chainIds,
+    preset: '1',
+  },
+  loginMayVouch: {
+    name: 'LOGIN_MAY_VOUCH',
+    words:
+      'on: the login server may sign a wallet in by its word alone. Only for a platform whose own login has authenticated the wallet.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'off',
+  },
+  sessionIdleLifetime: {
+    name: 'SESSION_IDLE_LIFETIME',
+    words: 'Seconds after which an unused session ends.',
+    usedBy: auth,
+    parse: read.integer(60, year, 'seconds'),
+    otherwise: '43200 (12 hours), at most GRANTOR_SESSION_LIFETIME',
+  },
+  sessionLifetime: {
+    name: 'SESSION_LIFETIME',
+    words: 'Seconds after which every session ends; 14 days unless set.',
+    usedBy: auth,
+    parse: read.integer(60, year, 'seconds'),
+    preset: '1209600',
+  },
+  scopeDescriptions: {
+    name: 'SCOPE_DESCRIPTIONS',
+    words:
+      'What each scope allows, for the person who signs in: a JSON object from scope to words. `enhancement` has words already.',
+    usedBy: auth,
+    parse: read.scopeDescriptions,
+    preset: '{}',
+  },
+} satisfies Record<string, Setting>
+
+const tokens = {
+  defaultResource: {
+    name: 'DEFAULT_RESOURCE',
+    words: 'Audience of access tokens that were asked for without `resource`.',
+    usedBy: auth,
+    parse: read.resourceUri,
+    otherwise: 'GRANTOR_AUTH_URL; under `grantor start` the demo resource API',
+  },
+  accessTokenLifetime: {
+    name: 'ACCESS_TOKEN_LIFETIME',
+    words: 'Seconds an access token lives.',
+    usedBy: keyUsers,
+    parse: read.integer(10, 86_400, 'seconds'),
+    preset: '600',
+  },
+  codeLifetime: {
+    name: 'CODE_LIFETIME',
+    words: 'Seconds an authorization code lives.',
+    usedBy: keyUsers,
+    parse: read.integer(1, 600, 'seconds'),
+    preset: '60',
+  },
+  refreshIdleLifetime: {
+    name: 'REFRESH_IDLE_LIFETIME',
+    words: 'Seconds after which an unused refresh token, and its grant with it, ends.',
+    usedBy: auth,
+    parse: read.integer(60, year, 'seconds'),
+    otherwise: '1209600 (14 days), at most GRANTOR_REFRESH_LIFETIME',
+  },
+  refreshLifetime: {
+    name: 'REFRESH_LIFETIME',
+    words: 'Seconds after which every grant ends, however often it was refreshed; 30 days unless set.',
+    usedBy: keyUsers,
+    parse: read.integer(60, year, 'seconds'),
+    preset: '2592000',
+  },
+  refreshRetryWindow: {
+    name: 'REFRESH_RETRY_WINDOW',
+    words: 'Seconds in which a refresh whose answer was lost may be repeated with the old token; 0 turns it off.',
+    usedBy: auth,
+    parse: read.integer(0, 600, 'seconds'),
+    preset: '60',
+  },
+  refreshRetryWindowPublic: {
+    name: 'REFRESH_RETRY_WINDOW_PUBLIC',
+    words: 'The same for public clients.',
+    usedBy: auth,
+    parse: read.integer(0, 600, 'seconds'),
+    otherwise: '10, at most GRANTOR_REFRESH_RETRY_WINDOW',
+  },
+  signingAlg: {
+    name: 'SIGNING_ALG',
+    words: 'How access tokens are signed: ES256, EdDSA or RS256. After a change the next key is announced at once.',
+    usedBy: keyUsers,
+    parse: read.choice('ES256', 'EdDSA', 'RS256'),
+    preset: 'ES256',
+  },
+  keyRotationDays: {
+    name: 'KEY_ROTATION_DAYS',
+    words: 'Days after which a key is replaced by a new one.',
+    usedBy: keyUsers,
+    parse: read.integer(1, 365, 'days'),
+    preset: '90',
+  },
+} satisfies Record<string, Setting>
+
+const operation = {
+  logLevel: {
+    name: 'LOG_LEVEL',
+    words: 'fatal, error, warn, info, debug, trace or silent. The audit log is written at every level but silent.',
+    usedBy: servers,
+    parse: read.choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    preset: 'info',
+  },
+  rateLimit: {
+    name: 'RATE_LIMIT',
+    words: 'off: failures are not limited here. Only where something in front limits them.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'on',
+  },
+  failureLimit: {
+    name: 'FAILURE_LIMIT',
+    words: 'Failures a minute, per client address (IPv6: its /64) and client, after which further failures are answered 429.',
+    usedBy: auth,
+    parse: read.integer(1, 1_000_000, 'failures'),
+    preset: '1000',
+  },
+  devWallet: {
+    name: 'DEV_WALLET',
+    words: 'on: the login page offers well-known test accounts. Under `grantor start` only; on anywhere else stops the program.',
+    usedBy: ['start'],
+    parse: read.onOff,
+    otherwise: 'on under `grantor start`, off elsewhere',
+  },
+} satisfies Record<string, Setting>
+
+/** The settings by subject, in the order of the documentation. */
+export const sections: Readonly<Record<string, Record<string, Setting>>> = {
+  Addresses: addresses,
+  'Store and secrets': store,
+  'Login and sessions': login,
+  'Tokens and keys': tokens,
+  Operation: operation,
+}
+
+export const table = { ...addresses, ...store, ...login, ...tokens, ...operation }
+export type Table = typeof table
+export type SettingKey = keyof Table
+
+/** The names the environment may hold. */
+export const knownNames: readonly string[] = Object.values<Setting>(table).flatMap(({ name, secret }) =>
+  secret ? [`GRANTOR_${name}`, `GRANTOR_${name}_FILE`] : [`GRANTOR_${name}`],
+)

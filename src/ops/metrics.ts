@@ -1,0 +1,57 @@
+/** Numbers about the running process in Prometheus' text format, in a registry and on a listener of their own. */
+import { createServer, type Server } from 'node:http'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+
+export type RequestObservation = { route: string; method: string; status: number; seconds: number }
+
+export type Metrics = {
+  observeRequest(request: RequestObservation): void
+  /** `error` is what the client read (`invalid_grant`), `reason` our own word (`code_replayed`). */
+  countRefusal(error: string, reason: string): void
+  /** everything, in the text format */
+  render(): Promise<string>
+  contentType: string
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const seconds = new Histogram({
+    name: 'grantor_request_duration_seconds',
+    help: 'Time from a request to its answer, by route, method and status.',
+    labelNames: ['route', 'method', 'status'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [registry],
+  })
+  const refusals = new Counter({
+    name: 'grantor_refusals_total',
+    help: 'Refused requests, by the error the client read and our own reason.',
+    labelNames: ['error', 'reason'] as const,
+    registers: [registry],
+  })
+  return {
+    // Labels come from sets we choose (route patterns, known methods, status codes), or a stranger could fill the memory.
+    observeRequest: ({ route, method, status, seconds: took }) =>
+      seconds.observe({ route, method: METHODS.has(method) ? method : 'other', status }, took),
+    countRefusal: (error, reason) => refusals.inc({ error, reason }),
+    render: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+/** `GET /metrics` and nothing else, on a listener that is not reachable where the service is. */
+export function createMetricsServer(metrics: Pick<Metrics, 'render' | 'contentType'>): Server {
+  return createServer((request, response) => {
+    const [path] = (request.url ?? '').split('?')
+    if (path !== '/metrics') response.writeHead(404).end()
+    else if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405, { allow: 'GET, HEAD' }).end()
+    else {
+      metrics.render().then(
+        (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      )
+    }
+  })
+}

@@ -1,0 +1,68 @@
+/**
+ * Takes secrets out of a finished log line, by three independent nets: members that carry a secret by their name,
+ * values that look like one whatever they are called, and the very secrets this process was configured with.
+ */
+const CENSOR = '[redacted]'
+
+// Members of the protocol and of HTTP whose values are never logged, as they appear in JSON.
+const SECRET_MEMBERS = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'secret',
+  'client_secret',
+  'clientSecret',
+  'code',
+  'code_verifier',
+  'token',
+  'access_token',
+  'refresh_token',
+  'id_token',
+  'accessToken',
+  'refreshToken',
+  'login_challenge',
+  'login_verifier',
+  'confirmation',
+  'signature',
+  'privateKey',
+  'state',
+  'nonce',
+]
+const NAMES = SECRET_MEMBERS.join('|')
+const BY_NAME = new RegExp(`"(${NAMES})":(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\][]*\\])`, 'gi')
+// The same inside a string that itself holds JSON, and in form bodies.
+const BY_NAME_INSIDE = new RegExp(`\\b(${NAMES})(\\\\+":\\s?\\\\+"|=)[^"\\\\&\\s]+`, 'gi')
+
+// An error's own `code`, as in ECONNREFUSED or SQLITE_BUSY, says what went wrong and is no secret.
+const ERROR_CODE = /^"code":"[A-Z][A-Z0-9_]{0,63}"$/
+
+const CREDENTIALS = /\b(Basic|Bearer|DPoP)\s+[A-Za-z0-9+/=_.~-]{6,}/gi
+const JWT = /\beyJ[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)*/g
+// Queries and fragments carry codes and states. Each start is tried up to the next one only: time stays linear.
+const QUERY = /[?#][^\s"\\?#=]*=[^\s"\\]*/g
+const HEX = /\b0[xX][0-9a-fA-F]{40,}/g
+// 256 bits in base64url have 43 characters; UUIDs have 36 and stay readable.
+const LONG_RANDOM = /(?<![\w-])[\w-]{43,}/g
+
+/** Makes the function that cleans a line. `secrets` are removed wherever they appear, also inside other words. */
+export function redactor(secrets: readonly string[] = []): (line: string) => string {
+  const spelled = secrets.filter((secret) => secret.length > 0).map((secret) => JSON.stringify(secret).slice(1, -1))
+  return (line) => {
+    const withoutOwn = spelled.reduce((text, secret) => (text.includes(secret) ? text.replaceAll(secret, CENSOR) : text), line)
+    return withoutOwn
+      .replace(BY_NAME, (member, name: string) => (ERROR_CODE.test(member) ? member : `"${name}":"${CENSOR}"`))
+      .replace(BY_NAME_INSIDE, `$1$2${CENSOR}`)
+      .replace(CREDENTIALS, `$1 ${CENSOR}`)
+      .replace(QUERY, `?${CENSOR}`)
+      .replace(JWT, CENSOR)
+      .replace(HEX, shortenHex)
+      .replace(LONG_RANDOM, CENSOR)
+  }
+}
+
+/** An address keeps its ends, so that an operator recognises it; anything longer (hashes, signatures, keys) goes. */
+function shortenHex(hex: string): string {
+  return hex.length === 42 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : CENSOR
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { commands } from '../../src/cli/commands.ts'
+import { run } from './run.ts'
+
+const names = commands.map(({ name }) => name)
+
+describe('help', () => {
+  test.each(names)('grantor %s --help tells usage, every option, an example and the exit codes', async (name) => {
+    const { exit, out, err } = await run([...name.split(' '), '--help'])
+    expect([exit, err]).toEqual([0, ''])
+    expect(out).toContain(`Usage: grantor ${name}`)
+    const command = await commands.find((each) => each.name === name)!.load()
+    expect(command.name).toBe(name)
+    for (const option of [...Object.keys(command.options), 'help']) expect(out).toContain(`--${option}`)
+    expect(out).toMatch(new RegExp(`Examples?:\\n(.*\\n)*.*grantor ${name}`))
+    expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /)
+    expect(out.split('\n').filter((line) => line.length > 100 && !/^ {2}(grantor|GRANTOR_)/.test(line))).toEqual([])
+  })
+
+  test('it is shown even beside arguments that are wrong', async () => {
+    expect(await run(['clients', 'show', '--nonsense', '-h'])).toMatchObject({ exit: 0 })
+  })
+
+  test('every setting a server reads is in its help', async () => {
+    const { out } = await run(['serve', '--help'])
+    for (const name of ['AUTH_URL', 'SECRET', 'TRUSTED_PROXIES', 'KEY_ROTATION_DAYS']) expect(out).toContain(`GRANTOR_${name}`)
+    expect((await run(['migrate', '--help'])).out).not.toContain('GRANTOR_LOGIN_URL')
+  })
+
+  test.each([['--help'], ['-h'], ['help']])('grantor %s lists every command', async (word) => {
+    const { exit, out } = await run([word])
+    expect(exit).toBe(0)
+    for (const name of names) expect(out).toContain(`  ${name} `)
+  })
+
+  test('grantor help COMMAND is its --help', async () => {
+    expect(await run(['help', 'clients', 'create'])).toEqual(await run(['clients', 'create', '--help']))
+  })
+
+  test('without a command the list goes to standard error, and the exit code is 2', async () => {
+    const { exit, out, err } = await run([])
+    expect([exit, out]).toEqual([2, ''])
+    expect(err).toContain('clients create')
+  })
+
+  test('a group such as clients lists its own commands', async () => {
+    expect(await run(['clients'])).toMatchObject({ exit: 2, err: expect.stringContaining('rotate-secret') })
+    const asked = await run(['clients', '--help'])
+    expect(asked.exit).toBe(0)
+    expect(asked.out).not.toContain('keys rotate')
+  })
+
+  test('--version prints the version of the package', async () => {
+    expect(await run(['--version'])).toEqual({ exit: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
+  })
+})
+
+describe('a wrong command line ends with 2 and says what was meant', () => {
+  test.each([
+    [['strat'], '"strat" is not a command; did you mean grantor start?'],
+    [['clents', 'create'], '"clents" is not a command; did you mean grantor clients create?'],
+    [['clients', 'crate'], '"clients crate" is not a command; did you mean grantor clients create?'],
+    [['frobnicate'], '"frobnicate" is not a command'],
+    [['--data'], '"--data" is not a command'],
+    [['clients', 'create', '--nam', 'x'], '--nam is not an option here; did you mean --name?'],
+    [['clients', 'create', '--name'], '--name needs a value: --name NAME'],
+    [['clients', 'create', '--name', '--scope', 'x'], '--name needs a value; write --name=--scope if --scope is meant'],
+    [['clients', 'create', '--json=yes'], '--json takes no value'],
+    [['clients', 'create', '--name=a', '--name=b'], '--name may be given once only'],
+    [['clients', 'create', '--consent', 'always'], '--consent must be one of session, signed, not "always"'],
+    [['clients', 'show'], 'CLIENT_ID is missing'],
+    [['clients', 'show', 'a', 'b'], '"b" is one word too many'],
+    [['clients', 'list', '--', '--json'], '"--json" is one word too many'],
+    [['start', '--ports', '65533'], '--ports must be a port from 1 to 65532, the first of four, not "65533"'],
+  ])('grantor %j', async (argv, message) => {
+    const { exit, out, err } = await run(argv)
+    expect([exit, out]).toEqual([2, ''])
+    expect(err).toContain(`grantor: ${message}`)
+  })
+
+  test('all faults of one command line are told together', async () => {
+    const { err } = await run(['clients', 'show', '--jsn', '--data=', 'a'])
+    expect(err).toContain('did you mean --json?')
+    expect(err).toContain('--data needs a value')
+  })
+})

@@ -1,0 +1,68 @@
+/** Runs the command line: in this process with a captured world, or as a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { main } from '../../src/cli/main.ts'
+
+export type Ran = { exit: number; out: string; err: string }
+type Environment = Record<string, string | undefined>
+
+/** A command in this process. `at` is its clock. */
+export async function run(argv: string[], env: Environment = {}, at = 1_800_000_000): Promise<Ran> {
+  let [out, err] = ['', '']
+  const exit = await main(argv, {
+    env,
+    print: (line) => void (out += `${line}\n`),
+    complain: (line) => void (err += `${line}\n`),
+    now: () => at,
+  })
+  return { exit, out, err }
+}
+
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'grantor-cli-'))
+}
+
+const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
+
+export type Running = {
+  child: ChildProcess
+  out: () => string
+  err: () => string
+  /** resolves once the text was printed to standard output; rejects when the process ends before */
+  printed(text: string): Promise<void>
+  /** the exit code, and how many milliseconds after this call it came */
+  ended(): Promise<{ code: number | null; ms: number }>
+}
+
+/** `node bin/grantor.js …` with nothing of this process's environment but the path. */
+export function launch(argv: string[], env: Environment = {}): Running {
+  const child = spawn(process.execPath, [BIN, ...argv], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  const closed = once(child, 'close') as Promise<[number | null]>
+  return {
+    child,
+    out: () => out,
+    err: () => err,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => out.includes(text) && resolve()
+        child.stdout.on('data', look)
+        look()
+        closed.then(() => reject(new Error(`ended before it printed "${text}": ${out}${err}`)), reject)
+      }),
+    async ended() {
+      const before = performance.now()
+      const [code] = await closed
+      return { code, ms: performance.now() - before }
+    },
+  }
+}

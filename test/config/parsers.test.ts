@@ -1,0 +1,156 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import * as read from '../../src/config/parsers.ts'
+import { runs } from '../support/runs.ts'
+
+const accepted = (parsed: read.Parsed<unknown>) => 'value' in parsed
+
+describe('addresses of the servers', () => {
+  test.each([
+    'https://auth.example.com',
+    'https://auth.example.com:8443',
+    'https://xn--bcher-kva.example',
+    'http://localhost:4000',
+    'http://auth.localhost',
+    'http://127.0.0.1:4000',
+    'http://127.9.9.9',
+    'http://[::1]:4000',
+  ])('%s is taken as it is', (url) => {
+    expect(read.origin(url)).toEqual({ value: url })
+  })
+
+  test.each([
+    'http://auth.example.com',
+    'http://192.168.1.10:4000',
+    'http://localhost.example.com',
+    'http://127.0.0.1.example.com',
+    'http://[::2]:4000',
+    'http://0.0.0.0:4000',
+  ])('%s is refused: plain http is for loopback only', (url) => {
+    expect(read.origin(url)).toEqual({ fault: expect.stringContaining('must use https') })
+  })
+
+  test.each([
+    'https://auth.example.com/',
+    'https://auth.example.com/oauth',
+    'https://auth.example.com?x=1',
+    'https://auth.example.com#x',
+    'https://auth.example.com:443',
+    'https://AUTH.example.com',
+    'https://user@auth.example.com',
+    ' https://auth.example.com',
+  ])('%s is refused, and what was probably meant is proposed: the issuer is compared byte for byte (RFC 8414 §3.3)', (url) => {
+    expect(read.origin(url)).toEqual({ fault: expect.stringContaining('did you mean https://auth.example.com?') })
+  })
+
+  test.each(['', 'auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'https://', 'https:auth', 'null'])(
+    '%s is refused',
+    (url) => {
+      expect(accepted(read.origin(url))).toBe(false)
+    },
+  )
+
+  test('whatever is taken is its own origin, and safe', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string()), (text) => {
+        const parsed = read.origin(text)
+        if (!('value' in parsed)) return
+        const url = new URL(text)
+        expect(url.origin).toBe(text)
+        expect(url.protocol === 'https:' || read.isLoopbackHost(url.hostname)).toBe(true)
+      }),
+      { numRuns: runs },
+    )
+  })
+})
+
+test('listen addresses are host and port, IPv6 in brackets', () => {
+  expect(read.hostAndPort('127.0.0.1:4000')).toEqual({ value: { host: '127.0.0.1', port: 4000 } })
+  expect(read.hostAndPort('[::1]:4000')).toEqual({ value: { host: '::1', port: 4000 } })
+  expect(read.hostAndPort('auth:65535')).toEqual({ value: { host: 'auth', port: 65_535 } })
+  expect(
+    ['4000', ':4000', '127.0.0.1', '127.0.0.1:0', '127.0.0.1:65536', '::1:4000', '[auth]:4000', 'http://x:1', 'a b:1'].filter(
+      (text) => accepted(read.hostAndPort(text)),
+    ),
+  ).toEqual([])
+})
+
+test('a database is a SQLite file; PostgreSQL is told to come later; a database in memory would forget everything', () => {
+  expect(read.databaseUrl('sqlite:data/grantor.sqlite')).toEqual({ value: { kind: 'sqlite', path: 'data/grantor.sqlite' } })
+  for (const url of ['postgres://u:p@h/db', 'postgresql://h/db']) {
+    expect(read.databaseUrl(url)).toEqual({ fault: expect.stringContaining('later version') })
+  }
+  expect(
+    ['sqlite:', 'sqlite://x', 'sqlite::memory:', 'mysql://h/db', '/var/lib/x.sqlite'].filter((text) =>
+      accepted(read.databaseUrl(text)),
+    ),
+  ).toEqual([])
+})
+
+test('trusted proxies are addresses and networks, never everybody', () => {
+  expect(read.networks('10.0.0.5, 10.1.0.0/16,2001:db8::/32')).toEqual({ value: ['10.0.0.5', '10.1.0.0/16', '2001:db8::/32'] })
+  expect(
+    ['0.0.0.0/0', '::/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.com', '10.0.0.5;10.0.0.6', 'true'].filter((text) =>
+      accepted(read.networks(text)),
+    ),
+  ).toEqual([])
+})
+
+test('chain ids are positive whole numbers, each once (EIP-155)', () => {
+  expect(read.chainIds('1, 8453,1')).toEqual({ value: [1, 8453] })
+  expect(['', ',', '0', '-1', '0x1', '1;2', '1,two'].filter((text) => accepted(read.chainIds(text)))).toEqual([])
+})
+
+test('whole numbers stay within their bounds, and nothing else passes for one', () => {
+  const seconds = read.integer(10, 600, 'seconds')
+  expect([seconds('10'), seconds('600')]).toEqual([{ value: 10 }, { value: 600 }])
+  expect(
+    ['9', '601', '', '1e2', '10.0', ' 10', '+10', '0x10', '10m', '99999999999999'].filter((text) => accepted(seconds(text))),
+  ).toEqual([])
+})
+
+test('a default resource is an absolute URI without fragment, in characters a signed text can hold (RFC 8707 §2)', () => {
+  expect(
+    ['https://api.example.com/', 'http://localhost:4003', 'urn:example:api'].every((text) => accepted(read.resourceUri(text))),
+  ).toBe(true)
+  expect(
+    [
+      'api.example.com',
+      '/api',
+      'https://api.example.com/#x',
+      'https://api.example.com/"x"',
+      'https://a.example/%20',
+      'https://a.example/ x',
+    ].filter((text) => accepted(read.resourceUri(text))),
+  ).toEqual([])
+})
+
+test('scope descriptions are a JSON object from scope names to words', () => {
+  expect(read.scopeDescriptions('{"profile":"see your profile"}')).toEqual({ value: { profile: 'see your profile' } })
+  expect(
+    ['', 'profile', '[]', 'null', '{"a b":"x"}', '{"a":""}', '{"a":1}', `{"a":"${'x'.repeat(201)}"}`].filter((text) =>
+      accepted(read.scopeDescriptions(text)),
+    ),
+  ).toEqual([])
+})
+
+test('a fault is one line, whatever the value was', () => {
+  const parsers = [
+    read.origin,
+    read.hostAndPort,
+    read.chainIds,
+    read.networks,
+    read.resourceUri,
+    read.scopeDescriptions,
+    read.onOff,
+    read.choice('a', 'b'),
+    read.secret,
+  ]
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom(...parsers), (text, parse) => {
+      const parsed = parse(text)
+      if ('fault' in parsed) expect(parsed.fault).not.toMatch(/[\n\r]/)
+    }),
+    { numRuns: runs },
+  )
+})

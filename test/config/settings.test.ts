@@ -1,0 +1,213 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type Program, readSettings, type Settings } from '../../src/config/settings.ts'
+
+const SECRET = 'correct-horse-battery-staple-4711'
+const complete = {
+  GRANTOR_AUTH_URL: 'https://auth.example.com',
+  GRANTOR_LOGIN_URL: 'https://login.example.com',
+  GRANTOR_DATABASE_URL: 'sqlite:/var/lib/grantor/grantor.sqlite',
+  GRANTOR_SECRET: SECRET,
+  GRANTOR_LOGIN_SECRET: `${SECRET}-login`,
+}
+
+function settingsOf(more: Record<string, string> = {}): Settings<'serve'> {
+  const reading = readSettings('serve', { ...complete, ...more })
+  if (reading.kind === 'faults') throw new Error(reading.faults.join('\n'))
+  return reading.settings
+}
+
+function faultsOf(more: Record<string, string | undefined>, program: Program = 'serve'): string[] {
+  const reading = readSettings(program, { ...complete, ...more })
+  return reading.kind === 'faults' ? reading.faults : []
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'grantor-settings-'))
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+describe('what is there without being set', () => {
+  test('the lifetimes and limits are the documented ones', () => {
+    expect(settingsOf()).toMatchObject({
+      accessTokenLifetime: 600,
+      codeLifetime: 60,
+      refreshIdleLifetime: 14 * 86_400,
+      refreshLifetime: 30 * 86_400,
+      refreshRetryWindow: 60,
+      refreshRetryWindowPublic: 10,
+      sessionIdleLifetime: 12 * 3600,
+      sessionLifetime: 14 * 86_400,
+      signingAlg: 'ES256',
+      keyRotationDays: 90,
+      rateLimit: true,
+      failureLimit: 1000,
+      chainIds: [1],
+      trustedProxies: [],
+      loginMayVouch: false,
+      logLevel: 'info',
+    })
+    expect(settingsOf().metricsListen).toBeUndefined()
+    expect(settingsOf().scopeDescriptions).toHaveProperty('enhancement')
+  })
+
+  test("the servers listen on loopback, at their URL's port", () => {
+    const { listen, loginListen } = settingsOf({
+      GRANTOR_AUTH_URL: 'http://localhost:4000',
+      GRANTOR_LOGIN_URL: 'https://login.example.com',
+    })
+    expect(listen).toEqual({ host: '127.0.0.1', port: 4000 })
+    expect(loginListen).toEqual({ host: '127.0.0.1', port: 443 })
+  })
+
+  test('tokens asked for without a resource are for the auth URL (RFC 9068 §3)', () => {
+    expect(settingsOf().defaultResource).toBe('https://auth.example.com')
+    expect(settingsOf({ GRANTOR_DEFAULT_RESOURCE: 'https://api.example.com/' }).defaultResource).toBe('https://api.example.com/')
+  })
+
+  test('a shorter whole lifetime shortens the idle one, and a switched off retry window is off for everybody', () => {
+    const settings = settingsOf({
+      GRANTOR_REFRESH_LIFETIME: '3600',
+      GRANTOR_SESSION_LIFETIME: '600',
+      GRANTOR_REFRESH_RETRY_WINDOW: '0',
+    })
+    expect(settings).toMatchObject({ refreshIdleLifetime: 3600, sessionIdleLifetime: 600, refreshRetryWindowPublic: 0 })
+  })
+
+  test('serve and login-server have no defaults for addresses and secrets', () => {
+    const names = ['GRANTOR_AUTH_URL', 'GRANTOR_LOGIN_URL', 'GRANTOR_LOGIN_SECRET (or GRANTOR_LOGIN_SECRET_FILE)']
+    const unset = (program: Program) => {
+      const reading = readSettings(program, {})
+      return reading.kind === 'faults' ? reading.faults : []
+    }
+    expect(unset('login-server')).toEqual(names.map((name) => `${name} is not set`))
+    expect(unset('serve')).toHaveLength(5)
+  })
+
+  test('an empty value counts as not set', () => {
+    expect(settingsOf({ GRANTOR_LOG_LEVEL: '', GRANTOR_SECRET_FILE: '' }).logLevel).toBe('info')
+    expect(faultsOf({ GRANTOR_SECRET: '' })).toEqual(['GRANTOR_SECRET (or GRANTOR_SECRET_FILE) is not set'])
+  })
+})
+
+describe('everything wrong is told at once', () => {
+  test('five faults of five kinds make five lines, each with its name', () => {
+    const faults = faultsOf({
+      GRANTOR_AUTH_URL: 'http://auth.example.com',
+      GRANTOR_SECRET: 'short',
+      GRANTOR_LOGLEVEL: 'debug',
+      GRANTOR_CODE_LIFETIME: '601',
+      GRANTOR_DATABASE_URL: undefined,
+    })
+    expect(faults).toHaveLength(5)
+    for (const name of ['AUTH_URL', 'SECRET', 'LOGLEVEL', 'CODE_LIFETIME', 'DATABASE_URL']) {
+      expect(faults.filter((fault) => fault.startsWith(`GRANTOR_${name} `))).toHaveLength(1)
+    }
+  })
+
+  test.each([
+    ['GRANTOR_LOGLEVEL', 'GRANTOR_LOG_LEVEL'],
+    ['GRANTOR_ATUH_URL', 'GRANTOR_AUTH_URL'],
+    ['GRANTOR_SECRETFILE', 'GRANTOR_SECRET_FILE'],
+    ['GRANTOR_REFRESH_LIFE_TIME', 'GRANTOR_REFRESH_LIFETIME'],
+    ['GRANTOR_CHAIN_ID', 'GRANTOR_CHAIN_IDS'],
+  ])('%s is unknown, and the message asks whether %s was meant', (typed, meant) => {
+    expect(faultsOf({ [typed]: 'x' })).toEqual([`${typed} is not a setting of Grantor; did you mean ${meant}?`])
+  })
+
+  test('a name nothing comes close to is refused without a guess, and names of others are left alone', () => {
+    expect(faultsOf({ GRANTOR_FROBNICATE: 'x' })).toEqual(['GRANTOR_FROBNICATE is not a setting of Grantor'])
+    expect(faultsOf({ TEST_RUNS: '1', PATH: '/bin', grantor_x: '1' })).toEqual([])
+  })
+
+  test('every program accepts every documented name, also those it has no use for', () => {
+    const everything = {
+      ...complete,
+      GRANTOR_METRICS_LISTEN: '127.0.0.1:9090',
+      GRANTOR_DEV_WALLET: 'off',
+      GRANTOR_LOGIN_LISTEN: '127.0.0.1:4001',
+    }
+    for (const program of ['start', 'serve', 'login-server', 'migrate', 'clients', 'grants', 'keys'] as const) {
+      expect(readSettings(program, everything).kind).toBe('settings')
+    }
+  })
+
+  test('a bad value is a fault in every program, also in those that have no use for it', () => {
+    expect(faultsOf({ GRANTOR_ACCESS_TOKEN_LIFETIME: 'ten minutes' }, 'login-server')).toHaveLength(1)
+  })
+})
+
+describe('secrets', () => {
+  test('come from files too, without the newline an editor leaves', () => {
+    const settings = settingsOf({ GRANTOR_SECRET: '', GRANTOR_SECRET_FILE: file('secret', `${SECRET}\n`) })
+    expect(settings.secret).toBe(SECRET)
+  })
+
+  test('a secret set twice is a fault, even when both agree', () => {
+    expect(faultsOf({ GRANTOR_SECRET_FILE: file('same', SECRET) })).toEqual([
+      'GRANTOR_SECRET and GRANTOR_SECRET_FILE are both set: keep one',
+    ])
+  })
+
+  test('a file that is not there or too short is a fault that names the file setting', () => {
+    expect(faultsOf({ GRANTOR_SECRET: undefined, GRANTOR_SECRET_FILE: join(folder, 'none') })[0]).toMatch(
+      /^GRANTOR_SECRET_FILE .*ENOENT/,
+    )
+    expect(faultsOf({ GRANTOR_SECRET: undefined, GRANTOR_SECRET_FILE: file('short', 'short') })[0]).toMatch(
+      /^GRANTOR_SECRET_FILE .*32 characters/,
+    )
+  })
+
+  test('a program reads only the files of secrets it uses, so the login server needs no access to the other', () => {
+    const path = file('unreadable', SECRET)
+    chmodSync(path, 0o000)
+    const { GRANTOR_SECRET: _, ...rest } = complete
+    expect(readSettings('login-server', { ...rest, GRANTOR_SECRET_FILE: join(folder, 'not-there') }).kind).toBe('settings')
+  })
+
+  test.each(['a'.repeat(31), 'a'.repeat(64)])('%s is refused: under 32 characters, or one character repeated', (weak) => {
+    expect(faultsOf({ GRANTOR_SECRET: weak })).toHaveLength(1)
+  })
+
+  test('both servers must not share one secret for everything', () => {
+    expect(faultsOf({ GRANTOR_LOGIN_SECRET: SECRET })).toEqual(['GRANTOR_LOGIN_SECRET must not be the same as GRANTOR_SECRET'])
+  })
+
+  test('no fault repeats a secret, a database password or a password in a URL', () => {
+    const faults = faultsOf({
+      GRANTOR_SECRET: 'hunter2',
+      GRANTOR_LOGIN_SECRET: 'hunter2',
+      GRANTOR_DATABASE_URL: 'postgres://grantor:hunter2@db.example.com/grantor',
+      GRANTOR_AUTH_URL: 'https://user:hunter2@auth.example.com',
+      GRANTOR_LOGIN_URL: 'https://login.example.com?token=hunter2',
+      GRANTOR_SECERT: 'hunter2',
+    })
+    expect(faults.length).toBeGreaterThanOrEqual(6)
+    expect(faults.join('\n')).not.toContain('hunter2')
+  })
+})
+
+describe('what must not go together', () => {
+  test('auth service and login server cannot share an origin', () => {
+    expect(faultsOf({ GRANTOR_LOGIN_URL: complete.GRANTOR_AUTH_URL })).toEqual([
+      'GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL',
+    ])
+  })
+
+  test('an idle lifetime longer than the whole one is a mistake somebody should look at', () => {
+    expect(faultsOf({ GRANTOR_REFRESH_LIFETIME: '3600', GRANTOR_REFRESH_IDLE_LIFETIME: '7200' })).toHaveLength(1)
+    expect(faultsOf({ GRANTOR_SESSION_LIFETIME: '3600', GRANTOR_SESSION_IDLE_LIFETIME: '7200' })).toHaveLength(1)
+  })
+
+  test.each(['serve', 'login-server', 'migrate', 'clients', 'grants', 'keys'] as const)(
+    'the development wallet stops %s: it is for grantor start alone',
+    (program) => {
+      expect(faultsOf({ GRANTOR_DEV_WALLET: 'on' }, program).join()).toMatch(/GRANTOR_DEV_WALLET is on/)
+      expect(faultsOf({ GRANTOR_DEV_WALLET: 'off' }, program)).toEqual([])
+    },
+  )
+})

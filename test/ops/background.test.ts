@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { repeatEvery } from '../../src/ops/background.ts'
+import { createLogger } from '../../src/ops/logger.ts'
+import { capturedLog } from './captured-log.ts'
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const silent = createLogger({ level: 'silent' })
+
+test('work is done again and again, never twice at a time, and not after it was stopped', async () => {
+  let [runs, atOnce, most] = [0, 0, 0]
+  const task = async () => {
+    runs += 1
+    most = Math.max(most, ++atOnce)
+    await pause(30)
+    atOnce -= 1
+  }
+  const background = repeatEvery(0.005, 'counting', task, silent)
+  await expect.poll(() => runs).toBeGreaterThanOrEqual(3)
+  await background.stop()
+  const then = runs
+  expect([most, atOnce]).toEqual([1, 0])
+  await pause(60)
+  expect(runs).toBe(then)
+})
+
+test('stopping waits for the run under way, so the store can be closed after it', async () => {
+  let finished = false
+  const background = repeatEvery(
+    0.001,
+    'slow',
+    async () => {
+      await pause(50)
+      finished = true
+    },
+    silent,
+  )
+  await pause(20)
+  await background.stop()
+  expect(finished).toBe(true)
+})
+
+test('an outage is two log lines, when it begins and when it is over, however long it lasts', async () => {
+  const log = capturedLog()
+  let runs = 0
+  const background = repeatEvery(
+    0.001,
+    'noticing changes',
+    async () => {
+      runs += 1
+      if (runs > 2 && runs < 8) throw new Error('the store is away')
+    },
+    createLogger({ level: 'info', destination: log.destination }),
+  )
+  await expect.poll(() => runs).toBeGreaterThanOrEqual(12)
+  await background.stop()
+  expect(log.lines().map(({ level, task }) => [level, task])).toEqual([
+    ['error', 'noticing changes'],
+    ['info', 'noticing changes'],
+  ])
+})

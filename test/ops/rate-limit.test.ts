@@ -1,0 +1,103 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createFailureLimit, networkOf, noFailureLimit } from '../../src/ops/rate-limit.ts'
+import { runs } from '../support/runs.ts'
+
+function limitAt(clock: { time: number }, more: { limit?: number; maxKeys?: number } = {}) {
+  return createFailureLimit({ limit: 3, windowSeconds: 60, now: () => clock.time, ...more })
+}
+
+describe('the failure limit', () => {
+  test('allows as many failures a window as it says, then tells when to come back', () => {
+    const clock = { time: 1000 }
+    const limit = limitAt(clock)
+    for (let i = 0; i < 3; i++) expect(limit.recordFailure('a')).toEqual({ allowed: true })
+    clock.time = 1020
+    expect(limit.recordFailure('a')).toEqual({ allowed: false, retryAfter: 40 })
+  })
+
+  test('forgets when the window is over', () => {
+    const clock = { time: 1000 }
+    const limit = limitAt(clock)
+    for (let i = 0; i < 4; i++) limit.recordFailure('a')
+    clock.time = 1060
+    expect(limit.recordFailure('a')).toEqual({ allowed: true })
+  })
+
+  test("one network's failures are not another's", () => {
+    const limit = limitAt({ time: 1000 })
+    for (let i = 0; i < 4; i++) limit.recordFailure('a')
+    expect(limit.recordFailure('b')).toEqual({ allowed: true })
+  })
+
+  test('with several keys the one that is over decides, and the longest wait is told', () => {
+    const clock = { time: 1000 }
+    const limit = limitAt(clock)
+    for (let i = 0; i < 3; i++) limit.recordFailure('network')
+    clock.time = 1030
+    for (let i = 0; i < 3; i++) limit.recordFailure('client')
+    expect(limit.recordFailure('network', 'client')).toEqual({ allowed: false, retryAfter: 60 })
+    expect(limit.recordFailure('network', 'fresh')).toEqual({ allowed: false, retryAfter: 30 })
+  })
+
+  test('a clock that jumps back does not lock anybody out for longer than a window', () => {
+    const clock = { time: 1_000_000 }
+    const limit = limitAt(clock)
+    for (let i = 0; i < 4; i++) limit.recordFailure('a')
+    clock.time = 1000
+    expect(limit.recordFailure('a')).toEqual({ allowed: true })
+  })
+
+  test('remembers a bounded number of keys: what a flood of new ones pushes out is the oldest', () => {
+    const clock = { time: 1000 }
+    const limit = limitAt(clock, { maxKeys: 100 })
+    for (let i = 0; i < 4; i++) limit.recordFailure('first')
+    for (let i = 0; i < 99; i++) limit.recordFailure(`flood ${i}`)
+    expect(limit.recordFailure('first').allowed).toBe(false)
+    limit.recordFailure('one more')
+    expect(limit.recordFailure('first').allowed).toBe(true)
+  })
+
+  test('switched off, it allows everything', () => {
+    for (let i = 0; i < 10_000; i++) expect(noFailureLimit.recordFailure('a')).toEqual({ allowed: true })
+  })
+})
+
+describe('networks', () => {
+  test.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:c000:0207', '192.0.2.7'],
+    ['2001:db8:0:1:aaaa:bbbb:cccc:dddd', '2001:db8:0:1::/64'],
+    ['2001:0DB8:0000:0001::1', '2001:db8:0:1::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['2001:db8:0:1::192.0.2.7', '2001:db8:0:1::/64'],
+    ['', 'unknown'],
+    ['not an address', 'unknown'],
+    ['192.0.2.7:443', 'unknown'],
+  ])('%s counts as %s', (ip, network) => {
+    expect(networkOf(ip)).toBe(network)
+  })
+
+  test('every address of one /64 is one network, however it is written', () => {
+    fc.assert(
+      fc.property(fc.ipV6(), fc.ipV6(), (ip, other) => {
+        const network = networkOf(ip)
+        if (!network.endsWith('::/64')) return
+        const tail = expanded(other).slice(4)
+        expect(networkOf([...expanded(ip).slice(0, 4), ...tail].join(':'))).toBe(network)
+      }),
+      { numRuns: runs },
+    )
+  })
+})
+
+/** The eight groups as the URL parser, an implementation that is not ours, understands them. */
+function expanded(ip: string): string[] {
+  const [head = '', tail] = new URL(`http://[${ip}]/`).hostname.slice(1, -1).split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  return [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
+}

@@ -1,0 +1,79 @@
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { afterEach, expect, test } from 'vitest'
+import { createLogger } from '../../src/ops/logger.ts'
+import { createMetrics } from '../../src/ops/metrics.ts'
+import { logRequests, newRequestId } from '../../src/ops/request-log.ts'
+import { capturedLog } from './captured-log.ts'
+
+let server: FastifyInstance
+afterEach(() => server.close())
+
+async function serverWith(log: ReturnType<typeof capturedLog>, metrics = createMetrics()): Promise<string> {
+  const logger: FastifyBaseLogger = createLogger({ level: 'info', destination: log.destination })
+  server = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+  })
+  logRequests(server, metrics)
+  server.post('/grants/:id', () => 'fine')
+  server.get('/health/live', () => 'fine')
+  return server.listen({ host: '127.0.0.1', port: 0 })
+}
+
+test('a request leaves one line: method, route pattern, status, duration and request id', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/grants/secret-id?code=c0de`, {
+    method: 'POST',
+    body: 'token=t0ken',
+    headers: { cookie: 'session=s3ssion' },
+  })
+  const lines = log.lines().filter(({ msg }) => msg === 'request')
+  expect(lines).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      route: '/grants/:id',
+      status: 200,
+      ms: expect.any(Number),
+      reqId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    }),
+  ])
+  expect(log.text()).not.toMatch(/secret-id|c0de|t0ken|s3ssion/)
+})
+
+test("a caller's own request id is not taken over, so nobody outside writes into the log", async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/grants/1`, {
+    method: 'POST',
+    headers: { 'x-request-id': 'chosen-by-caller', 'request-id': 'chosen-by-caller' },
+  })
+  expect(log.text()).not.toContain('chosen-by-caller')
+})
+
+test('a path that leads nowhere is logged as unmatched, not as it was asked for', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/nowhere/at/all`)
+  expect(log.lines().at(-1)).toMatchObject({ route: 'unmatched', status: 404 })
+  expect(log.text()).not.toContain('/nowhere/at/all')
+})
+
+test('health checks leave no line at level info', async () => {
+  const log = capturedLog()
+  const url = await serverWith(log)
+  await fetch(`${url}/health/live`)
+  expect(log.text()).not.toContain('/health/live')
+})
+
+test('requests are counted by route pattern, method and status', async () => {
+  const metrics = createMetrics()
+  const url = await serverWith(capturedLog(), metrics)
+  await fetch(`${url}/grants/1`, { method: 'POST' })
+  await fetch(`${url}/grants/2`, { method: 'POST' })
+  expect(await metrics.render()).toContain(
+    'grantor_request_duration_seconds_count{route="/grants/:id",method="POST",status="200"} 2',
+  )
+})
