@@ -96,6 +96,7 @@ function nameFaults({ name }: Client): string[] {
 const REDIRECT_URI_WORDS = {
   not_rfc3986: 'is not a valid URI (RFC 3986).',
   has_fragment: 'has a fragment (#…), which a redirect URI may not (RFC 6749 section 3.1.2).',
+  has_wildcard: 'has a wildcard in its host; redirect URIs match byte for byte, so register each one.',
   has_userinfo: 'has a user name in it, which could hide its host.',
   http_outside_loopback: 'is plain http outside loopback; use https.',
   scheme_not_allowed:

@@ -37,9 +37,9 @@ export async function forClient<Result>(
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
     const clientId = await knownClientId(service, presented)
-    const refusal = COUNTED.has(error.error)
-      ? limited(service, `${networkOf(request.ip)} ${clientId ?? 'unknown'}`, error)
-      : error
+    // Counted apart: whoever has the secret and a bad code does not answer for those who had no secret.
+    const key = `${networkOf(request.ip)} ${clientId ?? 'unknown'} ${error.error}`
+    const refusal = COUNTED.has(error.error) ? limited(service, key, error) : error
     refusal.clientId = clientId
     throw refusal
   }

@@ -54,17 +54,19 @@ export class KeyRing {
     this.#now = now
   }
 
-  /** Puts a fresh set of keys in place of the present one, in one step. */
+  /** Puts a fresh set of keys, within each kind in the order of their numbers, in place of the present one, in one step. */
   replace(keys: OpenKey[]): void {
-    this.#keys = [...keys].sort((a, b) => b.startsAt - a.startsAt)
+    // By number, as their retirement goes by it: two may start in the same second, and one made later may start earlier.
+    this.#keys = keys.toReversed()
     this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
   }
 
   /** The key that makes now: the youngest that has started. */
   maker<Kind extends KeyKind>(kind: Kind): KeyOf<Kind> {
     const at = this.#now()
-    const key = this.#keys.find((each) => each.kind === kind && each.startsAt <= at)
-    if (!key) throw new Error(`no ${kind} key has started`)
+    // A clock set back behind every start is no reason to stop: then the first to start makes, as the very first key did.
+    const key = this.#keys.find((each) => each.kind === kind && each.startsAt <= at) ?? this.#firstToStart(kind)
+    if (!key) throw new Error(`there is no ${kind} key`)
     return key as KeyOf<Kind>
   }
 
@@ -76,6 +78,11 @@ export class KeyRing {
   /** Every signing key, announced ones included: what the JWK Set publishes. */
   signingKeys(): SigningKey[] {
     return this.#keys.filter((key) => key.kind === 'sign')
+  }
+
+  #firstToStart(kind: KeyKind): OpenKey | undefined {
+    const [first] = this.#keys.filter((key) => key.kind === kind).toSorted((a, b) => a.startsAt - b.startsAt)
+    return first
   }
 
   isLoaded(): boolean {

@@ -4,6 +4,7 @@ export type RedirectUriFault =
   | 'not_rfc3986'
   | 'has_fragment'
   | 'has_userinfo'
+  | 'has_wildcard'
   | 'http_outside_loopback'
   | 'scheme_not_allowed'
   | 'too_long'
@@ -23,6 +24,8 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
   if (!http) return privateUseFault(uri, native)
   const [, scheme = '', authority = ''] = http
   if (authority.includes('@')) return 'has_userinfo'
+  // Nobody's host is called *: whoever writes one expects a match that is never made (RFC 9700 §2.1).
+  if (authority.includes('*')) return 'has_wildcard'
   if (!URL.canParse(uri) || authority === '' || /[[\]]/.test(uri.slice(http[0].length))) return 'not_rfc3986'
   const { hostname } = new URL(uri)
   return scheme.toLowerCase() === 'http' && !isLoopbackHost(hostname) ? 'http_outside_loopback' : null

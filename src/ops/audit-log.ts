@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 
 export type AuditEvent = {
-  /** what happened, as in `code_exchanged` or `grant_ended`; `alarm_…` where somebody should look at once */
+  /** what happened, as in `code_redeemed` or `grant_ended` */
   event: string
   /** our own word for why, as in `code_replayed`; the client never reads it */
   reason?: string
@@ -11,6 +11,8 @@ export type AuditEvent = {
   /** already shortened */
   wallet?: string
   request_id?: string
+  /** set where somebody should look at once */
+  alarm?: true
 }
 
 export type AuditLog = (event: AuditEvent) => void
@@ -21,5 +23,5 @@ const LOUDER = ['warn', 'error', 'fatal']
 export function createAuditLog(logger: Logger): AuditLog {
   const level = LOUDER.includes(logger.level) ? 'info' : logger.level
   const audit = logger.child({ log: 'audit' }, { level })
-  return (event) => (event.event.startsWith('alarm_') ? audit.error(event, 'alarm') : audit.info(event, 'audit'))
+  return (event) => (event.alarm ? audit.error(event, 'alarm') : audit.info(event, 'audit'))
 }

@@ -29,7 +29,7 @@ test('silent means silent', () => {
 })
 
 test('an alarm stands out as an error', () => {
-  expect(audited('info', { event: 'alarm_store_lost_a_write', reason: 'refresh_newer_than_row' })[0]).toMatchObject({
+  expect(audited('info', { event: 'store_lost_a_write', reason: 'refresh_newer_than_row', alarm: true })[0]).toMatchObject({
     level: 'error',
     msg: 'alarm',
   })

@@ -42,12 +42,7 @@ export class Connection {
     const file = resolve(path)
     try {
       closeSync(openSync(file, 'a', 0o600))
-      // Another process may be opening or closing the file at this moment. Waiting for it is no harm before anything is served.
-      this.#writer = new DatabaseSync(file, { timeout: BUSY_FOR_MS, enableForeignKeyConstraints: false })
-      this.#writer.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384',
-      )
-      this.#writer.exec('PRAGMA busy_timeout = 0')
+      this.#writer = openWriter(file)
       this.#reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
       this.#savepoint = this.#writer.prepare('SAVEPOINT move')
       this.#release = this.#writer.prepare('RELEASE move')
@@ -166,8 +161,27 @@ export class Connection {
   }
 }
 
+/**
+ * Another process may be opening or closing the file at this moment; SQLite calls it locked then, whatever its timeout.
+ * Waiting here stops the process, which is no harm: nothing is served yet.
+ */
+function openWriter(file: string): DatabaseSync {
+  const since = performance.now()
+  for (;;) {
+    const writer = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
+    try {
+      writer.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384')
+      return writer
+    } catch (error) {
+      writer.close()
+      if (!BUSY.has(resultCode(error)) || performance.now() - since >= BUSY_FOR_MS) throw error
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 15)
+  }
+}
+
 /** The primary result code of a SQLite error, or -1 for anything else. */
-export function resultCode(error: unknown): number {
+function resultCode(error: unknown): number {
   const code = (error as { errcode?: unknown } | null)?.errcode
   return typeof code === 'number' ? code & 0xff : -1
 }

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, startApp } from '../support/app.ts'
+import { requestOf } from '../support/walk.ts'
+
+const WRITES = /^(redeem|spend|rotate|end|revoke|remember|raise|start|touch|insert|replace|delete|retire|check)/
+
+let app: App
+/** what the store was asked, in order */
+let asked: string[] = []
+
+beforeAll(async () => {
+  app = await startApp()
+  for (const book of ['grants', 'wallets', 'sessions', 'clients', 'keys'] as const) countCalls(app.grantor.store[book])
+})
+afterAll(() => app.close())
+
+/** Notes each call of a port's methods; they are the real ones. */
+function countCalls(port: object): void {
+  const methods = port as Record<string, (...args: unknown[]) => unknown>
+  for (const [name, method] of Object.entries(methods)) {
+    methods[name] = (...args) => {
+      asked.push(name)
+      return method(...args)
+    }
+  }
+}
+
+async function costOf(ask: () => Promise<unknown>): Promise<{ writes: string[]; reads: string[] }> {
+  asked = []
+  await ask()
+  return { writes: asked.filter((name) => WRITES.test(name)), reads: asked.filter((name) => !WRITES.test(name)) }
+}
+
+test('redeeming a code is one write and one read', async () => {
+  const code = await app.freshCode()
+  expect(await costOf(() => app.walk.exchange(app.client, code))).toEqual({ writes: ['redeemCode'], reads: ['readEpoch'] })
+})
+
+test('a refresh is one write, narrowed or repeated or not', async () => {
+  const { refresh_token } = await app.freshTokens({ scope: 'enhancement profile' })
+  for (const more of [{}, {}, { scope: 'profile' }]) {
+    expect(await costOf(() => app.walk.refresh(app.client, refresh_token, more))).toEqual({
+      writes: ['rotateRefreshToken'],
+      reads: [],
+    })
+  }
+})
+
+test('revoking a token of either kind is one write', async () => {
+  const tokens = await app.freshTokens()
+  expect(await costOf(() => app.walk.revoke(app.client, tokens.access_token))).toEqual({
+    writes: ['revokeAccessToken'],
+    reads: [],
+  })
+  expect(await costOf(() => app.walk.revoke(app.client, tokens.refresh_token))).toEqual({ writes: ['endGrant'], reads: [] })
+})
+
+test('an introspection is one read', async () => {
+  const { access_token } = await app.freshTokens()
+  expect(await costOf(() => app.walk.introspect(app.client, access_token))).toEqual({ writes: [], reads: ['readGrant'] })
+})
+
+test('an authorize request with a session is two reads, and writes nothing', async () => {
+  expect(await costOf(() => app.walk.authorize(requestOf(app.client)))).toEqual({
+    writes: [],
+    reads: ['readSession', 'readEpoch'],
+  })
+})
+
+test('a visit is written down once every ten minutes', async () => {
+  app.grantor.clock.advance(600)
+  expect((await costOf(() => app.freshCode())).writes).toEqual(['touchSession'])
+  expect((await costOf(() => app.freshCode())).writes).toEqual([])
+})
+
+test('a login is two writes', async () => {
+  expect((await costOf(() => app.walk.signIn(requestOf(app.client, { prompt: 'login' })))).writes).toEqual([
+    'rememberProof',
+    'startSession',
+  ])
+})
+
+test('forged tokens and wrong secrets cost no query', async () => {
+  const { access_token, refresh_token } = await app.freshTokens()
+  const forged = (token: string): string => token.replace(/.{4}$/, 'AAAA')
+  const nothing = { writes: [], reads: [] }
+  expect(await costOf(() => app.walk.introspect(app.client, forged(access_token)))).toEqual(nothing)
+  expect(await costOf(() => app.walk.revoke(app.client, forged(access_token)))).toEqual(nothing)
+  expect(await costOf(() => app.walk.revoke(app.client, forged(refresh_token)))).toEqual(nothing)
+  expect(await costOf(() => app.walk.refresh(app.client, forged(refresh_token)))).toEqual(nothing)
+  expect(await costOf(() => app.walk.exchange(app.client, 'forged'))).toEqual(nothing)
+  expect(await costOf(() => app.walk.refresh({ ...app.client, secret: 'wrong' }, refresh_token))).toEqual(nothing)
+})
+
+test('an unknown client id is looked up once, then known to be unknown for a second', async () => {
+  const stranger = { id: 'stranger', secret: 'x' }
+  expect((await costOf(() => app.walk.revoke(stranger, 'x'))).reads).toEqual(['readClient'])
+  expect((await costOf(() => app.walk.revoke(stranger, 'x'))).reads).toEqual([])
+  app.grantor.clock.advance(1)
+  expect((await costOf(() => app.walk.revoke(stranger, 'x'))).reads).toEqual(['readClient'])
+})
+
+test('clients come from memory: 50 requests at once after a change are one look-up', async () => {
+  await app.grantor.noticeChanges()
+  const { reads } = await costOf(() => Promise.all(Array.from({ length: 50 }, () => app.walk.introspect(app.client, 'x'))))
+  expect(reads).toEqual(['readClient'])
+})
+
+test('rows grow with grants, not with tokens: 200 refreshes add none', async () => {
+  const rows = async (): Promise<number> => (await app.grantor.store.grants.listGrants({ at: 0, limit: 10_000 })).length
+  const before = await rows()
+  let { refresh_token } = await app.freshTokens()
+  for (let step = 0; step < 200; step++)
+    refresh_token = (await app.walk.refresh(app.client, refresh_token)).json().refresh_token as string
+  expect(await rows()).toBe(before + 1)
+})

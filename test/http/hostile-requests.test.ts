@@ -1,0 +1,235 @@
+/** No input of anybody makes a 5xx, a redirect to a place nobody registered, or a row: every parameter and header of the front doors. */
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allRows } from '../support/rows.ts'
+import { runs } from '../support/runs.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { type Answer, encode, fieldOf, LOGIN_SERVER, PKCE, requestOf, Walk } from '../support/walk.ts'
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+let challenge: string
+
+beforeAll(async () => {
+  // failures are not what is looked for here
+  grantor = await startGrantor({ failureLimit: 1_000_000 })
+  client = await grantor.createClient()
+  walk = new Walk(grantor)
+  await walk.signIn(requestOf(client))
+  challenge = await walk.challenge(requestOf(client, { prompt: 'login' }))
+})
+afterAll(() => grantor.close())
+
+/** Bytes as a query or a form can carry them: percent-encoded, or as they are where HTTP lets them. */
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 40 }).map((each) => Array.from(each, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')),
+  fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)), maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => encodeURIComponent(text)),
+  fc.constantFrom(
+    '',
+    '%',
+    '%%',
+    '%00',
+    '+',
+    '=',
+    '&',
+    '#',
+    'null',
+    'undefined',
+    '__proto__',
+    '%EF%BF%BD',
+    '[]',
+    'x'.repeat(3000),
+  ),
+)
+
+/** A value of the right kind now and then, so that the checks behind the first are reached too. */
+const near = (...values: string[]) =>
+  fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...values) }, { weight: 1, arbitrary: bytes })
+
+const headerValue = fc.string({
+  unit: fc
+    .integer({ min: 0x20, max: 0xff })
+    .map((code) => String.fromCharCode(code))
+    .filter((each) => each !== '\x7f'),
+  maxLength: 60,
+})
+const headers = fc.dictionary(
+  fc.constantFrom(
+    'cookie',
+    'accept',
+    'origin',
+    'referer',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-request-id',
+    'user-agent',
+    'content-type',
+    'if-none-match',
+    'accept-encoding',
+    'x-http-method-override',
+  ),
+  headerValue,
+  { maxKeys: 4 },
+)
+
+function harmless({ status, location }: Answer): void {
+  expect(status).toBeLessThan(500)
+  if (location === '') return
+  const [to = ''] = location.split('?')
+  expect([client.redirectUris[0], `${grantor.loginUrl}/login`]).toContain(to)
+}
+
+describe('whatever is sent', () => {
+  test('GET /oauth/authorize', async () => {
+    const parameter = fc.oneof(
+      fc.tuple(fc.constantFrom('response_type'), near('code')),
+      fc.tuple(fc.constantFrom('scope'), near('enhancement', 'enhancement%20x')),
+      fc.tuple(fc.constantFrom('prompt'), near('none', 'login', 'consent')),
+      fc.tuple(fc.constantFrom('code_challenge'), near(PKCE.code_challenge)),
+      fc.tuple(fc.constantFrom('code_challenge_method'), near('S256', 'plain')),
+      fc.tuple(fc.constantFrom('resource'), near(encodeURIComponent('http://localhost/'))),
+      fc.tuple(fc.constantFrom('client_id', 'redirect_uri', 'state', 'nonce', 'request', 'request_uri', 'max_age'), bytes),
+      fc.tuple(bytes, bytes),
+    )
+    const before = allRows(grantor.databasePath)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(parameter, { maxLength: 6 }),
+        fc.boolean(),
+        fc.boolean(),
+        headers,
+        async (pairs, whole, signedIn, more) => {
+          const own = whole ? `${encode(requestOf(client))}&` : ''
+          const path = `/oauth/authorize?${own}${pairs.map((pair) => pair.join('=')).join('&')}`
+          harmless(await (signedIn ? walk : new Walk(grantor)).browse({ path, headers: more }))
+        },
+      ),
+      { numRuns: runs },
+    )
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+
+  test('the two cookies', async () => {
+    const path = `/oauth/authorize?${encode(requestOf(client))}`
+    const cookie = fc.array(fc.tuple(fc.constantFrom('grantor_session', 'grantor_browser', 'a', ''), headerValue), {
+      maxLength: 4,
+    })
+    await fc.assert(
+      fc.asyncProperty(cookie, async (pairs) => {
+        const answer = await new Walk(grantor).browse({
+          path,
+          headers: { cookie: pairs.map((pair) => pair.join('=')).join('; ') },
+        })
+        harmless(answer)
+        expect(answer.location).not.toContain('code=')
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test('GET /login/complete and GET /login/challenge', async () => {
+    const before = allRows(grantor.databasePath)
+    await fc.assert(
+      fc.asyncProperty(
+        near(challenge, challenge.replace('grl', 'grv')),
+        near(challenge.replace('grl', 'grv'), challenge),
+        headers,
+        async (one, two, more) => {
+          const answer = await walk.browse({
+            path: `/login/complete?login_challenge=${one}&login_verifier=${two}`,
+            headers: more,
+          })
+          expect(answer.status).toBeGreaterThanOrEqual(400)
+          harmless(answer)
+          harmless(
+            await walk.browse({ path: `/login/challenge?login_challenge=${one}`, headers: { authorization: LOGIN_SERVER } }),
+          )
+        },
+      ),
+      { numRuns: runs },
+    )
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+
+  test('POST /oauth/authorize/confirm', async () => {
+    const confirmation = fieldOf(await walk.authorize(requestOf(client, { prompt: 'consent' })), 'confirmation')
+    await fc.assert(
+      fc.asyncProperty(near(confirmation), near('allow', 'deny'), bytes, headers, async (sealed, decision, rest, more) => {
+        harmless(await walk.postForm('/oauth/authorize/confirm', `confirmation=${sealed}&decision=${decision}&${rest}`, more))
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test('POST /login/message, /login/accept and /login/reject, with any JSON at all', async () => {
+    const before = allRows(grantor.databasePath)
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom(challenge, walk.wallet.address, 1, 8453, `0x${'1'.repeat(130)}`, '203.0.113.1'),
+    )
+    const field = fc.constantFrom(
+      'login_challenge',
+      'address',
+      'chain_id',
+      'scope',
+      'signature',
+      'client_ip',
+      'toString',
+      'valueOf',
+      'length',
+    )
+    const claim = fc.dictionary(field, value, { maxKeys: 7 })
+    const sent = fc.oneof({ weight: 4, arbitrary: claim }, { weight: 1, arbitrary: fc.jsonValue() })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('/login/message', '/login/accept', '/login/reject'),
+        sent,
+        fc.boolean(),
+        async (path, body, whole) => {
+          const own = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
+          const whatever = whole ? Object.assign(own, body) : body
+          harmless(await walk.browse({ method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(whatever) }))
+        },
+      ),
+      { numRuns: runs },
+    )
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+
+  test('and with any bytes at all', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('/login/message', '/login/accept', '/oauth/authorize/confirm'),
+        fc.uint8Array({ maxLength: 200 }),
+        headers,
+        async (path, body, more) => {
+          harmless(await walk.browse({ method: 'POST', path, headers: { ...JSON_HEADERS, ...more }, body }))
+        },
+      ),
+      { numRuns: runs },
+    )
+  })
+
+  test('any Authorization header at the login API', async () => {
+    const value = fc.oneof(
+      headerValue,
+      headerValue.map((text) => `Basic ${Buffer.from(text, 'latin1').toString('base64')}`),
+    )
+    await fc.assert(
+      fc.asyncProperty(value, async (authorization) => {
+        const answer = await walk.browse({
+          method: 'POST',
+          path: '/login/accept',
+          headers: { ...JSON_HEADERS, authorization },
+          body: '{}',
+        })
+        expect(answer.status).toBe(401)
+      }),
+      { numRuns: runs },
+    )
+  })
+})
+
+const JSON_HEADERS = { authorization: LOGIN_SERVER, 'content-type': 'application/json' }

@@ -1,0 +1,178 @@
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { keepKeys, retireKey, rotateKey } from '../../src/grants/keep-keys.ts'
+import { ClientDirectory } from '../../src/grants/client-directory.ts'
+import { createUpkeep } from '../../src/grants/upkeep.ts'
+import type { KeyRecord } from '../../src/grants/ports.ts'
+import { type App, startApp, tokensOf } from '../support/app.ts'
+import { keepingOf } from '../support/key-keeping.ts'
+import { expectRefusal, headersOf } from '../support/refusals.ts'
+import { send } from '../support/send.ts'
+
+let app: App
+
+beforeEach(async () => {
+  app = await startApp()
+})
+afterEach(() => app.close())
+
+type Jwk = Record<string, string>
+
+async function publishedKeys(): Promise<Jwk[]> {
+  return (await send(app.grantor.authUrl, { path: '/oauth/jwks' })).json().keys as Jwk[]
+}
+
+/** Verifies as a resource server does that has never been here before. */
+async function verify(accessToken: string) {
+  return jwtVerify(accessToken, createRemoteJWKSet(new URL(`${app.grantor.authUrl}/oauth/jwks`)), {
+    issuer: app.grantor.authUrl,
+    typ: 'at+jwt',
+    currentDate: new Date(app.grantor.clock.now() * 1000),
+  })
+}
+
+const kidOf = (accessToken: string): string | undefined => decodeProtectedHeader(accessToken).kid
+
+async function rotate(kind: 'sign' | 'seal' | 'mac', announcedFor?: number): Promise<KeyRecord> {
+  const key = await rotateKey(keepingOf(app.grantor), kind, announcedFor)
+  await app.grantor.noticeChanges()
+  return key as KeyRecord
+}
+
+async function keep(): Promise<void> {
+  await keepKeys(keepingOf(app.grantor))
+  await app.grantor.noticeChanges()
+}
+
+const livingId = async (kind: string): Promise<string> =>
+  (await app.grantor.store.keys.listKeys()).find((key) => key.kind === kind && key.retiredAt === null)?.id ?? ''
+
+describe('the JWK Set (RFC 7517 §5)', () => {
+  test('has public keys only, one a signing key, and says so in its type', async () => {
+    await rotate('sign')
+    const answer = await send(app.grantor.authUrl, { path: '/oauth/jwks' })
+    expect(headersOf(answer)).toEqual({
+      'content-type': 'application/jwk-set+json; charset=utf-8',
+      'cache-control': 'public, max-age=60',
+      'x-content-type-options': 'nosniff',
+      'access-control-allow-origin': '*',
+    })
+    for (const key of await publishedKeys()) {
+      expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+      expect(key).toMatchObject({ alg: 'ES256', use: 'sig', kty: 'EC', crv: 'P-256' })
+    }
+    expect(answer.body).not.toMatch(/"(d|p|q|dp|dq|qi|k|oth)":/)
+  })
+
+  test.each([
+    ['ES256', ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']],
+    ['EdDSA', ['alg', 'crv', 'kid', 'kty', 'use', 'x']],
+    ['RS256', ['alg', 'e', 'kid', 'kty', 'n', 'use']],
+  ] as const)('a token signed with %s verifies with another library, and its key has no private member', async (alg, members) => {
+    await keepKeys(keepingOf(app.grantor, { signingAlgorithm: alg }))
+    await rotateKey(keepingOf(app.grantor, { signingAlgorithm: alg }), 'sign', 0)
+    await app.grantor.noticeChanges()
+    const { access_token } = await app.freshTokens()
+    const { protectedHeader, payload } = await verify(access_token)
+    expect(protectedHeader).toEqual({ typ: 'at+jwt', alg, kid: kidOf(access_token) })
+    expect(payload).toMatchObject({ client_id: app.client.id, sub: app.walk.wallet.address })
+    expect(await app.isActive(access_token)).toBe(true)
+    const published = (await publishedKeys()).find(({ kid }) => kid === kidOf(access_token)) ?? {}
+    expect(Object.keys(published).sort()).toEqual(members)
+  })
+})
+
+describe('a signing key’s life', () => {
+  test('announced for 60 seconds, then it signs; the old one verifies until the last of its tokens has expired; then it is gone', async () => {
+    const old = await app.freshTokens()
+    const next = await rotate('sign')
+    expect((await publishedKeys()).map(({ kid }) => kid).sort()).toEqual([kidOf(old.access_token), next.id].sort())
+
+    app.grantor.clock.advance(59)
+    const lastOfOld = await app.freshTokens()
+    expect(kidOf(lastOfOld.access_token)).toBe(kidOf(old.access_token))
+    app.grantor.clock.advance(1)
+    const firstOfNew = await app.freshTokens()
+    expect(kidOf(firstOfNew.access_token)).toBe(next.id)
+    for (const { access_token } of [lastOfOld, firstOfNew]) {
+      await verify(access_token)
+      expect(await app.isActive(access_token)).toBe(true)
+    }
+
+    app.grantor.clock.advance(598)
+    await keep()
+    await verify(lastOfOld.access_token)
+    expect(await app.isActive(lastOfOld.access_token)).toBe(true)
+
+    app.grantor.clock.advance(62)
+    await keep()
+    expect((await publishedKeys()).map(({ kid }) => kid)).toEqual([next.id])
+  })
+
+  test('nothing that lives is lost in a rotation of all three kinds: code, refresh token, session, login under way', async () => {
+    const tokens = await app.freshTokens()
+    const code = await app.freshCode()
+    const challenge = await app.walk.challenge({ client_id: app.client.id, redirect_uri: app.client.redirectUris[0] ?? '', prompt: 'login' })
+    for (const kind of ['sign', 'seal', 'mac'] as const) await rotate(kind, 0)
+    expect((await app.walk.exchange(app.client, code)).status).toBe(200)
+    const refreshed = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
+    expect(refreshed.refresh_token.split('.')[1]).not.toBe(tokens.refresh_token.split('.')[1])
+    expect((await app.walk.refresh(app.client, refreshed.refresh_token)).status).toBe(200)
+    await app.freshCode()
+    expect((await app.walk.complete(await app.walk.prove(challenge))).status).toBe(200)
+  })
+
+  test('a refresh token repeated after a rotation gets the successor that was made, from the key its row names', async () => {
+    const tokens = await app.freshTokens()
+    const successor = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).refresh_token
+    await rotate('mac', 0)
+    expect(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).refresh_token).toBe(successor)
+  })
+})
+
+describe('a key that leaked is retired at once', () => {
+  test('sign: every token it signed is inactive and unpublished; the grants go on with the next', async () => {
+    const tokens = await app.freshTokens()
+    await retireKey(keepingOf(app.grantor), kidOf(tokens.access_token) ?? '', true)
+    await app.grantor.noticeChanges()
+    expect((await publishedKeys()).map(({ kid }) => kid)).not.toContain(kidOf(tokens.access_token))
+    expect(await app.isActive(tokens.access_token)).toBe(false)
+    await expect(verify(tokens.access_token)).rejects.toThrow()
+    const next = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
+    expect(await app.isActive(next.access_token)).toBe(true)
+    await verify(next.access_token)
+  })
+
+  test('seal: codes under way are unknown, and spend nothing', async () => {
+    const code = await app.freshCode()
+    await retireKey(keepingOf(app.grantor), await livingId('seal'), true)
+    await app.grantor.noticeChanges()
+    expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
+    expect((await app.walk.exchange(app.client, await app.freshCode())).status).toBe(200)
+  })
+
+  test('mac: refresh tokens are unknown, their access tokens live to their end', async () => {
+    const tokens = await app.freshTokens()
+    await retireKey(keepingOf(app.grantor), await livingId('mac'), true)
+    await app.grantor.noticeChanges()
+    expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
+    expect(await app.isActive(tokens.access_token)).toBe(true)
+    const fresh = await app.freshTokens()
+    expect((await app.walk.refresh(app.client, fresh.refresh_token)).status).toBe(200)
+  })
+})
+
+test('another node notices a new key and a new client at its next look, and one it refused before', async () => {
+  const { store, clock, deps } = app.grantor
+  const clients = new ClientDirectory(store, clock.now)
+  const upkeep = createUpkeep(store, clients, deps.keys, keepingOf(app.grantor))
+  await upkeep.noticeChanges()
+  const created = { ...app.client, id: '00000000-0000-4000-8000-000000000001' }
+  expect(await clients.find(created.id)).toBe(null)
+  await store.clients.insertClient(created)
+  const key = await rotateKey(keepingOf(app.grantor), 'sign')
+  expect(await clients.find(created.id)).toBe(null)
+  await upkeep.noticeChanges()
+  expect(await clients.find(created.id)).toEqual(created)
+  expect((await publishedKeys()).map(({ kid }) => kid)).toContain((key as KeyRecord).id)
+})

@@ -1,0 +1,255 @@
+/** What the login server asks the auth service behind its page: who may ask, and which status answers what. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allRows } from '../support/rows.ts'
+import { send } from '../support/send.ts'
+import { type Grantor, startGrantor, TEST_LOGIN_SECRET, type TestClient } from '../support/start.ts'
+import { type Answer, basic, LOGIN_SERVER, PKCE, requestOf, Walk } from '../support/walk.ts'
+
+const POSTS = ['/login/message', '/login/accept', '/login/reject'] as const
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+let challenge: string
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient({ name: 'Mÿ App', scopes: ['enhancement', 'profile'] })
+  walk = new Walk(grantor)
+  challenge = await walk.challenge(requestOf(client))
+})
+afterAll(() => grantor.close())
+
+const claim = () => ({ login_challenge: challenge, address: walk.wallet.address, chain_id: 1 })
+const describeChallenge = (query: string, headers: Record<string, string> = { authorization: LOGIN_SERVER }) =>
+  send(grantor.authUrl, { path: `/login/challenge${query}`, headers })
+
+function refused(answer: Answer, status: number, error: string): void {
+  expect(answer.status).toBe(status)
+  expect(answer.json()).toEqual({ error, error_description: expect.stringMatching(/^[\x20-\x7e]+$/) as string })
+  expectJson(answer)
+}
+
+function expectJson({ headers }: Answer): void {
+  expect(headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(headers['cache-control']).toBe('no-store')
+  expect(headers.pragma).toBe('no-cache')
+  expect(headers['x-content-type-options']).toBe('nosniff')
+  expect(headers).not.toHaveProperty('set-cookie')
+  expect(headers).not.toHaveProperty('access-control-allow-origin')
+}
+
+describe('only the login server may ask', () => {
+  const wrong: [what: string, authorization: string | null][] = [
+    ['no credentials', null],
+    ['a wrong secret', basic('login-server', `${TEST_LOGIN_SECRET}x`)],
+    ['a part of the secret', basic('login-server', TEST_LOGIN_SECRET.slice(0, -1))],
+    ['an empty secret', basic('login-server', '')],
+    ['the secret as user name', basic(TEST_LOGIN_SECRET, TEST_LOGIN_SECRET)],
+    ['another name', basic('login_server', TEST_LOGIN_SECRET)],
+    ['another case', basic('Login-Server', TEST_LOGIN_SECRET)],
+    ['the secret as a bearer token', `Bearer ${TEST_LOGIN_SECRET}`],
+    ['no base64', `Basic login-server:${TEST_LOGIN_SECRET}`],
+    ['an empty header', ''],
+  ]
+
+  test.each(wrong)('%s: 401, and nothing is looked at', async (_, authorization) => {
+    const headers = authorization === null ? {} : { authorization }
+    const answers = [
+      await describeChallenge(`?login_challenge=${challenge}`, headers),
+      ...(await Promise.all(POSTS.map((path) => post(path, JSON.stringify(claim()), headers)))),
+      // neither a broken body nor a wrong type or size is told to whoever is not the login server
+      await post('/login/accept', '{', headers),
+      await post('/login/accept', 'x', { ...headers, 'content-type': 'text/plain' }),
+      await post('/login/accept', 'x'.repeat(20_000), { ...headers, connection: 'close' }),
+    ]
+    for (const answer of answers) {
+      refused(answer, 401, 'invalid_client')
+      expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/)
+    }
+    expect(new Set(answers.map(({ body }) => body)).size).toBe(1)
+  })
+
+  test('a registered client is not the login server, and the login server is no client', async () => {
+    refused(
+      await describeChallenge(`?login_challenge=${challenge}`, { authorization: basic(client.id, client.secret) }),
+      401,
+      'invalid_client',
+    )
+    const introspected = await walk.introspect({ id: 'login-server', secret: TEST_LOGIN_SECRET }, 'x')
+    expect(introspected.status).toBe(401)
+  })
+
+  test('the secret in the query or the body counts for nothing', async () => {
+    const secrets = `client_id=login-server&client_secret=${TEST_LOGIN_SECRET}`
+    refused(await describeChallenge(`?login_challenge=${challenge}&${secrets}`, {}), 401, 'invalid_client')
+    refused(
+      await post('/login/accept', JSON.stringify({ ...claim(), client_secret: TEST_LOGIN_SECRET }), {}),
+      401,
+      'invalid_client',
+    )
+  })
+})
+
+const post = (path: string, body: string, headers: Record<string, string> = { authorization: LOGIN_SERVER }) =>
+  send(grantor.authUrl, { method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body })
+
+describe('GET /login/challenge', () => {
+  test('tells what the page must say: app, host, permissions, chains, end', async () => {
+    const fresh = await walk.challenge(requestOf(client, { scope: 'profile enhancement' }))
+    const answer = await describeChallenge(`?login_challenge=${fresh}`)
+    expect(answer.status).toBe(200)
+    expectJson(answer)
+    expect(answer.json()).toEqual({
+      client_name: 'Mÿ App',
+      client_host: 'app.example.net',
+      scopes: [
+        { name: 'profile', description: 'See your profile' },
+        { name: 'enhancement', description: 'Use the enhancement features for you' },
+      ],
+      chain_ids: [1, 8453],
+      expires_at: grantor.clock.now() + 600,
+    })
+  })
+
+  test.each([
+    ['a port', 'http://localhost:3000/cb', 'localhost:3000'],
+    ['a private-use scheme', 'com.example.app:/cb', 'com.example.app'],
+    ['capitals', 'https://APP.Example.NET/', 'app.example.net'],
+  ])('the host of a redirect URI with %s', async (_, uri, host) => {
+    const native = await grantor.createClient({ type: 'native', redirectUris: [uri] })
+    const fresh = await walk.challenge(requestOf(native, PKCE))
+    expect((await describeChallenge(`?login_challenge=${fresh}`)).json().client_host).toBe(host)
+  })
+
+  test.each(['', '?', '?login_challenge=', '?login_challenge=x', '?login_challenge=%FF', '?LOGIN_CHALLENGE=x'])(
+    '%j is 400',
+    async (query) => {
+      refused(await describeChallenge(query), 400, 'invalid_request')
+    },
+  )
+
+  test('a challenge sent twice is 400, even twice the same', async () => {
+    refused(await describeChallenge(`?login_challenge=${challenge}&login_challenge=${challenge}`), 400, 'invalid_request')
+  })
+
+  test('a used challenge is 409, an app disabled since is 403', async () => {
+    const browser = new Walk(grantor)
+    const used = (await browser.signIn(requestOf(client))).challenge
+    refused(await describeChallenge(`?login_challenge=${used}`), 409, 'already_used')
+    const going = await grantor.createClient()
+    const begun = await browser.challenge(requestOf(going, { prompt: 'login' }))
+    await grantor.store.clients.replaceClient({ ...going, disabledAt: grantor.clock.now() })
+    await grantor.noticeChanges()
+    refused(await describeChallenge(`?login_challenge=${begun}`), 403, 'client_not_allowed')
+  })
+})
+
+describe('malformed requests are 400, whatever is malformed', () => {
+  const bodies: [what: string, body: string][] = [
+    ['no JSON', 'login_challenge=x'],
+    ['half of it', '{"login_challenge":'],
+    ['an empty body', ''],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['a text', '"x"'],
+    ['a number', '1'],
+    ['nothing in it', '{}'],
+    ['a prototype of its own', '{"__proto__":{"login_challenge":"x"},"address":"x","chain_id":1}'],
+    ['a constructor of its own', '{"constructor":{"prototype":{"x":1}},"login_challenge":"x","address":"x","chain_id":1}'],
+    ['bytes that are no UTF-8', '{"login_challenge":"\xff\xfe","address":"x","chain_id":1}'],
+    ['depth', `${'['.repeat(5000)}${']'.repeat(5000)}`],
+  ]
+  test.each(bodies)('%s', async (_, body) => {
+    for (const path of POSTS) {
+      const answer = await send(grantor.authUrl, {
+        method: 'POST',
+        path,
+        headers: { 'content-type': 'application/json', authorization: LOGIN_SERVER },
+        body: Buffer.from(body, 'latin1'),
+      })
+      refused(answer, 400, 'invalid_request')
+    }
+  })
+
+  const values: unknown[] = [null, '', 0, true, [], {}, ['x'], { toString: 'x', valueOf: 'x' }, { toString: null }]
+  test.each(['login_challenge', 'address', 'chain_id'])('%s of any other type, or none', async (name) => {
+    for (const value of [...values.filter((each) => name !== 'chain_id' || each !== 0), undefined]) {
+      refused(await walk.loginApi('/login/message', { ...claim(), [name]: value }), 400, 'invalid_request')
+      refused(
+        await walk.loginApi('/login/accept', { ...claim(), signature: `0x${'1'.repeat(130)}`, [name]: value }),
+        400,
+        'invalid_request',
+      )
+    }
+  })
+
+  test.each(['1', 1.5, -1.5, 1e20, '0x1', Number.MAX_SAFE_INTEGER + 1])('chain_id %j is no chain id', async (chain_id) => {
+    refused(await walk.loginApi('/login/message', { ...claim(), chain_id }), 400, 'invalid_request')
+  })
+
+  test('client_ip of any other type or form is no reason to fail: it only counts towards limits', async () => {
+    for (const client_ip of [...values, 'x', '1.2.3.4, 5.6.7.8', '::1%eth0', 'x'.repeat(5000)]) {
+      expect((await walk.loginApi('/login/message', { ...claim(), client_ip })).status).toBe(200)
+      refused(await walk.loginApi('/login/message', { ...claim(), login_challenge: 'x', client_ip }), 400, 'invalid_request')
+    }
+  })
+
+  test('unknown fields are ignored', async () => {
+    expect(
+      (await walk.loginApi('/login/message', { ...claim(), nonce: 'mine', domain: 'evil.example', __other: {} })).status,
+    ).toBe(200)
+  })
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+    'text/json',
+  ])('%s is 415', async (type) => {
+    const answer = await post('/login/accept', JSON.stringify(claim()), { authorization: LOGIN_SERVER, 'content-type': type })
+    refused(answer, 415, 'unsupported_media_type')
+    expect(answer.json().error_description).toMatch(/application\/json/)
+  })
+
+  test('the query of a POST is not read', async () => {
+    refused(await post(`/login/reject?login_challenge=${challenge}`, '{}'), 400, 'invalid_request')
+  })
+})
+
+describe('scope: a sign-in is for what the app asked for, all of it', () => {
+  test.each(['enhancement', 'profile', 'enhancement profile admin', '', 'enhancement  profile', '"'])(
+    'choosing %j of enhancement and profile',
+    async (scope) => {
+      const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
+      const answer = await walk.loginApi('/login/message', { ...claim(), login_challenge: both, scope })
+      if (scope === '') expect(answer.status).toBe(200)
+      else refused(answer, 400, 'invalid_request')
+    },
+  )
+
+  test('all of them in any order is what was asked', async () => {
+    const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
+    const answer = await walk.loginApi('/login/message', { ...claim(), login_challenge: both, scope: 'profile enhancement' })
+    expect(answer.status).toBe(200)
+  })
+})
+
+describe('what succeeds answers as documented', () => {
+  test('a text, a way on after the proof, a way on after a denial; and no answer sets a cookie', async () => {
+    const message = await walk.loginApi('/login/message', claim())
+    expect(message.json()).toEqual({ message: expect.any(String) as string })
+    const signature = walk.wallet.sign(message.json().message as string)
+    const accepted = await walk.loginApi('/login/accept', { ...claim(), signature })
+    const denied = await walk.loginApi('/login/reject', claim())
+    const before = `${grantor.authUrl}/login/complete?login_challenge=${challenge}&login_verifier=grv.`
+    expect(accepted.json()).toEqual({ status: 'success', redirect_to: expect.stringContaining(before) as string })
+    expect(denied.json()).toEqual({ status: 'denied', redirect_to: expect.stringContaining(before) as string })
+    for (const answer of [message, accepted, denied]) {
+      expect(answer.status).toBe(200)
+      expectJson(answer)
+    }
+    expect(allRows(grantor.databasePath).sessions).toHaveLength(1)
+  })
+})

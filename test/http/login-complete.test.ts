@@ -1,0 +1,233 @@
+/** The browser comes back from the login server: one session for one challenge, in the browser it began in, within a minute. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pageHeaders } from '../../src/pages/page-headers.ts'
+import { allRows } from '../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let grantor: Grantor
+let client: TestClient
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+})
+afterAll(() => grantor.close())
+
+const sessions = () => allRows(grantor.databasePath).sessions as { wallet: string; ended_at: number | null }[]
+const part = (path: string, name: string) => parameterOf(`http://x${path}`, name)
+
+function noSession(answer: Answer, status: number, notice: string): void {
+  expect(answer.status).toBe(status)
+  expect(noticeOf(answer)).toBe(notice)
+  expect(answer.headers).not.toHaveProperty('set-cookie')
+  expect(answer.headers).not.toHaveProperty('location')
+  expect(answer.headers).toMatchObject(pageHeaders())
+  expect(answer.body).not.toContain('http-equiv="refresh"')
+  expect(answer.body).not.toContain('code=')
+}
+
+describe('a login that proved its wallet', () => {
+  test('answers 200, not a redirect: session cookie, a page that moves on by itself, and a link for whom it does not', async () => {
+    const { answer, to } = await new Walk(grantor).signIn(requestOf(client))
+    expect(answer.status).toBe(200)
+    expect(answer.headers).not.toHaveProperty('location')
+    expect(answer.headers).toMatchObject(pageHeaders())
+    expect(answer.headers['set-cookie']).toHaveLength(1)
+    expect(answer.body).toContain('<meta http-equiv="refresh" content="0;url=')
+    expect(answer.body).toMatch(/<a [^>]*id="continue"/)
+    expect(to.startsWith(`${client.redirectUris[0]}?code=`)).toBe(true)
+  })
+
+  test('continues the request that was sealed, whatever the URL says beside it', async () => {
+    const walk = new Walk(grantor)
+    const path = await walk.prove(await walk.challenge(requestOf(client, { state: 'mine' })))
+    const answer = await walk.complete(`${path}&state=evil&redirect_uri=https://evil.example/&client_id=x&scope=admin&code=x`)
+    expect(movingTo(answer)).toMatch(/^https:\/\/app\.example\.net\/callback\?code=[A-Za-z0-9._-]+&state=mine$/)
+  })
+
+  test('gives a code that is redeemed for tokens of the wallet that signed', async () => {
+    const walk = new Walk(grantor, testWallet(2))
+    const { code } = await walk.signIn(requestOf(client))
+    const { access_token } = (await walk.exchange(client, code)).json()
+    expect((await walk.introspect(client, access_token as string)).json().sub).toBe(testWallet(2).address)
+  })
+
+  test('a declined one goes the same way: access_denied, state, no session, nothing written', async () => {
+    const walk = new Walk(grantor)
+    const before = allRows(grantor.databasePath)
+    const answer = await walk.complete(await walk.reject(await walk.challenge(requestOf(client, { state: 's' }))))
+    expect(answer.status).toBe(200)
+    expect(answer.headers).not.toHaveProperty('set-cookie')
+    expect(movingTo(answer)).toBe(
+      `${client.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=s`,
+    )
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+})
+
+describe('once', () => {
+  test('fifty simultaneous returns of one login: exactly one session, exactly one code', async () => {
+    const walk = new Walk(grantor)
+    const path = await walk.prove(await walk.challenge(requestOf(client)))
+    const before = sessions().length
+    const answers = await Promise.all(Array.from({ length: 50 }, () => walk.complete(path)))
+    const signedIn = answers.filter(({ status }) => status === 200)
+    expect(signedIn).toHaveLength(1)
+    expect(sessions().length).toBe(before + 1)
+    for (const answer of answers.filter((each) => each !== signedIn[0])) noSession(answer, 409, 'already_used')
+  })
+
+  test('fifty proofs and returns of one challenge, by three wallets at once: exactly one session', async () => {
+    const walk = new Walk(grantor)
+    const challenge = await walk.challenge(requestOf(client))
+    const before = sessions().length
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => {
+        const path = await walk.prove(challenge, testWallet((i % 3) as 0 | 1 | 2)).catch(() => null)
+        return path === null ? null : walk.complete(path)
+      }),
+    )
+    expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(1)
+    expect(sessions().length).toBe(before + 1)
+  })
+
+  test('fifty returns of fifty proofs of one challenge: exactly one session', async () => {
+    const walk = new Walk(grantor)
+    const challenge = await walk.challenge(requestOf(client))
+    const paths = await Promise.all(Array.from({ length: 50 }, () => walk.prove(challenge)))
+    expect(new Set(paths).size).toBe(50)
+    const answers = await Promise.all(paths.map((path) => walk.complete(path)))
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array.from({ length: 49 }, () => 409)])
+  })
+
+  test('used once, everything about the challenge says so: 409', async () => {
+    const walk = new Walk(grantor)
+    const { challenge } = await walk.signIn(requestOf(client))
+    const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
+    const { message } = (await walk.loginApi('/login/message', claim)).json()
+    const again = await walk.loginApi('/login/accept', { ...claim, signature: walk.wallet.sign(message as string) })
+    expect(again.status).toBe(409)
+    expect(again.json().error).toBe('already_used')
+  })
+
+  test('the first session stays as it was, also after it has ended', async () => {
+    const walk = new Walk(grantor)
+    const path = await walk.prove(await walk.challenge(requestOf(client)))
+    await walk.complete(path)
+    noSession(await walk.complete(path), 409, 'already_used')
+    expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
+    await grantor.store.sessions.endSessions(walk.wallet.address as `0x${string}`, grantor.clock.now())
+    noSession(await walk.complete(path), 409, 'already_used')
+  })
+})
+
+describe('within sixty seconds', () => {
+  test('the sixtieth second is too late, for a proof and for a denial', async () => {
+    const [proof, denial, inTime] = [new Walk(grantor), new Walk(grantor), new Walk(grantor)]
+    const proved = await proof.prove(await proof.challenge(requestOf(client)))
+    const denied = await denial.reject(await denial.challenge(requestOf(client)))
+    const hurried = await inTime.prove(await inTime.challenge(requestOf(client)))
+    grantor.clock.advance(59)
+    expect((await inTime.complete(hurried)).status).toBe(200)
+    grantor.clock.advance(1)
+    noSession(await proof.complete(proved), 410, 'expired')
+    noSession(await denial.complete(denied), 410, 'expired')
+  })
+
+  test('a fresh proof of the same challenge, while that lives, mends it', async () => {
+    const walk = new Walk(grantor)
+    const challenge = await walk.challenge(requestOf(client))
+    const late = await walk.prove(challenge)
+    grantor.clock.advance(60)
+    noSession(await walk.complete(late), 410, 'expired')
+    expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+  })
+})
+
+describe('not forged', () => {
+  test('one changed character at any place of the verifier or the challenge is refused', async () => {
+    const walk = new Walk(grantor)
+    const path = await walk.prove(await walk.challenge(requestOf(client)))
+    const start = path.indexOf('=') + 1
+    const statuses = await Promise.all(
+      Array.from({ length: path.length - start }, async (_, i) => {
+        const at = start + i
+        const forged = path.slice(0, at) + (path[at] === 'B' ? 'C' : 'B') + path.slice(at + 1)
+        return (await walk.complete(forged)).status
+      }),
+    )
+    expect(new Set(statuses)).toEqual(new Set([400]))
+    expect((await walk.complete(path)).status).toBe(200)
+  })
+
+  test('the verifier of one challenge does not open another, not even of the same browser and wallet', async () => {
+    const walk = new Walk(grantor)
+    const one = await walk.prove(await walk.challenge(requestOf(client)))
+    const two = await walk.prove(await walk.challenge(requestOf(client)))
+    noSession(
+      await walk.complete(
+        `/login/complete?login_challenge=${part(one, 'login_challenge')}&login_verifier=${part(two, 'login_verifier')}`,
+      ),
+      400,
+      'broken_link',
+    )
+  })
+
+  test('nothing else that the service seals is a verifier', async () => {
+    const walk = new Walk(grantor)
+    const { code, challenge } = await walk.signIn(requestOf(client))
+    const confirmation = fieldOf(await walk.authorize(requestOf(client, { prompt: 'consent' })), 'confirmation')
+    const fresh = await walk.challenge(requestOf(client, { prompt: 'login' }))
+    for (const other of [code, challenge, fresh, confirmation, 'null', '']) {
+      for (const forged of [other, `grv${other.slice(3)}`]) {
+        noSession(await walk.complete(`/login/complete?login_challenge=${fresh}&login_verifier=${forged}`), 400, 'broken_link')
+      }
+    }
+  })
+
+  test('a missing, empty, doubled or unreadable parameter is a broken link', async () => {
+    const walk = new Walk(grantor)
+    const path = await walk.prove(await walk.challenge(requestOf(client)))
+    const [challenge, verifier] = [part(path, 'login_challenge'), part(path, 'login_verifier')]
+    for (const query of [
+      '',
+      `login_challenge=${challenge}`,
+      `login_verifier=${verifier}`,
+      `login_challenge=${challenge}&login_verifier=`,
+      `login_challenge=${challenge}&login_verifier=%FF`,
+      `login_challenge=${challenge}&login_challenge=${challenge}&login_verifier=${verifier}`,
+      `login_challenge=${challenge}&login_verifier=${verifier}&login_verifier=${verifier}`,
+    ]) {
+      noSession(await walk.complete(`/login/complete?${query}`), 400, 'broken_link')
+    }
+  })
+})
+
+describe('not after the operator ended what the wallet has', () => {
+  const raise = () => grantor.store.wallets.raiseEpoch(testWallet(1).address as `0x${string}`)
+
+  test('the wallet’s epoch raised between proof and return: no session, and the row that shows the login was used is ended', async () => {
+    const walk = new Walk(grantor, testWallet(1))
+    const path = await walk.prove(await walk.challenge(requestOf(client)))
+    await raise()
+    noSession(await walk.complete(path), 401, 'login_required_again')
+    expect(sessions().filter(({ wallet, ended_at }) => wallet === walk.wallet.address && ended_at === null)).toEqual([])
+    noSession(await walk.complete(path), 409, 'already_used')
+  })
+
+  test('raised before the proof, it does not matter', async () => {
+    const walk = new Walk(grantor, testWallet(1))
+    const challenge = await walk.challenge(requestOf(client))
+    await raise()
+    expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+  })
+
+  test('raised after the code was issued, the code is void', async () => {
+    const walk = new Walk(grantor, testWallet(1))
+    const { code } = await walk.signIn(requestOf(client))
+    await raise()
+    expect((await walk.exchange(client, code)).json().error).toBe('invalid_grant')
+  })
+})

@@ -1,0 +1,224 @@
+/** Only a signature of the address itself, over the exact text, signs in (ERC-191, EIP-55, EIP-2). No chain is asked: none is configured. */
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { allRows, type Rows } from '../support/rows.ts'
+import { runs } from '../support/runs.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { type Answer, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+let challenge: string
+let message: string
+let signature: string
+let before: Rows
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+})
+beforeEach(async () => {
+  walk = new Walk(grantor)
+  challenge = await walk.challenge(requestOf(client))
+  message = (await walk.loginApi('/login/message', claim())).json().message as string
+  signature = walk.wallet.sign(message)
+  before = allRows(grantor.databasePath)
+})
+afterAll(() => grantor.close())
+
+const claim = (more: Record<string, unknown> = {}) => ({
+  login_challenge: challenge,
+  address: walk.wallet.address,
+  chain_id: 1,
+  ...more,
+})
+const accept = (more: Record<string, unknown> = {}) => walk.loginApi('/login/accept', { ...claim(), signature, ...more })
+
+/** Refused, nothing is stored, and the challenge still takes the right signature. */
+async function refused(answer: Answer, status: number, error: string): Promise<void> {
+  expect(answer.status).toBe(status)
+  expect(answer.json().error).toBe(error)
+  expect(answer.json()).not.toHaveProperty('redirect_to')
+  expect(allRows(grantor.databasePath)).toEqual(before)
+}
+
+describe('addresses', () => {
+  test('without a key are refused before any cryptography, whatever the signature: 0x0 and 0x1 to 0xff', async () => {
+    for (const number of [0, 1, 2, 9, 10, 127, 128, 254, 255]) {
+      const address = `0x${number.toString(16).padStart(40, '0')}`
+      for (const garbage of [
+        signature,
+        `0x${'00'.repeat(65)}`,
+        `0x${'ff'.repeat(65)}`,
+        `0x${'00'.repeat(64)}1b`,
+        'x'.repeat(200),
+      ]) {
+        await refused(await accept({ address, signature: garbage }), 403, 'address_not_allowed')
+        await refused(
+          await accept({ address: `0x${address.slice(2).toUpperCase()}`, signature: garbage }),
+          403,
+          'address_not_allowed',
+        )
+      }
+      await refused(await walk.loginApi('/login/message', claim({ address })), 403, 'address_not_allowed')
+    }
+  })
+
+  test('0x100 has a key for all we know: it is asked for a proof like any other', async () => {
+    await refused(await accept({ address: `0x${'100'.padStart(40, '0')}` }), 401, 'not_proven')
+  })
+
+  test('in lower case or capitals are taken, and one wallet is one sub, byte for byte (EIP-55)', async () => {
+    const { address } = walk.wallet
+    for (const spelling of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
+      const fresh = new Walk(grantor, { ...walk.wallet, address: spelling })
+      const { code } = await fresh.signIn(requestOf(client))
+      const { access_token } = (await fresh.exchange(client, code)).json()
+      expect((await fresh.introspect(client, access_token as string)).json().sub).toBe(address)
+    }
+    const { wallets, sessions } = allRows(grantor.databasePath)
+    expect(wallets).toHaveLength(1)
+    expect(new Set((sessions as { wallet: string }[]).map(({ wallet }) => wallet))).toEqual(new Set([address]))
+  })
+
+  test('the text carries the EIP-55 form, also for an address in lower case, so every spelling is signed alike', async () => {
+    const lower = await walk.loginApi('/login/message', claim({ address: walk.wallet.address.toLowerCase() }))
+    expect(lower.json().message).toBe(message)
+    expect(message.split('\n')[1]).toBe(walk.wallet.address)
+  })
+
+  test('with a wrong mixed-case checksum are refused: one letter changed is a typing error', async () => {
+    const { address } = walk.wallet
+    for (const [i, letter] of Array.from(address).entries()) {
+      if (i < 2 || !/[a-fA-F]/.test(letter)) continue
+      const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
+      await refused(await accept({ address: address.slice(0, i) + other + address.slice(i + 1) }), 400, 'invalid_request')
+    }
+  })
+
+  test.each([
+    ['no prefix', (address: string) => address.slice(2)],
+    ['a prefix in capitals', (address: string) => `0X${address.slice(2)}`],
+    ['39 digits', (address: string) => address.slice(0, -1)],
+    ['41 digits', (address: string) => `${address}0`],
+    ['a letter that is no digit', (address: string) => `${address.slice(0, -1)}g`],
+    ['a space before', (address: string) => ` ${address}`],
+    ['a line break behind', (address: string) => `${address}\n`],
+    ['a chain before (EIP-3770)', (address: string) => `eth:${address}`],
+    ['a name', () => 'vitalik.eth'],
+    ['the text in two lines', (address: string) => `${address}\n\nAllow everything.`],
+  ])('with %s are malformed', async (_, spell) => {
+    await refused(await accept({ address: spell(walk.wallet.address) }), 400, 'invalid_request')
+    await refused(await walk.loginApi('/login/message', claim({ address: spell(walk.wallet.address) })), 400, 'invalid_request')
+  })
+
+  test('a wrong checksum is wrong whatever else is: 400 before 403 for the chain', async () => {
+    const address = walk.wallet.address.toLowerCase().replace('f', 'F')
+    await refused(await accept({ address, chain_id: 5 }), 400, 'invalid_request')
+  })
+})
+
+describe('chains', () => {
+  test.each([0, 2, 5, -1, 8454, 1_000_000])('%i is not on the list: 403 chain_not_allowed', async (chain_id) => {
+    await refused(await accept({ chain_id }), 403, 'chain_not_allowed')
+    await refused(await walk.loginApi('/login/message', claim({ chain_id })), 403, 'chain_not_allowed')
+  })
+
+  test('each chain on the list signs its own text, and no other’s', async () => {
+    const other = await walk.loginApi('/login/message', claim({ chain_id: 8453 }))
+    expect(other.json().message).toBe(message.replace('Chain ID: 1\n', 'Chain ID: 8453\n'))
+    await refused(await accept({ chain_id: 8453 }), 401, 'not_proven')
+    expect((await accept({ chain_id: 8453, signature: walk.wallet.sign(other.json().message as string) })).status).toBe(200)
+  })
+})
+
+describe('signatures', () => {
+  const ORDER = secp256k1.Point.Fn.ORDER
+  const hex = (number: bigint) => number.toString(16).padStart(64, '0')
+  const parts = () => ({ r: signature.slice(2, 66), s: signature.slice(66, 130), v: signature.slice(130) })
+
+  test('the malleated twin (high s) of a good one is not taken (EIP-2)', async () => {
+    const { r, s, v } = parts()
+    const high = hex(ORDER - BigInt(`0x${s}`))
+    for (const twin of [`0x${r}${high}${v === '1b' ? '1c' : '1b'}`, `0x${r}${high}${v}`]) {
+      await refused(await accept({ signature: twin }), 401, 'not_proven')
+    }
+  })
+
+  test('v is 0, 1, 27 or 28, and of these the one that recovers the address', async () => {
+    const { r, s, v } = parts()
+    const good = Number.parseInt(v, 16)
+    const taken: number[] = []
+    for (let each = 0; each < 256; each += 1) {
+      const answer = await accept({ signature: `0x${r}${s}${each.toString(16).padStart(2, '0')}` })
+      if (answer.status === 200) taken.push(each)
+      else expect(answer.json().error).toBe('not_proven')
+    }
+    expect(taken).toEqual([good - 27, good])
+  })
+
+  test.each([
+    ['r of zero', () => `0x${hex(0n)}${parts().s}1b`],
+    ['s of zero', () => `0x${parts().r}${hex(0n)}1b`],
+    ['all zero', () => `0x${'00'.repeat(65)}`],
+    ['r of the order', () => `0x${hex(ORDER)}${parts().s}1b`],
+    ['s of the order', () => `0x${parts().r}${hex(ORDER)}1b`],
+    ['all ones', () => `0x${'ff'.repeat(65)}`],
+    ['r that is on no curve', () => `0x${hex(5n)}${hex(1n)}1b`],
+    ['another wallet’s', () => testWallet(1).sign(message)],
+    ['one over a text with a space more', () => walk.wallet.sign(`${message} `)],
+    ['one over the text with another line end', () => walk.wallet.sign(message.replaceAll('\n', '\r\n'))],
+    ['one over another challenge’s text', () => walk.wallet.sign(message.replace(/Nonce: ./, 'Nonce: 0x'))],
+    ['one over nothing', () => walk.wallet.sign('')],
+  ])('%s: 401, and nothing about why', async (_, make) => {
+    const answer = await accept({ signature: make() })
+    await refused(answer, 401, 'not_proven')
+    expect(answer.json().error_description).toBe('The signature does not prove this address.')
+  })
+
+  test.each([
+    ['no prefix', () => signature.slice(2)],
+    ['64 bytes (ERC-2098)', () => signature.slice(0, -2)],
+    ['66 bytes', () => `${signature}00`],
+    ['half a byte more', () => `${signature}0`],
+    ['0x alone', () => '0x'],
+    ['an ERC-6492 wrapper', () => `0x${'00'.repeat(96)}${'6492'.repeat(16)}`],
+    ['a contract’s 8,000 characters', () => `0x${'ab'.repeat(3999)}`],
+    ['spaces around', () => ` ${signature} `],
+    ['no hexadecimal', () => `0x${'zz'.repeat(65)}`],
+    ['a number', () => 1],
+    ['a list', () => [signature]],
+  ])('%s: 400, malformed', async (_, make) => {
+    await refused(await accept({ signature: make() }), 400, 'invalid_request')
+  })
+
+  test('hexadecimal in capitals is the same proof', async () => {
+    expect((await accept({ signature: `0x${signature.slice(2).toUpperCase()}` })).status).toBe(200)
+  })
+
+  test('whatever 65 bytes are sent, only the wallet’s own prove', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 65, maxLength: 65 }), fc.integer({ min: 0, max: 64 }), async (bytes, keep) => {
+        const own = Buffer.from(signature.slice(2), 'hex')
+        const forged = Buffer.concat([own.subarray(0, keep), bytes.subarray(keep)])
+        fc.pre(!forged.subarray(0, 64).equals(own.subarray(0, 64)))
+        expect((await accept({ signature: `0x${forged.toString('hex')}` })).status).toBe(401)
+      }),
+      { numRuns: runs },
+    )
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+
+  test('after every refusal the right signature still signs in', async () => {
+    await accept({ signature: testWallet(1).sign(message) })
+    await accept({ signature: '0x' })
+    await accept({ address: testWallet(1).address })
+    const accepted = await accept()
+    expect(accepted.status).toBe(200)
+    const path = (accepted.json().redirect_to as string).slice(grantor.authUrl.length)
+    expect((await walk.complete(path)).status).toBe(200)
+  })
+})

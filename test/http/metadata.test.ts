@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp, tokensOf } from '../support/app.ts'
+import { headersOf } from '../support/refusals.ts'
+import { send } from '../support/send.ts'
+import type { TestClient } from '../support/start.ts'
+import { parameterOf, requestOf } from '../support/walk.ts'
+
+const PATH = '/.well-known/oauth-authorization-server'
+const VERIFIER = 'v'.repeat(43)
+const CHALLENGE = { code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'), code_challenge_method: 'S256' }
+
+let app: App
+let metadata: Record<string, string & string[]>
+let clients: Record<string, TestClient>
+
+beforeAll(async () => {
+  app = await startApp()
+  metadata = (await send(app.grantor.authUrl, { path: PATH })).json() as typeof metadata
+  clients = {
+    client_secret_basic: app.client,
+    client_secret_post: await app.grantor.createClient({ authMethod: 'client_secret_post' }),
+    none: await app.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] }),
+  }
+})
+afterAll(() => app.close())
+
+const pathOf = (member: string): string => new URL(metadata[member] ?? '').pathname
+
+/** A client by one of the three methods of RFC 6749 §2.3.1 and §3.2.1, and the same with its credentials left out. */
+function callWith(method: string, path: string, body: Record<string, string>) {
+  const client = clients[method] as TestClient
+  if (method !== 'client_secret_post') return app.walk.call(path, client, body)
+  return app.walk.call(path, { ...client, secret: '' }, { ...body, client_secret: client.secret })
+}
+
+test('exactly these members are named: every one of them is walked below', () => {
+  expect(Object.keys(metadata).sort()).toEqual(
+    [
+      'authorization_endpoint',
+      'authorization_response_iss_parameter_supported',
+      'code_challenge_methods_supported',
+      'grant_types_supported',
+      'introspection_endpoint',
+      'introspection_endpoint_auth_methods_supported',
+      'issuer',
+      'jwks_uri',
+      'prompt_values_supported',
+      'response_modes_supported',
+      'response_types_supported',
+      'revocation_endpoint',
+      'revocation_endpoint_auth_methods_supported',
+      'scopes_supported',
+      'token_endpoint',
+      'token_endpoint_auth_methods_supported',
+    ].sort(),
+  )
+})
+
+describe('server metadata says only what works (RFC 8414 §2)', () => {
+  test('issuer: the origin it was fetched from, as in tokens and as `iss` (RFC 8414 §3.3, RFC 9207 §2)', async () => {
+    expect(metadata.issuer).toBe(app.grantor.authUrl)
+    expect((await app.walk.introspect(app.client, (await app.freshTokens()).access_token)).json().iss).toBe(metadata.issuer)
+  })
+
+  test('every endpoint lies under the issuer and answers there', async () => {
+    const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
+    expect(endpoints).toHaveLength(5)
+    for (const member of endpoints) {
+      expect(metadata[member]?.startsWith(`${metadata.issuer}/oauth/`)).toBe(true)
+      const method = ['authorization_endpoint', 'jwks_uri'].includes(member) ? 'GET' : 'POST'
+      expect([200, 400, 415]).toContain((await send(app.grantor.authUrl, { method, path: pathOf(member) })).status)
+    }
+  })
+
+  test('jwks_uri: its keys verify an access token as RFC 9068 §4 asks', async () => {
+    const { access_token } = await app.freshTokens()
+    const { payload } = await jwtVerify(access_token, createRemoteJWKSet(new URL(metadata.jwks_uri ?? '')), {
+      issuer: metadata.issuer ?? '',
+      audience: app.grantor.authUrl,
+      typ: 'at+jwt',
+      currentDate: new Date(app.grantor.clock.now() * 1000),
+    })
+    expect(Object.keys(payload).sort()).toEqual(['aud', 'client_id', 'exp', 'grant_id', 'iat', 'iss', 'jti', 'scope', 'sub'])
+  })
+
+  test('scopes_supported: each can be registered and granted', async () => {
+    expect(metadata.scopes_supported).toContain('enhancement')
+    for (const scope of metadata.scopes_supported ?? []) expect((await app.freshTokens({ scope })).scope).toBe(scope)
+  })
+
+  test('response_types_supported and response_modes_supported: a code, in the query', async () => {
+    expect([metadata.response_types_supported, metadata.response_modes_supported]).toEqual([['code'], ['query']])
+    const { location } = await app.walk.authorize(requestOf(app.client, { response_type: 'code', response_mode: 'query' }))
+    expect(parameterOf(location, 'code')).not.toBe('')
+    for (const response_type of ['token', 'id_token', 'none', 'code token']) {
+      const refused = await app.walk.authorize(requestOf(app.client, { response_type }))
+      expect(parameterOf(refused.location, 'error')).toBe('unsupported_response_type')
+    }
+  })
+
+  test('grant_types_supported: both give tokens', async () => {
+    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token'])
+    const tokens = await app.freshTokens()
+    expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
+  })
+
+  test('token_endpoint_auth_methods_supported: a client of each kind gets tokens', async () => {
+    expect(metadata.token_endpoint_auth_methods_supported?.toSorted()).toEqual(Object.keys(clients).sort())
+    for (const method of metadata.token_endpoint_auth_methods_supported ?? []) {
+      const client = clients[method] as TestClient
+      const code = await app.freshCode(CHALLENGE, client)
+      const redirect_uri = client.redirectUris[0] ?? ''
+      const answer = await callWith(method, '/oauth/token', { grant_type: 'authorization_code', code, redirect_uri, code_verifier: VERIFIER })
+      expect({ method, status: answer.status }).toEqual({ method, status: 200 })
+      const { refresh_token } = tokensOf(answer)
+      expect((await callWith(method, '/oauth/token', { grant_type: 'refresh_token', refresh_token })).status).toBe(200)
+    }
+  })
+
+  test.each(['revocation', 'introspection'])('%s_endpoint_auth_methods_supported: each is taken there, and no other', async (endpoint) => {
+    const supported = metadata[`${endpoint}_endpoint_auth_methods_supported`] ?? []
+    for (const method of Object.keys(clients)) {
+      const { status } = await callWith(method, pathOf(`${endpoint}_endpoint`), { token: 'x' })
+      expect({ method, status }).toEqual({ method, status: supported.includes(method) ? 200 : 401 })
+    }
+  })
+
+  test('code_challenge_methods_supported: S256, and not plain (RFC 7636 §6.2)', async () => {
+    expect(metadata.code_challenge_methods_supported).toEqual(['S256'])
+    const plain = await app.walk.authorize(requestOf(app.client, { code_challenge: VERIFIER, code_challenge_method: 'plain' }))
+    expect(parameterOf(plain.location, 'error')).toBe('invalid_request')
+  })
+
+  test('authorization_response_iss_parameter_supported: `iss` comes with codes and with errors (RFC 9207 §3)', async () => {
+    expect(metadata.authorization_response_iss_parameter_supported).toBe(true)
+    for (const more of [{}, { scope: 'unknown' }]) {
+      const { location } = await app.walk.authorize(requestOf(app.client, { response_type: 'code', ...more }))
+      expect(parameterOf(location, 'iss')).toBe(metadata.issuer)
+    }
+  })
+
+  test('prompt_values_supported: each does what OpenID Connect Core §3.1.2.1 says', async () => {
+    const outcomes: Record<string, (location: string, body: string) => boolean> = {
+      none: (location) => parameterOf(location, 'code') !== '',
+      login: (location) => location.startsWith(`${app.grantor.loginUrl}/login?login_challenge=`),
+      select_account: (location) => location.startsWith(`${app.grantor.loginUrl}/login?login_challenge=`),
+      consent: (_, body) => body.includes('action="/oauth/authorize/confirm"'),
+    }
+    expect(metadata.prompt_values_supported?.toSorted()).toEqual(Object.keys(outcomes).sort())
+    for (const prompt of metadata.prompt_values_supported ?? []) {
+      const { location, body } = await app.walk.authorize(requestOf(app.client, { prompt }))
+      expect({ prompt, holds: outcomes[prompt]?.(location, body) }).toEqual({ prompt, holds: true })
+    }
+  })
+})
+
+describe('how it is served (RFC 8414 §3.2)', () => {
+  test('as JSON, to be kept for a minute: no longer than a new key is announced before it signs', async () => {
+    const answer = await send(app.grantor.authUrl, { path: PATH })
+    expect(headersOf(answer)).toEqual({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'public, max-age=60',
+      'x-content-type-options': 'nosniff',
+      'access-control-allow-origin': '*',
+    })
+  })
+
+  test('HEAD tells the same without the body (RFC 9110 §9.3.2)', async () => {
+    for (const path of [PATH, '/oauth/jwks']) {
+      const [get, head] = [await send(app.grantor.authUrl, { path }), await send(app.grantor.authUrl, { method: 'HEAD', path })]
+      expect({ status: head.status, body: head.body, headers: headersOf(head) }).toEqual({ status: 200, body: '', headers: headersOf(get) })
+    }
+  })
+
+  test.each(['Host', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'Forwarded'])('no URL in it comes from the %s header', async (header) => {
+    const value = { Host: 'evil.example.org', 'X-Forwarded-Host': 'evil.example.org', 'X-Forwarded-Proto': 'https', Forwarded: 'host=evil.example.org;proto=https' }[header] ?? ''
+    const answer = await send(app.grantor.authUrl, { path: PATH, headers: { [header.toLowerCase()]: value } })
+    expect(answer.json()).toEqual(metadata)
+    const login = await send(app.grantor.authUrl, {
+      path: `/oauth/authorize?client_id=${app.client.id}&redirect_uri=${app.client.redirectUris[0]}`,
+      headers: { [header.toLowerCase()]: value },
+    })
+    expect(login.location.startsWith(`${app.grantor.loginUrl}/login?`)).toBe(true)
+  })
+})

@@ -1,0 +1,82 @@
+/** Whoever proved nothing writes nothing: no row comes of a request that anybody on the internet can make. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allRows } from '../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { PKCE, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let grantor: Grantor
+let clients: TestClient[]
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  clients = [
+    await grantor.createClient(),
+    await grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.net/cb'] }),
+    await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] }),
+  ]
+  await new Walk(grantor).signIn(requestOf(clients[0] as TestClient))
+})
+afterAll(() => grantor.close())
+
+test('200 unauthenticated authorize requests leave the database with the same rows as before', async () => {
+  const before = allRows(grantor.databasePath)
+  expect(before.sessions).toHaveLength(1)
+  const variations = [
+    {},
+    { prompt: 'login' },
+    { prompt: 'none' },
+    { scope: 'unknown' },
+    { state: 'x'.repeat(500) },
+    { redirect_uri: 'https://evil.example/' },
+    { client_id: 'nobody' },
+    { response_type: 'code' },
+  ]
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => {
+      const walk = new Walk(grantor)
+      if (i % 3 === 0) walk.cookies.set('grantor_session', Buffer.alloc(32, i).toString('base64url'))
+      if (i % 5 === 0) walk.cookies.set('grantor_browser', Buffer.alloc(32, i).toString('base64url'))
+      return walk.authorize(requestOf(clients[i % 3] as TestClient, { ...PKCE, ...variations[i % variations.length] }))
+    }),
+  )
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302, 400]))
+  expect(allRows(grantor.databasePath)).toEqual(before)
+})
+
+describe('nothing is stored before the proof', () => {
+  test('a login that begins, asks for its text, fails, is declined, and comes back declined: no row, not even for the address', async () => {
+    const before = allRows(grantor.databasePath)
+    const walk = new Walk(grantor)
+    const challenge = await walk.challenge(requestOf(clients[0] as TestClient))
+    for (const index of [0, 1, 2] as const) {
+      const claim = { login_challenge: challenge, address: testWallet(index).address, chain_id: 1 }
+      expect((await walk.loginApi('/login/message', claim)).status).toBe(200)
+      expect((await walk.loginApi('/login/accept', { ...claim, signature: `0x${'12'.repeat(65)}` })).status).toBe(401)
+      expect((await walk.loginApi('/login/accept', { ...claim, signature: 'nonsense' })).status).toBe(400)
+      expect((await walk.loginApi('/login/accept', claim)).status).toBe(403)
+    }
+    expect((await walk.complete(await walk.reject(challenge))).status).toBe(200)
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+
+  test('a proof alone writes the wallet’s one row; the session comes only when the browser returns', async () => {
+    const walk = new Walk(grantor, testWallet(1))
+    const before = allRows(grantor.databasePath)
+    const path = await walk.prove(await walk.challenge(requestOf(clients[0] as TestClient)))
+    const wallets = [...(before.wallets ?? []), { address: walk.wallet.address, epoch: 0, proved_itself: 1 }]
+    expect(allRows(grantor.databasePath)).toEqual({ ...before, wallets: expect.arrayContaining(wallets) as unknown[] })
+    expect(allRows(grantor.databasePath).wallets).toHaveLength(wallets.length)
+    await walk.complete(path)
+    expect(allRows(grantor.databasePath).sessions).toHaveLength((before.sessions ?? []).length + 1)
+  })
+
+  test('a code is no row either: only its redemption is', async () => {
+    const walk = new Walk(grantor)
+    await walk.signIn(requestOf(clients[0] as TestClient))
+    const before = allRows(grantor.databasePath)
+    for (let i = 0; i < 20; i += 1)
+      expect((await walk.authorize(requestOf(clients[0] as TestClient))).location).toContain('?code=')
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+})

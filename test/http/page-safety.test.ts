@@ -1,0 +1,152 @@
+/** Every page a person sees: its headers, what it never shows, and what the log never keeps. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { type Answer, fieldOf, movingTo, noticeOf, PKCE, requestOf, Walk } from '../support/walk.ts'
+
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+  // stricter would cut off wallets that open a window of their own
+  'cross-origin-opener-policy': 'same-origin-allow-popups',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+let grantor: Grantor
+let client: TestClient
+let native: TestClient
+let pages: [what: string, status: number, page: Answer][]
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient({ name: '<img src=x onerror=alert(1)>"&\'`' })
+  native = await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] })
+  pages = await everyPage()
+})
+afterAll(() => grantor.close())
+
+async function everyPage(): Promise<typeof pages> {
+  const walk = new Walk(grantor)
+  const { answer } = await walk.signIn(requestOf(client))
+  const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
+  const declined = await walk.complete(await walk.reject(await walk.challenge(requestOf(client, { prompt: 'login' }))))
+  const late = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
+  const confirmation = () => walk.authorize(requestOf(native, PKCE))
+  const foreign = await walk.postForm(
+    '/oauth/authorize/confirm',
+    { confirmation: fieldOf(await confirmation(), 'confirmation') },
+    { origin: 'null' },
+  )
+  const found: typeof pages = [
+    ['unknown app', 400, await walk.authorize({ client_id: 'x' })],
+    ['no redirect URI', 400, await walk.authorize({ client_id: client.id })],
+    ['another redirect URI', 400, await walk.authorize({ client_id: client.id, redirect_uri: '"><script>alert(1)</script>' })],
+    ['repeated parameter', 400, await walk.authorize(`${new URLSearchParams({ client_id: client.id })}&client_id=<script>`)],
+    ['moving on', 200, answer],
+    ['moving on after a denial', 200, declined],
+    ['confirmation', 200, await confirmation()],
+    ['moving on after a confirmation', 200, await walk.confirm(await confirmation(), 'allow')],
+    ['foreign form', 403, foreign],
+    ['broken link', 400, await walk.complete('/login/complete?login_challenge=<script>')],
+    ['another browser', 403, await new Walk(grantor).complete(path)],
+    ['nothing here', 404, await walk.browse({ path: '/<script>alert(1)</script>' })],
+    ['wrong form type', 415, await walk.postForm('/oauth/authorize/confirm', '{}', { 'content-type': 'application/json' })],
+  ]
+  await walk.complete(path)
+  found.push(['used', 409, await walk.complete(path)])
+  grantor.clock.advance(60)
+  found.push(['expired', 410, await walk.complete(late)])
+  return found
+}
+
+describe('every page of the auth service', () => {
+  test('is there, with its status', () => {
+    expect(pages.map(([what, , { status }]) => [what, status])).toEqual(pages.map(([what, status]) => [what, status]))
+  })
+
+  test('carries the headers of a page that nobody frames, caches, sniffs or refers from', () => {
+    for (const [what, , { headers }] of pages) expect([what, headers]).toEqual([what, expect.objectContaining(HEADERS)])
+  })
+
+  test('has a policy without inline script or style, frames, foreign forms, bases or plug-ins (CSP)', () => {
+    for (const [, , { headers }] of pages) {
+      const policy = Object.fromEntries(
+        (headers['content-security-policy'] as string).split('; ').map((line) => line.split(/ (.*)/)),
+      )
+      expect(policy).toMatchObject({
+        'default-src': "'none'",
+        'frame-ancestors': "'none'",
+        'form-action': "'self'",
+        'base-uri': "'none'",
+        'script-src': "'self'",
+      })
+      expect(headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/)
+    }
+  })
+
+  test('holds to it: no inline script, style or handler, nothing from another origin', () => {
+    for (const [what, , { body }] of pages) {
+      expect([what, body.match(/<script(?![^>]*\ssrc="\/)|<style|\sstyle="|\son[a-z]+="|javascript:/gi)]).toEqual([what, null])
+      const loaded = [...body.matchAll(/\s(?:src|href|action)="([^"]*)"/g)].map(([, url = '']) => url)
+      for (const url of loaded)
+        if (!/id="continue"/.test(body) || !body.includes(`id="continue" href="${url}"`)) expect(url).toMatch(/^[/#]/)
+    }
+  })
+
+  test('shows what came from outside as text', () => {
+    for (const [, , { body }] of pages) expect(body).not.toMatch(/<script>|<img src=x/)
+    const [, , moving] = pages.find(([what]) => what === 'moving on') as (typeof pages)[number]
+    expect(moving.body).toContain('&lt;img src=x')
+  })
+
+  test('says what happened and what to do, in a language a browser knows', () => {
+    for (const [, , page] of pages) {
+      expect(page.body).toMatch(/^<!doctype html>\s*<html lang="en"/i)
+      expect(page.body).toMatch(/<title>[^<]+<\/title>/)
+      if (page.status >= 400) expect(noticeOf(page)).not.toBe('')
+      else if (!page.body.includes('confirmation')) expect(movingTo(page)).not.toBe('')
+    }
+  })
+
+  test('shows no full address, no stack and no path of the machine', () => {
+    for (const [, , { body }] of pages) {
+      expect(body).not.toMatch(/0x[0-9a-f]{40}/i)
+      expect(body).not.toMatch(/node_modules|\.ts:\d|at [A-Z]\w+\./)
+    }
+  })
+})
+
+describe('the log', () => {
+  test('shortens addresses, and holds no signature, code, challenge, verifier, token, cookie, secret or state', async () => {
+    const walk = new Walk(grantor)
+    const secrets: string[] = []
+    const { code, challenge, to } = await walk.signIn(requestOf(client, { state: 'a-state-of-the-app', ...PKCE }))
+    const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
+    const { message } = (await walk.loginApi('/login/message', claim)).json()
+    const signature = walk.wallet.sign(message as string)
+    await walk.loginApi('/login/accept', { ...claim, signature })
+    await walk.loginApi('/login/accept', { ...claim, signature: `${signature.slice(0, -2)}00` })
+    await walk.loginApi('/login/accept', { ...claim, address: `${walk.wallet.address}0`, signature })
+    const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
+    await new Walk(grantor).complete(path)
+    await walk.complete(`${path}x`)
+    const tokens = (await walk.exchange(client, code, { code_verifier: 'a-code-verifier-of-at-least-43-characters-0123' })).json()
+    expect(tokens).toHaveProperty('access_token')
+    await walk.token(
+      { id: client.id, secret: 'a-wrong-secret' },
+      { grant_type: 'refresh_token', refresh_token: tokens.refresh_token as string },
+    )
+
+    secrets.push(code, challenge, to, signature, message as string, path, client.secret, 'a-state-of-the-app', 'a-wrong-secret')
+    secrets.push(tokens.access_token as string, tokens.refresh_token as string, ...walk.cookies.values(), PKCE.code_challenge)
+    const log = [...grantor.logLines, ...grantor.events.map((event) => JSON.stringify(event))].join('\n')
+    expect(log).toContain('"event":"wallet_proved"')
+    expect(log).toContain('0xf39F…2266')
+    expect(log).not.toMatch(/0x[0-9a-f]{40}/i)
+    for (const secret of secrets) {
+      expect(log).not.toContain(secret)
+      expect(log).not.toContain(secret.slice(-30))
+    }
+  })
+})

@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../support/app.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import type { Answer } from '../support/send.ts'
+import type { StartOptions, TestClient } from '../support/start.ts'
+
+const LIMIT = 5
+const FROM = { 'x-forwarded-for': '203.0.113.1' }
+
+let app: App
+
+beforeEach(async () => {
+  app = await start()
+})
+afterEach(() => app.close())
+
+const start = (options: StartOptions = {}): Promise<App> => startApp({ failureLimit: LIMIT, trustedProxies: ['127.0.0.1'], ...options })
+
+const limited = (retryAfter: number) => ({
+  status: 429,
+  error: 'too_many_failures',
+  description: 'Too many failed attempts. Wait and try again.',
+  headers: { 'retry-after': String(retryAfter) },
+})
+
+/** A request as it arrives through the proxy from somebody's address. */
+function revokeFrom(ip: string, client: Pick<TestClient, 'id' | 'secret'>, token = 'x', of = app): Promise<Answer> {
+  return of.walk.call('/oauth/revoke', client, { token }, { 'x-forwarded-for': ip })
+}
+
+async function failTimes(times: number, ip: string, id = app.client.id, of = app): Promise<void> {
+  for (let time = 0; time < times; time++) expectRefusal(await revokeFrom(ip, { id, secret: 'wrong' }, 'x', of), 'invalid_client')
+}
+
+const wrong = (): { id: string; secret: string } => ({ id: app.client.id, secret: 'wrong' })
+
+describe('failures of one network with one client are counted, and past the limit they are 429 (RFC 6585 §4)', () => {
+  test('with Retry-After: the rest of the minute', async () => {
+    await failTimes(LIMIT, '203.0.113.1')
+    expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
+    app.grantor.clock.advance(59)
+    expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(1))
+    app.grantor.clock.advance(1)
+    await failTimes(LIMIT, '203.0.113.1')
+    expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
+  })
+
+  test('wrong secrets at every endpoint together', async () => {
+    for (let time = 0; time < LIMIT; time++) {
+      const path = ['/oauth/revoke', '/oauth/introspect', '/oauth/token'][time % 3] ?? ''
+      expectRefusal(await app.walk.call(path, wrong(), 'token=x', FROM), 'invalid_client')
+    }
+    for (const path of ['/oauth/revoke', '/oauth/introspect', '/oauth/token']) {
+      expectRefusal(await app.walk.call(path, wrong(), 'token=x', FROM), limited(60))
+    }
+  })
+
+  test('bad codes, bad refresh tokens and foreign tokens together', async () => {
+    const foreign = (await app.freshTokens({}, await app.grantor.createClient())).access_token
+    const attempts = [
+      () => app.walk.token(app.client, 'grant_type=refresh_token&refresh_token=x', FROM),
+      () => app.walk.token(app.client, 'grant_type=authorization_code&code=x&redirect_uri=y', FROM),
+      () => app.walk.call('/oauth/revoke', app.client, { token: foreign }, FROM),
+    ]
+    for (let time = 0; time < LIMIT; time++) expectRefusal(await (attempts[time % 3] as () => Promise<Answer>)(), 'invalid_grant')
+    for (const attempt of attempts) expectRefusal(await attempt(), limited(60))
+  })
+
+  test('a mistake is no failure: malformed requests and unknown scopes are not counted', async () => {
+    const { refresh_token } = await app.freshTokens()
+    for (let time = 0; time < 2 * LIMIT; time++) {
+      expect((await app.walk.token(app.client, 'grant_type=x', FROM)).status).toBe(400)
+      expect((await app.walk.token(app.client, `grant_type=refresh_token&refresh_token=${refresh_token}&scope=x`, FROM)).status).toBe(400)
+      expect((await app.walk.call('/oauth/introspect', app.client, 'token=x', FROM)).status).toBe(200)
+    }
+    await failTimes(LIMIT, '203.0.113.1')
+  })
+
+  test('a failure past the limit still ends what it must: a replayed code ends its grant', async () => {
+    const code = await app.freshCode()
+    const tokens = (await app.walk.exchange(app.client, code)).json()
+    for (let time = 0; time < LIMIT; time++) await app.walk.token(app.client, 'grant_type=refresh_token&refresh_token=x', FROM)
+    const body = { grant_type: 'authorization_code', code, redirect_uri: app.client.redirectUris[0] ?? '' }
+    expect((await app.walk.token(app.client, body, FROM)).status).toBe(429)
+    expect(await app.isActive(tokens.access_token as string)).toBe(false)
+  })
+})
+
+describe('who is right is never refused for the failures of others', () => {
+  test('the correct secret is served from the very address that is over the limit', async () => {
+    await failTimes(LIMIT, '203.0.113.1')
+    expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
+    expect((await revokeFrom('203.0.113.1', app.client)).status).toBe(200)
+    const { refresh_token } = await app.freshTokens()
+    expect((await app.walk.token(app.client, { grant_type: 'refresh_token', refresh_token }, FROM)).status).toBe(200)
+  })
+
+  test('the correct secret with a bad code reads what is wrong with the code, not what strangers did', async () => {
+    await failTimes(LIMIT, '203.0.113.1')
+    expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
+    expectRefusal(await app.walk.token(app.client, 'grant_type=refresh_token&refresh_token=x', FROM), 'invalid_grant')
+  })
+
+  test('another network, and another client, have counts of their own', async () => {
+    const other = await app.grantor.createClient()
+    await failTimes(LIMIT, '203.0.113.1')
+    await failTimes(LIMIT, '203.0.113.2')
+    await failTimes(LIMIT, '203.0.113.1', other.id)
+    expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
+  })
+})
+
+describe('a network', () => {
+  test('is a /64 in IPv6: its 2^64 addresses share one count, the next /64 has its own', async () => {
+    for (let time = 0; time < LIMIT; time++) await failTimes(1, `2001:db8:0:1::${(time * 4099).toString(16)}`)
+    for (const ip of ['2001:db8:0:1::', '2001:db8:0:1:ffff:ffff:ffff:ffff', '2001:0DB8:0000:0001::7']) {
+      expectRefusal(await revokeFrom(ip, wrong()), limited(60))
+    }
+    await failTimes(1, '2001:db8:0:2::')
+  })
+
+  test('is one address in IPv4, mapped into IPv6 or not', async () => {
+    await failTimes(LIMIT, '203.0.113.1')
+    expectRefusal(await revokeFrom('::ffff:203.0.113.1', wrong()), limited(60))
+    expectRefusal(await revokeFrom('::ffff:cb00:7101', wrong()), limited(60))
+    await failTimes(1, '::ffff:203.0.113.2')
+  })
+
+  test('is what the trusted proxy says last; what a caller puts before it counts for nothing', async () => {
+    for (let time = 0; time < LIMIT; time++) await failTimes(1, `198.51.100.${time}, 203.0.113.1`)
+    expectRefusal(await revokeFrom('198.51.100.99, 203.0.113.1', wrong()), limited(60))
+  })
+
+  test('is the caller’s own address where no proxy is trusted: X-Forwarded-For is not believed', async () => {
+    const direct = await start({ trustedProxies: [] })
+    for (let time = 0; time < LIMIT; time++) await failTimes(1, `198.51.100.${time}`, direct.client.id, direct)
+    expectRefusal(await revokeFrom('198.51.100.99', { id: direct.client.id, secret: 'wrong' }, 'x', direct), limited(60))
+    await direct.close()
+  })
+
+  test.each(['', 'unknown', '_hidden', '999.1.1.1', '203.0.113.1:4711', '[2001:db8::1]', '\xff', ',,,', 'a'.repeat(4000)])(
+    'that cannot be read shares one count with all of its kind, and is never a 5xx: %j',
+    async (ip) => {
+      const answer = await revokeFrom(ip, wrong())
+      expect(answer.status).toBe(401)
+    },
+  )
+})
+
+test('unknown client ids share one count per network, so names cannot fill the memory', async () => {
+  for (let time = 0; time < LIMIT; time++) await failTimes(1, '203.0.113.1', `nobody-${time}`)
+  expectRefusal(await revokeFrom('203.0.113.1', { id: 'nobody-else', secret: 'x' }), limited(60))
+  await failTimes(1, '203.0.113.1')
+})
+
+test('the limit is 1,000 a minute unless set', async () => {
+  const usual = await startApp()
+  const statuses = new Map<number, number>()
+  for (let round = 0; round < 10; round++) {
+    const answers = await Promise.all(Array.from({ length: 101 }, () => usual.walk.revoke({ id: usual.client.id, secret: 'wrong' }, 'x')))
+    for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  expect(Object.fromEntries(statuses)).toEqual({ 401: 1000, 429: 10 })
+  expect((await usual.walk.revoke(usual.client, 'x')).status).toBe(200)
+  await usual.close()
+})

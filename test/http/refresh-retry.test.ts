@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import type { TestClient } from '../support/start.ts'
+
+const CHALLENGE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
+const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' // RFC 7636 appendix B
+
+let app: App
+let publicClient: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  publicClient = await app.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] })
+})
+afterAll(() => app.close())
+
+async function endReasonOf(tokens: Tokens, of = app): Promise<string | null | undefined> {
+  return (await of.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id))?.endReason
+}
+
+async function publicTokens(of = app, client = publicClient): Promise<Tokens> {
+  return tokensOf(await of.walk.exchange(client, await of.freshCode(CHALLENGE, client), { code_verifier: VERIFIER }))
+}
+
+describe('a refresh whose answer was lost may be repeated', () => {
+  test('for 59 seconds it yields the same successor again and again, and access tokens that work', async () => {
+    const first = await app.freshTokens()
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    for (const seconds of [0, 1, 58]) {
+      app.grantor.clock.advance(seconds)
+      const again = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+      expect(again.refresh_token).toBe(second.refresh_token)
+      expect(await app.isActive(again.access_token)).toBe(true)
+    }
+    expect(await endReasonOf(first)).toBe(null)
+    expect((await app.walk.refresh(app.client, second.refresh_token)).status).toBe(200)
+  })
+
+  test('at 60 seconds the window is closed: the repeated token ends the grant', async () => {
+    const first = await app.freshTokens()
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    app.grantor.clock.advance(60)
+    expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
+    expect(await endReasonOf(first)).toBe('refresh_replayed')
+    expectRefusal(await app.walk.refresh(app.client, second.refresh_token), 'invalid_grant')
+  })
+
+  test('a repetition does not lengthen the window, nor the idle time', async () => {
+    const first = await app.freshTokens()
+    await app.walk.refresh(app.client, first.refresh_token)
+    const row = await app.grantor.store.grants.readGrant(claimsOf(first.access_token).grant_id)
+    app.grantor.clock.advance(30)
+    await app.walk.refresh(app.client, first.refresh_token)
+    expect(await app.grantor.store.grants.readGrant(claimsOf(first.access_token).grant_id)).toEqual(row)
+    app.grantor.clock.advance(30)
+    expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
+  })
+
+  test('the use of the successor closes it at once: then the repeated token is one used before', async () => {
+    const first = await app.freshTokens()
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    const third = tokensOf(await app.walk.refresh(app.client, second.refresh_token))
+    expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
+    expect(await endReasonOf(first)).toBe('refresh_replayed')
+    expect(await app.isActive(third.access_token)).toBe(false)
+  })
+
+  test('a clock set back closes it: a time stored in the future proves nothing', async () => {
+    const first = await app.freshTokens()
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    app.grantor.clock.advance(-1)
+    expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
+    expect(await endReasonOf(first)).toBe('refresh_replayed')
+    app.grantor.clock.advance(1)
+    expectRefusal(await app.walk.refresh(app.client, second.refresh_token), 'invalid_grant')
+  })
+
+  test('a clock set back by a day leaves the living token as good as it was', async () => {
+    const first = await app.freshTokens()
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    app.grantor.clock.advance(-86_400)
+    expect((await app.walk.refresh(app.client, second.refresh_token)).status).toBe(200)
+    app.grantor.clock.advance(86_400)
+  })
+
+  test('a repetition may ask for less, and never for more than was granted', async () => {
+    const first = await app.freshTokens({ scope: 'enhancement profile' })
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    const narrowed = tokensOf(await app.walk.refresh(app.client, first.refresh_token, { scope: 'profile' }))
+    expect(narrowed).toMatchObject({ scope: 'profile', refresh_token: second.refresh_token })
+    expectRefusal(await app.walk.refresh(app.client, first.refresh_token, { scope: 'admin' }), 'invalid_scope')
+    expectRefusal(await app.walk.refresh(app.client, first.refresh_token, { resource: 'https://api.example.com/' }), 'invalid_target')
+    expect(await endReasonOf(first)).toBe(null)
+  })
+
+  test('a public client has 10 seconds', async () => {
+    const first = await publicTokens()
+    const second = tokensOf(await app.walk.refresh(publicClient, first.refresh_token))
+    app.grantor.clock.advance(9)
+    expect(tokensOf(await app.walk.refresh(publicClient, first.refresh_token)).refresh_token).toBe(second.refresh_token)
+    app.grantor.clock.advance(1)
+    expectRefusal(await app.walk.refresh(publicClient, first.refresh_token), 'invalid_grant')
+    expect(await endReasonOf(first)).toBe('refresh_replayed')
+  })
+
+  test('set to 0 it is off, for both kinds of clients: the first repetition ends the grant', async () => {
+    const strict = await startApp({ lifetimes: { refreshRetryWindow: 0, refreshRetryWindowPublic: 0 } })
+    const strictPublic = await strict.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] })
+    for (const [client, tokens] of [
+      [strict.client, await strict.freshTokens()],
+      [strictPublic, await publicTokens(strict, strictPublic)],
+    ] as const) {
+      expect((await strict.walk.refresh(client, tokens.refresh_token)).status).toBe(200)
+      expectRefusal(await strict.walk.refresh(client, tokens.refresh_token), 'invalid_grant')
+      expect(await endReasonOf(tokens, strict)).toBe('refresh_replayed')
+    }
+    await strict.close()
+  })
+})

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import type { Answer } from '../support/send.ts'
+import type { TestClient } from '../support/start.ts'
+
+let app: App
+let stranger: TestClient
+let publicClient: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  stranger = await app.grantor.createClient()
+  publicClient = await app.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] })
+})
+afterAll(() => app.close())
+
+const CHALLENGE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
+const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' // RFC 7636 appendix B
+
+function expectDone(answer: Answer): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: '' })
+}
+
+const grantOf = (accessToken: string) => app.grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
+
+describe('a refresh token ends its grant (RFC 7009 §2.1)', () => {
+  test('the living one: it and every access token stop working at once', async () => {
+    const tokens = await app.freshTokens()
+    app.grantor.events.length = 0
+    expectDone(await app.walk.revoke(app.client, tokens.refresh_token))
+    expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'revoked', endedAt: app.grantor.clock.now() })
+    expect(await app.isActive(tokens.access_token)).toBe(false)
+    expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
+    expect(app.grantor.events[0]).toMatchObject({ event: 'grant_ended', reason: 'revoked', client_id: app.client.id })
+  })
+
+  test('one of any earlier generation just the same', async () => {
+    const first = await app.freshTokens()
+    let latest = first
+    for (let step = 0; step < 3; step++) latest = tokensOf(await app.walk.refresh(app.client, latest.refresh_token))
+    expectDone(await app.walk.revoke(app.client, first.refresh_token))
+    expect(await grantOf(first.access_token)).toMatchObject({ endReason: 'revoked' })
+    expectRefusal(await app.walk.refresh(app.client, latest.refresh_token), 'invalid_grant')
+    expect(await app.isActive(latest.access_token)).toBe(false)
+  })
+
+  test('only that one: other grants of the same wallet and client live on', async () => {
+    const [ended, living] = [await app.freshTokens(), await app.freshTokens()]
+    expectDone(await app.walk.revoke(app.client, ended.refresh_token))
+    expect(await app.isActive(living.access_token)).toBe(true)
+    expect((await app.walk.refresh(app.client, living.refresh_token)).status).toBe(200)
+  })
+
+  test('revoked again it is done again, and the first reason stays', async () => {
+    const tokens = await app.freshTokens()
+    const code = await app.freshCode()
+    for (let time = 0; time < 3; time++) expectDone(await app.walk.revoke(app.client, tokens.refresh_token))
+    const replayed = tokensOf(await app.walk.exchange(app.client, code))
+    await app.walk.exchange(app.client, code)
+    expectDone(await app.walk.revoke(app.client, replayed.refresh_token))
+    expect(await grantOf(replayed.access_token)).toMatchObject({ endReason: 'code_replayed' })
+  })
+
+  test('a public client revokes its own, naming itself', async () => {
+    const code = await app.freshCode(CHALLENGE, publicClient)
+    const tokens = tokensOf(await app.walk.exchange(publicClient, code, { code_verifier: VERIFIER }))
+    expectDone(await app.walk.revoke(publicClient, tokens.refresh_token))
+    expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'revoked' })
+  })
+})
+
+describe('an access token ends itself alone', () => {
+  test('the grant, its refresh token and its other access tokens live on', async () => {
+    const first = await app.freshTokens()
+    const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+    expectDone(await app.walk.revoke(app.client, first.access_token))
+    expect(await app.isActive(first.access_token)).toBe(false)
+    expect(await app.isActive(second.access_token)).toBe(true)
+    expect(await grantOf(first.access_token)).toMatchObject({ endedAt: null })
+    expect((await app.walk.refresh(app.client, second.refresh_token)).status).toBe(200)
+  })
+
+  test('it stays revoked through refreshes and a second revocation', async () => {
+    const first = await app.freshTokens()
+    expectDone(await app.walk.revoke(app.client, first.access_token))
+    expectDone(await app.walk.revoke(app.client, first.access_token))
+    await app.walk.refresh(app.client, first.refresh_token)
+    expect(await app.isActive(first.access_token)).toBe(false)
+    expect(Object.keys((await grantOf(first.access_token))?.revokedTokens ?? {})).toEqual([claimsOf(first.access_token).jti])
+  })
+
+  test('64 of one grant are remembered; the 65th ends the grant instead', async () => {
+    const tokens = [await app.freshTokens()]
+    while (tokens.length < 66) tokens.push(tokensOf(await app.walk.refresh(app.client, tokens.at(-1)?.refresh_token ?? '')))
+    const [first] = tokens.map(({ access_token }) => access_token)
+    for (const { access_token } of tokens.slice(0, 64)) expectDone(await app.walk.revoke(app.client, access_token))
+    for (const { access_token } of tokens.slice(0, 64)) expect(await app.isActive(access_token)).toBe(false)
+    for (const { access_token } of tokens.slice(64)) expect(await app.isActive(access_token)).toBe(true)
+    expectDone(await app.walk.revoke(app.client, first ?? '')) // one of the 64 again needs no room
+    expect(await grantOf(first ?? '')).toMatchObject({ endedAt: null })
+    expectDone(await app.walk.revoke(app.client, tokens[64]?.access_token ?? ''))
+    expect(await grantOf(first ?? '')).toMatchObject({ endReason: 'too_many_revoked_tokens' })
+    for (const { access_token } of tokens) expect(await app.isActive(access_token)).toBe(false)
+    expectRefusal(await app.walk.refresh(app.client, tokens.at(-1)?.refresh_token ?? ''), 'invalid_grant')
+  })
+
+  test('what has expired is forgotten by the next revocation, so 64 are 64 living ones', async () => {
+    let tokens = await app.freshTokens()
+    for (let round = 0; round < 3; round++) {
+      for (let step = 0; step < 40; step++) {
+        expectDone(await app.walk.revoke(app.client, tokens.access_token))
+        tokens = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
+      }
+      app.grantor.clock.advance(600)
+      tokens = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
+    }
+    expectDone(await app.walk.revoke(app.client, tokens.access_token))
+    const grant = await grantOf(tokens.access_token)
+    expect(grant).toMatchObject({ endedAt: null })
+    expect(Object.keys(grant?.revokedTokens ?? {})).toEqual([claimsOf(tokens.access_token).jti])
+  })
+
+  test('64 revocations at once are all remembered', async () => {
+    const tokens = [await app.freshTokens()]
+    while (tokens.length < 64) tokens.push(tokensOf(await app.walk.refresh(app.client, tokens.at(-1)?.refresh_token ?? '')))
+    const answers = await Promise.all(tokens.map(({ access_token }) => app.walk.revoke(app.client, access_token)))
+    for (const answer of answers) expectDone(answer)
+    for (const { access_token } of tokens) expect(await app.isActive(access_token)).toBe(false)
+    expect(await grantOf(tokens[0]?.access_token ?? '')).toMatchObject({ endedAt: null })
+  })
+})
+
+describe("another client's token is invalid_grant, and stays alive (RFC 7009 §2.1)", () => {
+  test.each(['access_token', 'refresh_token'] as const)('its %s', async (kind) => {
+    const tokens = await app.freshTokens()
+    for (const thief of [stranger, publicClient]) expectRefusal(await app.walk.revoke(thief, tokens[kind]), 'invalid_grant')
+    expect(await app.isActive(tokens.access_token)).toBe(true)
+    expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
+    expect(await grantOf(tokens.access_token)).toMatchObject({ endedAt: null, revokedTokens: {} })
+  })
+})
+
+describe('what cannot be revoked any more is 200 with an empty body, and changes nothing (RFC 7009 §2.2)', () => {
+  test('an expired access token', async () => {
+    const { access_token } = await app.freshTokens()
+    app.grantor.clock.advance(600)
+    expectDone(await app.walk.revoke(app.client, access_token))
+    expectDone(await app.walk.revoke(stranger, access_token))
+    expect(await grantOf(access_token)).toMatchObject({ revokedTokens: {} })
+  })
+
+  test('a code, which is no token: it can still be redeemed', async () => {
+    const code = await app.freshCode()
+    expectDone(await app.walk.revoke(app.client, code))
+    expect((await app.walk.exchange(app.client, code)).status).toBe(200)
+  })
+
+  test.each(['x', '.', 'a.b.c', '\0', '💥', 'grr.0123456789.x', `grr.0123456789.${'A'.repeat(70)}`, 'x'.repeat(15_000)])(
+    'what is no token: %j',
+    async (token) => expectDone(await app.walk.revoke(app.client, token)),
+  )
+
+  test('a refresh token with one character changed: its grant lives', async () => {
+    const { access_token, refresh_token } = await app.freshTokens()
+    expectDone(await app.walk.revoke(app.client, refresh_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))))
+    expect(await app.isActive(access_token)).toBe(true)
+  })
+})
+
+describe('token_type_hint is only a hint (RFC 7009 §2.1)', () => {
+  test.each(['access_token', 'refresh_token', 'unheard_of', ''])('%j', async (token_type_hint) => {
+    const tokens = await app.freshTokens()
+    expectDone(await app.walk.call('/oauth/revoke', app.client, { token: tokens.access_token, token_type_hint }))
+    expect(await grantOf(tokens.access_token)).toMatchObject({ endedAt: null })
+    expect(await app.isActive(tokens.access_token)).toBe(false)
+    expectDone(await app.walk.call('/oauth/revoke', app.client, { token: tokens.refresh_token, token_type_hint }))
+    expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'revoked' })
+  })
+})

@@ -1,0 +1,200 @@
+/** Paths, methods and URLs that are not as they should be: 404, 405 with Allow (RFC 9110 §15.5.6), 400, and never a 5xx. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allRows } from '../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { encode, LOGIN_SERVER, noticeOf, requestOf, Walk } from '../support/walk.ts'
+
+const GET_ONLY = ['/oauth/authorize', '/login/complete', '/login/challenge']
+const POST_ONLY = ['/oauth/authorize/confirm', '/oauth/introspect', '/login/message', '/login/accept', '/login/reject']
+const POST_AND_PREFLIGHT = ['/oauth/token', '/oauth/revoke']
+const GET_AND_HEAD = ['/.well-known/oauth-authorization-server', '/oauth/jwks', '/health/live', '/health/ready']
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL']
+
+const routes: [path: string, allowed: string[]][] = [
+  ...GET_ONLY.map((path): [string, string[]] => [path, ['GET']]),
+  ...POST_ONLY.map((path): [string, string[]] => [path, ['POST']]),
+  ...POST_AND_PREFLIGHT.map((path): [string, string[]] => [path, ['OPTIONS', 'POST']]),
+  ...GET_AND_HEAD.map((path): [string, string[]] => [path, ['GET', 'HEAD']]),
+]
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+  walk = new Walk(grantor)
+  await walk.signIn(requestOf(client))
+})
+afterAll(() => grantor.close())
+
+describe('a method that a path does not take is 405, and Allow names those it takes', () => {
+  test.each(routes)('%s', async (path, allowed) => {
+    for (const method of METHODS.filter((each) => !allowed.includes(each))) {
+      const answer = await walk.browse({
+        method,
+        path: `${path}?${encode(requestOf(client))}`,
+        headers: { authorization: LOGIN_SERVER },
+      })
+      expect([method, answer.status]).toEqual([method, 405])
+      const told = (answer.headers.allow ?? '').split(', ').toSorted()
+      expect(told).toEqual(allowed)
+      expect(answer.headers['cache-control']).toBe('no-store')
+      expect(answer.headers['x-content-type-options']).toBe('nosniff')
+      expect(answer.headers).not.toHaveProperty('location')
+      if (method === 'HEAD') expect(answer.body).toBe('')
+      else expect(answer.json()).toMatchObject({ error: 'invalid_request' })
+    }
+  })
+
+  test.each(routes)('%s, whatever body comes along, of whatever type and size', async (path, allowed) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !allowed.includes(each))) {
+      for (const [type, body] of [
+        ['application/json', '{"a":'],
+        ['application/x-www-form-urlencoded', 'a=%'],
+        ['text/plain', 'x'],
+        ['', 'x'],
+        ['application/x-www-form-urlencoded', 'x'.repeat(20_000)],
+      ] as const) {
+        const answer = await walk.browse({ method, path, headers: { 'content-type': type, connection: 'close' }, body })
+        expect([method, type, answer.status]).toEqual([method, type, 405])
+        expect(answer.headers.allow).toContain(allowed.at(-1))
+      }
+    }
+  })
+
+  test('a preflight from nowhere in particular is refused with the methods there are', async () => {
+    for (const path of POST_AND_PREFLIGHT) {
+      const answer = await walk.browse({
+        method: 'OPTIONS',
+        path,
+        headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+      })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.allow).toContain('POST')
+      expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
+    }
+  })
+})
+
+describe('HEAD', () => {
+  test.each(GET_AND_HEAD)('%s answers like GET, without a body', async (path) => {
+    const get = await walk.browse({ path })
+    const head = await walk.browse({ method: 'HEAD', path })
+    expect(head.status).toBe(200)
+    expect(head.body).toBe('')
+    expect(head.headers['content-type']).toBe(get.headers['content-type'])
+  })
+
+  test('an authorization request by HEAD issues no code: a link preview is no visit', async () => {
+    const answer = await walk.browse({ method: 'HEAD', path: `/oauth/authorize?${encode(requestOf(client))}` })
+    expect(answer.status).toBe(405)
+    expect(answer.headers).not.toHaveProperty('location')
+  })
+})
+
+describe('a path that is none is 404', () => {
+  test.each([
+    '/',
+    '/oauth',
+    '/oauth/',
+    '/oauth/authorize/',
+    '/oauth//authorize',
+    '//oauth/authorize',
+    '/OAUTH/authorize',
+    '/oauth/Authorize',
+    '/oauth/authorize;x=1',
+    '/oauth/authorize%2f',
+    '/oauth%2fauthorize',
+    '/oauth/authorize/../token',
+    '/oauth/./authorize',
+    '/oauth/authorize.json',
+    '/login',
+    '/login/',
+    '/login/complete/',
+    '/login/resume',
+    '/assets',
+    '/assets/',
+    '/assets/..%2f..%2fpackage.json',
+    '/assets/../../package.json',
+    '/.env',
+    '/favicon.txt',
+    '/%00',
+    '/%',
+    '/a%',
+    '/%zz',
+    '/%ff',
+    '/%E0%A4%A',
+    '/__proto__',
+    '/constructor',
+    `/${'a'.repeat(90)}`,
+  ])('%s', async (path) => {
+    for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS', 'PROPFIND']) {
+      const answer = await walk.browse({ method, path: `${path}?${encode(requestOf(client))}` })
+      expect([400, 404]).toContain(answer.status)
+      if (!path.includes('%')) expect(answer.status).toBe(404)
+      expect(answer.headers).not.toHaveProperty('location')
+      expect(answer.headers['cache-control']).toBe('no-store')
+      expect(answer.headers['x-content-type-options']).toBe('nosniff')
+    }
+  })
+
+  test('a person gets a page, a program gets JSON', async () => {
+    const page = await walk.browse({ path: '/nothing' })
+    expect(noticeOf(page)).toBe('not_found')
+    const json = await walk.browse({ path: '/oauth/nothing' })
+    expect(json.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(json.json()).toEqual({ error: 'not_found', error_description: expect.any(String) as string })
+  })
+
+  test('unknown paths leave nothing behind', async () => {
+    const before = allRows(grantor.databasePath)
+    await Promise.all(Array.from({ length: 50 }, (_, i) => walk.browse({ path: `/x${i}`, method: 'POST', body: 'x' })))
+    expect(allRows(grantor.databasePath)).toEqual(before)
+  })
+})
+
+describe('what is hardly HTTP is refused without harm', () => {
+  async function raw(bytes: string): Promise<string> {
+    const socket = connect(Number(new URL(grantor.authUrl).port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+    })
+    socket.on('error', () => {})
+    socket.end(Buffer.from(bytes, 'latin1'))
+    await once(socket, 'close')
+    return text.split('\r\n')[0] ?? ''
+  }
+
+  test.each([
+    ['an unknown method', 'BREW /oauth/authorize HTTP/1.1\r\nHost: x\r\n\r\n', '400'],
+    ['no version', 'GET /oauth/authorize\r\n\r\n', '400'],
+    ['no host', 'GET /oauth/authorize HTTP/1.1\r\n\r\n', '400'],
+    ['bytes above ASCII', 'GET /oauth/authorize?state=\xfc HTTP/1.1\r\nHost: x\r\n\r\n', '400'],
+    ['a URL of 20,000 characters', `GET /oauth/authorize?state=${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, '431'],
+    ['two lengths', 'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx', '400'],
+    [
+      'a length and chunks (request smuggling)',
+      'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      '400',
+    ],
+    ['a header with a line break', 'GET /oauth/authorize HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', '400'],
+    ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '404'],
+    ['an authority', 'CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'nothing'],
+  ])('%s', async (_, bytes, status) => {
+    const line = await raw(bytes)
+    expect(line.split(' ')[1] ?? 'nothing').toBe(status)
+    expect((await walk.browse({ path: '/health/live' })).status).toBe(200)
+  })
+
+  test('a URL in absolute form is read like any other (RFC 9112 §3.2.2), and its host changes nothing', async () => {
+    const line = await raw(
+      `GET http://evil.example/oauth/authorize?${encode(requestOf(client))} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
+    )
+    expect(line).toMatch(/^HTTP\/1\.1 302 /)
+  })
+})

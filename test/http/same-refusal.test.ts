@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, startApp } from '../support/app.ts'
+import { rawExchange } from '../support/raw-http.ts'
+import type { TestClient } from '../support/start.ts'
+import { basic } from '../support/walk.ts'
+
+let app: App
+let disabled: TestClient
+let postClient: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  postClient = await app.grantor.createClient({ authMethod: 'client_secret_post' })
+  disabled = await app.grantor.createClient()
+  await app.grantor.store.clients.replaceClient({ ...disabled, disabledAt: app.grantor.clock.now() })
+  await app.grantor.noticeChanges()
+})
+afterAll(() => app.close())
+
+const WRONG_SECRET = 'w'.repeat(43)
+const UNKNOWN_ID = '6d0a4a05-5b6e-4c1e-9d5c-0a4f6e0a4a05'
+
+/** Everything the server sent, byte by byte, but for the hour. */
+async function answerTo(path: string, authorization: string | null, body: string): Promise<string> {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${new URL(app.grantor.authUrl).host}`,
+    'Connection: close',
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${body.length}`,
+    ...(authorization ? [`Authorization: ${authorization}`] : []),
+  ]
+  const answer = await rawExchange(app.grantor.authUrl, `${head.join('\r\n')}\r\n\r\n${body}`)
+  return answer.replace(/^Date: .*\r\n/im, '')
+}
+
+test.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
+  'nobody can tell an unknown client, a disabled one and a wrong secret apart: %s answers the same bytes',
+  async (path) => {
+    const body = 'grant_type=authorization_code&code=x&redirect_uri=y&token=z'
+    const wrongSecret = await answerTo(path, basic(app.client.id, WRONG_SECRET), body)
+    const others = [
+      await answerTo(path, basic(UNKNOWN_ID, WRONG_SECRET), body),
+      await answerTo(path, basic('not even a UUID', WRONG_SECRET), body),
+      await answerTo(path, basic(disabled.id, disabled.secret), body),
+      await answerTo(path, basic(disabled.id, WRONG_SECRET), body),
+      await answerTo(path, basic(postClient.id, postClient.secret), body),
+      await answerTo(path, 'Basic !!!', body),
+      await answerTo(path, null, body),
+      await answerTo(path, null, `${body}&client_id=${postClient.id}&client_secret=${WRONG_SECRET}`),
+      await answerTo(path, null, `${body}&client_id=${UNKNOWN_ID}&client_secret=${WRONG_SECRET}`),
+      await answerTo(path, null, `${body}&client_id=${UNKNOWN_ID}`),
+      await answerTo(path, null, `${body}&client_id=${app.client.id}`),
+    ]
+    expect(wrongSecret).toMatch(/^HTTP\/1\.1 401 /)
+    for (const other of others) expect(other).toBe(wrongSecret)
+  },
+)
+
+test('the audit log does tell them apart', async () => {
+  app.grantor.events.length = 0
+  await answerTo('/oauth/revoke', basic(app.client.id, WRONG_SECRET), 'token=z')
+  await answerTo('/oauth/revoke', basic(UNKNOWN_ID, WRONG_SECRET), 'token=z')
+  await answerTo('/oauth/revoke', null, 'token=z')
+  expect(app.grantor.events.map(({ reason }) => reason)).toEqual(['secret_wrong', 'client_unknown_or_disabled', 'credentials_absent'])
+})

@@ -1,0 +1,218 @@
+/** The session: only in the browser, new at every login, ended by idleness and by age. */
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { allRows, storedBytes } from '../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../support/walk.ts'
+
+type SessionRow = { hash: string; last_seen_at: number; auth_time: number; expires_at: number }
+
+const HOUR = 3600
+const DAY = 86_400
+
+let grantor: Grantor
+let client: TestClient
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+})
+afterAll(() => grantor.close())
+
+const hashOf = (walk: Walk) =>
+  createHash('sha256')
+    .update(walk.cookies.get('grantor_session') ?? '')
+    .digest('base64url')
+const rowOf = (walk: Walk) => (allRows(grantor.databasePath).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
+
+async function signedIn(): Promise<Walk> {
+  const walk = new Walk(grantor)
+  await walk.signIn(requestOf(client))
+  return walk
+}
+
+async function holds(walk: Walk): Promise<boolean> {
+  const { status, location } = await walk.authorize(requestOf(client))
+  expect(status).toBe(302)
+  return location.startsWith(`${client.redirectUris[0]}?code=`)
+}
+
+describe('its id', () => {
+  test('has 256 bits and is new at every login, also in the same browser and for the same wallet', async () => {
+    const walk = await signedIn()
+    const ids = new Set([walk.cookies.get('grantor_session')])
+    for (let time = 0; time < 3; time += 1) {
+      await walk.signIn(requestOf(client, { prompt: 'login' }))
+      ids.add(walk.cookies.get('grantor_session'))
+    }
+    expect(ids.size).toBe(4)
+    for (const id of ids) expect(Buffer.from(id ?? '', 'base64url')).toHaveLength(32)
+  })
+
+  test('an id planted before the login is not taken over (session fixation)', async () => {
+    const planted = Buffer.alloc(32, 7).toString('base64url')
+    const walk = new Walk(grantor)
+    walk.cookies.set('grantor_session', planted)
+    await walk.signIn(requestOf(client))
+    expect(walk.cookies.get('grantor_session')).not.toBe(planted)
+    const attacker = new Walk(grantor)
+    attacker.cookies.set('grantor_session', planted)
+    expect(await holds(attacker)).toBe(false)
+  })
+
+  test('is kept as a hash only: neither cookie’s value stands in the store’s files', async () => {
+    const walk = await signedIn()
+    expect(rowOf(walk)).toBeDefined()
+    const bytes = storedBytes(grantor.databasePath)
+    expect(bytes).toContain(hashOf(walk))
+    for (const value of walk.cookies.values()) {
+      expect(bytes).not.toContain(value)
+      expect(bytes).not.toContain(Buffer.from(value, 'base64url').toString('latin1'))
+    }
+  })
+})
+
+describe('its lifetimes', () => {
+  test('twelve hours without a visit end it', async () => {
+    const walk = await signedIn()
+    const idle = await signedIn()
+    grantor.clock.advance(12 * HOUR - 1)
+    expect(await holds(walk)).toBe(true)
+    grantor.clock.advance(1)
+    expect(await holds(idle)).toBe(false)
+    expect(await holds(walk)).toBe(true)
+  })
+
+  test('each visit starts the twelve hours anew, but never beyond fourteen days', async () => {
+    const walk = await signedIn()
+    const until = grantor.clock.now() + 14 * DAY
+    while (grantor.clock.now() + 11 * HOUR < until) {
+      grantor.clock.advance(11 * HOUR)
+      expect(await holds(walk)).toBe(true)
+    }
+    grantor.clock.advance(until - 1 - grantor.clock.now())
+    expect(await holds(walk)).toBe(true)
+    grantor.clock.advance(1)
+    expect(await holds(walk)).toBe(false)
+  })
+
+  test('a visit is written down every ten minutes at most', async () => {
+    const walk = await signedIn()
+    const start = grantor.clock.now()
+    expect(rowOf(walk)?.last_seen_at).toBe(start)
+    grantor.clock.advance(599)
+    await holds(walk)
+    expect(rowOf(walk)?.last_seen_at).toBe(start)
+    grantor.clock.advance(1)
+    await holds(walk)
+    expect(rowOf(walk)?.last_seen_at).toBe(start + 600)
+    expect(rowOf(walk)?.auth_time).toBe(start)
+  })
+
+  test('a clock that jumps back neither ends it nor moves its last visit back', async () => {
+    const walk = await signedIn()
+    const row = rowOf(walk)
+    grantor.clock.advance(-1000)
+    expect(await holds(walk)).toBe(true)
+    expect(rowOf(walk)).toEqual(row)
+    grantor.clock.advance(1000)
+  })
+
+  test('the lifetimes are settings', async () => {
+    const short = await startGrantor({ lifetimes: { sessionIdle: 60, session: 100 } })
+    try {
+      const own = await short.createClient()
+      const walk = new Walk(short)
+      const { answer } = await walk.signIn(requestOf(own))
+      expect(answer.headers['set-cookie']?.[0]).toContain('Max-Age=100')
+      short.clock.advance(60)
+      expect((await walk.authorize(requestOf(own))).location).toContain('login_challenge=')
+    } finally {
+      await short.close()
+    }
+  })
+})
+
+const attributesOf = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').split('; ')
+
+describe('its cookie (RFC 6265bis)', () => {
+  test('on plain-http loopback: HttpOnly, SameSite=Lax, for the whole host and no other, without Secure and prefix', async () => {
+    const { answer } = await new Walk(grantor).signIn(requestOf(client))
+    const [pair, ...attributes] = attributesOf(answer)
+    expect(pair).toMatch(/^grantor_session=[A-Za-z0-9_-]{43}$/)
+    expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${14 * DAY}`, 'Path=/', 'SameSite=Lax'])
+  })
+
+  test('the binding cookie likewise', async () => {
+    const answer = await new Walk(grantor).authorize(requestOf(client))
+    const [pair, ...attributes] = attributesOf(answer)
+    expect(pair).toMatch(/^grantor_browser=[A-Za-z0-9_-]{43}$/)
+    expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${30 * DAY}`, 'Path=/', 'SameSite=Lax'])
+  })
+
+  test('of two cookies with its name the first counts, as browsers send the more specific one first', async () => {
+    const walk = await signedIn()
+    const id = walk.cookies.get('grantor_session')
+    const other = new Walk(grantor)
+    const query = new URLSearchParams(requestOf(client) as Record<string, string>)
+    const ask = (cookie: string) => other.browse({ path: `/oauth/authorize?${query}`, headers: { cookie } })
+    expect((await ask(`a=b; grantor_session=${id}; grantor_session=x`)).location).toContain('?code=')
+    expect((await ask(`grantor_session=x; grantor_session=${id}`)).location).toContain('login_challenge=')
+    expect((await ask(`grantor_sessio=${id}; xgrantor_session=${id}; __Host-grantor_session=${id}`)).location).toContain(
+      'login_challenge=',
+    )
+  })
+})
+
+describe('on https', () => {
+  let secure: Grantor
+  let own: TestClient
+  beforeAll(async () => {
+    secure = await startGrantor({ settings: { authUrl: 'https://auth.example.com', loginUrl: 'https://login.example.com' } })
+    own = await secure.createClient()
+  })
+  afterAll(() => secure.close())
+
+  test('both cookies carry __Host- and Secure, Path=/ and no Domain (RFC 6265bis §4.1.3.2)', async () => {
+    const walk = new Walk(secure)
+    const begun = attributesOf(await walk.authorize(requestOf(own)))
+    const done = attributesOf((await walk.signIn(requestOf(own))).answer)
+    expect(begun[0]).toMatch(/^__Host-grantor_browser=[A-Za-z0-9_-]{43}$/)
+    expect(done[0]).toMatch(/^__Host-grantor_session=[A-Za-z0-9_-]{43}$/)
+    for (const [, ...attributes] of [begun, done]) {
+      expect(attributes.filter((each) => !each.startsWith('Max-Age=')).toSorted()).toEqual([
+        'HttpOnly',
+        'Path=/',
+        'SameSite=Lax',
+        'Secure',
+      ])
+    }
+  })
+
+  test('a cookie without the prefix, which a sibling host could have planted, is not read', async () => {
+    const walk = new Walk(secure)
+    await walk.signIn(requestOf(own))
+    const stripped = new Walk(secure)
+    for (const [name, value] of walk.cookies) stripped.cookies.set(name.replace('__Host-', ''), value)
+    expect((await stripped.authorize(requestOf(own))).location).toContain('login_challenge=')
+  })
+
+  test('every URL comes from the configuration, and the forms take the configured origin only', async () => {
+    const walk = new Walk(secure)
+    expect((await walk.authorize(requestOf(own))).location).toMatch(/^https:\/\/login\.example\.com\/login\?login_challenge=/)
+    const accepted = await walk.prove(await walk.challenge(requestOf(own)))
+    await walk.complete(accepted)
+    const page = await walk.authorize(requestOf(own, { ...PKCE, prompt: 'consent' }))
+    const form = { confirmation: fieldOf(page, 'confirmation'), decision: 'allow' }
+    const post = (origin: string) => walk.postForm('/oauth/authorize/confirm', form, { origin })
+    expect((await post('https://auth.example.com')).status).toBe(200)
+    for (const foreign of [
+      'http://auth.example.com',
+      'https://auth.example.com:443',
+      'https://login.example.com',
+      secure.authUrl,
+    ]) {
+      expect((await post(foreign)).status).toBe(403)
+    }
+  })
+})

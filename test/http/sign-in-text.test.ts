@@ -1,0 +1,180 @@
+/** The text a wallet signs: composed by the auth service alone, twice the same, from what is sealed (ERC-4361). */
+import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-parser'
+import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { send } from '../support/send.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { LOGIN_SERVER, PKCE, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let grantor: Grantor
+let client: TestClient
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient({ scopes: ['enhancement', 'profile'] })
+})
+afterAll(() => grantor.close())
+
+type Asked = { walk: Walk; challenge: string; text: string }
+
+async function textFor(of: TestClient, more = {}, fields: Record<string, unknown> = {}): Promise<Asked> {
+  const walk = new Walk(grantor)
+  const challenge = await walk.challenge(requestOf(of, more))
+  return { walk, challenge, text: await textOf(walk, challenge, fields) }
+}
+
+async function textOf(walk: Walk, challenge: string, fields: Record<string, unknown> = {}): Promise<string> {
+  const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1, ...fields }
+  const answer = await walk.loginApi('/login/message', claim)
+  expect(answer.status).toBe(200)
+  return answer.json().message as string
+}
+
+/** Both parsers that wallets use read the same fields. */
+function parse(text: string): SiweParsedMessage {
+  const parsed = new SiweParsedMessage(text)
+  const spruce = new SpruceParsedMessage(text)
+  expect(spruce.domain).toBe(parsed.domain)
+  expect(spruce.nonce).toBe(parsed.nonce)
+  expect(spruce.statement).toBe(parsed.statement)
+  return parsed
+}
+
+describe('its fields', () => {
+  test('are all there: the login address, the wallet, the chain, the times of the challenge, an id', async () => {
+    const at = grantor.clock.now()
+    const { text } = await textFor(client)
+    const iso = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+    const parsed = parse(text)
+    expect(parsed).toMatchObject({
+      domain: new URL(grantor.loginUrl).host,
+      address: testWallet(0).address,
+      uri: `${grantor.loginUrl}/login`,
+      version: '1',
+      chainId: 1,
+      issuedAt: iso(at),
+      expirationTime: iso(at + 600),
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+    })
+  })
+
+  test('nonce and request id: at least 128 random bits of letters and digits, another for every challenge, the same for one', async () => {
+    const asked = await Promise.all(Array.from({ length: 50 }, () => textFor(client)))
+    const parsed = asked.map(({ text }) => parse(text))
+    for (const { nonce } of parsed) expect(nonce).toMatch(/^[0-9a-f]{32}$/)
+    expect(new Set(parsed.map(({ nonce }) => nonce)).size).toBe(50)
+    expect(new Set(parsed.map(({ requestId }) => requestId)).size).toBe(50)
+    const [{ walk, challenge, text } = {} as Asked] = asked
+    expect(await textOf(walk, challenge)).toBe(text)
+  })
+
+  test('the domain is the configured one, never Host, never a forwarding header, never the client’s', async () => {
+    const { walk, challenge, text } = await textFor(client)
+    const answer = await send(grantor.authUrl, {
+      method: 'POST',
+      path: '/login/message',
+      headers: {
+        authorization: LOGIN_SERVER,
+        'content-type': 'application/json',
+        host: 'evil.example',
+        'x-forwarded-host': 'evil.example',
+        origin: 'https://evil.example',
+        referer: 'https://evil.example/',
+      },
+      body: JSON.stringify({ login_challenge: challenge, address: walk.wallet.address, chain_id: 1, domain: 'evil.example' }),
+    })
+    expect(answer.json().message).toBe(text)
+    expect(text).not.toContain('evil')
+  })
+
+  test('say which app, which host, which permissions and until when, in words', async () => {
+    const { text } = await textFor(client, { scope: 'profile enhancement' })
+    const until = new Date((grantor.clock.now() + 30 * 86_400) * 1000).toISOString().slice(0, 10)
+    expect(parse(text).statement).toBe(
+      `Allow 'MyApp' at app.example.net to use 'profile', 'enhancement' on your behalf until ${until} (UTC). Signing costs no gas and makes no transfer.`,
+    )
+  })
+
+  test('what is granted is what the text says: these scopes, and no longer than to that day', async () => {
+    const { walk, challenge } = await textFor(client, { scope: 'profile' })
+    const page = await walk.complete(await walk.prove(challenge))
+    const [, code = ''] = /code=([A-Za-z0-9._-]+)/.exec(page.body) ?? []
+    const tokens = (await walk.exchange(client, code)).json()
+    expect(tokens.scope).toBe('profile')
+    const [grant] = await grantor.store.grants.listGrants({ clientId: client.id, at: grantor.clock.now(), limit: 1 })
+    expect(grant?.expiresAt).toBe(grantor.clock.now() + 30 * 86_400)
+  })
+})
+
+describe('whatever an app is called, both parsers read the text, and its host is always named', () => {
+  test.each([
+    'Ünïcödé Äpp',
+    'Приложение',
+    '株式会社',
+    '🦊🦊🦊',
+    '"quoted" <b>%20</b>',
+    "O'Neill & Sons",
+    'Evil. No permissions',
+    'Bank at bank.example',
+    `URI: https://evil.example Version: 1`,
+    'x'.repeat(80),
+    '١٢٣ عربى',
+  ])('%s', async (name) => {
+    const named = await grantor.createClient({ name, redirectUris: ['https://own.example.net:8443/cb'] })
+    const { walk, challenge, text } = await textFor(named)
+    expect(text).toMatch(/^[\x20-\x7e\n]+$/)
+    expect(text).not.toMatch(/["%<>]/)
+    expect(parse(text).statement).toContain('at own.example.net:8443 to ')
+    expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+  })
+
+  test.each([
+    ['https://[2001:db8::1]:8443/cb', '[2001:db8::1]:8443'],
+    ['http://127.0.0.1:5000/cb', '127.0.0.1:5000'],
+    ['com.example.app:/cb', 'com.example.app'],
+    ['https://xn--bcher-kva.example/cb', 'xn--bcher-kva.example'],
+    ['https://a_b.example.net/cb', 'a_b.example.net'],
+  ])('the host of %s', async (uri, host) => {
+    const native = await grantor.createClient({ type: 'native', redirectUris: [uri] })
+    const { walk, challenge, text } = await textFor(native, PKCE)
+    expect(parse(text).statement).toContain(`at ${host} to `)
+    expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+  })
+})
+
+describe('it is composed again, byte for byte, when the signature arrives', () => {
+  test('also ten minutes later, also after the app was renamed and its scopes were described anew', async () => {
+    const renamed = await grantor.createClient()
+    const { walk, challenge, text } = await textFor(renamed)
+    await grantor.store.clients.replaceClient({ ...renamed, name: 'Another Name' })
+    await grantor.noticeChanges()
+    grantor.clock.advance(590)
+    expect(await textOf(walk, challenge)).toBe(text)
+    const proof = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1, signature: walk.wallet.sign(text) }
+    expect((await walk.loginApi('/login/accept', proof)).status).toBe(200)
+  })
+
+  test('another account gets another text, and the first one’s signature is worth nothing for it', async () => {
+    const { walk, challenge, text } = await textFor(client)
+    const other = testWallet(1)
+    const second = await textOf(walk, challenge, { address: other.address })
+    expect(second).toBe(text.replace(walk.wallet.address, other.address))
+    const proof = { login_challenge: challenge, address: other.address, chain_id: 1 }
+    expect((await walk.loginApi('/login/accept', { ...proof, signature: walk.wallet.sign(text) })).status).toBe(401)
+    expect((await walk.loginApi('/login/accept', { ...proof, signature: walk.wallet.sign(second) })).status).toBe(401)
+    expect((await walk.loginApi('/login/accept', { ...proof, signature: other.sign(second) })).status).toBe(200)
+  })
+
+  test('a signature over one challenge’s text is worth nothing for another challenge', async () => {
+    const one = await textFor(client)
+    const two = await textFor(client)
+    const proof = {
+      login_challenge: two.challenge,
+      address: two.walk.wallet.address,
+      chain_id: 1,
+      signature: one.walk.wallet.sign(one.text),
+    }
+    expect((await two.walk.loginApi('/login/accept', proof)).status).toBe(401)
+  })
+})

@@ -1,0 +1,143 @@
+/** The client registry, the keys at rest, and the revision by which nodes notice their changes. */
+import { expect, test } from 'vitest'
+import type { KeyKind } from '../../../src/keys/key-ring.ts'
+import { NOW, race, type Subject, someClient, someKey } from './subject.ts'
+
+export function clientsContract(subject: Subject): void {
+  test('a client is kept as it was registered, to the letter', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient({
+      redirectUris: ['https://app.example.net/\u00e9?a=%C3%A9', 'com.example.app:/cb'],
+      disabledAt: NOW,
+    })
+    expect(await store.clients.insertClient(client)).toBe('inserted')
+    expect(await other.clients.readClient(client.id)).toEqual(client)
+    expect(await other.clients.readClient(someClient().id)).toBeNull()
+  })
+
+  test('of fifty registrations under one id exactly one holds', async () => {
+    const client = someClient()
+    const outcomes = await race(subject(), 50, (store, index) => store.clients.insertClient({ ...client, name: `app ${index}` }))
+    expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
+    const { name } = (await subject().nodes[0].clients.readClient(client.id)) ?? client
+    expect(name).toBe(`app ${outcomes.indexOf('inserted')}`)
+  })
+
+  test('a client is replaced as a whole, and only where it is registered', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    expect(await store.clients.replaceClient(client)).toBe('unknown')
+    expect(await store.clients.readClient(client.id)).toBeNull()
+    await store.clients.insertClient(client)
+    const changed = { ...client, name: 'renamed', secrets: [], disabledAt: NOW }
+    expect(await store.clients.replaceClient(changed)).toBe('replaced')
+    expect(await other.clients.readClient(client.id)).toEqual(changed)
+  })
+
+  test('a deleted client is gone', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    await store.clients.insertClient(client)
+    expect(await store.clients.deleteClient(client.id)).toBe('deleted')
+    expect(await store.clients.deleteClient(client.id)).toBe('unknown')
+    expect(await other.clients.readClient(client.id)).toBeNull()
+    expect(await other.clients.listClients()).toEqual([])
+  })
+
+  test('all clients are listed, the oldest first', async () => {
+    const [store] = subject().nodes
+    const [second, first] = [someClient({ createdAt: NOW + 1 }), someClient()]
+    await store.clients.insertClient(second)
+    await store.clients.insertClient(first)
+    expect(await store.clients.listClients()).toEqual([first, second])
+  })
+
+  test('the revision grows with every change of a client, and with nothing else', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    const revisions = [await store.readRevision()]
+    const note = async () => revisions.push(await other.readRevision())
+    await store.clients.insertClient(client)
+    await note()
+    await store.clients.replaceClient({ ...client, name: 'renamed' })
+    await note()
+    await store.clients.deleteClient(client.id)
+    await note()
+    expect(revisions).toEqual([...new Set(revisions)].toSorted((a, b) => a - b))
+
+    await store.clients.deleteClient(client.id)
+    await store.clients.replaceClient(client)
+    await store.clients.readClient(client.id)
+    await store.checkWritable()
+    expect(await store.readRevision()).toBe(revisions.at(-1))
+  })
+}
+
+export function keysContract(subject: Subject): void {
+  test('a key is kept as it was stored, its wrapped material byte for byte', async () => {
+    const [store, other] = subject().nodes
+    const keys = (['mac', 'seal', 'sign'] as const).map((kind) => someKey({ kind, number: 1 }))
+    for (const key of keys) expect(await store.keys.insertKey(key)).toBe('inserted')
+    expect((await other.keys.listKeys()).map(plain)).toEqual(keys.map(plain))
+  })
+
+  test('the next key of a kind, made by fifty nodes at once, is one key', async () => {
+    const keys = Array.from({ length: 50 }, () => someKey({ kind: 'seal', number: 7 }))
+    const outcomes = await race(subject(), 50, (store, index) => store.keys.insertKey(keys[index] ?? someKey()))
+    expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
+    const listed = await subject().nodes[1].keys.listKeys()
+    expect(listed.map(({ id }) => id)).toEqual([keys[outcomes.indexOf('inserted')]?.id])
+  })
+
+  test('a number is taken within its kind only, an id everywhere', async () => {
+    const [store] = subject().nodes
+    const key = someKey({ kind: 'seal', number: 1 })
+    await store.keys.insertKey(key)
+    expect(await store.keys.insertKey(someKey({ kind: 'mac', number: 1 }))).toBe('inserted')
+    expect(await store.keys.insertKey(someKey({ kind: 'sign', number: 1, id: key.id }))).toBe('taken')
+    expect(await store.keys.insertKey(someKey({ kind: 'seal', number: 1 }))).toBe('taken')
+    expect(await store.keys.listKeys()).toHaveLength(2)
+  })
+
+  test('a retired key is remembered by name and number, its material forgotten, once and for all', async () => {
+    const [store, other] = subject().nodes
+    const key = someKey({ kind: 'mac', number: 3 })
+    await store.keys.insertKey(key)
+    expect(await store.keys.retireKey(key.id, 'mac', NOW + 5)).toBe('retired')
+    expect(await other.keys.retireKey(key.id, 'mac', NOW + 9)).toBe('unknown')
+    expect(await other.keys.listKeys()).toEqual([{ ...key, wrapped: null, retiredAt: NOW + 5 }])
+    expect(await other.keys.insertKey(someKey({ kind: 'mac', number: 3 })), 'its number is never given again').toBe('taken')
+  })
+
+  test.each<[string, (id: string) => string, KeyKind]>([
+    ['an id nobody has', () => 'ffffffffff', 'sign'],
+    ['the id of a key of another kind', (id) => id, 'seal'],
+  ])('retiring %s retires nothing', async (_, idOf, kind) => {
+    const [store] = subject().nodes
+    const key = someKey({ kind: 'sign' })
+    await store.keys.insertKey(key)
+    expect(await store.keys.retireKey(idOf(key.id), kind, NOW)).toBe('unknown')
+    expect((await store.keys.listKeys()).map(plain)).toEqual([plain(key)])
+  })
+
+  test('the revision grows with every change of a key, and only then', async () => {
+    const [store, other] = subject().nodes
+    const key = someKey()
+    const before = await store.readRevision()
+    await store.keys.insertKey(key)
+    const inserted = await other.readRevision()
+    expect(inserted).toBeGreaterThan(before)
+    await store.keys.insertKey(key)
+    expect(await other.readRevision()).toBe(inserted)
+    await store.keys.retireKey(key.id, key.kind, NOW)
+    const retired = await other.readRevision()
+    expect(retired).toBeGreaterThan(inserted)
+    await store.keys.retireKey(key.id, key.kind, NOW)
+    expect(await other.readRevision()).toBe(retired)
+  })
+}
+
+/** With the material as text, whatever kind of byte array an engine gives it in. */
+function plain({ wrapped, ...key }: ReturnType<typeof someKey>): object {
+  return { ...key, wrapped: wrapped && Buffer.from(wrapped).toString('hex') }
+}

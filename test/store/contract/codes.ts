@@ -1,0 +1,96 @@
+/** Redeeming and spending codes: the insert that creates a grant. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { livingGrant, NOW, newGrant, race, rotationOf, type Subject } from './subject.ts'
+
+export function codesContract(subject: Subject): void {
+  test('a redeemed code is a grant with all that was allowed, at generation 0, living', async () => {
+    const [store, other] = subject().nodes
+    const grant = newGrant({ scopes: ['a.b', 'c-d_E', 'z'], resources: [] })
+    const born = {
+      ...grant,
+      createdAt: NOW,
+      rotatedAt: NOW,
+      generation: 0,
+      endedAt: null,
+      endReason: null,
+      revokedTokens: {},
+    }
+    expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toEqual({ kind: 'redeemed', grant: born })
+    expect(await store.grants.readGrant(grant.id)).toEqual(born)
+    expect(await other.grants.readGrant(grant.id), 'what is settled is seen by every node').toEqual(born)
+  })
+
+  test('a code redeemed by fifty requests at once, on two nodes, makes one grant: one wins, the others read its row (RFC 6749 §4.1.2)', async () => {
+    const grant = newGrant()
+    const outcomes = await race(subject(), 50, (store) => store.grants.redeemCode(grant, randomUUID(), NOW))
+    expect(outcomes.filter(({ kind }) => kind === 'redeemed')).toHaveLength(1)
+    expect(outcomes.filter(({ kind }) => kind === 'taken')).toHaveLength(49)
+    expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome.grant))).size).toBe(1)
+  })
+
+  test('the second use of a code changes nothing in the grant by itself', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    const again = { ...grant, scopes: ['more'], refreshKeyId: 'cccccccccc', expiresAt: grant.expiresAt + 1 }
+    expect(await store.grants.redeemCode(again, randomUUID(), NOW + 5)).toEqual({ kind: 'taken', grant: before })
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+  })
+
+  test('a redemption asked for again by its own attempt, after a lost answer, reads as redeemed, on any node', async () => {
+    const [store, other] = subject().nodes
+    const grant = newGrant()
+    const first = await store.grants.redeemCode(grant, 'attempt-1', NOW)
+    expect(await other.grants.redeemCode(grant, 'attempt-1', NOW + 1)).toEqual(first)
+    expect((await store.grants.redeemCode(grant, 'attempt-2', NOW)).kind).toBe('taken')
+  })
+
+  test('a redemption asked for again by its own attempt reads as taken once the grant has ended or moved on', async () => {
+    const [store] = subject().nodes
+    const ended = newGrant()
+    await store.grants.redeemCode(ended, 'attempt-1', NOW)
+    await store.grants.endGrant(ended.id, 'epoch_raised', NOW)
+    expect(await store.grants.redeemCode(ended, 'attempt-1', NOW)).toMatchObject({ kind: 'taken', grant: { endedAt: NOW } })
+
+    const moved = newGrant()
+    await store.grants.redeemCode(moved, 'attempt-1', NOW)
+    await store.grants.rotateRefreshToken(rotationOf(moved, 0))
+    expect(await store.grants.redeemCode(moved, 'attempt-1', NOW)).toMatchObject({ kind: 'taken', grant: { generation: 1 } })
+  })
+
+  test('a spent code can never be redeemed (RFC 7636 §4.6)', async () => {
+    const [store, other] = subject().nodes
+    const grant = newGrant()
+    await store.grants.spendCode(grant, 'attempt-1', NOW)
+    const spent = { kind: 'taken', grant: { endedAt: NOW, endReason: 'code_spent' } }
+    expect(await other.grants.redeemCode(grant, randomUUID(), NOW + 1)).toMatchObject(spent)
+    expect(await other.grants.redeemCode(grant, 'attempt-1', NOW + 1), 'not even by the attempt that spent it').toMatchObject(
+      spent,
+    )
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0))).toEqual({ kind: 'ended' })
+  })
+
+  test('spending a redeemed code leaves its living grant alone: a guesser ends nothing that is not his', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    await store.grants.spendCode(grant, randomUUID(), NOW + 1)
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+    expect(before).toMatchObject({ endedAt: null })
+  })
+
+  test('of a guess that spends and fifty requests that redeem, whichever is first decides for all', async () => {
+    const grant = newGrant()
+    const outcomes = await race(subject(), 50, async (store, index) => {
+      if (index === 7) return store.grants.spendCode(grant, randomUUID(), NOW)
+      return (await store.grants.redeemCode(grant, randomUUID(), NOW)).kind
+    })
+    const after = await subject().nodes[0].grants.readGrant(grant.id)
+    expect(outcomes.filter((kind) => kind === 'redeemed')).toHaveLength(after?.endedAt === null ? 1 : 0)
+  })
+
+  test('a grant nobody made is not there', async () => {
+    expect(await subject().nodes[0].grants.readGrant(randomUUID())).toBeNull()
+  })
+}

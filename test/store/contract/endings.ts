@@ -1,0 +1,125 @@
+/** Ending grants, one or many, and listing them. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { EndReason } from '../../../src/grants/model.ts'
+import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someWallet } from './subject.ts'
+
+export function endingsContract(subject: Subject): void {
+  test('a grant ends once: the first ending keeps its time and reason', async () => {
+    const [store, other] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    expect(await store.grants.endGrant(grant.id, 'revoked', NOW + 1)).toBe('ended')
+    expect(await other.grants.endGrant(grant.id, 'operator', NOW + 2)).toBe('ended_before')
+    expect(await other.grants.readGrant(grant.id)).toEqual({ ...before, endedAt: NOW + 1, endReason: 'revoked' })
+  })
+
+  test('of fifty endings at once exactly one is told that it ended the grant', async () => {
+    const grant = await livingGrant(subject().nodes[0])
+    const reasons: EndReason[] = ['revoked', 'operator']
+    const outcomes = await race(subject(), 50, (store, index) =>
+      store.grants.endGrant(grant.id, reasons[index % 2] ?? 'revoked', NOW + index),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'ended')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'ended_before')).toHaveLength(49)
+    const first = outcomes.indexOf('ended')
+    expect(await subject().nodes[0].grants.readGrant(grant.id)).toMatchObject({
+      endedAt: NOW + first,
+      endReason: reasons[first % 2],
+    })
+  })
+
+  test('an ending that names a client ends only a grant of that client (RFC 7009 §2.1)', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    expect(await store.grants.endGrant(grant.id, 'revoked', NOW, randomUUID())).toBe('foreign')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
+    expect(await store.grants.endGrant(grant.id, 'revoked', NOW, grant.clientId)).toBe('ended')
+    expect(await store.grants.endGrant(grant.id, 'revoked', NOW, grant.clientId)).toBe('ended_before')
+    expect(await store.grants.endGrant(grant.id, 'revoked', NOW, randomUUID()), 'ended or not').toBe('foreign')
+    expect(await store.grants.endGrant(randomUUID(), 'revoked', NOW, grant.clientId)).toBe('unknown')
+    expect(await store.grants.endGrant(randomUUID(), 'revoked', NOW)).toBe('unknown')
+  })
+
+  test('of an ending and fifty refreshes at once, nothing is alive afterwards', async () => {
+    const grant = await livingGrant(subject().nodes[0])
+    const outcomes = await race(subject(), 51, async (store, index) => {
+      if (index === 25) return store.grants.endGrant(grant.id, 'revoked', NOW)
+      return (await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind
+    })
+    expect(outcomes[25]).toBe('ended')
+    expect(await subject().nodes[1].grants.readGrant(grant.id)).toMatchObject({ endedAt: NOW, endReason: 'revoked' })
+    expect(await subject().nodes[1].grants.rotateRefreshToken(rotationOf(grant, 1))).toEqual({ kind: 'ended' })
+  })
+
+  test('ending what a wallet allowed, what a client was allowed, or both together, ends just these', async () => {
+    const [store] = subject().nodes
+    const wallets = [someWallet(), someWallet()] as const
+    const clients = [randomUUID(), randomUUID()] as const
+    const made = async () => {
+      const grants = wallets.flatMap((wallet) => clients.map((clientId) => newGrant({ wallet, clientId })))
+      for (const grant of grants) await store.grants.redeemCode(grant, randomUUID(), NOW)
+      return () => Promise.all(grants.map(async ({ id }) => (await store.grants.readGrant(id))?.endReason ?? 'living'))
+    }
+    const stateOfFirst = await made()
+    expect(await store.grants.endGrants({ wallet: wallets[0], clientId: clients[1] }, 'operator', NOW)).toBe(1)
+    expect(await stateOfFirst()).toEqual(['living', 'operator', 'living', 'living'])
+    expect(await store.grants.endGrants({ wallet: wallets[0] }, 'revoked', NOW), 'counts only those that lived').toBe(1)
+    expect(await stateOfFirst()).toEqual(['revoked', 'operator', 'living', 'living'])
+    const stateOfSecond = await made()
+    expect(await store.grants.endGrants({ clientId: clients[0] }, 'client_deleted', NOW)).toBe(3)
+    expect(await store.grants.endGrants({ clientId: clients[0] }, 'operator', NOW), 'again: nothing is left').toBe(0)
+    expect(await stateOfFirst(), 'the first reason stays').toEqual(['revoked', 'operator', 'client_deleted', 'living'])
+    expect(await stateOfSecond()).toEqual(['client_deleted', 'living', 'client_deleted', 'living'])
+  })
+
+  test('an ending that names nobody, or an empty name, ends nothing', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    expect(await store.grants.endGrants({}, 'operator', NOW)).toBe(0)
+    expect(await store.grants.endGrants({ wallet: grant.wallet, clientId: '' }, 'operator', NOW)).toBe(0)
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
+  })
+
+  test('ending a client’s thousands of grants ends every one, while others write in between', async () => {
+    const [store, other] = subject().nodes
+    const clientId = randomUUID()
+    const grants = Array.from({ length: 2100 }, () => newGrant({ clientId }))
+    await Promise.all(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
+    const ending = { over: false }
+    const ended = store.grants.endGrants({ clientId }, 'client_deleted', NOW).finally(() => (ending.over = true))
+    let between = 0
+    for (; !ending.over; between++) await livingGrant(other)
+    expect(await ended).toBe(2100)
+    expect(between).toBeGreaterThan(2)
+    expect(await store.grants.listGrants({ clientId, living: true, at: NOW, limit: 1 })).toEqual([])
+  })
+
+  test('a list names the newest first, at most so many, and only those asked for', async () => {
+    const [store] = subject().nodes
+    const [wallet, clientId] = [someWallet(), randomUUID()]
+    const made = async (at: number, grant: Parameters<typeof newGrant>[0]) => {
+      const born = newGrant(grant)
+      await store.grants.redeemCode(born, randomUUID(), at)
+      return born.id
+    }
+    const both = await made(NOW + 3, { wallet, clientId })
+    const walletOnly = await made(NOW + 1, { wallet })
+    const clientOnly = await made(NOW + 2, { clientId })
+    const idle = await made(NOW, { wallet, clientId, refreshExpiresAt: NOW + DAY })
+    const ended = await made(NOW + 4, { wallet, clientId })
+    await store.grants.endGrant(ended, 'revoked', NOW + 5)
+
+    const list = async (filter: object) =>
+      (await store.grants.listGrants({ at: NOW + 6, limit: 100, ...filter })).map(({ id }) => id)
+    expect(await list({})).toEqual([ended, both, clientOnly, walletOnly, idle])
+    expect(await list({ limit: 2 })).toEqual([ended, both])
+    expect(await list({ wallet })).toEqual([ended, both, walletOnly, idle])
+    expect(await list({ clientId })).toEqual([ended, both, clientOnly, idle])
+    expect(await list({ wallet, clientId })).toEqual([ended, both, idle])
+    expect(await list({ wallet, clientId, living: true })).toEqual([both, idle])
+    expect(await list({ wallet, living: true, at: NOW + DAY }), 'what lies idle lives no longer').toEqual([both, walletOnly])
+    expect(await list({ wallet: someWallet() })).toEqual([])
+    expect((await store.grants.listGrants({ wallet, at: NOW, limit: 1 }))[0]).toEqual(await store.grants.readGrant(ended))
+  })
+}

@@ -1,0 +1,104 @@
+/** The ledger once more, in memory and one move at a time: what `grants/ports.ts` promises, without SQL and races. */
+import type { EndReason, Grant } from '../../../src/grants/model.ts'
+import type {
+  GrantLedger,
+  NewGrant,
+  RedeemOutcome,
+  RevokeTokenOutcome,
+  RotateOutcome,
+  Rotation,
+} from '../../../src/grants/ports.ts'
+
+type Row = { grant: Grant; attemptId: string }
+type Token = Parameters<GrantLedger['revokeAccessToken']>[0]
+
+export class LedgerModel {
+  readonly #rows = new Map<string, Row>()
+
+  redeemCode(grant: NewGrant, attemptId: string, at: number): RedeemOutcome {
+    const row = this.#rows.get(grant.id)
+    if (!row) return { kind: 'redeemed', grant: this.#put(grant, attemptId, at) }
+    const ours = row.attemptId === attemptId && row.grant.endedAt === null
+    return { kind: ours ? 'redeemed' : 'taken', grant: row.grant }
+  }
+
+  spendCode(grant: NewGrant, attemptId: string, at: number): void {
+    if (this.#rows.has(grant.id)) return
+    this.#put(grant, attemptId, at)
+    this.#end(grant.id, 'code_spent', at)
+  }
+
+  rotateRefreshToken(rotation: Rotation): RotateOutcome {
+    const { grantId, attemptId, at } = rotation
+    const row = this.#rows.get(grantId)
+    if (!row) return { kind: 'unknown' }
+    const { grant } = row
+    if (grant.clientId !== rotation.clientId) return { kind: 'foreign' }
+    if (grant.endedAt !== null) return { kind: 'ended' }
+    const behind = grant.generation - rotation.generation
+    if (behind === 1 && row.attemptId === attemptId) return { kind: 'rotated', grant }
+    if (grant.refreshExpiresAt <= at) return { kind: 'expired' }
+    const inWindow = grant.rotatedAt <= at && at < grant.rotatedAt + rotation.retryWindow
+    if (behind < 0 || behind > 1 || (behind === 1 && !inWindow)) {
+      this.#end(grantId, behind < 0 ? 'refresh_newer_than_row' : 'refresh_replayed', at)
+      return { kind: behind < 0 ? 'newer_than_row' : 'replayed', grant }
+    }
+    if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
+    if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
+    if (behind === 1) return { kind: 'repeated', grant }
+    const moved: Grant = {
+      ...grant,
+      generation: grant.generation + 1,
+      refreshKeyId: rotation.refreshKeyId,
+      refreshExpiresAt: Math.min(rotation.refreshExpiresAt, grant.expiresAt),
+      rotatedAt: at,
+    }
+    this.#rows.set(grantId, { grant: moved, attemptId })
+    return { kind: 'rotated', grant: moved }
+  }
+
+  endGrant(grantId: string, reason: EndReason, at: number, clientId?: string): Awaited<ReturnType<GrantLedger['endGrant']>> {
+    const row = this.#rows.get(grantId)
+    if (!row) return 'unknown'
+    if (clientId !== undefined && row.grant.clientId !== clientId) return 'foreign'
+    if (row.grant.endedAt !== null) return 'ended_before'
+    this.#end(grantId, reason, at)
+    return 'ended'
+  }
+
+  revokeAccessToken({ grantId, clientId, jti, expiresAt, at }: Token): RevokeTokenOutcome {
+    const row = this.#rows.get(grantId)
+    if (!row) return 'unknown'
+    if (row.grant.clientId !== clientId) return 'foreign'
+    const remembered = Object.entries(row.grant.revokedTokens).filter(([, exp]) => exp > at)
+    const revokedTokens = { ...Object.fromEntries(remembered), [jti]: expiresAt }
+    this.#rows.set(grantId, { ...row, grant: { ...row.grant, revokedTokens } })
+    return row.grant.endedAt === null ? 'revoked' : 'grant_ended'
+  }
+
+  endGrants(of: { wallet?: string; clientId?: string }, reason: EndReason, at: number): number {
+    const living = [...this.#rows.values()].filter(
+      ({ grant }) =>
+        grant.endedAt === null &&
+        (of.wallet === undefined || of.wallet === grant.wallet) &&
+        (of.clientId === undefined || of.clientId === grant.clientId),
+    )
+    for (const { grant } of living) this.#end(grant.id, reason, at)
+    return living.length
+  }
+
+  readGrant(grantId: string): Grant | null {
+    return this.#rows.get(grantId)?.grant ?? null
+  }
+
+  #put(grant: NewGrant, attemptId: string, at: number): Grant {
+    const born = { ...grant, createdAt: at, rotatedAt: at, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
+    this.#rows.set(grant.id, { grant: born, attemptId })
+    return born
+  }
+
+  #end(grantId: string, endReason: EndReason, endedAt: number): void {
+    const row = this.#rows.get(grantId)
+    if (row) this.#rows.set(grantId, { ...row, grant: { ...row.grant, endedAt, endReason } })
+  }
+}

@@ -1,0 +1,181 @@
+/** Rotating refresh tokens: one conditional update of one row. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { Store } from '../../../src/grants/ports.ts'
+import { livingGrant, NOW, race, rotationOf, type Subject } from './subject.ts'
+
+export function refreshContract(subject: Subject): void {
+  test('a refresh moves its grant one generation on, with the new key and idle time, and touches nothing else (RFC 9700 §4.14.2)', async () => {
+    const [store, other] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    const outcome = await store.grants.rotateRefreshToken(rotationOf(grant, 0))
+    const after = {
+      ...before,
+      generation: 1,
+      refreshKeyId: 'bbbbbbbbbb',
+      rotatedAt: NOW + 100,
+      refreshExpiresAt: NOW + 15 * 86_400,
+    }
+    expect(outcome).toEqual({ kind: 'rotated', grant: after })
+    expect(await other.grants.readGrant(grant.id)).toEqual(after)
+  })
+
+  test('the idle time of a refresh token never reaches beyond the absolute end of its grant', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const outcome = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { refreshExpiresAt: grant.expiresAt + 1 }))
+    expect(outcome).toMatchObject({ kind: 'rotated', grant: { refreshExpiresAt: grant.expiresAt } })
+  })
+
+  test('one refresh token used by fifty requests at once, on two nodes, has one successor, which all of them get', async () => {
+    const grant = await livingGrant(subject().nodes[0])
+    const outcomes = await race(subject(), 50, (store) => store.grants.rotateRefreshToken(rotationOf(grant, 0)))
+    expect(outcomes.filter(({ kind }) => kind === 'rotated')).toHaveLength(1)
+    expect(outcomes.filter(({ kind }) => kind === 'repeated')).toHaveLength(49)
+    const after = await subject().nodes[0].grants.readGrant(grant.id)
+    expect(after).toMatchObject({ generation: 1, endedAt: null })
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ grant: after })
+  })
+
+  test('with the retry window off, fifty uses of one refresh token at once are one success and a grant that has ended', async () => {
+    const grant = await livingGrant(subject().nodes[0])
+    const outcomes = await race(subject(), 50, (store) =>
+      store.grants.rotateRefreshToken(rotationOf(grant, 0, { retryWindow: 0 })),
+    )
+    const kinds = outcomes.map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'rotated')).toHaveLength(1)
+    expect(kinds.filter((kind) => kind === 'replayed')).toHaveLength(1)
+    expect(kinds.filter((kind) => kind === 'ended')).toHaveLength(48)
+    expect(await subject().nodes[0].grants.readGrant(grant.id)).toMatchObject({
+      endReason: 'refresh_replayed',
+      endedAt: NOW + 100,
+    })
+  })
+
+  test('a refresh asked for again by its own attempt, after a lost answer, reads as rotated, even with the window off', async () => {
+    const [store, other] = subject().nodes
+    const grant = await livingGrant(store)
+    const rotation = rotationOf(grant, 0, { retryWindow: 0 })
+    const first = await store.grants.rotateRefreshToken(rotation)
+    expect(await other.grants.rotateRefreshToken({ ...rotation, at: NOW + 10_000 })).toEqual(first)
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 1, endedAt: null })
+  })
+
+  test.each([
+    { title: 'in the second of the refresh', after: 0, kind: 'repeated' },
+    { title: 'in the last second of the window', after: 59, kind: 'repeated' },
+    { title: 'when the window is over', after: 60, kind: 'replayed' },
+    { title: 'by a clock that jumped back behind the refresh', after: -1, kind: 'replayed' },
+  ])('the previous token again, $title, is $kind', async ({ after, kind }) => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    await store.grants.rotateRefreshToken(rotationOf(grant, 0, { at: NOW + 100 }))
+    const rotated = await store.grants.readGrant(grant.id)
+    const again = await store.grants.rotateRefreshToken(
+      rotationOf(grant, 0, { at: NOW + 100 + after, refreshKeyId: 'cccccccccc' }),
+    )
+    expect(again).toMatchObject({ kind, grant: { generation: 1, refreshKeyId: 'bbbbbbbbbb' } })
+    const ended = { ...rotated, endedAt: NOW + 100 + after, endReason: 'refresh_replayed' }
+    expect(await store.grants.readGrant(grant.id)).toEqual(kind === 'repeated' ? rotated : ended)
+  })
+
+  test('the previous token again, once its successor was used, ends the grant, window or not (RFC 9700 §4.14.2)', async () => {
+    const [store] = subject().nodes
+    const grant = await rotatedTwice(store)
+    const replay = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { at: NOW + 101 }))
+    expect(replay.kind).toBe('replayed')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed', endedAt: NOW + 101 })
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 2)), 'the youngest token is dead too').toEqual({
+      kind: 'ended',
+    })
+  })
+
+  test('a token newer than its row tells of a lost write: refused, and the grant ended', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 1))).kind).toBe('newer_than_row')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({
+      generation: 0,
+      endReason: 'refresh_newer_than_row',
+      endedAt: NOW + 100,
+    })
+  })
+
+  test.each([
+    ['expired, idle for too long', { at: NOW + 14 * 86_400 }, 'expired'],
+    ['another client’s', { clientId: randomUUID() }, 'foreign'],
+    ['of a grant nobody made', { grantId: randomUUID() }, 'unknown'],
+    ['asked to grow by a scope', { scopes: ['enhancement', 'admin'] }, 'scope_not_granted'],
+    ['asked for a part of a scope’s name', { scopes: ['enhance'] }, 'scope_not_granted'],
+    ['asked for a scope in other letters', { scopes: ['Enhancement'] }, 'scope_not_granted'],
+    ['asked to grow by a resource', { resources: ['https://bank.example.com/'] }, 'resource_not_granted'],
+    ['asked for a resource that only begins like its own', { resources: ['https://api.example.com/\0'] }, 'resource_not_granted'],
+    ['asked for no resource at all, by an empty text', { resources: [''] }, 'resource_not_granted'],
+  ])('a refresh token that is %s is refused, and its grant stands as before', async (_, change, kind) => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, change))).toEqual({ kind })
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind, 'and the token still works').toBe('rotated')
+  })
+
+  test('a refresh for fewer scopes and one resource moves the grant, which keeps all it had (RFC 6749 §6, RFC 8707 §2.2)', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const narrowed = { scopes: ['profile'], resources: ['https://files.example.com/a?b=c'] }
+    const outcome = await store.grants.rotateRefreshToken(rotationOf(grant, 0, narrowed))
+    expect(outcome).toMatchObject({
+      kind: 'rotated',
+      grant: { generation: 1, scopes: grant.scopes, resources: grant.resources },
+    })
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 1, { scopes: grant.scopes }))).kind).toBe('rotated')
+  })
+
+  test('a retry inside the window that asks for more than was granted is refused and changes nothing', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    await store.grants.rotateRefreshToken(rotationOf(grant, 0))
+    const before = await store.grants.readGrant(grant.id)
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, { scopes: ['admin'] }))).toEqual({
+      kind: 'scope_not_granted',
+    })
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+  })
+
+  test('a replay ends the grant, whatever scopes it asks for', async () => {
+    const [store] = subject().nodes
+    const grant = await rotatedTwice(store)
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { scopes: ['admin'] }))).kind).toBe('replayed')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed' })
+  })
+
+  test('another client’s replay of an old token ends nothing', async () => {
+    const [store] = subject().nodes
+    const grant = await rotatedTwice(store)
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, { clientId: randomUUID() }))).toEqual({ kind: 'foreign' })
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
+  })
+
+  test('an ended grant stays ended: no token of any generation moves it or changes why it ended', async () => {
+    const [store] = subject().nodes
+    const grant = await rotatedTwice(store)
+    await store.grants.endGrant(grant.id, 'revoked', NOW + 200)
+    const ended = await store.grants.readGrant(grant.id)
+    for (const generation of [0, 1, 2, 3]) {
+      expect(await store.grants.rotateRefreshToken(rotationOf(grant, generation, { at: NOW + 201 }))).toEqual({ kind: 'ended' })
+    }
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 2, { at: NOW - 1 })), 'by a clock that jumped back').toEqual({
+      kind: 'ended',
+    })
+    expect(await store.grants.readGrant(grant.id)).toEqual(ended)
+  })
+}
+
+async function rotatedTwice(store: Store) {
+  const grant = await livingGrant(store)
+  await store.grants.rotateRefreshToken(rotationOf(grant, 0))
+  await store.grants.rotateRefreshToken(rotationOf(grant, 1))
+  return grant
+}

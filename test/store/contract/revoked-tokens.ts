@@ -1,0 +1,92 @@
+/** Access tokens revoked alone: noted in their grant's row until they expire. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { NewGrant } from '../../../src/grants/ports.ts'
+import { livingGrant, NOW, race, type Subject } from './subject.ts'
+
+const AT_MOST = 64
+
+export function revokedTokensContract(subject: Subject): void {
+  const tokenOf = (grant: NewGrant, jti: string, expiresAt = NOW + 600, at = NOW) => ({
+    grantId: grant.id,
+    clientId: grant.clientId,
+    jti,
+    expiresAt,
+    at,
+  })
+
+  test('an access token revoked alone is noted in its grant until it expires; the grant lives on (RFC 7009)', async () => {
+    const [store, other] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    expect(await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1', NOW + 600))).toBe('revoked')
+    expect(await store.grants.revokeAccessToken(tokenOf(grant, 'jti-2', NOW + 601))).toBe('revoked')
+    expect(await other.grants.readGrant(grant.id)).toEqual({
+      ...before,
+      revokedTokens: { 'jti-1': NOW + 600, 'jti-2': NOW + 601 },
+    })
+  })
+
+  test('a token revoked twice, or by fifty requests at once, is noted once', async () => {
+    const grant = await livingGrant(subject().nodes[0])
+    const outcomes = await race(subject(), 50, (store) => store.grants.revokeAccessToken(tokenOf(grant, 'jti-1')))
+    expect(new Set(outcomes)).toEqual(new Set(['revoked']))
+    expect(await subject().nodes[1].grants.readGrant(grant.id)).toMatchObject({ revokedTokens: { 'jti-1': NOW + 600 } })
+  })
+
+  test('fifty different tokens revoked at once are all noted', async () => {
+    const grant = await livingGrant(subject().nodes[0])
+    const names = Array.from({ length: 50 }, () => randomUUID())
+    await race(subject(), 50, (store, index) => store.grants.revokeAccessToken(tokenOf(grant, names[index] ?? '')))
+    const after = await subject().nodes[1].grants.readGrant(grant.id)
+    expect(Object.keys(after?.revokedTokens ?? {}).toSorted()).toEqual(names.toSorted())
+  })
+
+  test('another client’s token, and one of a grant nobody made, are told apart and change nothing', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    expect(await store.grants.revokeAccessToken({ ...tokenOf(grant, 'jti-1'), clientId: randomUUID() })).toBe('foreign')
+    expect(await store.grants.revokeAccessToken({ ...tokenOf(grant, 'jti-1'), grantId: randomUUID() })).toBe('unknown')
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+  })
+
+  test('tokens that have expired are forgotten by the next revocation, so a row never grows with tokens issued', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1', NOW + 600))
+    await store.grants.revokeAccessToken(tokenOf(grant, 'jti-2', NOW + 700))
+    await store.grants.revokeAccessToken(tokenOf(grant, 'jti-3', NOW + 1200, NOW + 600))
+    expect((await store.grants.readGrant(grant.id))?.revokedTokens).toEqual({ 'jti-2': NOW + 700, 'jti-3': NOW + 1200 })
+  })
+
+  test('a grant notes 64 revoked tokens; one more ends it, so that none of them is forgotten', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    for (let number = 1; number <= AT_MOST; number++) {
+      expect(await store.grants.revokeAccessToken(tokenOf(grant, `jti-${number}`))).toBe('revoked')
+    }
+    expect(await store.grants.revokeAccessToken(tokenOf(grant, 'jti-64')), 'one that is noted needs no room').toBe('revoked')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
+    expect(await store.grants.revokeAccessToken(tokenOf(grant, 'jti-65', NOW + 600, NOW + 1))).toBe('grant_ended')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: NOW + 1, endReason: 'too_many_revoked_tokens' })
+  })
+
+  test('a grant full of expired notes has room again', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    await Promise.all(
+      Array.from({ length: AT_MOST }, (_, index) => store.grants.revokeAccessToken(tokenOf(grant, `jti-${index}`))),
+    )
+    expect(await store.grants.revokeAccessToken(tokenOf(grant, 'later', NOW + 1200, NOW + 600))).toBe('revoked')
+    expect((await store.grants.readGrant(grant.id))?.revokedTokens).toEqual({ later: NOW + 1200 })
+  })
+
+  test('revoking a token of an ended grant tells so, and leaves the ending as it was', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    await store.grants.endGrant(grant.id, 'code_replayed', NOW)
+    expect(await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1', NOW + 600, NOW + 5))).toBe('grant_ended')
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: NOW, endReason: 'code_replayed' })
+  })
+}

@@ -1,0 +1,122 @@
+/** What an engine hands to the contract, and the records the contract asks it to keep. */
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import type { Client, Session } from '../../../src/grants/model.ts'
+import type { KeyRecord, NewGrant, Rotation, Store } from '../../../src/grants/ports.ts'
+import type { Address } from '../../../src/wallet/address.ts'
+
+/** One engine on data of its own, empty at first, as two nodes see it. */
+export type StoreUnderTest = {
+  nodes: [Store, Store]
+  /** closes both nodes and opens the same data anew */
+  restart(): Promise<Store>
+  /** makes every write fail, as a full disk or a lost connection does, until the function it resolves to is called */
+  refuseWrites(): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+/** The engine under test, as the test at hand has it. */
+export type Subject = () => StoreUnderTest
+
+/** A moment, in epoch seconds; the store takes time from its callers. */
+export const NOW = 1_800_000_000
+export const DAY = 86_400
+
+/** Asks `count` times at once, half on each node. */
+export function race<Outcome>(
+  { nodes }: StoreUnderTest,
+  count: number,
+  ask: (store: Store, index: number) => Promise<Outcome>,
+): Promise<Outcome[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => ask(nodes[index % 2 === 0 ? 0 : 1], index)))
+}
+
+export function someWallet(): Address {
+  return `0x${randomBytes(20).toString('hex')}`
+}
+
+export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
+  return {
+    id: randomUUID(),
+    clientId: randomUUID(),
+    wallet: someWallet(),
+    scopes: ['enhancement', 'profile'],
+    resources: ['https://api.example.com/', 'https://files.example.com/a?b=c'],
+    expiresAt: NOW + 30 * DAY,
+    refreshExpiresAt: NOW + 14 * DAY,
+    refreshKeyId: 'aaaaaaaaaa',
+    ...grant,
+  }
+}
+
+/** The refresh of a grant's token of one generation, asked for by an attempt of its own. */
+export function rotationOf(grant: NewGrant, generation: number, rotation: Partial<Rotation> = {}): Rotation {
+  return {
+    grantId: grant.id,
+    clientId: grant.clientId,
+    generation,
+    refreshKeyId: 'bbbbbbbbbb',
+    refreshExpiresAt: NOW + 15 * DAY,
+    retryWindow: 60,
+    scopes: [],
+    resources: [],
+    attemptId: randomUUID(),
+    at: NOW + 100,
+    ...rotation,
+  }
+}
+
+/** A grant that lives in the store, and the moves its tests begin with. */
+export async function livingGrant(store: Store, grant: Partial<NewGrant> = {}): Promise<NewGrant> {
+  const born = newGrant(grant)
+  await store.grants.redeemCode(born, randomUUID(), NOW)
+  return born
+}
+
+export function someSession(session: Partial<Session> = {}): Session {
+  return {
+    hash: randomBytes(32).toString('base64url'),
+    wallet: someWallet(),
+    chainId: 8453,
+    method: 'signature',
+    authTime: NOW,
+    lastSeenAt: NOW,
+    expiresAt: NOW + 14 * DAY,
+    endedAt: null,
+    ...session,
+  }
+}
+
+export function someClient(client: Partial<Client> = {}): Client {
+  return {
+    id: randomUUID(),
+    name: 'Zoë’s “app” 🎈',
+    type: 'confidential',
+    redirectUris: ['https://app.example.net/callback?a=%20b', 'http://127.0.0.1/'],
+    scopes: ['enhancement', 'profile'],
+    defaultScopes: ['enhancement'],
+    resources: ['https://api.example.com/'],
+    resourceServer: null,
+    consent: 'session',
+    requirePkce: true,
+    authMethod: 'client_secret_basic',
+    grantTypes: ['authorization_code', 'refresh_token'],
+    secrets: [{ secretHash: randomBytes(32).toString('base64url'), expiresAt: null }],
+    createdAt: NOW,
+    disabledAt: null,
+    ...client,
+  }
+}
+
+export function someKey(key: Partial<KeyRecord> = {}): KeyRecord {
+  return {
+    id: randomBytes(5).toString('hex'),
+    kind: 'sign',
+    number: randomInt(1, 2 ** 40),
+    algorithm: 'ES256',
+    wrapped: new Uint8Array(randomBytes(100)),
+    createdAt: NOW,
+    startsAt: NOW + 60,
+    retiredAt: null,
+    ...key,
+  }
+}

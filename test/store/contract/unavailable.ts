@@ -1,0 +1,128 @@
+/** What holds when the store cannot be used, and after it was started anew. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type Store, StoreUnavailable } from '../../../src/grants/ports.ts'
+import { livingGrant, NOW, newGrant, rotationOf, type Subject, someClient, someKey, someSession, someWallet } from './subject.ts'
+
+export function unavailableContract(subject: Subject): void {
+  test('a store that takes no writes says StoreUnavailable to every move, and works again by itself', async () => {
+    const [store] = subject().nodes
+    const [grant, code] = [await livingGrant(store), newGrant()]
+    const rotation = rotationOf(grant, 0, { attemptId: 'attempt-1' })
+    const allowWrites = await subject().refuseWrites()
+    const outcomes = await Promise.allSettled([
+      store.grants.redeemCode(code, 'attempt-1', NOW),
+      store.grants.rotateRefreshToken(rotation),
+      ...Object.values(everyWrite(store)).map((write) => write()),
+    ])
+    await allowWrites()
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) })
+    // Whether a refused move happened after all is unknown to its caller; asked again by the same attempt it reads as done once.
+    await store.checkWritable()
+    expect((await store.grants.redeemCode(code, 'attempt-1', NOW)).kind).toBe('redeemed')
+    expect(await store.grants.rotateRefreshToken(rotation)).toMatchObject({ kind: 'rotated', grant: { generation: 1 } })
+  })
+
+  test('a closed store says StoreUnavailable to every question, and may be closed again', async () => {
+    const [store] = subject().nodes
+    await store.close()
+    for (const [name, ask] of Object.entries({ ...everyWrite(store), ...everyRead(store) })) {
+      const outcome = await ask().catch((error: unknown) => error)
+      expect(outcome, `${name} of a closed store`).toBeInstanceOf(StoreUnavailable)
+    }
+    await store.close()
+  })
+
+  test('a store that is closed while moves are under way answers them first', async () => {
+    const [store, other] = subject().nodes
+    const grants = Array.from({ length: 20 }, () => newGrant())
+    const redeemed = grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW))
+    await store.close()
+    expect((await Promise.all(redeemed)).map(({ kind }) => kind)).toEqual(grants.map(() => 'redeemed'))
+    for (const { id } of grants) expect(await other.grants.readGrant(id)).not.toBeNull()
+  })
+
+  test('after a restart everything is as it was: the living live on, the ended stay ended', async () => {
+    const [store] = subject().nodes
+    const [living, ended] = [await livingGrant(store), await livingGrant(store)]
+    const [wallet, session, client, key] = [someWallet(), someSession(), someClient(), someKey()]
+    await store.grants.rotateRefreshToken(rotationOf(living, 0))
+    await store.grants.revokeAccessToken({
+      grantId: living.id,
+      clientId: living.clientId,
+      jti: 'jti-1',
+      expiresAt: NOW + 600,
+      at: NOW,
+    })
+    await store.grants.endGrant(ended.id, 'revoked', NOW)
+    await store.wallets.raiseEpoch(wallet)
+    await store.sessions.startSession(session, randomUUID())
+    await store.clients.insertClient(client)
+    await store.keys.insertKey(key)
+    const stateOf = async (node: Store) => ({
+      living: await node.grants.readGrant(living.id),
+      ended: await node.grants.readGrant(ended.id),
+      epoch: await node.wallets.readEpoch(wallet),
+      session: await node.sessions.readSession(session.hash),
+      client: await node.clients.readClient(client.id),
+      keys: await node.keys.listKeys(),
+      revision: await node.readRevision(),
+    })
+    const before = await stateOf(store)
+    const restarted = await subject().restart()
+    expect(await stateOf(restarted)).toEqual(before)
+    expect(await restarted.grants.rotateRefreshToken(rotationOf(ended, 0))).toEqual({ kind: 'ended' })
+    expect(await restarted.sessions.startSession(session, randomUUID())).toBe('taken')
+  })
+
+  test('checking that the store takes writes leaves nothing behind', async () => {
+    const [store] = subject().nodes
+    const before = await store.readRevision()
+    await store.checkWritable()
+    expect(await store.readRevision()).toBe(before)
+    expect(await store.grants.listGrants({ at: NOW, limit: 10 })).toEqual([])
+    expect(await store.clients.listClients()).toEqual([])
+    expect(await store.keys.listKeys()).toEqual([])
+  })
+}
+
+/** Each move that writes, once. */
+function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
+  const { grants, wallets, sessions, clients, keys } = store
+  const grant = newGrant()
+  return {
+    redeemCode: () => grants.redeemCode(grant, 'attempt', NOW),
+    spendCode: () => grants.spendCode(grant, 'attempt', NOW),
+    rotateRefreshToken: () => grants.rotateRefreshToken(rotationOf(grant, 0)),
+    endGrant: () => grants.endGrant(grant.id, 'revoked', NOW),
+    revokeAccessToken: () =>
+      grants.revokeAccessToken({ grantId: grant.id, clientId: 'c', jti: 'jti', expiresAt: NOW + 600, at: NOW }),
+    endGrants: () => grants.endGrants({ wallet: grant.wallet }, 'operator', NOW),
+    rememberProof: () => wallets.rememberProof(grant.wallet),
+    raiseEpoch: () => wallets.raiseEpoch(grant.wallet),
+    startSession: () => sessions.startSession(someSession(), 'attempt'),
+    touchSession: () => sessions.touchSession('hash', NOW),
+    endSession: () => sessions.endSession('hash', NOW),
+    endSessions: () => sessions.endSessions(grant.wallet, NOW),
+    insertClient: () => clients.insertClient(someClient()),
+    replaceClient: () => clients.replaceClient(someClient()),
+    deleteClient: () => clients.deleteClient('client'),
+    insertKey: () => keys.insertKey(someKey()),
+    retireKey: () => keys.retireKey('ffffffffff', 'sign', NOW),
+    checkWritable: () => store.checkWritable(),
+  }
+}
+
+/** Each question, once. */
+function everyRead({ grants, wallets, sessions, clients, keys, readRevision }: Store): Record<string, () => Promise<unknown>> {
+  return {
+    readGrant: () => grants.readGrant('grant'),
+    listGrants: () => grants.listGrants({ at: NOW, limit: 1 }),
+    readEpoch: () => wallets.readEpoch(someWallet()),
+    readSession: () => sessions.readSession('hash'),
+    readClient: () => clients.readClient('client'),
+    listClients: () => clients.listClients(),
+    listKeys: () => keys.listKeys(),
+    readRevision: () => readRevision(),
+  }
+}

@@ -1,0 +1,108 @@
+/** Wallets and their epoch; sessions and the once-only gate of a login. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { NOW, race, type Subject, someSession, someWallet } from './subject.ts'
+
+export function walletsContract(subject: Subject): void {
+  test('a wallet never seen has epoch 0, and reading it leaves no trace', async () => {
+    const [store] = subject().nodes
+    const wallet = someWallet()
+    expect(await store.wallets.readEpoch(wallet)).toBe(0)
+    expect(await store.wallets.raiseEpoch(wallet)).toBe(1)
+  })
+
+  test('a proof is remembered and tells the epoch, without raising it', async () => {
+    const [store, other] = subject().nodes
+    const wallet = someWallet()
+    expect(await store.wallets.rememberProof(wallet)).toBe(0)
+    expect(await store.wallets.rememberProof(wallet)).toBe(0)
+    await other.wallets.raiseEpoch(wallet)
+    expect(await store.wallets.rememberProof(wallet)).toBe(1)
+    expect(await store.wallets.readEpoch(wallet)).toBe(1)
+  })
+
+  test('fifty endings at once raise a wallet’s epoch fifty times, each to a number of its own', async () => {
+    const [store] = subject().nodes
+    const [wallet, bystander] = [someWallet(), someWallet()]
+    const epochs = await race(subject(), 50, (node) => node.wallets.raiseEpoch(wallet))
+    expect(epochs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+    expect(await store.wallets.readEpoch(wallet)).toBe(50)
+    expect(await store.wallets.readEpoch(bystander)).toBe(0)
+  })
+}
+
+export function sessionsContract(subject: Subject): void {
+  test('a session is kept as it was started', async () => {
+    const [store, other] = subject().nodes
+    const session = someSession({ method: 'vouched', lastSeenAt: NOW + 1 })
+    expect(await store.sessions.startSession(session, randomUUID())).toBe('started')
+    expect(await other.sessions.readSession(session.hash)).toEqual(session)
+    expect(await other.sessions.readSession(someSession().hash)).toBeNull()
+  })
+
+  test('one login completed by fifty requests at once, on two nodes, starts one session', async () => {
+    const session = someSession()
+    const outcomes = await race(subject(), 50, (store) => store.sessions.startSession(session, randomUUID()))
+    expect(outcomes.filter((outcome) => outcome === 'started')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(49)
+  })
+
+  test('a login spent once stays spent: a later start changes nothing in the session, ended or not', async () => {
+    const [store] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, randomUUID())
+    expect(await store.sessions.startSession({ ...session, wallet: someWallet() }, randomUUID())).toBe('taken')
+    await store.sessions.endSession(session.hash, NOW + 1)
+    expect(await store.sessions.startSession(session, randomUUID())).toBe('taken')
+    expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 1 })
+  })
+
+  test('a start asked for again by its own attempt, after a lost answer, reads as started, on any node', async () => {
+    const [store, other] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, 'attempt-1')
+    expect(await other.sessions.startSession(session, 'attempt-1')).toBe('started')
+    expect(await other.sessions.startSession(session, 'attempt-2')).toBe('taken')
+  })
+
+  test('a visit moves the last visit forward, never back', async () => {
+    const [store] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, randomUUID())
+    await store.sessions.touchSession(session.hash, NOW + 700)
+    await store.sessions.touchSession(session.hash, NOW + 650)
+    expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, lastSeenAt: NOW + 700 })
+  })
+
+  test('an ended session stays ended: visits and later endings change nothing', async () => {
+    const [store] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, randomUUID())
+    await store.sessions.endSession(session.hash, NOW + 10)
+    await store.sessions.touchSession(session.hash, NOW + 20)
+    await store.sessions.endSession(session.hash, NOW + 30)
+    expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 10 })
+  })
+
+  test('a visit to, or the ending of, a session nobody started makes none', async () => {
+    const [store] = subject().nodes
+    const { hash } = someSession()
+    await store.sessions.touchSession(hash, NOW)
+    await store.sessions.endSession(hash, NOW)
+    expect(await store.sessions.readSession(hash)).toBeNull()
+  })
+
+  test('ending a wallet’s sessions ends those that live, counts them, and leaves other wallets’ alone', async () => {
+    const [store] = subject().nodes
+    const wallet = someWallet()
+    const [ended, first, second] = [someSession({ wallet }), someSession({ wallet }), someSession({ wallet })]
+    const bystander = someSession()
+    for (const session of [ended, first, second, bystander]) await store.sessions.startSession(session, randomUUID())
+    await store.sessions.endSession(ended.hash, NOW)
+    expect(await store.sessions.endSessions(wallet, NOW + 5)).toBe(2)
+    expect(await store.sessions.endSessions(wallet, NOW + 6)).toBe(0)
+    expect(await store.sessions.readSession(ended.hash)).toMatchObject({ endedAt: NOW })
+    expect(await store.sessions.readSession(second.hash)).toMatchObject({ endedAt: NOW + 5 })
+    expect(await store.sessions.readSession(bystander.hash)).toEqual(bystander)
+  })
+}

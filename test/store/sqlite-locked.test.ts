@@ -1,0 +1,80 @@
+/** Another process has the file: waiting without standing still, and giving up after two seconds. */
+import { expect, onTestFinished, test } from 'vitest'
+import { StoreUnavailable } from '../../src/grants/ports.ts'
+import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { NOW, newGrant } from './contract/subject.ts'
+import { newSqlitePath } from './sqlite-file.ts'
+import { startStoreProcess } from './start-process.ts'
+
+async function openLocked() {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, NOW)
+  const store = openSqliteStore(path)
+  onTestFinished(() => store.close())
+  const holder = await startStoreProcess('hold', path)
+  return { path, store, holder, redeem: () => store.grants.redeemCode(newGrant(), 'attempt', NOW) }
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a move waits for another process’s lock without holding up anything else, and succeeds once it is gone', async () => {
+  const { store, holder, redeem } = await openLocked()
+  const redeemed = redeem()
+  let longest = 0
+  for (let turn = 0, before = performance.now(); turn < 30; turn++) {
+    await Promise.all([pause(10), store.readRevision()])
+    longest = Math.max(longest, performance.now() - before)
+    before = performance.now()
+  }
+  expect(longest, 'the longest turn of the event loop, in milliseconds').toBeLessThan(1000)
+  holder.goOn()
+  expect((await redeemed).kind).toBe('redeemed')
+})
+
+test('a file that stays locked for two seconds is StoreUnavailable, told after two seconds, and works again by itself', async () => {
+  const { holder, redeem } = await openLocked()
+  const before = performance.now()
+  await expect(redeem()).rejects.toBeInstanceOf(StoreUnavailable)
+  expect(performance.now() - before).toBeGreaterThan(1900)
+  expect(performance.now() - before).toBeLessThan(3500)
+  const waiting = redeem()
+  holder.goOn()
+  expect((await waiting).kind).toBe('redeemed')
+})
+
+test('a move that comes later waits its own two seconds', async () => {
+  const { holder, redeem } = await openLocked()
+  const early = redeem().then(
+    () => 'redeemed',
+    () => 'unavailable',
+  )
+  await pause(1500)
+  const late = redeem()
+  expect(await early).toBe('unavailable')
+  holder.goOn()
+  expect((await late).kind).toBe('redeemed')
+})
+
+test('20,000 moves may wait; the next is StoreUnavailable at once, and those that wait are answered', async () => {
+  const { holder, redeem } = await openLocked()
+  const waiting = Array.from({ length: 20_000 }, redeem)
+  const before = performance.now()
+  await expect(redeem()).rejects.toThrow('too many writes are waiting')
+  expect(performance.now() - before).toBeLessThan(500)
+  holder.goOn()
+  const outcomes = await Promise.allSettled(waiting)
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(20_000)
+})
+
+test('closing while another process has the file waits for the moves under way', async () => {
+  const { path, store, holder, redeem } = await openLocked()
+  const redeemed = redeem()
+  const closed = store.close()
+  await pause(100)
+  holder.goOn()
+  const { grant } = await redeemed
+  await closed
+  const reopened = openSqliteStore(path)
+  onTestFinished(() => reopened.close())
+  expect(await reopened.grants.readGrant(grant.id)).toEqual(grant)
+})

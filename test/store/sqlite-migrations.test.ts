@@ -1,0 +1,72 @@
+/** The schema of a SQLite file: brought forward once, never guessed. */
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { migrateSqlite, openSqliteStore, SchemaMismatch, sqliteMigrationStatus } from '../../src/store/sqlite/index.ts'
+import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts'
+import { NOW } from './contract/subject.ts'
+import { newSqlitePath } from './sqlite-file.ts'
+
+const ALL = MIGRATIONS.map(({ number, name }) => ({ number, name }))
+
+test('a new file takes every step, in order, and remembers when', async () => {
+  const path = await newSqlitePath()
+  const taken = await migrateSqlite(path, NOW)
+  expect(taken.map(({ number, name }) => ({ number, name }))).toEqual(ALL)
+  expect(await sqliteMigrationStatus(path)).toEqual({ applied: ALL.map((each) => ({ ...each, applied_at: NOW })), pending: [] })
+  await openSqliteStore(path).close()
+})
+
+test('steps are numbered one after the other from 1, each once', () => {
+  expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1))
+})
+
+test('a file that is up to date takes no step, and keeps what it holds', async () => {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, NOW)
+  const store = openSqliteStore(path)
+  const wallet = '0x0000000000000000000000000000000000000100'
+  await store.wallets.raiseEpoch(wallet)
+  await store.close()
+  expect(await migrateSqlite(path, NOW + 1)).toEqual([])
+  const reopened = openSqliteStore(path)
+  expect(await reopened.wallets.readEpoch(wallet)).toBe(1)
+  await reopened.close()
+})
+
+test('an empty file is refused with a line that says what to run, and stays empty', async () => {
+  const path = await newSqlitePath()
+  expect(() => openSqliteStore(path)).toThrow(SchemaMismatch)
+  expect(() => openSqliteStore(path)).toThrow(/^The database is not up to date\. Run: grantor migrate$/)
+  expect(await sqliteMigrationStatus(path)).toMatchObject({ applied: [], pending: ALL })
+})
+
+test('a file made by a newer version is refused, by opening and by migrating, and left as it is', async () => {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, NOW)
+  const newer = new DatabaseSync(path)
+  newer.exec(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW})`)
+  newer.close()
+  const line = 'The database was made by a newer version of grantor than this one. Use that version.'
+  expect(() => openSqliteStore(path)).toThrow(SchemaMismatch)
+  expect(() => openSqliteStore(path)).toThrow(line)
+  await expect(migrateSqlite(path, NOW)).rejects.toThrow(SchemaMismatch)
+  await expect(migrateSqlite(path, NOW)).rejects.toThrow(line)
+  expect((await sqliteMigrationStatus(path)).applied).toHaveLength(MIGRATIONS.length + 1)
+})
+
+test('steps are taken all or none: where one fails the file is as before', async () => {
+  const path = await newSqlitePath()
+  const database = new DatabaseSync(path)
+  // In the way of a table the first step makes, after others it makes before.
+  database.exec('CREATE TABLE keys (mine TEXT)')
+  await expect(migrateSqlite(path, NOW)).rejects.toThrow('table keys already exists')
+  expect(database.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'keys' }])
+  database.close()
+})
+
+test('nothing is left beside the file once it is closed', async () => {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, NOW)
+  expect([path, `${path}-wal`, `${path}-shm`].map((file) => existsSync(file))).toEqual([true, false, false])
+})

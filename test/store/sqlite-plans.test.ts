@@ -1,0 +1,109 @@
+/** How SQLite finds the rows: on the hot paths always by a table's own key. */
+import { expect, onTestFinished, test } from 'vitest'
+import { createClientBook } from '../../src/store/sqlite/clients.ts'
+import { Connection } from '../../src/store/sqlite/connection.ts'
+import { createGrantLedger } from '../../src/store/sqlite/grants.ts'
+import { createKeyBook } from '../../src/store/sqlite/keys.ts'
+import { migrate } from '../../src/store/sqlite/migrations.ts'
+import { createSessionBook } from '../../src/store/sqlite/sessions.ts'
+import { createWalletBook } from '../../src/store/sqlite/wallets.ts'
+import { NOW, newGrant, rotationOf, someSession, someWallet } from './contract/subject.ts'
+import { newSqlitePath } from './sqlite-file.ts'
+
+/** Notes every statement it is asked to prepare. */
+class NotingConnection extends Connection {
+  readonly sql = new Set<string>()
+  override prepareWrite(sql: string) {
+    this.sql.add(sql)
+    return super.prepareWrite(sql)
+  }
+  override prepareRead(sql: string) {
+    this.sql.add(sql)
+    return super.prepareRead(sql)
+  }
+}
+
+async function openNoting() {
+  const connection = new NotingConnection(await newSqlitePath())
+  onTestFinished(() => connection.close())
+  await migrate(connection, NOW)
+  connection.sql.clear()
+  return connection
+}
+
+/** How each table is gone through, a line each. Lists inside a row and rows already found are no tables. */
+function planOf(connection: NotingConnection, sql: string): string[] {
+  const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+  return steps
+    .map(({ detail }) => detail)
+    .filter((detail) => /^(SCAN|SEARCH) (?!\(subquery|CONSTANT ROW)/.test(detail) && !detail.includes('VIRTUAL TABLE'))
+}
+
+test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, start a session: each finds its row by primary key', async () => {
+  const connection = await openNoting()
+  createGrantLedger(connection)
+  createWalletBook(connection)
+  createSessionBook(connection)
+  const statements = [...connection.sql].filter((sql) => !sql.includes('WHERE wallet = :wallet'))
+  expect(
+    statements.filter((sql) => /^\s*UPDATE grants/.test(sql)),
+    'rotate, rotate narrowed, revoke, end',
+  ).toHaveLength(4)
+  expect(
+    statements.filter((sql) => /^\s*INSERT/.test(sql)),
+    'redeem, remember, raise, start a session',
+  ).toHaveLength(4)
+  for (const sql of statements) {
+    const steps = planOf(connection, sql)
+    const elsewhere = steps.filter((step) => !/^SEARCH \w+ USING PRIMARY KEY \((id|address|hash)=\?\)$/.test(step))
+    expect(elsewhere, `plan of ${sql}`).toEqual([])
+    expect(steps.length > 0 || /^\s*INSERT/.test(sql), `a plan for ${sql}`).toBe(true)
+  }
+})
+
+test('what a wallet allowed, or a client was allowed, is listed and ended through an index', async () => {
+  const connection = await openNoting()
+  const grants = createGrantLedger(connection)
+  const [wallet, clientId] = [someWallet(), 'client']
+  connection.sql.clear()
+  for (const of of [{ wallet }, { clientId }, { wallet, clientId }]) {
+    await grants.listGrants({ ...of, living: true, at: NOW, limit: 10 })
+    await grants.endGrants(of, 'operator', NOW)
+  }
+  const statements = [...connection.sql]
+  expect(statements).toHaveLength(6)
+  const byIndex = expect.stringMatching(/^SEARCH grants USING (COVERING )?INDEX grants_by_(wallet|client) /)
+  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
+})
+
+test('a wallet’s sessions are ended through an index', async () => {
+  const connection = await openNoting()
+  createSessionBook(connection)
+  const statements = [...connection.sql].filter((sql) => sql.includes('WHERE wallet = :wallet'))
+  expect(statements).toHaveLength(1)
+  const byIndex = expect.stringMatching(/^SEARCH sessions USING INDEX sessions_by_wallet /)
+  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
+})
+
+test('nothing on the hot paths prepares a statement while it answers', async () => {
+  const connection = await openNoting()
+  const [grants, wallets, sessions] = [createGrantLedger(connection), createWalletBook(connection), createSessionBook(connection)]
+  const [clients, keys] = [createClientBook(connection), createKeyBook(connection)]
+  connection.sql.clear()
+  const [grant, session] = [newGrant(), someSession()]
+  await grants.redeemCode(grant, 'attempt', NOW)
+  await grants.rotateRefreshToken(rotationOf(grant, 0))
+  await grants.rotateRefreshToken(rotationOf(grant, 1, { scopes: ['profile'] }))
+  await grants.revokeAccessToken({ grantId: grant.id, clientId: grant.clientId, jti: 'jti', expiresAt: NOW + 600, at: NOW })
+  await grants.endGrant(grant.id, 'revoked', NOW, grant.clientId)
+  await grants.spendCode(newGrant(), 'attempt', NOW)
+  await grants.readGrant(grant.id)
+  await wallets.readEpoch(grant.wallet)
+  await wallets.rememberProof(grant.wallet)
+  await sessions.startSession(session, 'attempt')
+  await sessions.readSession(session.hash)
+  await sessions.touchSession(session.hash, NOW)
+  await clients.readClient(grant.clientId)
+  await keys.listKeys()
+  expect([...connection.sql]).toEqual([])
+})

@@ -1,0 +1,129 @@
+/** An RPC endpoint on loopback, of some operator: honest until the test chooses a fault. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export type RpcFault =
+  /** says yes to every check of a signature */
+  | 'lie'
+  /** says no to every check of a signature */
+  | 'deny'
+  /** takes the question and never answers */
+  | 'hang'
+  /** answers a byte at a time, without end */
+  | 'trickle'
+  | '429'
+  | '500'
+  /** begins to answer and does not end */
+  | 'huge'
+  /** cuts the connection in the middle of the answer */
+  | 'cut'
+  /** points to an address where an honest answer would be */
+  | 'redirect'
+  /** is of another chain, as it says itself */
+  | 'other_chain'
+  /** says it is of this chain and answers from another one */
+  | 'swapped_chain'
+  | 'malformed'
+  /** exactly this body, in which ID stands for the question's id */
+  | { body: string }
+
+export type TestRpc = {
+  url: string
+  /** The methods asked for, in order, followed redirects included. */
+  asked: string[]
+  setFault(fault: RpcFault | null): void
+  close(): Promise<void>
+}
+
+type Evm = (question: string) => Promise<string>
+
+export async function openRpc(evm: Evm, createOtherEvm: () => Promise<Evm>): Promise<TestRpc> {
+  const asked: string[] = []
+  let fault: RpcFault | null = null
+  let other: Promise<Evm> | undefined
+  const otherEvm = (): Promise<Evm> => {
+    other ??= createOtherEvm()
+    return other
+  }
+
+  async function answer(question: string, response: ServerResponse): Promise<void> {
+    const { id, method } = JSON.parse(question)
+    asked.push(method)
+    const send = (body: string, status = 200, headers = {}): void => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
+    }
+    const result = (value: string): void => send(JSON.stringify({ jsonrpc: '2.0', id, result: value }))
+    if (typeof fault === 'object' && fault !== null) return send(fault.body.replaceAll('ID', String(id)))
+    switch (fault) {
+      case 'hang':
+        return
+      case 'trickle':
+        return writeOn(response, ' ', 50)
+      case 'huge':
+        return writeOn(response, ' '.repeat(65_536), 0)
+      case 'cut':
+        response.writeHead(200, { 'content-length': '1000' }).write('{"jsonrpc":"2.0"')
+        await pause(20)
+        response.destroy()
+        return
+      case '429':
+        return send('{"error":"too many requests"}', 429, { 'retry-after': '1' })
+      case '500':
+        return send('Internal Server Error', 500)
+      case 'redirect':
+        return send('', 307, { location: '/elsewhere' })
+      case 'malformed':
+        return send('<html><body>Please log in to the network</body></html>')
+      case 'other_chain':
+        return send(await (await otherEvm())(question))
+      case 'swapped_chain':
+        return send(await (method === 'eth_call' ? await otherEvm() : evm)(question))
+      case 'lie':
+        return method === 'eth_call' ? result('0x01') : send(await evm(question))
+      case 'deny':
+        return method === 'eth_call' ? result('0x00') : send(await evm(question))
+      default:
+        return send(await evm(question))
+    }
+  }
+
+  const server = createServer(async (request, response) => {
+    const question = await readBody(request)
+    // where a redirect points to, everything is honest
+    if (request.url === '/elsewhere') {
+      asked.push('elsewhere')
+      response.end(await evm(question))
+    } else await answer(question, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3/secret-key-of-the-operator`,
+    asked,
+    setFault(chosen) {
+      fault = chosen
+    },
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function writeOn(response: ServerResponse, text: string, pauseMs: number): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  while (!response.destroyed) {
+    response.write(text)
+    await pause(pauseMs)
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request) chunks.push(chunk as Uint8Array)
+  return Buffer.concat(chunks).toString('utf8')
+}

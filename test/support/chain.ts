@@ -1,0 +1,132 @@
+/**
+ * A chain of its own for a test: Hardhat's EVM in the test's process, served as JSON-RPC on loopback, with faults to choose from.
+ * No internet; a chain starts in a few milliseconds.
+ */
+
+import { hexToBytes } from '@noble/hashes/utils.js'
+import {
+  ContractDecoder,
+  EdrContext,
+  L1_CHAIN_TYPE,
+  l1GenesisState,
+  l1HardforkFromString,
+  l1ProviderFactory,
+  PRAGUE,
+} from '@nomicfoundation/edr'
+import { type Address, parseAddress } from '../../src/wallet/address.ts'
+import { openRpc, type TestRpc } from './chain-rpc.ts'
+
+/** The first account of every local Ethereum chain; it pays for what tests deploy. */
+const FUNDED = 'f39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const FUNDED_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
+const BLOCK_GAS = 60_000_000n
+
+export type TestChain = TestRpc & {
+  chainId: number
+  /** Asks the chain itself, past its RPC server. Throws what the chain refuses. */
+  request(method: string, params?: unknown[]): Promise<any>
+  /** Runs init code in a transaction; the address of what it deployed. */
+  deploy(initCode: string): Promise<Address>
+  /** Calls a contract in a transaction. */
+  send(to: string, input: string): Promise<void>
+  /** Puts code at an address: a contract no transaction could place there, or a delegation (EIP-7702). */
+  setCode(address: string, code: string): Promise<void>
+  /** A second RPC of the same chain, as of another operator, with faults of its own. */
+  openRpc(): Promise<TestRpc>
+  /** Closes this RPC and all that were opened beside it. */
+  close(): Promise<void>
+}
+
+export async function startChain({ chainId = 31_337 }: { chainId?: number } = {}): Promise<TestChain> {
+  const answer = await createEvm(chainId)
+  const another = (): Promise<TestRpc> => openRpc(answer, () => createEvm(chainId + 1))
+  const rpc = await another()
+  const opened = [rpc]
+
+  async function request(method: string, params: unknown[] = []): Promise<any> {
+    const { result, error } = JSON.parse(await answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })))
+    if (error) throw new Error(`${method}: ${error.message}`)
+    return result
+  }
+
+  async function transact(transaction: { to?: string; data: string }): Promise<{ contractAddress: string | null }> {
+    const hash = await request('eth_sendTransaction', [{ from: `0x${FUNDED}`, gas: '0xf42400', ...transaction }])
+    return request('eth_getTransactionReceipt', [hash])
+  }
+
+  return {
+    ...rpc,
+    chainId,
+    request,
+    async deploy(initCode) {
+      const { contractAddress } = await transact({ data: initCode })
+      const parsed = parseAddress(contractAddress ?? '')
+      if (parsed.kind !== 'address') throw new Error('nothing was deployed')
+      return parsed.address
+    },
+    async send(to, input) {
+      await transact({ to, data: input })
+    },
+    async setCode(address, code) {
+      await request('hardhat_setCode', [address, code])
+    },
+    async openRpc() {
+      const beside = await another()
+      opened.push(beside)
+      return beside
+    },
+    async close() {
+      await Promise.all(opened.map((each) => each.close()))
+    },
+  }
+}
+
+let shared: Promise<EdrContext> | undefined
+
+/** One per process, as its makers ask for. */
+function sharedContext(): Promise<EdrContext> {
+  shared ??= (async () => {
+    const context = new EdrContext()
+    await context.registerProviderFactory(L1_CHAIN_TYPE, l1ProviderFactory())
+    return context
+  })()
+  return shared
+}
+
+/** An EVM with one funded account. What it gives back answers JSON-RPC texts. */
+async function createEvm(chainId: number): Promise<(question: string) => Promise<string>> {
+  const context = await sharedContext()
+  const provider = await context.createProvider(
+    L1_CHAIN_TYPE,
+    {
+      chainId: BigInt(chainId),
+      networkId: BigInt(chainId),
+      hardfork: PRAGUE,
+      genesisState: [
+        ...l1GenesisState(l1HardforkFromString(PRAGUE)),
+        { address: hexToBytes(FUNDED.toLowerCase()), balance: 10n ** 24n },
+      ],
+      ownedAccounts: [FUNDED_KEY],
+      network: { genesisBlockGasLimit: BLOCK_GAS },
+      mining: { autoMine: true, blockGasLimit: BLOCK_GAS, memPool: { order: 'Priority' as any } },
+      defaultTransactionGasLimit: BLOCK_GAS,
+      coinbase: new Uint8Array(20).fill(0xcb),
+      initialBaseFeePerGas: 0n,
+      minGasPrice: 0n,
+      allowBlocksWithSameTimestamp: true,
+      allowUnlimitedContractSize: false,
+      bailOnCallFailure: true,
+      bailOnTransactionFailure: true,
+      observability: {},
+      precompileOverrides: [],
+    },
+    { enable: false, decodeConsoleLogInputsCallback: () => [], printLineCallback: () => {} },
+    { subscriptionCallback: () => {} },
+    new ContractDecoder(),
+  )
+  return async (question) => {
+    const { data } = await provider.handleRequest(question)
+    const answer = typeof data === 'string' ? JSON.parse(data) : data
+    return JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(question).id, ...answer })
+  }
+}

@@ -1,0 +1,16 @@
+/** Keys of a running service, kept by hand: what its upkeep and `grantor keys` do, when a test says so. */
+import type { KeyKeeping } from '../../src/grants/keep-keys.ts'
+import { createKeyWrap } from '../../src/keys/key-wrap.ts'
+import { type Grantor, TEST_SECRET } from './start.ts'
+
+export function keepingOf(grantor: Grantor, more: Partial<KeyKeeping> = {}): KeyKeeping {
+  return {
+    book: grantor.store.keys,
+    wrap: createKeyWrap(TEST_SECRET),
+    signingAlgorithm: 'ES256',
+    rotateAfter: 90 * 86_400,
+    lifetimes: grantor.deps.settings.lifetimes,
+    now: grantor.clock.now,
+    ...more,
+  }
+}

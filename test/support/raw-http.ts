@@ -1,0 +1,44 @@
+/** HTTP as bytes on a socket, for what no client library would send, and for answers compared byte by byte. */
+import { connect } from 'node:net'
+import type { Answer } from './send.ts'
+
+/** Sends bytes to `origin` and reads until the server ends the connection, or says nothing more for `quiet` ms. */
+export function rawExchange(origin: string, bytes: string | Uint8Array, quiet = 2000): Promise<string> {
+  const { port } = new URL(origin)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), '127.0.0.1')
+    let received = ''
+    socket.setTimeout(quiet, () => socket.destroy())
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    // a server that hangs up while we still write has answered all the same
+    socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNREFUSED' ? reject(error) : undefined))
+    socket.on('close', () => resolve(received))
+    socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  })
+}
+
+/** One request with header lines as they are written, its connection closed afterwards. */
+export async function rawRequest(origin: string, method: string, path: string, headers: string[], body = ''): Promise<Answer> {
+  const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body, 'latin1')}`]
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headers, ...length]
+  return parseAnswer(await rawExchange(origin, `${lines.join('\r\n')}\r\n\r\n${body}`))
+}
+
+/** The first answer in what a server sent. */
+export function parseAnswer(received: string): Answer {
+  const [head = '', body = ''] = received.split('\r\n\r\n')
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const headers: Record<string, string> = {}
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
+  }
+  const text = Buffer.from(body, 'latin1').toString('utf8')
+  return {
+    status: Number(statusLine.split(' ')[1] ?? 0),
+    headers,
+    body: text,
+    location: headers.location ?? '',
+    json: () => JSON.parse(text) as Record<string, unknown>,
+  }
+}

@@ -1,0 +1,75 @@
+/** What the failure table says, written down once: each refusal's status, headers and body, to the letter. */
+import { expect } from 'vitest'
+import type { Answer } from './send.ts'
+
+/** Headers of the connection, which say nothing about the answer. */
+const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']
+
+const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  pragma: 'no-cache',
+  'x-content-type-options': 'nosniff',
+}
+
+type Refusal = { status: number; error: string; description: string; headers?: Record<string, string> }
+
+export const REFUSALS = {
+  invalid_client: {
+    status: 401,
+    error: 'invalid_client',
+    description: 'Client authentication failed.',
+    headers: { 'www-authenticate': 'Basic realm="grantor", charset="UTF-8"' },
+  },
+  invalid_grant: {
+    status: 400,
+    error: 'invalid_grant',
+    description: 'The code or token is invalid, expired, used, revoked, or was issued to another client.',
+  },
+  unauthorized_client: { status: 400, error: 'unauthorized_client', description: 'The client may not use this grant type.' },
+  unsupported_grant_type: {
+    status: 400,
+    error: 'unsupported_grant_type',
+    description: 'Use grant_type authorization_code or refresh_token.',
+  },
+  invalid_scope: {
+    status: 400,
+    error: 'invalid_scope',
+    description: 'A scope asked for is unknown, malformed, or more than the client may have.',
+  },
+  invalid_target: {
+    status: 400,
+    error: 'invalid_target',
+    description: 'A resource asked for is unknown, malformed, or more than the client may have.',
+  },
+  temporarily_unavailable: {
+    status: 503,
+    error: 'temporarily_unavailable',
+    description: 'The service cannot reach its store right now. Try again in a moment.',
+    headers: { 'retry-after': '5' },
+  },
+} satisfies Record<string, Refusal>
+
+export const invalidRequest = (description: string): Refusal => ({ status: 400, error: 'invalid_request', description })
+
+/** Holds an answer against a refusal: status, exact body, and exactly the headers of the table (`Vary` left aside). */
+export function expectRefusal(answer: Answer, refusal: keyof typeof REFUSALS | Refusal): void {
+  const { status, error, description, headers = {} }: Refusal = typeof refusal === 'string' ? REFUSALS[refusal] : refusal
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: JSON.stringify({ error, error_description: description }),
+  })
+  expect(headersOf(answer)).toEqual({ ...JSON_HEADERS, ...headers })
+}
+
+/** Holds an answer against a success of an endpoint that answers in JSON. */
+export function expectJson(answer: Answer): Record<string, unknown> {
+  expect(answer.status).toBe(200)
+  expect(headersOf(answer)).toEqual(JSON_HEADERS)
+  return answer.json()
+}
+
+/** The headers that belong to the answer itself. */
+export function headersOf(answer: Answer): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(answer.headers).filter(([name]) => ![...OF_THE_CONNECTION, 'vary'].includes(name)))
+}
