@@ -16,7 +16,7 @@ import {
   codeRedirect,
   errorRedirect,
 } from './authorization-request.ts'
-import { type RequestParameters, readPrompt, readRequest } from './authorize-parameters.ts'
+import { type Prompt, type RequestParameters, readPrompt, readRequest } from './authorize-parameters.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
 import type { Deps } from './deps.ts'

@@ -3,7 +3,7 @@ import { loginPageUrl } from './authorize.ts'
 import { type Challenge, challengeExpiresAt, newBrowserKey, openChallenge, resumeChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'
 
-export type ResumeOutcome = { kind: 'login'; to: string; browserKey: string } | { kind: 'broken' | 'expired' }
+export type ResumeOutcome = { kind: 'login'; to: string; browserKey: string } | { kind: 'broken' } | { kind: 'expired' }
 
 export function resumeLogin(deps: Deps, text: string | null, browserKey: string | null): ResumeOutcome {
   const challenge: Challenge | undefined = openChallenge(deps.keys, text ?? '')
