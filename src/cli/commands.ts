@@ -21,4 +21,5 @@ export const commands: readonly CommandEntry[] = [
   { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
   { name: 'keys rotate', load: async () => (await import('./commands/keys-rotate.ts')).keysRotate },
   { name: 'keys retire', load: async () => (await import('./commands/keys-retire.ts')).keysRetire },
+  { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
 ]

@@ -106,6 +106,10 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
       'GRANTOR_DEV_WALLET is on: anybody could sign in as a test account. It is for `grantor start` only; remove it here',
     )
   }
+  const home = read.chains?.find((chain) => chain.home)
+  if (home && read.chainIds && !read.chainIds.includes(home.chainId)) {
+    faults.push(`GRANTOR_CHAINS has the home chain ${home.chainId}, which GRANTOR_CHAIN_IDS does not allow`)
+  }
   for (const [idle, whole] of [
     ['sessionIdleLifetime', 'sessionLifetime'],
     ['refreshIdleLifetime', 'refreshLifetime'],

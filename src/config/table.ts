@@ -1,4 +1,5 @@
 /** Every setting, once: its name, its words, its default and how it is read. Parsing, `--help` and docs/settings.md come from here. */
+import { chains } from './chains.ts'
 import * as read from './parsers.ts'
 
 export type Program = 'start' | 'serve' | 'login-server' | 'migrate' | 'clients' | 'grants' | 'keys'
@@ -108,6 +109,15 @@ const login = {
     usedBy: auth,
     parse: read.chainIds,
     preset: '1',
+  },
+  chains: {
+    name: 'CHAINS',
+    words:
+      'Where contract wallets are asked, as JSON: `{"1":{"name":"Ethereum","rpc":["https://…","https://…"],"home":true}}`. Exactly one home chain, one of GRANTOR_CHAIN_IDS: contract wallets sign in there only. Two RPC URLs of different operators must agree; `"one_rpc":true` trusts one alone. Other wallets need none of it.',
+    usedBy: auth,
+    parse: chains,
+    preset: '{}',
+    otherwise: 'none: contract wallets cannot sign in',
   },
   loginMayVouch: {
     name: 'LOGIN_MAY_VOUCH',

@@ -1,12 +1,12 @@
 import { encodeFormValue } from '../oauth/form.ts'
-import type { LoginRequest } from '../pages/login-page.ts'
+import type { LoginRequest, Purpose } from '../pages/login-request.ts'
 import { Refusal, unavailable } from './refusal.ts'
 
 /**
  * The auth service as the login server knows it: four questions over HTTP, JSON both ways.
  *
- * A refusal is thrown as it came: its status, code and words. No answer within five seconds, or one that is none, is 503 and
- * nothing else: never a login, and never "wrong signature".
+ * A refusal is thrown as it came: its status, code and words. No answer in time, or one that is none, is 503 and nothing else:
+ * never a login, and never "wrong signature".
  */
 export type AuthService = {
   readChallenge(loginChallenge: string): Promise<LoginRequest>
@@ -35,6 +35,8 @@ export type AuthServiceOptions = {
 }
 
 const TIMEOUT_MS = 5_000
+/** The check of a contract wallet's signature asks its chain, more than once, and each answer may take seconds. */
+const PROOF_TIMEOUT_MS = 20_000
 
 export function connectAuthService({ url, secret, report }: AuthServiceOptions): AuthService {
   const base = url.replace(/\/$/, '')
@@ -50,14 +52,20 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
       return read(await ask('POST', '/login/message', onTheWire(login)), asMessage)
     },
     async accept(login) {
-      return read(await ask('POST', '/login/accept', { ...onTheWire(login), signature: login.signature }), asMoveOn)
+      const claim = { ...onTheWire(login), signature: login.signature }
+      return read(await ask('POST', '/login/accept', claim, PROOF_TIMEOUT_MS), asMoveOn)
     },
     async reject({ loginChallenge, clientIp }) {
       return read(await ask('POST', '/login/reject', { login_challenge: loginChallenge, client_ip: clientIp }), asMoveOn)
     },
   }
 
-  async function ask(method: string, path: string, body?: Record<string, unknown>): Promise<Record<string, unknown>> {
+  async function ask(
+    method: string,
+    path: string,
+    body?: Record<string, unknown>,
+    timeoutMs = TIMEOUT_MS,
+  ): Promise<Record<string, unknown>> {
     let status: number
     let retryAfter: number
     let answer: unknown
@@ -67,7 +75,7 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
         headers: { authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
         redirect: 'error',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(timeoutMs),
       })
       status = response.status
       retryAfter = Number(response.headers.get('retry-after'))
@@ -109,10 +117,21 @@ function onTheWire(login: WalletLogin): Record<string, unknown> {
 
 function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   const { client_name: clientName, client_host: clientHost, scopes, chain_ids: chainIds, expires_at: expiresAt } = answer
-  if (typeof clientName !== 'string' || typeof clientHost !== 'string' || typeof expiresAt !== 'number') return null
+  const {
+    purpose = 'app',
+    may_choose_scopes: mayChooseScopes = false,
+    resources = [],
+    until = 0,
+    resume_url: resumeUrl = null,
+  } = answer
+  if (typeof clientName !== 'string' || typeof clientHost !== 'string') return null
+  if (!isPurpose(purpose) || typeof mayChooseScopes !== 'boolean') return null
+  if (!isWholeNumber(expiresAt) || !isWholeNumber(until)) return null
   if (!Array.isArray(scopes) || !scopes.every(isScope)) return null
+  if (!Array.isArray(resources) || !resources.every((resource) => typeof resource === 'string')) return null
   if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
-  return { clientName, clientHost, scopes, chainIds, expiresAt }
+  if (resumeUrl !== null && !isWebAddress(resumeUrl)) return null
+  return { purpose, clientName, clientHost, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl }
 }
 
 function asMessage({ message }: Record<string, unknown>): { message: string } | null {
@@ -125,6 +144,15 @@ function asMoveOn({ status, redirect_to: redirectTo }: Record<string, unknown>):
 
 function isScope(scope: unknown): scope is { name: string; description: string } {
   return isRecord(scope) && typeof scope.name === 'string' && typeof scope.description === 'string'
+}
+
+function isPurpose(purpose: unknown): purpose is Purpose {
+  return purpose === 'app' || purpose === 'account' || purpose === 'end_everything'
+}
+
+/** It becomes a link and a code to scan: nothing that runs, nothing but a page. */
+function isWebAddress(url: unknown): url is string {
+  return typeof url === 'string' && /^https?:\/\//.test(url) && URL.canParse(url)
 }
 
 function isWholeNumber(value: unknown): value is number {

@@ -1,17 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Form, parseForm } from '../oauth/form.ts'
+import { type Form, parseForm, queryOf } from '../oauth/form.ts'
 import { invalidRequest, tooLarge, unsupportedType } from './refusal.ts'
 
 /**
  * What the login form sends, read once at the door from JSON or a plain form.
  *
  * Only these fields are read, so nothing else of a body ever reaches the auth service; `client_ip` above all. A field sent
- * twice, of another type, or not in UTF-8 is refused. Empty counts as absent.
+ * twice, of another type, or not in UTF-8 is refused. Empty counts as absent, but for `scope`.
  */
 export type Posted = {
   loginChallenge: string
   address: string | undefined
   chainId: number | undefined
+  /** Names with a space between them; '' where every one that could be switched off was. */
   scope: string | undefined
   signature: string | undefined
   /** A plain form is answered a page, JSON is answered JSON. */
@@ -39,6 +40,14 @@ export function readBodies(server: FastifyInstance): void {
 export function postedOf(request: FastifyRequest): Posted {
   if (request.body === undefined) throw unsupportedType()
   return request.body as Posted
+}
+
+/** The challenge in the address of a page. */
+export function challengeOf(request: FastifyRequest): string {
+  const values = parseForm(queryOf(request.raw.url ?? '')).get('login_challenge') ?? []
+  const [value] = values
+  if (values.length > 1 || !value?.text) throw invalidRequest('login_challenge is missing, or there twice.')
+  return value.text
 }
 
 export function requireAddress({ address }: Posted): string {
@@ -73,7 +82,7 @@ function readJson(body: Buffer): Posted {
     login_challenge: asText('login_challenge', login_challenge),
     address: asText('address', address),
     chain_id,
-    scope: asText('scope', scope),
+    scope: scope === '' ? '' : asText('scope', scope),
     signature: asText('signature', signature),
   })
 }
@@ -85,7 +94,7 @@ function readForm(form: Form): Posted {
     login_challenge: single(form, 'login_challenge'),
     address: single(form, 'address'),
     chain_id: chainId === undefined ? undefined : Number(chainId),
-    scope: single(form, 'scope'),
+    scope: together(form, 'scope'),
     signature: single(form, 'signature'),
   })
 }
@@ -112,4 +121,20 @@ function single(form: Form, name: string): string | undefined {
   const [value] = values
   if (value?.text === null) throw invalidRequest(`${name} is not UTF-8.`)
   return asText(name, value?.text)
+}
+
+/**
+ * The boxes of one name that are on. The form brings an empty one along, so that "none is on" is said and does not look like
+ * silence, which asks for everything.
+ */
+function together(form: Form, name: string): string | undefined {
+  const values = form.get(name)
+  if (!values) return undefined
+  return values
+    .map(({ text }) => {
+      if (text === null) throw invalidRequest(`${name} is not UTF-8.`)
+      return text.trim()
+    })
+    .filter((text) => text !== '')
+    .join(' ')
 }

@@ -62,6 +62,7 @@ function defect(request: FastifyRequest): Refusal {
 const BY_ERROR: Record<string, NoticeKind> = {
   address_not_allowed: 'address_not_allowed',
   chain_not_allowed: 'chain_not_allowed',
+  continued_elsewhere: 'continued_elsewhere',
   foreign_origin: 'foreign_origin',
 }
 

@@ -12,6 +12,7 @@ import { addDevelopmentWalletRoute, type DevelopmentWallet } from './routes/deve
 import { addHealthRoutes } from './routes/health.ts'
 import { addLoginPageRoute } from './routes/login-page.ts'
 import { addMessageRoute } from './routes/message.ts'
+import { addStatusRoute } from './routes/status.ts'
 import { addSubmitRoute } from './routes/submit.ts'
 
 export type { DevelopmentWallet } from './routes/development-wallet.ts'
@@ -67,6 +68,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   addLoginPageRoute(server, { authService, now, developmentAccounts })
   addMessageRoute(server, { authService, now, developmentAccounts })
   addSubmitRoute(server, { authService, now })
+  addStatusRoute(server, { authService })
   addDenyRoute(server, { authService })
   if (developmentWallet) addDevelopmentWalletRoute(server, { authService, developmentWallet })
   return server

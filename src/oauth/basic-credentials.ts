@@ -4,6 +4,8 @@
 export type BasicCredentials = { kind: 'absent' } | { kind: 'malformed' } | { kind: 'credentials'; id: string; secret: string }
 
 const SCHEME = /^basic(?: +|$)/i
+// Fatal: two different secrets must not both read as one with U+FFFD in it.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Reads the header's value; another scheme is `malformed`, because a client that sent it meant to authenticate. */
 export function parseBasicCredentials(authorization: string | undefined): BasicCredentials {
@@ -23,7 +25,7 @@ export function parseBasicCredentials(authorization: string | undefined): BasicC
 
 function decodeCredential(part: string): string | null {
   try {
-    return decodeURIComponent(Buffer.from(part, 'latin1').toString('utf8').replaceAll('+', ' '))
+    return decodeURIComponent(utf8.decode(Buffer.from(part, 'latin1')).replaceAll('+', ' '))
   } catch {
     return null
   }

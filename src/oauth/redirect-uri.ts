@@ -35,7 +35,8 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
 function privateUseFault(uri: string, native: boolean): RedirectUriFault | null {
   const scheme = uri.slice(0, uri.indexOf(':'))
   if (!native || !scheme.includes('.')) return 'scheme_not_allowed'
-  return URL.canParse(uri) ? null : 'not_rfc3986'
+  // Brackets belong around an IP address only (RFC 3986 §3.2.2), and no such scheme has one.
+  return URL.canParse(uri) && !/[[\]]/.test(uri) ? null : 'not_rfc3986'
 }
 
 /** `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. */
@@ -70,6 +71,8 @@ export function redirectUriHost(uri: string): string {
 /** Appends parameters without touching the URI's own bytes (RFC 6749 §4.1.2). Values are percent-encoded already. */
 export function appendToRedirectUri(uri: string, parameters: readonly (readonly [name: string, encoded: string])[]): string {
   const query = parameters.map(([name, encoded]) => `${name}=${encoded}`).join('&')
-  const joint = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&'
+  // Only the first question mark opens the query; another one belongs to it (RFC 3986 §3.4).
+  const mark = uri.indexOf('?')
+  const joint = mark < 0 ? '?' : mark === uri.length - 1 || uri.endsWith('&') ? '' : '&'
   return `${uri}${joint}${query}`
 }

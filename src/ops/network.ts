@@ -3,10 +3,11 @@ import { isIP } from 'node:net'
 
 /**
  * IPv4 as it is, IPv4-mapped IPv6 as that IPv4, other IPv6 as its /64 (`2001:db8:0:1::/64`): one subscriber
- * usually has 2^64 addresses and would otherwise have as many tries. Anything else is `unknown`.
+ * usually has 2^64 addresses and would otherwise have as many tries. Anything else is `unknown`, as is the address of a
+ * caller who has hung up: a socket that is gone names none.
  */
-export function networkOf(ip: string): string {
-  const [address = ''] = ip.split('%')
+export function networkOf(ip: string | undefined): string {
+  const [address = ''] = (ip ?? '').split('%')
   const version = isIP(address)
   if (version === 4) return address
   if (version !== 6) return 'unknown'

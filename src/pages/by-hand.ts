@@ -2,16 +2,25 @@ import { type Html, html } from './html.ts'
 import { texts } from './texts.ts'
 
 /** The first step of the way without a wallet in this browser: tell your address. A plain form, no script needed. */
-export function byHandForm(form: { prefix: string; loginChallenge: string; refusedAddress?: string | undefined }): Html {
+export function byHandForm(form: {
+  prefix: string
+  loginChallenge: string
+  refusedAddress?: string | undefined
+  /** The id that the scope switches name as their form, and whether all of them were off. */
+  choice?: { id: string; noneLeft: boolean } | undefined
+}): Html {
   const words = texts.byHand
   const id = `${form.prefix}-address`
-  const refused = form.refusedAddress !== undefined
-  return html`<form class="by-hand" method="post" action="/login/message">
+  const { choice, refusedAddress } = form
+  const refused = refusedAddress !== undefined && !choice?.noneLeft
+  return html`<form class="by-hand"${choice && html` id="${choice.id}"`} method="post" action="/login/message">
 <input type="hidden" name="login_challenge" value="${form.loginChallenge}">
+${choice && html`<input type="hidden" name="scope" value="">`}
+${choice?.noneLeft && html`<p class="field-problem" id="scopes-problem">${texts.script.oneMustStay}</p>`}
 <label for="${id}">${words.address}</label>
 <p class="hint" id="${id}-hint">${words.addressHint}</p>
 ${refused && html`<p class="field-problem" id="${id}-problem">${words.wrongAddress}</p>`}
-<input class="code" id="${id}" name="address" value="${form.refusedAddress}" required maxlength="64" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${id}-hint${refused && ` ${id}-problem`}"${refused && html` aria-invalid="true"`}>
+<input class="code" id="${id}" name="address" value="${refusedAddress}" required maxlength="64" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${id}-hint${refused && ` ${id}-problem`}"${refused && html` aria-invalid="true"`}>
 <button class="button" id="${form.prefix}-show">${words.showText}</button>
 </form>`
 }

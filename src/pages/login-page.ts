@@ -1,14 +1,12 @@
 import { byHandForm } from './by-hand.ts'
 import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
+import { loginHead, NO_SCRIPT_FORM } from './login-head.ts'
+import { hasChoice, type LoginRequest, placeOf } from './login-request.ts'
 import { noticeContent } from './notice-page.ts'
-import { appHeading, permissions, type Scope } from './parts.ts'
-import { symbol } from './symbols.ts'
+import { phonePanel } from './phone-panel.ts'
 import { texts } from './texts.ts'
-import { displayName, fill, fillPlain, shortAddress } from './words.ts'
-
-/** What an app asks of the person who signs in. `expiresAt` in epoch seconds. */
-export type LoginRequest = { clientName: string; clientHost: string; scopes: Scope[]; chainIds: number[]; expiresAt: number }
+import { fill, fillPlain, shortAddress } from './words.ts'
 
 export type DevelopmentAccount = { address: string; label: string }
 
@@ -19,6 +17,8 @@ export type Login = {
   now: number
   /** Only where a development wallet signs. */
   developmentAccounts?: readonly DevelopmentAccount[] | undefined
+  /** The scopes left on in a form that comes back with a problem; all of them when absent. */
+  chosen?: readonly string[] | undefined
   /** What was typed into the form of the way by hand and could not be read as an address. */
   refusedAddress?: string | undefined
 }
@@ -31,29 +31,31 @@ export type Login = {
  */
 export function loginPage(login: Login): string {
   const { request, loginChallenge, refusedAddress } = login
-  const app = displayName(request.clientName) || request.clientHost
+  const words = texts.purpose[request.purpose]
+  const app = placeOf(request)
   return layout({
-    title: fillPlain(texts.login.title, { app }),
+    title: fillPlain(words.title, { app }),
     extras: html`<noscript><link rel="stylesheet" href="/assets/no-script.css"></noscript>
 <script type="module" src="/assets/login.js"></script>`,
     slip: slip({
-      head: loginHead(login, app),
+      head: loginHead({ ...login, scopes: 'switches' }),
       body: html`<div id="login" data-challenge="${loginChallenge}" data-chain-ids="${request.chainIds.join(' ')}" data-seconds-left="${secondsLeft(login)}">
-${chooseSection({ app, loginChallenge, refusedAddress })}
+${chooseSection(login, app)}
 ${reviewSection()}
 <div id="progress" class="message" role="status"></div>
 <div id="problem" class="message problem" role="alert"></div>
 <div id="other-ways">
+${request.resumeUrl && phonePanel(request.resumeUrl)}
 <details class="fold needs-script" id="by-hand"${refusedAddress !== undefined && html` open`}>
 <summary>${texts.byHand.title}</summary>
 <p>${texts.byHand.explain}</p>
 ${byHandForm({ prefix: 'by-hand', loginChallenge, refusedAddress })}
 </details>
-${login.developmentAccounts && developmentSection(loginChallenge, login.developmentAccounts)}
+${login.developmentAccounts && developmentSection(login, login.developmentAccounts)}
 </div>
 <form class="cancel" method="post" action="/login/deny">
 <input type="hidden" name="login_challenge" value="${loginChallenge}">
-<button class="quiet-link" id="cancel">${fill(texts.login.cancel, { app })}</button>
+<button class="quiet-link" id="cancel">${fill(words.cancel, { app })}</button>
 </form>
 </div>
 ${scriptWords(request, app)}`,
@@ -61,24 +63,16 @@ ${scriptWords(request, app)}`,
   })
 }
 
-/** Who asks, for what, and until when: the same above every step. */
-export function loginHead({ request, now }: Pick<Login, 'request' | 'now'>, app: string): Html {
-  const closes = new Date(request.expiresAt * 1000).toISOString()
-  const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
-  return html`${appHeading({ sentence: texts.login.title, app, host: request.clientHost })}
-<p class="lead">${texts.login.intro}</p>
-${permissions({ scopes: request.scopes, app, some: texts.login.mayDo, none: texts.login.mayNothing })}
-${request.expiresAt > now && html`<p class="fine open-until">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`
-}
-
-function chooseSection(form: { app: string; loginChallenge: string; refusedAddress: string | undefined }): Html {
+function chooseSection({ request, loginChallenge, refusedAddress, chosen }: Login, app: string): Html {
   const words = texts.noWallet
+  // An empty field with the name of the switches: a form with none of them on must not look like one that asks for all
+  const choice = hasChoice(request) ? { id: NO_SCRIPT_FORM, noneLeft: chosen?.length === 0 } : undefined
   return html`<section id="choose" aria-labelledby="choose-title">
 <h2 id="choose-title" class="needs-script" tabindex="-1">${texts.login.choose}</h2>
 <noscript>
 <h2>${texts.login.noScriptTitle}</h2>
 <p>${texts.login.noScript}</p>
-${byHandForm({ prefix: 'no-script', loginChallenge: form.loginChallenge, refusedAddress: form.refusedAddress })}
+${byHandForm({ prefix: 'no-script', loginChallenge, refusedAddress, choice })}
 </noscript>
 <p id="looking" class="fine needs-script">${texts.login.looking}</p>
 <ul id="wallets" class="wallets" hidden></ul>
@@ -87,7 +81,7 @@ ${byHandForm({ prefix: 'no-script', loginChallenge: form.loginChallenge, refused
 <p>${words.what}</p>
 <ul>
 <li>${words.extension}</li>
-<li>${fill(words.phone, { app: form.app })}</li>
+<li>${request.resumeUrl ? words.phone : fill(words.noPhone, { app })}</li>
 <li>${words.none} <a href="https://ethereum.org/wallets/find-wallet/" target="_blank" rel="noopener noreferrer">${words.find}</a></li>
 </ul>
 </div>
@@ -109,7 +103,7 @@ function reviewSection(): Html {
 </section>`
 }
 
-function developmentSection(loginChallenge: string, accounts: readonly DevelopmentAccount[]): Html {
+function developmentSection({ request, loginChallenge }: Login, accounts: readonly DevelopmentAccount[]): Html {
   const words = texts.development
   return html`<section class="development" aria-labelledby="development-title">
 <h2 id="development-title">${words.title}</h2>
@@ -120,20 +114,21 @@ function developmentSection(loginChallenge: string, accounts: readonly Developme
 <select id="address" name="address">
 ${accounts.map(({ address, label }) => html`<option value="${address}">${shortAddress(address)} · ${label}</option>`)}
 </select>
+${hasChoice(request) && html`<noscript><p class="fine">${words.noScript}</p></noscript>`}
 <button class="button" id="sign-in">${words.signIn}</button>
 </form>
 </section>`
 }
 
-/** The script's words, and the two ways a login ends while its page is open. Inert until the script takes from it. */
+/** The script's words, and the ways a login ends while its page is open. Inert until the script takes from it. */
 function scriptWords(request: LoginRequest, app: string): Html {
-  const words = Object.entries({ ...texts.script, ...texts.wait, sign: texts.review.sign })
-  const ended = { clientName: request.clientName, clientHost: request.clientHost }
+  const { sign, again } = texts.review
+  const words = Object.entries({ ...texts.script, ...texts.wait, sign, again })
+  const ended = { clientName: app, clientHost: request.clientHost }
   return html`<template id="words">
 ${words.map(([key, sentence]) => html`<p data-word="${key}">${sentence.replaceAll('{app}', app)}</p>`)}
 </template>
-<template id="ended-expired">${noticeContent({ kind: 'expired', ...ended })}</template>
-<template id="ended-already_used">${noticeContent({ kind: 'already_used', ...ended })}</template>`
+${(['expired', 'already_used', 'continued_elsewhere'] as const).map((kind) => html`<template id="ended-${kind}">${noticeContent({ kind, ...ended })}</template>\n`)}`
 }
 
 function secondsLeft({ request, now }: Login): number {

@@ -1,5 +1,6 @@
 import { html } from './html.ts'
 import { layout, slip } from './layout.ts'
+import type { Purpose } from './login-request.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
 import { displayName, fill } from './words.ts'
@@ -16,12 +17,14 @@ export type MovingOn = {
   clientName: string
   clientHost: string
   outcome: 'signed_in' | 'denied' | 'allowed' | 'failed'
+  /** What the login was for; an app when absent. */
+  purpose?: Purpose | undefined
 }
 
-export function movingOnPage({ to, clientName, clientHost, outcome }: MovingOn): string {
-  const words = texts.movingOn[outcome]
+export function movingOnPage({ to, clientName, clientHost, outcome, purpose = 'app' }: MovingOn): string {
+  const words = texts.movingOn[wordsFor(outcome, purpose)]
   const target = followable(to)
-  const app = displayName(clientName) || clientHost
+  const app = texts.purpose[purpose].place || displayName(clientName) || clientHost
   return layout({
     title: words.title,
     extras: html`<meta http-equiv="refresh" content="0;url=${target}">`,
@@ -33,9 +36,15 @@ ${symbol(outcome === 'signed_in' || outcome === 'allowed' ? 'done' : 'info')}
 <p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>
 </div>`,
       body: html`<p class="fine">${texts.movingOn.slow}</p>
-<p class="actions"><a class="button" id="continue" href="${target}">${fill(texts.movingOn.link, { app })}</a></p>`,
+<p class="actions"><a class="button" id="continue" href="${target}">${purpose === 'end_everything' ? texts.movingOn.onward : fill(texts.movingOn.link, { app })}</a></p>`,
     }),
   })
+}
+
+/** Ending everything signs nobody in, and a login for no app has none to tell of a refusal. */
+function wordsFor(outcome: MovingOn['outcome'], purpose: Purpose): MovingOn['outcome'] | 'ending' | 'cancelled' {
+  if (purpose !== 'app' && outcome === 'denied') return 'cancelled'
+  return purpose === 'end_everything' && outcome === 'signed_in' ? 'ending' : outcome
 }
 
 /** A redirect URI was checked when it was registered. This is the last gate: an address that runs as script is a defect. */

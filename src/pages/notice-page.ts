@@ -32,7 +32,6 @@ export function noticeContent(notice: Notice): Html {
     app: notice.clientName ? displayName(notice.clientName) : html`${texts.anApp}`,
     wait: html`${waitingTime(notice.retryAfter ?? 60)}`,
   }
-  const startsAgain = notice.kind === 'wrong_browser' || notice.kind === 'login_required_again'
   return slip({
     head: html`<div class="notice" data-notice="${notice.kind}">
 ${symbol(words.tone)}
@@ -42,7 +41,7 @@ ${symbol(words.tone)}
     body: html`<h2 class="label">${texts.whatToDo}</h2>
 <p class="next">${fill(words.next, names)}</p>
 ${words.next.includes('{app}') && notice.clientHost && html`<p class="host">${symbol('host')}<bdi>${notice.clientHost}</bdi></p>`}
-${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${startsAgain ? texts.startAgain : texts.tryAgain}</a></p>`}
+${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${fill(words.button ?? texts.tryAgain, names)}</a></p>`}
 ${notice.requestId && html`<p class="fine">${texts.requestNumber}<br><code class="number">${notice.requestId}</code></p>`}
 ${words.builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p>${words.builder}</p></details>`}`,
   })

@@ -3,7 +3,15 @@
  *
  * Part of the catalogue in texts.ts, in a file of its own for its length.
  */
-export type NoticeText = { tone: 'stop' | 'wait' | 'info'; title: string; text: string; next: string; builder?: string }
+export type NoticeText = {
+  tone: 'stop' | 'wait' | 'info' | 'done'
+  title: string
+  text: string
+  next: string
+  /** On the button, where the page is given an address for one; "Try again" when absent. */
+  button?: string
+  builder?: string
+}
 
 const GO_BACK = 'Go back to {app} and sign in again.'
 
@@ -55,17 +63,52 @@ export const noticeTexts = {
     text: 'Each one works once, and this one has been used, perhaps in another tab.',
     next: 'Go back to {app}. If you are not signed in there, sign in again.',
   },
+  continued_elsewhere: {
+    tone: 'done',
+    title: 'You signed in on your other device',
+    text: 'It was continued there, and that device is now signed in. This one is not: only a wallet that signs here signs you in here.',
+    next: 'Go on where you signed. To sign in here as well, go back to {app} and start again.',
+  },
+  continue_on_app: {
+    tone: 'done',
+    title: 'You are signed in on this device',
+    text: 'Your wallet signed, and this browser now knows you.',
+    next: 'Go on to {app} on this device and sign in there. Your wallet need not sign again.',
+    button: 'Go to {app}',
+  },
+  signed_out: {
+    tone: 'done',
+    title: 'You are signed out',
+    text: 'This browser no longer knows your wallet. Apps keep the access you gave them until it ends or you end it.',
+    next: 'You can close this page, or sign in again.',
+    button: 'Sign in again',
+  },
+  everything_ended: {
+    tone: 'done',
+    title: 'Everything is ended',
+    text: 'Every app has lost its access, and every browser is signed out. Nothing that your wallet signed before counts any more.',
+    next: 'You need do nothing more. To use an app again, sign in to it as the first time.',
+  },
+  receipt_not_found: {
+    tone: 'info',
+    title: 'There is no such receipt',
+    text: 'It may belong to another wallet, or have been cleared away long after its end.',
+    next: 'Go back to your connected apps and look there.',
+    button: 'Your connected apps',
+  },
   wrong_browser: {
     tone: 'stop',
     title: 'This sign-in began in another browser',
     text: 'It can only be finished where it was started. That way nobody can sign you in to an account that is not yours.',
     next: 'Go back to {app} in this browser and sign in again.',
+    button: 'Start again',
   },
   login_required_again: {
     tone: 'info',
     title: 'Please sign in again',
     text: 'You are no longer signed in here, so we could not finish this step.',
     next: GO_BACK,
+    button: 'Start again',
   },
   unavailable: {
     tone: 'wait',

@@ -6,24 +6,35 @@ import { fill } from './words.ts'
 
 export type Scope = { name: string; description: string }
 
-/** Who asks: a tile with the app's first letter, the heading with its name, and its host, which is what cannot be made up. */
+/** Who asks: the heading with the app's name, and its host. */
 export function appHeading({ sentence, app, host }: { sentence: string; app: string; host: string }): Html {
+  return appName({ heading: html`<h1>${fill(sentence, { app })}</h1>`, app, host })
+}
+
+/** An app: a tile with its first letter, a heading with its name, and its host, which is what cannot be made up. */
+export function appName({ heading, app, host }: { heading: Html; app: string; host: string }): Html {
   return html`<div class="app">
 <span class="tile" aria-hidden="true">${firstLetter(app)}</span>
 <div>
-<h1>${fill(sentence, { app })}</h1>
+${heading}
 <p class="host">${symbol('host')}<bdi>${host}</bdi></p>
 </div>
 </div>`
 }
 
-/** What the app may do, one line a scope. */
-export function permissions({ scopes, app, some, none }: { scopes: Scope[]; app: string; some: string; none: string }): Html {
+/** What the app may do, one line a scope, under a heading of that level. */
+export function permissions(list: { scopes: Scope[]; app: string; some: string; none: string; level?: 2 | 4 }): Html {
+  const { scopes, app, some, none, level = 2 } = list
   if (scopes.length === 0) return html`<p class="lead">${fill(none, { app })}</p>`
-  return html`<h2 class="label">${fill(some, { app })}</h2>
+  return html`<h${level} class="label">${fill(some, { app })}</h${level}>
 <ul class="permissions">
-${scopes.map((scope) => html`<li>${symbol('tick')}<span>${scope.description || scope.name} <code>${scope.name}</code></span></li>`)}
+${scopes.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</span></li>`)}
 </ul>`
+}
+
+/** What a scope allows, in the platform's words where it has some, and its name. */
+export function scopeWords({ name, description }: Scope): Html {
+  return html`${description || name} <code>${name}</code>`
 }
 
 function firstLetter(name: string): string {

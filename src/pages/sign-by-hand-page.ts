@@ -1,8 +1,9 @@
 import { html } from './html.ts'
 import { layout, slip } from './layout.ts'
-import { type LoginRequest, loginHead } from './login-page.ts'
+import { loginHead } from './login-head.ts'
+import { type LoginRequest, placeOf } from './login-request.ts'
 import { texts } from './texts.ts'
-import { displayName, fill, fillPlain, shortAddress } from './words.ts'
+import { fill, fillPlain, shortAddress, waitingTime } from './words.ts'
 
 /** The second step of the way without script: the exact text, and a field for the signature made elsewhere. */
 export type SignByHand = {
@@ -12,20 +13,37 @@ export type SignByHand = {
   now: number
   address: string
   chainId: number | undefined
+  /** The scopes left on; all that were asked for when absent. */
+  chosen?: readonly string[] | undefined
   /** Exactly what has to be signed, byte for byte. */
   message: string
-  problem?: 'wrong_signature' | 'not_proven' | undefined
+  problem?: SignatureProblem | undefined
+}
+
+/** `signature`: where it may be a good one that only could not be checked yet, so that nobody has to make it again. */
+export type SignatureProblem =
+  | { kind: 'wrong_signature' | 'not_proven' }
+  | { kind: 'could_not_check' | 'too_many'; signature: string; retryAfter: number | undefined }
+
+const PROBLEMS = {
+  wrong_signature: texts.byHand.wrongSignature,
+  not_proven: texts.byHand.notProven,
+  could_not_check: texts.byHand.couldNotCheck,
+  too_many: texts.byHand.tooMany,
 }
 
 export function signByHandPage(step: SignByHand): string {
   const words = texts.byHand
-  const app = displayName(step.request.clientName) || step.request.clientHost
+  const purpose = texts.purpose[step.request.purpose]
+  const app = placeOf(step.request)
   const account = html`<code class="account">${shortAddress(step.address)}</code>`
-  const { problem } = step
+  const { problem, chosen } = step
+  const unchecked = problem && 'signature' in problem ? problem : null
+  const wait = html`${waitingTime(unchecked?.retryAfter ?? 5)}`
   return layout({
-    title: `${texts.review.title} · ${fillPlain(texts.login.title, { app })}`,
+    title: `${texts.review.title} · ${fillPlain(purpose.title, { app })}`,
     slip: slip({
-      head: loginHead(step, app),
+      head: loginHead({ ...step, scopes: 'told' }),
       body: html`<h2>${texts.review.title}</h2>
 <p>${fill(words.howTo, { account })}</p>
 <label class="visually-hidden" for="message">${texts.review.textLabel}</label>
@@ -35,10 +53,11 @@ ${step.message}</textarea>
 <input type="hidden" name="login_challenge" value="${step.loginChallenge}">
 <input type="hidden" name="address" value="${step.address}">
 <input type="hidden" name="chain_id" value="${step.chainId}">
+${chosen && html`<input type="hidden" name="scope" value="${chosen.join(' ')}">`}
 <label for="signature">${words.signature}</label>
 <p class="hint" id="signature-hint">${words.signatureHint}</p>
-${problem && html`<p class="field-problem" id="signature-problem">${fill(problem === 'not_proven' ? words.notProven : words.wrongSignature, { account })}</p>`}
-<textarea class="code" id="signature" name="signature" rows="4" required maxlength="8192" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="signature-hint${problem && ' signature-problem'}"${problem && html` aria-invalid="true"`}></textarea>
+${problem && html`<p class="field-problem" id="signature-problem">${fill(PROBLEMS[problem.kind], { account, wait })}</p>`}
+<textarea class="code" id="signature" name="signature" rows="4" required maxlength="8192" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="signature-hint${problem && ' signature-problem'}"${problem && !unchecked && html` aria-invalid="true"`}>${unchecked?.signature}</textarea>
 <p class="actions">
 <button class="button" id="sign-in">${words.signIn}</button>
 <a class="button quiet" id="other-address" href="/login?login_challenge=${encodeURIComponent(step.loginChallenge)}">${words.otherAddress}</a>
@@ -46,7 +65,7 @@ ${problem && html`<p class="field-problem" id="signature-problem">${fill(problem
 </form>
 <form class="cancel" method="post" action="/login/deny">
 <input type="hidden" name="login_challenge" value="${step.loginChallenge}">
-<button class="quiet-link" id="cancel">${fill(texts.login.cancel, { app })}</button>
+<button class="quiet-link" id="cancel">${fill(purpose.cancel, { app })}</button>
 </form>`,
     }),
   })

@@ -10,28 +10,64 @@ export const texts = {
   forBuilders: 'For the people who build {app}',
   anApp: 'the app',
   tryAgain: 'Try again',
-  startAgain: 'Start again',
   whatToDo: 'What to do now',
   requestNumber: 'Number of this request',
 
+  /** What a login is for: an app, the person's own account page, or to end everything. `place` stands for {app} then. */
+  purpose: {
+    app: {
+      title: 'Sign in to {app}',
+      intro: 'Prove with your wallet that it is you. It is free: no gas and no transfer.',
+      cancel: 'Cancel and go back to {app}',
+      place: '',
+    },
+    account: {
+      title: 'See your connected apps',
+      intro:
+        'Prove with your wallet that it is yours, and you see which apps may do what, and can end any of it. It allows no app anything. No gas and no transfer.',
+      cancel: 'Cancel',
+      place: 'your account page',
+    },
+    end_everything: {
+      title: 'End everything',
+      intro:
+        'With one signature every app loses all access that your wallet gave it, and every browser signed in with it is signed out. No gas and no transfer.',
+      cancel: 'Cancel and end nothing',
+      place: 'the page that ends everything',
+    },
+  },
+
   login: {
-    title: 'Sign in to {app}',
-    intro: 'Prove with your wallet that it is you. It is free: no gas and no transfer.',
     mayDo: 'Once you sign in, {app} may',
     mayNothing: 'Once you sign in, {app} learns your wallet’s address, and nothing else.',
+    choice: 'Switch off what you do not want to allow.',
+    at: 'It may do so at',
+    runsUntil: 'What you allow ends on {day}, or as soon as you end it.',
     openUntil: 'This request is open until {time}',
     choose: 'Choose your wallet',
     looking: 'Looking for wallets in this browser\u00a0…',
     noScriptTitle: 'Sign in by hand',
     noScript:
       'Scripts are turned off here, so this page cannot reach a wallet by itself. You can still sign in: tell us your address, sign the text we show you with your wallet’s own tool, and paste the signature.',
-    cancel: 'Cancel and go back to {app}',
+  },
+
+  phone: {
+    title: 'Use a wallet on your phone',
+    explain: 'Scan this code with your phone. You then sign there and go on there; this page only tells you that it worked.',
+    codeLabel: 'QR code of the link below',
+    noCode: 'This request is too long for a code, so take the link to your phone.',
+    link: 'The same as a link',
+    copy: 'Copy the link',
+    here: 'On this phone',
+    openIn: 'Open this sign-in in the browser of your wallet app:',
+    otherWallet: 'Another wallet? Copy the link, and paste it in the browser inside your wallet app.',
   },
 
   noWallet: {
     title: 'There is no wallet in this browser',
     what: 'A wallet is an app or a browser extension that keeps the keys of your accounts. Signing in takes one signature from it, and no password.',
-    phone: 'You have a wallet on this phone? Start again from {app} in the browser inside your wallet app.',
+    phone: 'You have a wallet on your phone? Use it: “Use a wallet on your phone”, below.',
+    noPhone: 'You have a wallet on this phone? Start again from {app} in the browser inside your wallet app.',
     extension: 'You have a wallet extension? Unlock it and allow it on this site: it then appears here by itself.',
     none: 'You have none yet?',
     find: 'Find a wallet on ethereum.org',
@@ -49,6 +85,9 @@ export const texts = {
     howTo: 'Sign exactly this text as a message (personal_sign), every line of it, with the account {account}.',
     signIn: 'Sign in',
     otherAddress: 'Use another address',
+    couldNotCheck:
+      'We could not check your signature right now. Nothing is lost and it is still here: wait {wait}, then send it again.',
+    tooMany: 'There were too many failed attempts. Your signature is still here: wait {wait}, then send it again.',
     wrongAddress:
       'We cannot read this as a wallet address. Copy it again from your wallet, all 42 characters, and paste it here.',
     wrongSignature: 'This is not a complete signature. Copy it again from your wallet’s tool, from 0x to the end.',
@@ -61,6 +100,7 @@ export const texts = {
     explain: 'For trying things out on this machine. Their keys are public: never send anything of value to them.',
     address: 'Account',
     signIn: 'Sign in',
+    noScript: 'Scripts are turned off here, so this button allows all that is asked for above.',
   },
 
   review: {
@@ -68,6 +108,7 @@ export const texts = {
     explain: 'Your wallet will show you this same text. If it shows anything else, refuse.',
     account: 'Account',
     sign: 'Sign with {wallet}',
+    again: 'Check my signature again',
     back: 'Use another wallet',
     textLabel: 'The exact text to sign',
   },
@@ -78,8 +119,12 @@ export const texts = {
     preparing: 'Preparing the text\u00a0…',
     signing: 'Now confirm in {wallet}. Check that it shows the same text.',
     checking: 'Checking your signature\u00a0…',
-    done: 'You are signed in. Taking you back to {app}\u00a0…',
+    checkingLong: 'Still checking. A wallet that is a contract is asked on its chain, which takes a few seconds\u00a0…',
+    done: 'You are signed in. Taking you to {app}\u00a0…',
     switched: 'You switched to another account, so here is a new text. Please read it again.',
+    rechosen: 'You changed what you allow, so here is a new text. Please read it again.',
+    oneMustStay: 'At least one must stay on. To allow nothing at all, cancel.',
+    copied: 'Copied',
     slow: 'Still waiting for {wallet}. Its window may be behind this one: click its icon next to the address bar. Or choose another wallet.',
     rejected: 'You refused in {wallet}, so nothing was signed. When you are ready, try again.',
     pending: '{wallet} still has an earlier request open. Open it, answer that request, then try again.',
@@ -91,6 +136,8 @@ export const texts = {
     addressNotAllowed: 'This platform does not accept {account}. Use another account, or ask the platform for access.',
     chainNotAllowed: 'Your wallet is on a network that is not accepted here. Switch to Ethereum in {wallet}, then try again.',
     tooMany: 'There were too many failed attempts. Wait {wait}, then try again.',
+    couldNotCheck:
+      'We could not check your signature right now. Nothing is lost, and you need not sign again: wait a moment, then send it again.',
     unavailable: 'Our sign-in service does not answer right now. Nothing is lost: wait a moment, then try again.',
     offline: 'We could not reach this site. Check your internet connection, then try again.',
     defect: 'Something went wrong on our side. Try again; if it happens again, start again from {app}.',
@@ -100,14 +147,17 @@ export const texts = {
   wait: { seconds: '{n} seconds', minute: 'one minute', minutes: '{n} minutes' },
 
   movingOn: {
-    signed_in: { title: 'You are signed in', text: 'Taking you back to {app}\u00a0…' },
+    signed_in: { title: 'You are signed in', text: 'Taking you to {app}\u00a0…' },
     allowed: { title: 'Allowed', text: 'Taking you back to {app}\u00a0…' },
     denied: {
       title: 'You are not signed in',
       text: 'You cancelled, and {app} learned nothing about you. Taking you back\u00a0…',
     },
     failed: { title: 'That did not work', text: '{app} will tell you more. Taking you back\u00a0…' },
+    ending: { title: 'Signed', text: 'Everything is being ended\u00a0…' },
+    cancelled: { title: 'You cancelled', text: 'Nothing was done\u00a0…' },
     link: 'Continue to {app}',
+    onward: 'Continue',
     slow: 'If nothing happens, use the button.',
   },
 

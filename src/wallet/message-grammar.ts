@@ -13,7 +13,8 @@ const ipLiteral = '\\[[0-9A-Fa-f:.]{2,45}\\]'
 const regName = `(?:[${unreserved}${subDelims}]|${pctEncoded})+`
 const port = '(?::[0-9]{0,5})?'
 const segments = `(?:/${pchar}*)*`
-const hierPart = `(?://(?:${ipLiteral}|${regName})${port}${segments}|/?${pchar}+${segments}|/)`
+// Native apps write their redirect URI as `com.example.app:///callback`, with nothing between the slashes.
+const hierPart = `(?://(?:(?:${ipLiteral}|${regName})(?::[0-9]*)?${segments}|/${pchar}*${segments})|/?${pchar}+${segments}|/)`
 const more = `(?:${pchar}|[/?])*`
 
 export const forms = {
@@ -21,15 +22,28 @@ export const forms = {
   authority: new RegExp(`^(?:${ipLiteral}|[A-Za-z0-9._-]+)${port}$`),
   /** RFC 3986 §3 without user information. */
   uri: new RegExp(`^[A-Za-z][A-Za-z0-9+.-]*:${hierPart}(?:\\?${more})?(?:#${more})?$`),
+  /** ERC-4361: `1*( reserved / unreserved / " " )`: no quotes, percent signs or angle brackets, and no line break. */
+  statement: new RegExp(`^[${unreserved}${subDelims}:/?#[\\]@ ]+$`),
   chainId: /^[1-9][0-9]{0,15}$/,
   /** 22 letters and digits are the fewest that can hold 128 random bits. */
   nonce: /^[A-Za-z0-9]{22,}$/,
   requestId: new RegExp(`^[${unreserved}]+$`),
   scope: /^[A-Za-z0-9._-]{1,64}$/,
+  /** An absolute URI (RFC 8707 §2) between single quotes in a statement: so without those, percent signs, and brackets. */
+  resource: /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?@!$&()*+,;=]+$/,
+  /** RFC 9562 §4 */
+  uuid: /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/,
+  /** base64url of 32 bytes, unpadded */
+  sha256: /^[A-Za-z0-9_-]{43}$/,
 }
 
 /** @throws RangeError naming the field, never its content: a log is no place for what a challenge holds. */
 export function checkForm(field: string, text: string, form: RegExp): string {
   if (!form.test(text)) throw new RangeError(`${field} does not fit the text to sign (ERC-4361)`)
   return text
+}
+
+/** Whether a text to sign can hold this URI: what registration asks of a redirect URI. RFC 3986 without user information. */
+export function isSignableUri(text: string): boolean {
+  return forms.uri.test(text)
 }

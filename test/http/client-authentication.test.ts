@@ -73,7 +73,10 @@ describe('a client with a secret proves itself by HTTP Basic (RFC 6749 §2.3.1, 
   })
 
   test('an empty client_secret in the body counts as absent, so Basic stands alone (RFC 6749 §3.2)', async () => {
-    const answer = await revokeAs({ authorization: basic(app.client.id, app.client.secret) }, { client_secret: '', client_id: '' })
+    const answer = await revokeAs(
+      { authorization: basic(app.client.id, app.client.secret) },
+      { client_secret: '', client_id: '' },
+    )
     expect(answer.status).toBe(200)
   })
 
@@ -125,7 +128,13 @@ describe('a client with a secret proves itself by HTTP Basic (RFC 6749 §2.3.1, 
       [wrong, right],
       [right, right],
     ]) {
-      const answer = await rawRequest(app.grantor.authUrl, 'POST', path, ['Content-Type: application/x-www-form-urlencoded', ...headers], body)
+      const answer = await rawRequest(
+        app.grantor.authUrl,
+        'POST',
+        path,
+        ['Content-Type: application/x-www-form-urlencoded', ...headers],
+        body,
+      )
       expectRefusal(answer, 'invalid_client')
     }
   })
@@ -184,5 +193,8 @@ describe('who may ask without a secret', () => {
 /** The same bytes in other letters: the unused low bits of the last base64 character set to one. */
 function withSpareBits(padded: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-  return padded.replace(/([A-Za-z0-9+/])(=*)$/, (_, last: string, padding: string) => `${alphabet[alphabet.indexOf(last) + 1]}${padding}`)
+  return padded.replace(
+    /([A-Za-z0-9+/])(=*)$/,
+    (_, last: string, padding: string) => `${alphabet[alphabet.indexOf(last) + 1]}${padding}`,
+  )
 }

@@ -30,7 +30,12 @@ describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
     expect(await grants()).toEqual(before)
     const { access_token } = tokensOf(await app.walk.exchange(app.client, code))
     expect(await grants()).toHaveLength(before.length + 1)
-    expect(await grantOf(access_token)).toMatchObject({ clientId: app.client.id, generation: 0, endedAt: null, scopes: ['enhancement'] })
+    expect(await grantOf(access_token)).toMatchObject({
+      clientId: app.client.id,
+      generation: 0,
+      endedAt: null,
+      scopes: ['enhancement'],
+    })
   })
 
   test('presented again by its own client, it is refused and the tokens it gave stop working', async () => {

@@ -88,14 +88,23 @@ describe('a code asked for with a challenge needs its verifier (RFC 7636 §4.6)'
 })
 
 describe('a mistake is told apart from a guess, and spends nothing (RFC 7636 §4.1)', () => {
-  test.each(['x', 'x'.repeat(42), 'x'.repeat(129), 'x'.repeat(5000), `${VERIFIER} `, ` ${VERIFIER}`, `${VERIFIER}=`, `${VERIFIER}+/`, `${VERIFIER}é`, `${VERIFIER}\0`, `${VERIFIER}\n`])(
-    'a malformed verifier: %j',
-    async (code_verifier) => {
-      const code = await app.freshCode(challenged())
-      expectRefusal(await app.walk.exchange(app.client, code, { code_verifier }), MALFORMED)
-      expect((await app.walk.exchange(app.client, code, { code_verifier: VERIFIER })).status).toBe(200)
-    },
-  )
+  test.each([
+    'x',
+    'x'.repeat(42),
+    'x'.repeat(129),
+    'x'.repeat(5000),
+    `${VERIFIER} `,
+    ` ${VERIFIER}`,
+    `${VERIFIER}=`,
+    `${VERIFIER}+/`,
+    `${VERIFIER}é`,
+    `${VERIFIER}\0`,
+    `${VERIFIER}\n`,
+  ])('a malformed verifier: %j', async (code_verifier) => {
+    const code = await app.freshCode(challenged())
+    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier }), MALFORMED)
+    expect((await app.walk.exchange(app.client, code, { code_verifier: VERIFIER })).status).toBe(200)
+  })
 
   test('a verifier where no challenge was sent: the mark of a downgrade (RFC 9700 §2.1.1)', async () => {
     const code = await app.freshCode()

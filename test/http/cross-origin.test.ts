@@ -39,7 +39,11 @@ describe('a public client’s script may read the token and revocation endpoints
   test.each(OPEN)('%s answers its preflight: POST, two headers, no credentials', async (path) => {
     for (const origin of [SPA, 'https://spa-2.example.org:8443', 'http://localhost:5173']) {
       const answer = await preflight(path, origin)
-      expect({ status: answer.status, body: answer.body, vary: answer.headers.vary }).toEqual({ status: 204, body: '', vary: 'Origin' })
+      expect({ status: answer.status, body: answer.body, vary: answer.headers.vary }).toEqual({
+        status: 204,
+        body: '',
+        vary: 'Origin',
+      })
       expect(headersOf(answer)).toMatchObject({
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'POST',
@@ -52,7 +56,11 @@ describe('a public client’s script may read the token and revocation endpoints
 
   test.each(OPEN)('%s lets it read every answer, refusals included', async (path) => {
     const requests: [number, Record<string, string>, string][] = [
-      [path === '/oauth/token' ? 400 : 200, { 'content-type': FORM }, `client_id=${publicClient.id}&token=x&grant_type=refresh_token&refresh_token=x`],
+      [
+        path === '/oauth/token' ? 400 : 200,
+        { 'content-type': FORM },
+        `client_id=${publicClient.id}&token=x&grant_type=refresh_token&refresh_token=x`,
+      ],
       [401, { 'content-type': FORM }, 'client_id=unknown'],
       [400, { 'content-type': FORM }, 'client_id=a&client_id=b'],
       [415, { 'content-type': 'application/json' }, '{}'],
@@ -60,11 +68,13 @@ describe('a public client’s script may read the token and revocation endpoints
     ]
     for (const [status, headers, body] of requests) {
       const answer = await ask('POST', path, { ...headers, origin: SPA }, body)
-      expect({ status: answer.status, origin: answer.headers['access-control-allow-origin'], vary: answer.headers.vary }).toEqual({
-        status,
-        origin: SPA,
-        vary: 'Origin',
-      })
+      expect({ status: answer.status, origin: answer.headers['access-control-allow-origin'], vary: answer.headers.vary }).toEqual(
+        {
+          status,
+          origin: SPA,
+          vary: 'Origin',
+        },
+      )
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
     }
   })

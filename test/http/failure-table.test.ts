@@ -71,12 +71,18 @@ describe('missing and empty parameters are invalid_request (RFC 6749 §5.2)', ()
 })
 
 describe('grant types', () => {
-  test.each(['password', 'client_credentials', 'implicit', 'Authorization_Code', 'authorization_code ', 'urn:ietf:params:oauth:grant-type:device_code', '\0', '💥'])(
-    'the grant type %j is unsupported_grant_type (RFC 6749 §5.2)',
-    async (grant_type) => {
-      expectRefusal(await app.walk.token(app.client, { grant_type }), 'unsupported_grant_type')
-    },
-  )
+  test.each([
+    'password',
+    'client_credentials',
+    'implicit',
+    'Authorization_Code',
+    'authorization_code ',
+    'urn:ietf:params:oauth:grant-type:device_code',
+    '\0',
+    '💥',
+  ])('the grant type %j is unsupported_grant_type (RFC 6749 §5.2)', async (grant_type) => {
+    expectRefusal(await app.walk.token(app.client, { grant_type }), 'unsupported_grant_type')
+  })
 
   test('a client not registered for refresh tokens is unauthorized_client, and its answers hold none', async () => {
     const tokens = await app.freshTokens({}, codeOnly)
@@ -89,7 +95,10 @@ describe('grant types', () => {
   test('a resource server without redirect URIs may exchange nothing: unauthorized_client', async () => {
     const resourceServer = await app.grantor.createClient({ redirectUris: [], resourceServer: 'https://api.example.com/' })
     const code = await app.freshCode()
-    expectRefusal(await app.walk.exchange({ ...resourceServer, redirectUris: app.client.redirectUris }, code), 'unauthorized_client')
+    expectRefusal(
+      await app.walk.exchange({ ...resourceServer, redirectUris: app.client.redirectUris }, code),
+      'unauthorized_client',
+    )
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   })
 })
@@ -100,11 +109,18 @@ describe('every bad code and refresh token is the one invalid_grant, to the lett
     ['a code of one character', async () => app.walk.exchange(app.client, '.')],
     ['a refresh token as a code', async () => app.walk.exchange(app.client, (await app.freshTokens()).refresh_token)],
     ['an access token as a code', async () => app.walk.exchange(app.client, (await app.freshTokens()).access_token)],
-    ["another client's code", async () => app.walk.exchange({ ...other, redirectUris: app.client.redirectUris }, await app.freshCode())],
-    ['another redirect URI', async () => app.walk.exchange({ ...app.client, redirectUris: other.redirectUris }, await app.freshCode())],
+    [
+      "another client's code",
+      async () => app.walk.exchange({ ...other, redirectUris: app.client.redirectUris }, await app.freshCode()),
+    ],
+    [
+      'another redirect URI',
+      async () => app.walk.exchange({ ...app.client, redirectUris: other.redirectUris }, await app.freshCode()),
+    ],
     [
       'a redirect URI with one more slash',
-      async () => app.walk.exchange({ ...app.client, redirectUris: ['https://app.example.net/callback/'] }, await app.freshCode()),
+      async () =>
+        app.walk.exchange({ ...app.client, redirectUris: ['https://app.example.net/callback/'] }, await app.freshCode()),
     ],
     ['an unknown refresh token', async () => app.walk.refresh(app.client, 'unknown')],
     ['an access token as a refresh token', async () => app.walk.refresh(app.client, (await app.freshTokens()).access_token)],

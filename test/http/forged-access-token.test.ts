@@ -55,7 +55,8 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     const pem = key?.publicKey.export({ type: 'spki', format: 'pem' }) ?? ''
     const der = key?.publicKey.export({ type: 'spki', format: 'der' }) ?? Buffer.alloc(0)
     const jwk = Buffer.from(JSON.stringify(key?.publicJwk))
-    for (const secret of [Buffer.from(pem), der, jwk]) await expectForgery(await forge({ alg: 'HS256', typ: 'at+jwt', kid }, secret))
+    for (const secret of [Buffer.from(pem), der, jwk])
+      await expectForgery(await forge({ alg: 'HS256', typ: 'at+jwt', kid }, secret))
   })
 
   test.each(['none', 'None', 'NONE', 'nOnE', ''])('alg %j, with and without a signature (RFC 8725 §2.1)', async (alg) => {
@@ -87,7 +88,14 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
   test('other claims under the genuine signature', async () => {
     const [head, , signature] = genuine.split('.')
     const claims = claimsOf(genuine)
-    for (const change of [{ exp: claims.exp + 1 }, { scope: 'admin' }, { sub: '0x0' }, { client_id: 'x' }, { grant_id: 'x' }, { extra: 1 }]) {
+    for (const change of [
+      { exp: claims.exp + 1 },
+      { scope: 'admin' },
+      { sub: '0x0' },
+      { client_id: 'x' },
+      { grant_id: 'x' },
+      { extra: 1 },
+    ]) {
       await expectForgery(`${head}.${encode({ ...claims, ...change })}.${signature}`)
     }
   })
@@ -106,18 +114,21 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     for (let spare = 1; spare < 16; spare++) await expectInactive(genuine.slice(0, -1) + alphabet[last ^ spare])
   })
 
-  test.each(['=', '==', ' ', '.', '\n', '\0', '%', 'é', '+', '/', 'A', '.A'])('with %j put before, after or between', async (character) => {
-    const [head, body, signature] = genuine.split('.')
-    for (const token of [
-      `${character}${genuine}`,
-      `${genuine}${character}`,
-      `${head}${character}.${body}.${signature}`,
-      `${head}.${body}${character}.${signature}`,
-      `${head}.${body}.${character}${signature}`,
-    ]) {
-      await expectInactive(token)
-    }
-  })
+  test.each(['=', '==', ' ', '.', '\n', '\0', '%', 'é', '+', '/', 'A', '.A'])(
+    'with %j put before, after or between',
+    async (character) => {
+      const [head, body, signature] = genuine.split('.')
+      for (const token of [
+        `${character}${genuine}`,
+        `${genuine}${character}`,
+        `${head}${character}.${body}.${signature}`,
+        `${head}.${body}${character}.${signature}`,
+        `${head}.${body}.${character}${signature}`,
+      ]) {
+        await expectInactive(token)
+      }
+    },
+  )
 
   test('cut short by any number of characters', async () => {
     for (let length = 0; length < genuine.length; length += 5) if (length > 0) await expectInactive(genuine.slice(0, length))
@@ -130,7 +141,8 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
 
 test('a token of another installation is inactive, though its claims name this one', async () => {
   const elsewhere = await startApp({ settings: { authUrl: app.grantor.authUrl } })
-  const { access_token } = await elsewhere.freshTokens().finally(() => elsewhere.close())
+  const { access_token } = await elsewhere.freshTokens()
+  await elsewhere.close()
   await expectInactive(access_token)
 })
 

@@ -13,11 +13,20 @@ afterAll(() => app.close())
 
 const ENDPOINTS = ['/oauth/token', '/oauth/introspect', '/oauth/revoke']
 const FORM = 'application/x-www-form-urlencoded'
-const WRONG_TYPE = { status: 415, error: 'invalid_request', description: 'The body must be application/x-www-form-urlencoded in UTF-8.' }
+const WRONG_TYPE = {
+  status: 415,
+  error: 'invalid_request',
+  description: 'The body must be application/x-www-form-urlencoded in UTF-8.',
+}
 const TOO_LARGE = { status: 413, error: 'invalid_request', description: 'The body is larger than 16 KiB.' }
 
 /** Posts as the client, with any content type; null for none. */
-function post(path: string, contentType: string | null, body: string | Uint8Array, more: Record<string, string> = {}): Promise<Answer> {
+function post(
+  path: string,
+  contentType: string | null,
+  body: string | Uint8Array,
+  more: Record<string, string> = {},
+): Promise<Answer> {
   const type: Record<string, string> = contentType === null ? {} : { 'content-type': contentType }
   const authorization = basic(app.client.id, app.client.secret)
   return send(app.grantor.authUrl, { method: 'POST', path, headers: { authorization, ...type, ...more }, body })
@@ -93,7 +102,9 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
     const authorization = basic(app.client.id, app.client.secret)
     for (const path of ENDPOINTS) {
       for (const headers of [{}, { authorization }, { 'content-type': FORM }, { 'content-type': 'application/json' }]) {
-        const body = ['GET', 'HEAD', 'TRACE'].includes(method) ? {} : { headers: { ...headers, 'content-length': '1' }, body: '{' }
+        const body = ['GET', 'HEAD', 'TRACE'].includes(method)
+          ? {}
+          : { headers: { ...headers, 'content-length': '1' }, body: '{' }
         const answer = await send(app.grantor.authUrl, { method, path: `${path}?token=x`, headers, ...body })
         expect({ path, status: answer.status }).toEqual({ path, status: 405 })
         expect(headersOf(answer)).toEqual({
@@ -113,7 +124,10 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
     async (path) => {
       for (const contentType of [FORM, 'application/json', null]) {
         const answer = await post(path, contentType, 'a=b')
-        expect({ status: answer.status, allow: answer.headers.allow }).toEqual({ status: 405, allow: expect.stringContaining('GET') as string })
+        expect({ status: answer.status, allow: answer.headers.allow }).toEqual({
+          status: 405,
+          allow: expect.stringContaining('GET') as string,
+        })
       }
     },
   )
@@ -133,7 +147,12 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
 describe('the query of a POST is never read', () => {
   test('parameters there neither count nor repeat those of the body', async () => {
     const tokens = await app.freshTokens()
-    const query = encode({ token: tokens.access_token, grant_type: 'refresh_token', refresh_token: tokens.refresh_token, scope: 'admin' })
+    const query = encode({
+      token: tokens.access_token,
+      grant_type: 'refresh_token',
+      refresh_token: tokens.refresh_token,
+      scope: 'admin',
+    })
     expectRefusal(await post(`/oauth/introspect?${query}`, FORM, ''), invalidRequest('token is required.'))
     expectRefusal(await post(`/oauth/revoke?${query}`, FORM, ''), invalidRequest('token is required.'))
     expectRefusal(await post(`/oauth/token?${query}`, FORM, ''), invalidRequest('grant_type is required.'))
@@ -144,7 +163,16 @@ describe('the query of a POST is never read', () => {
 
 describe('a parameter comes once (RFC 6749 §3.2)', () => {
   const names = {
-    '/oauth/token': ['client_id', 'client_secret', 'grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'],
+    '/oauth/token': [
+      'client_id',
+      'client_secret',
+      'grant_type',
+      'code',
+      'redirect_uri',
+      'code_verifier',
+      'refresh_token',
+      'scope',
+    ],
     '/oauth/introspect': ['client_id', 'client_secret', 'token', 'token_type_hint'],
     '/oauth/revoke': ['client_id', 'client_secret', 'token', 'token_type_hint'],
   }
@@ -152,7 +180,13 @@ describe('a parameter comes once (RFC 6749 §3.2)', () => {
 
   test.each(cases)('%s refuses a repeated %s, equal or not, empty or not, spelled alike or not', async (path, name) => {
     const escaped = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
-    for (const pair of [`${name}=a&${name}=a`, `${name}=a&${name}=b`, `${name}=a&${name}=`, `${name}&${name}`, `${name}=a&${escaped}=b`]) {
+    for (const pair of [
+      `${name}=a&${name}=a`,
+      `${name}=a&${name}=b`,
+      `${name}=a&${name}=`,
+      `${name}&${name}`,
+      `${name}=a&${escaped}=b`,
+    ]) {
       expectRefusal(await post(path, FORM, pair), invalidRequest(`${name} was sent more than once.`))
     }
   })
@@ -174,7 +208,11 @@ describe('an empty optional parameter counts as absent (RFC 6749 §3.2)', () => 
   test('at the exchange and at a refresh', async () => {
     const code = await app.freshCode()
     const empty = 'client_id=&client_secret=&code_verifier=&refresh_token=&scope=&resource='
-    const exchanged = await post('/oauth/token', FORM, `grant_type=authorization_code&code=${code}&redirect_uri=https://app.example.net/callback&${empty}`)
+    const exchanged = await post(
+      '/oauth/token',
+      FORM,
+      `grant_type=authorization_code&code=${code}&redirect_uri=https://app.example.net/callback&${empty}`,
+    )
     expect(exchanged.status).toBe(200)
     const { refresh_token } = tokensOf(exchanged)
     const rest = 'client_id=&client_secret=&code_verifier=&code=&redirect_uri=&scope=&resource='

@@ -45,11 +45,14 @@ describe('an active token (RFC 7662 §2.2)', () => {
     expect(jti).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
 
-  test.each(['access_token', 'refresh_token', 'unheard_of', ''])('whatever the hint says: %j (RFC 7662 §2.1)', async (token_type_hint) => {
-    const { access_token } = await app.freshTokens()
-    const answer = await app.walk.call('/oauth/introspect', app.client, { token: access_token, token_type_hint })
-    expect(answer.json()).toMatchObject({ active: true, token_type: 'Bearer' })
-  })
+  test.each(['access_token', 'refresh_token', 'unheard_of', ''])(
+    'whatever the hint says: %j (RFC 7662 §2.1)',
+    async (token_type_hint) => {
+      const { access_token } = await app.freshTokens()
+      const answer = await app.walk.call('/oauth/introspect', app.client, { token: access_token, token_type_hint })
+      expect(answer.json()).toMatchObject({ active: true, token_type: 'Bearer' })
+    },
+  )
 
   test('is inactive from its exp on, to the second', async () => {
     const { access_token } = await app.freshTokens()
@@ -110,7 +113,8 @@ describe('an ended grant is inactive everywhere from that moment on', () => {
     ['the operator ended it', async (grantId) => endOneGrant(app.grantor.store, grantId, app.grantor.clock.now())],
     [
       'the operator ended everything of the wallet',
-      async () => endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], undefined, app.grantor.clock.now()),
+      async () =>
+        endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], undefined, app.grantor.clock.now()),
     ],
     [
       'the operator ended everything of the client',

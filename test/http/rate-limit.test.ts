@@ -14,7 +14,8 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-const start = (options: StartOptions = {}): Promise<App> => startApp({ failureLimit: LIMIT, trustedProxies: ['127.0.0.1'], ...options })
+const start = (options: StartOptions = {}): Promise<App> =>
+  startApp({ failureLimit: LIMIT, trustedProxies: ['127.0.0.1'], ...options })
 
 const limited = (retryAfter: number) => ({
   status: 429,
@@ -70,7 +71,9 @@ describe('failures of one network with one client are counted, and past the limi
     const { refresh_token } = await app.freshTokens()
     for (let time = 0; time < 2 * LIMIT; time++) {
       expect((await app.walk.token(app.client, 'grant_type=x', FROM)).status).toBe(400)
-      expect((await app.walk.token(app.client, `grant_type=refresh_token&refresh_token=${refresh_token}&scope=x`, FROM)).status).toBe(400)
+      expect(
+        (await app.walk.token(app.client, `grant_type=refresh_token&refresh_token=${refresh_token}&scope=x`, FROM)).status,
+      ).toBe(400)
       expect((await app.walk.call('/oauth/introspect', app.client, 'token=x', FROM)).status).toBe(200)
     }
     await failTimes(LIMIT, '203.0.113.1')
@@ -157,7 +160,9 @@ test('the limit is 1,000 a minute unless set', async () => {
   const usual = await startApp()
   const statuses = new Map<number, number>()
   for (let round = 0; round < 10; round++) {
-    const answers = await Promise.all(Array.from({ length: 101 }, () => usual.walk.revoke({ id: usual.client.id, secret: 'wrong' }, 'x')))
+    const answers = await Promise.all(
+      Array.from({ length: 101 }, () => usual.walk.revoke({ id: usual.client.id, secret: 'wrong' }, 'x')),
+    )
     for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   expect(Object.fromEntries(statuses)).toEqual({ 401: 1000, 429: 10 })

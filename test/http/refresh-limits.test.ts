@@ -13,7 +13,12 @@ afterAll(() => app.close())
 
 /** Long waits end the session, so each test signs in anew. */
 async function tokensAfterLogin(of: App, more: Record<string, string> = {}): Promise<Tokens> {
-  const { code } = await of.walk.signIn({ client_id: of.client.id, redirect_uri: of.client.redirectUris[0] ?? '', prompt: 'login', ...more })
+  const { code } = await of.walk.signIn({
+    client_id: of.client.id,
+    redirect_uri: of.client.redirectUris[0] ?? '',
+    prompt: 'login',
+    ...more,
+  })
   return tokensOf(await of.walk.exchange(of.client, code))
 }
 
@@ -108,7 +113,11 @@ describe('a grant ends after 30 days, however often it was refreshed', () => {
 
   test('a login that took longer than the grant may last yields a code that is void, not a token of negative age', async () => {
     const brief = await startApp({ lifetimes: { grant: 60, refreshIdle: 60 } })
-    const challenge = await brief.walk.challenge({ client_id: brief.client.id, redirect_uri: brief.client.redirectUris[0] ?? '', prompt: 'login' })
+    const challenge = await brief.walk.challenge({
+      client_id: brief.client.id,
+      redirect_uri: brief.client.redirectUris[0] ?? '',
+      prompt: 'login',
+    })
     brief.grantor.clock.advance(61)
     const page = await brief.walk.complete(await brief.walk.prove(challenge))
     const [, code = ''] = /\?code=([A-Za-z0-9._-]+)/.exec(page.body) ?? []

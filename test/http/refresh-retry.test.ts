@@ -90,7 +90,10 @@ describe('a refresh whose answer was lost may be repeated', () => {
     const narrowed = tokensOf(await app.walk.refresh(app.client, first.refresh_token, { scope: 'profile' }))
     expect(narrowed).toMatchObject({ scope: 'profile', refresh_token: second.refresh_token })
     expectRefusal(await app.walk.refresh(app.client, first.refresh_token, { scope: 'admin' }), 'invalid_scope')
-    expectRefusal(await app.walk.refresh(app.client, first.refresh_token, { resource: 'https://api.example.com/' }), 'invalid_target')
+    expectRefusal(
+      await app.walk.refresh(app.client, first.refresh_token, { resource: 'https://api.example.com/' }),
+      'invalid_target',
+    )
     expect(await endReasonOf(first)).toBe(null)
   })
 

@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const refresh = async (token: string): Promise<Tokens> => tokensOf(await app.walk.refresh(app.client, token))
-const grantOf = (tokens: Tokens): Promise<Grant | null> => app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
+const grantOf = (tokens: Tokens): Promise<Grant | null> =>
+  app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
 
 /** Changes the ledger behind the service's back, as a restored backup or a lost write would. */
 function rewriteGrant(tokens: Tokens, change: string): void {
@@ -32,7 +33,10 @@ describe('a refresh (RFC 6749 §6)', () => {
     const second = tokensOf(answer)
     expect(second).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'enhancement' })
     expect(second.refresh_token).not.toBe(first.refresh_token)
-    expect(claimsOf(second.access_token)).toMatchObject({ grant_id: claimsOf(first.access_token).grant_id, sub: app.walk.wallet.address })
+    expect(claimsOf(second.access_token)).toMatchObject({
+      grant_id: claimsOf(first.access_token).grant_id,
+      sub: app.walk.wallet.address,
+    })
     expect(claimsOf(second.access_token).jti).not.toBe(claimsOf(first.access_token).jti)
   })
 
@@ -92,7 +96,11 @@ describe('an older token that comes back ends the grant (RFC 9700 §4.14.2)', ()
     expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
     expect(await grantOf(first)).toMatchObject({ endReason: 'refresh_replayed' })
     expect(app.grantor.events).toContainEqual(
-      expect.objectContaining({ event: 'grant_ended', reason: 'refresh_replayed', grant_id: claimsOf(first.access_token).grant_id }),
+      expect.objectContaining({
+        event: 'grant_ended',
+        reason: 'refresh_replayed',
+        grant_id: claimsOf(first.access_token).grant_id,
+      }),
     )
     for (const { access_token } of [first, latest]) expect(await app.isActive(access_token)).toBe(false)
     expectRefusal(await app.walk.refresh(app.client, latest.refresh_token), 'invalid_grant')
@@ -117,7 +125,9 @@ describe('what is not a token of this client ends nothing', () => {
     const forgeries = [
       ...[1, 2, 10, 40, 80].map((length) => refresh_token.slice(0, -length)),
       ...['A', '=', '.', ' ', '\0'].map((more) => refresh_token + more),
-      ...[...refresh_token].map((character, at) => `${refresh_token.slice(0, at)}${character === 'A' ? 'B' : 'A'}${refresh_token.slice(at + 1)}`),
+      ...[...refresh_token].map(
+        (character, at) => `${refresh_token.slice(0, at)}${character === 'A' ? 'B' : 'A'}${refresh_token.slice(at + 1)}`,
+      ),
       refresh_token.toUpperCase(),
     ]
     for (const forgery of forgeries) expectRefusal(await app.walk.refresh(app.client, forgery), 'invalid_grant')

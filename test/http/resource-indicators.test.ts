@@ -72,7 +72,10 @@ describe('a resource that was not agreed is invalid_target, and nothing is spent
     const code = await app.freshCode({ resource: [API, FILES] }, client)
     const redirect_uri = client.redirectUris[0] ?? ''
     const resource = [API, FILES]
-    expectRefusal(await app.walk.token(client, { grant_type: 'authorization_code', code, redirect_uri, resource }), 'invalid_target')
+    expectRefusal(
+      await app.walk.token(client, { grant_type: 'authorization_code', code, redirect_uri, resource }),
+      'invalid_target',
+    )
     const { refresh_token } = tokensOf(await app.walk.exchange(client, code))
     expectRefusal(await app.walk.token(client, { grant_type: 'refresh_token', refresh_token, resource }), 'invalid_target')
     expect((await app.walk.refresh(client, refresh_token)).status).toBe(200)

@@ -163,7 +163,12 @@ describe('what cannot be revoked any more is 200 with an empty body, and changes
 
   test('a refresh token with one character changed: its grant lives', async () => {
     const { access_token, refresh_token } = await app.freshTokens()
-    expectDone(await app.walk.revoke(app.client, refresh_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))))
+    expectDone(
+      await app.walk.revoke(
+        app.client,
+        refresh_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+      ),
+    )
     expect(await app.isActive(access_token)).toBe(true)
   })
 })

@@ -62,5 +62,9 @@ test('the audit log does tell them apart', async () => {
   await answerTo('/oauth/revoke', basic(app.client.id, WRONG_SECRET), 'token=z')
   await answerTo('/oauth/revoke', basic(UNKNOWN_ID, WRONG_SECRET), 'token=z')
   await answerTo('/oauth/revoke', null, 'token=z')
-  expect(app.grantor.events.map(({ reason }) => reason)).toEqual(['secret_wrong', 'client_unknown_or_disabled', 'credentials_absent'])
+  expect(app.grantor.events.map(({ reason }) => reason)).toEqual([
+    'secret_wrong',
+    'client_unknown_or_disabled',
+    'credentials_absent',
+  ])
 })

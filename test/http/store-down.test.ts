@@ -35,11 +35,14 @@ const asks: Record<string, () => Promise<Answer>> = {
 }
 
 describe('while the store cannot be reached', () => {
-  test.each([...Object.keys(asks), 'introspecting'])('%s is 503 with Retry-After: never a success, never a token', async (name) => {
-    await app.grantor.store.close()
-    const ask = asks[name] ?? (() => app.walk.introspect(app.client, tokens.access_token))
-    expectRefusal(await ask(), 'temporarily_unavailable')
-  })
+  test.each([...Object.keys(asks), 'introspecting'])(
+    '%s is 503 with Retry-After: never a success, never a token',
+    async (name) => {
+      await app.grantor.store.close()
+      const ask = asks[name] ?? (() => app.walk.introspect(app.client, tokens.access_token))
+      expectRefusal(await ask(), 'temporarily_unavailable')
+    },
+  )
 
   test('introspection never says active:false of what it could not look up, not for a resource server either', async () => {
     const apiServer = await app.grantor.createClient({ redirectUris: [], resourceServer: app.grantor.authUrl })

@@ -8,7 +8,9 @@ export type Rows = Record<string, unknown[]>
 export function allRows(databasePath: string): Rows {
   const database = new DatabaseSync(databasePath, { readOnly: true })
   try {
-    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all() as { name: string }[]
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all() as {
+      name: string
+    }[]
     return Object.fromEntries(tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}" ORDER BY 1`).all()]))
   } finally {
     database.close()

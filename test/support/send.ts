@@ -22,6 +22,11 @@ export type Answer = {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 
+/** Hangs up on every server, as needed before another one takes over a port. */
+export function hangUp(): void {
+  agent.destroy()
+}
+
 /** Sends to `origin` (`http://localhost:4000`), whatever the path may look like. */
 export function send(origin: string, { method = 'GET', path, headers = {}, body, from }: Request): Promise<Answer> {
   const { port } = new URL(origin)
@@ -29,7 +34,15 @@ export function send(origin: string, { method = 'GET', path, headers = {}, body,
   const length = body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { host: '127.0.0.1', port, method, path, agent, headers: { host: `localhost:${port}`, ...length, ...headers }, localAddress: from },
+      {
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        agent,
+        headers: { host: `localhost:${port}`, ...length, ...headers },
+        localAddress: from,
+      },
       (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))

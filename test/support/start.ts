@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import type { AuditEvent, Deps, Lifetimes, ServiceSettings } from '../../src/grants/deps.ts'
 import { loadKeys } from '../../src/grants/keep-keys.ts'
@@ -17,6 +17,7 @@ import { createAuthServer } from '../../src/http/server.ts'
 import { KeyRing } from '../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login/server.ts'
+import { createAuditLog } from '../../src/ops/audit-log.ts'
 import { noMetrics } from '../../src/ops/no-metrics.ts'
 import { createFailureLimit } from '../../src/ops/rate-limit.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
@@ -56,6 +57,8 @@ export type StartOptions = {
   databasePath?: string
   clock?: TestClock
   ports?: number[]
+  /** the service's own logger in place of a plain one, for a look at what it writes; the audit log goes there too */
+  logger?: Logger
 }
 
 export type TestClient = Client & { secret: string }
@@ -113,10 +116,15 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   await loadKeys(keeping, keys)
   const clients = new ClientDirectory(store, clock.now)
   const events: AuditEvent[] = []
-  const deps: Deps = { store, clients, keys, settings, now: clock.now, audit: (event) => void events.push(event) }
+  const audit = options.logger && createAuditLog(options.logger)
+  const note = (event: AuditEvent): void => {
+    events.push(event)
+    audit?.(event)
+  }
+  const deps: Deps = { store, clients, keys, settings, now: clock.now, audit: note }
 
   const logLines: string[] = []
-  const logger = pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
+  const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
   const limit = { windowSeconds: 60, now: clock.now }
   const authServer = createAuthServer({
     deps,

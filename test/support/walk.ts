@@ -4,8 +4,8 @@
  * Two walks are two browsers. Nothing here knows more than a browser, a login server or a client does.
  */
 
-import { type Answer, type Request, send } from './send.ts'
 import { createHash } from 'node:crypto'
+import { type Answer, type Request, send } from './send.ts'
 import { type Grantor, TEST_LOGIN_SECRET, type TestClient } from './start.ts'
 import { type TestWallet, testWallet } from './wallet.ts'
 

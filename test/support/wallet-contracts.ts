@@ -82,6 +82,9 @@ export function answering(bytes: string): string {
 /** CREATE2 with calldata = salt and init code; answers the new address. */
 export const create2Factory = '36602090038060205f375f35905f5ff55f5260205ff3'
 
+/** The same, but before it ends it loops until less than 131,072 gas is left. */
+export const wastefulFactory = '36602090038060205f375f35905f5ff5505b620200005a1160115700'
+
 export function create2Call(initCode: string, salt = '00'.repeat(32)): string {
   return `0x${salt}${digits(initCode)}`
 }

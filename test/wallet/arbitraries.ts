@@ -1,4 +1,7 @@
 import * as fc from 'fast-check'
+import { redirectUriFault } from '../../src/oauth/redirect-uri.ts'
+import { isSignableResourceUri } from '../../src/oauth/resource-uri.ts'
+import { type Address, parseAddress } from '../../src/wallet/address.ts'
 
 /** Runs of each property: few in `npm test`, many in `npm run test:long`. */
 export const runs = Number(process.env.TEST_RUNS ?? 300)
@@ -78,3 +81,44 @@ export const nonces: fc.Arbitrary<string> = drawnFrom(alphanumeric, 22, 64)
 export const requestIds: fc.Arbitrary<string> = fc.oneof(fc.uuid(), drawnFrom(`${alphanumeric}-._~`, 1, 64))
 /** From 1970 to the last second of the year 9999. */
 export const times: fc.Arbitrary<number> = fc.integer({ min: 0, max: 253_402_300_799 })
+
+export const addresses: fc.Arbitrary<Address> = hexDigits(40).map((digits) => {
+  const parsed = parseAddress(`0x${digits.toLowerCase()}`)
+  return parsed.kind === 'address' ? parsed.address : '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+})
+
+export const chainIds: fc.Arbitrary<number> = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
+
+const uriCharacters = `${alphanumeric}-._~:/?#[]@!$&'()*+,;=%`
+const uriParts = fc.oneof(
+  { weight: 2, arbitrary: drawnFrom(uriCharacters, 0, 6) },
+  fc.constantFrom(
+    ...`// / ? : @ . .. % %41 %2e %00 [ ] [::1] [::] [1::2] [::ffff:1.2.3.4] [v1.a] 1.2.3.4 01.2.3.4 0x7f.1 :80 :00080 :0000000080`.split(
+      ' ',
+    ),
+    ...`localhost a.example u@ u:p@ callback !$&'()*+,;=`.split(' '),
+  ),
+)
+const uriStarts = `https:// https: HTTPS:// https://a.example https://a.example/ http://localhost http://127.0.0.1 http://[::1]`
+const privateStarts = `com.example.app: com.example.app:/ com.example.app:// com.example.app:///`
+
+function withStart(starts: string): fc.Arbitrary<string> {
+  return fc
+    .tuple(fc.constantFrom(...starts.split(' ')), fc.array(uriParts, { maxLength: 6 }))
+    .map(([start, parts]) => start + parts.join(''))
+}
+
+/** Every kind of web redirect URI that can be registered, the strangest first. */
+export const webRedirectUris: fc.Arbitrary<string> = fc
+  .oneof(withStart(uriStarts), uris)
+  .filter((uri) => /^https?:/i.test(uri) && redirectUriFault(uri, false) === null)
+
+/** Native apps' own schemes (RFC 8252 §7.1), as far as the rules of redirect URIs alone go. */
+export const privateRedirectUris: fc.Arbitrary<string> = withStart(privateStarts).filter(
+  (uri) => redirectUriFault(uri, true) === null,
+)
+
+/** Every kind of resource that can be registered. */
+export const resourceUris: fc.Arbitrary<string> = fc
+  .oneof(withStart(`${uriStarts} urn: a: tag:a.example,2026:`), uris)
+  .filter(isSignableResourceUri)

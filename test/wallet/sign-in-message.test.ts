@@ -1,16 +1,13 @@
-import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-parser'
-import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Address, parseAddress } from '../../src/wallet/address.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
 import { CURRENT_TEMPLATE, composeSignInMessage, type SignInFields } from '../../src/wallet/sign-in-message.ts'
 import {
+  addresses,
   authorities,
   clientHosts,
   clientNames,
   drawnFrom,
-  hexDigits,
   nonces,
   patience,
   requestIds,
@@ -19,6 +16,7 @@ import {
   times,
   uris,
 } from './arbitraries.ts'
+import { parseWithBoth } from './parse-with-both.ts'
 
 const example: SignInFields = {
   template: CURRENT_TEMPLATE,
@@ -41,19 +39,6 @@ function compose(changes: Partial<SignInFields> = {}): string {
   if (text === null) throw new Error('template unknown')
   return text
 }
-
-/** What both parsers read; fails where either refuses the text, warns about it, or the two differ. */
-function parseWithBoth(text: string): Omit<SiweParsedMessage, 'warnings'> {
-  const { warnings, ...siwe } = new SiweParsedMessage(text)
-  expect(warnings).toEqual([])
-  expect(new SpruceParsedMessage(text)).toMatchObject(siwe)
-  return siwe
-}
-
-const addresses = hexDigits(40).map((digits): Address => {
-  const parsed = parseAddress(`0x${digits.toLowerCase()}`)
-  return parsed.kind === 'address' ? parsed.address : example.address
-})
 
 const anyFields: fc.Arbitrary<SignInFields> = fc.record({
   template: fc.constant(CURRENT_TEMPLATE),

@@ -7,6 +7,7 @@ import { lintScratchTree, type Refusals } from './scratch-tree.ts'
 const MAY_IMPORT: Record<string, string[]> = {
   'src/oauth': [],
   'src/wallet': [],
+  'src/chain': ['src/wallet'],
   'src/keys': ['src/oauth'],
   'src/grants': ['src/oauth', 'src/wallet', 'src/keys'],
   'src/store/sqlite': ['src/grants'],

@@ -77,7 +77,9 @@ async function counted<Result>(
     if (!(error instanceof LoginError) || error.retryAfter !== undefined) throw error
     const network = networkOf(typeof fields.client_ip === 'string' ? fields.client_ip : request.ip)
     const { login_challenge } = fields
-    const challenge = createHash('sha256').update(typeof login_challenge === 'string' ? login_challenge : '').digest('base64url')
+    const challenge = createHash('sha256')
+      .update(typeof login_challenge === 'string' ? login_challenge : '')
+      .digest('base64url')
     const verdict = service.failures.recordFailure(`${network} login`, `${network} ${challenge}`)
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
   }

@@ -1,8 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { parseForm, queryOf } from '../../oauth/form.ts'
+import type { FastifyInstance } from 'fastify'
 import { type DevelopmentAccount, loginPage } from '../../pages/login-page.ts'
 import type { AuthService } from '../auth-service.ts'
-import { invalidRequest } from '../refusal.ts'
+import { challengeOf } from '../posted.ts'
 import { sendPage } from '../refusal-reply.ts'
 
 type Needs = { authService: AuthService; now: () => number; developmentAccounts: readonly DevelopmentAccount[] | undefined }
@@ -14,11 +13,4 @@ export function addLoginPageRoute(server: FastifyInstance, { authService, now, d
     const login = { loginChallenge, request: await authService.readChallenge(loginChallenge), now: now(), developmentAccounts }
     return sendPage(reply, loginPage(login))
   })
-}
-
-function challengeOf(request: FastifyRequest): string {
-  const values = parseForm(queryOf(request.raw.url ?? '')).get('login_challenge') ?? []
-  const [value] = values
-  if (values.length > 1 || !value?.text) throw invalidRequest('login_challenge is missing, or there twice.')
-  return value.text
 }

@@ -22,16 +22,16 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
     const { loginChallenge, address = '', scope } = posted
     const asked = await authService.readChallenge(loginChallenge)
     const chainId = posted.chainId ?? asked.chainIds[0]
-    const step = { loginChallenge, request: asked, now: now(), address, chainId }
+    const step = { loginChallenge, request: asked, now: now(), address, chainId, chosen: scope?.split(' ').filter(Boolean) }
     const message = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
     if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }))
     return sendPage(reply.status(400), loginPage({ ...step, developmentAccounts, refusedAddress: address }))
   })
 
-  /** Null when the address is none: the challenge was read a moment before, so a 400 now speaks of the address. */
+  /** Null when the address is none, or no scope was left: the challenge was read a moment before, so a 400 speaks of these. */
   async function textFor(login: WalletLogin): Promise<string | null> {
     try {
-      if (login.address === '') return null
+      if (login.address === '' || login.scope === '') return null
       const { message } = await authService.composeMessage(login)
       return message
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
-import { signByHandPage } from '../../pages/sign-by-hand-page.ts'
+import { type SignatureProblem, signByHandPage } from '../../pages/sign-by-hand-page.ts'
 import type { AuthService, WalletLogin } from '../auth-service.ts'
 import { type Posted, postedOf, requireAddress, requireSignature } from '../posted.ts'
 import { Refusal } from '../refusal.ts'
@@ -31,8 +31,10 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
     }
     // The same text once more, so that the person can sign it again, with the right account
     const { message } = await authService.composeMessage(login)
-    const step = { loginChallenge, request: asked, now: now(), address, chainId, message, problem: outcome.kind }
-    return sendPage(reply.status(outcome.status), signByHandPage(step))
+    const { status, problem } = outcome
+    const step = { loginChallenge, request: asked, now: now(), address, chainId, chosen: scope?.split(' '), message, problem }
+    if ('retryAfter' in problem && problem.retryAfter !== undefined) reply.header('retry-after', String(problem.retryAfter))
+    return sendPage(reply.status(status), signByHandPage(step))
   })
 
   async function submit(posted: Posted, login: WalletLogin): Promise<Outcome> {
@@ -41,12 +43,19 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
       return { kind: 'signed_in', redirectTo }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      const { status } = error
-      if (status === 400) return { kind: 'wrong_signature', status }
-      if (status === 401) return { kind: 'not_proven', status }
+      const { status, retryAfter } = error
+      const { signature = '' } = posted
+      if (status === 400) return refused(status, { kind: 'wrong_signature' })
+      if (status === 401) return refused(status, { kind: 'not_proven' })
+      if (status === 429) return refused(status, { kind: 'too_many', signature, retryAfter })
+      if (status === 503) return refused(status, { kind: 'could_not_check', signature, retryAfter })
       throw error
     }
   }
 }
 
-type Outcome = { kind: 'signed_in'; redirectTo: string } | { kind: 'wrong_signature' | 'not_proven'; status: number }
+type Outcome = { kind: 'signed_in'; redirectTo: string } | { kind: 'refused'; status: number; problem: SignatureProblem }
+
+function refused(status: number, problem: SignatureProblem): Outcome {
+  return { kind: 'refused', status, problem }
+}

@@ -1,0 +1,44 @@
+/** Reads a chain through one RPC endpoint: the port `ChainReader`, made real. */
+
+import type { ChainAnswer, ChainReader } from '../wallet/contract-signature.ts'
+import { createRpc, type RpcOptions } from './json-rpc.ts'
+
+export type ConnectedReader = ChainReader & {
+  /** The endpoint's host, for messages. */
+  host: string
+  /** What the endpoint says its chain is (`eth_chainId`, EIP-695). */
+  chainId(): Promise<{ kind: 'chain'; chainId: number } | { kind: 'unavailable'; why: string }>
+}
+
+/** @throws TypeError when `url` is none; the settings were checked before. */
+export function createChainReader(options: RpcOptions): ConnectedReader {
+  const { host, ask } = createRpc(options)
+
+  /** Without `to`, `eth_call` runs `data` as init code. `data` and not `input`: every client knows the older name. */
+  async function call({ data, gas }: { data: string; gas: number }): Promise<ChainAnswer> {
+    const answer = await ask('eth_call', [{ data, gas: `0x${gas.toString(16)}` }, 'latest'])
+    if (answer.kind === 'unavailable') return answer
+    return isBytes(answer.result) ? { kind: 'returned', data: answer.result.toLowerCase() } : malformed()
+  }
+
+  async function chainId(): ReturnType<ConnectedReader['chainId']> {
+    const answer = await ask('eth_chainId', [])
+    if (answer.kind === 'unavailable') return answer
+    return isChainId(answer.result) ? { kind: 'chain', chainId: Number(answer.result) } : malformed()
+  }
+
+  function malformed(): { kind: 'unavailable'; why: string } {
+    return { kind: 'unavailable', why: `${host}: malformed` }
+  }
+
+  return { host, call, chainId }
+}
+
+function isBytes(result: unknown): result is string {
+  return typeof result === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(result)
+}
+
+/** A quantity without leading zeros, within what a JavaScript number holds. */
+function isChainId(result: unknown): result is string {
+  return typeof result === 'string' && /^0x[1-9a-f][0-9a-f]{0,12}$/i.test(result)
+}

@@ -1,0 +1,36 @@
+import { accountTexts } from './account-texts.ts'
+import { html } from './html.ts'
+import { layout, slip } from './layout.ts'
+import { symbol } from './symbols.ts'
+
+const words = accountTexts.endEverything
+
+/** Says what ending everything does, before the wallet is asked for the one signature that does it. Needs no session. */
+export type EndEverything = {
+  /** Path of the same origin that the form posts to. */
+  action: string
+  /** `0xf39F…2266` where somebody is signed in. */
+  walletShort: string | null
+}
+
+export function endEverythingPage({ action, walletShort }: EndEverything): string {
+  return layout({
+    title: words.title,
+    slip: slip({
+      head: html`<div class="notice">${symbol('stop')}
+<h1>${words.title}</h1>
+<p class="lead">${words.intro}</p>
+</div>
+<h2 class="label">${words.what}</h2>
+<ul class="permissions">
+${[words.apps, words.sessions, words.receipts, words.wallet].map((line) => html`<li>${symbol('tick')}<span>${line}</span></li>`)}
+</ul>`,
+      body: html`${walletShort === null ? html`<p>${words.noSession}</p>` : html`<p class="signer"><span>${words.for}</span> <code class="account">${walletShort}</code></p><p class="fine">${words.other}</p>`}
+<form method="post" action="${action}">
+<button class="button" id="go-on">${words.next}</button>
+</form>
+<p class="fine">${words.later}</p>
+<p class="after"><a href="/account" id="back">${words.back}</a></p>`,
+    }),
+  })
+}

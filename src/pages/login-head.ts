@@ -1,0 +1,58 @@
+import { type Html, html } from './html.ts'
+import { hasChoice, type LoginRequest, placeOf } from './login-request.ts'
+import { appHeading, permissions, type Scope, scopeWords } from './parts.ts'
+import { symbol } from './symbols.ts'
+import { texts } from './texts.ts'
+import { day } from './times.ts'
+import { fill } from './words.ts'
+
+/** The form of the way without script, which the switches belong to. */
+export const NO_SCRIPT_FORM = 'no-script-form'
+
+export type LoginHead = {
+  request: LoginRequest
+  /** Epoch seconds. */
+  now: number
+  /** The scopes left on; all of them when absent. */
+  chosen?: readonly string[] | undefined
+  /** Whether the scopes can still be switched here, or are told as they were chosen. */
+  scopes: 'switches' | 'told'
+}
+
+/** Who asks, for what, and until when: the same above every step. */
+export function loginHead(head: LoginHead): Html {
+  const { request, now } = head
+  const forApp = request.purpose === 'app'
+  const words = texts.purpose[request.purpose]
+  const app = forApp ? placeOf(request) : texts.brand
+  const closes = new Date(request.expiresAt * 1000).toISOString()
+  const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
+  return html`${appHeading({ sentence: words.title, app, host: request.clientHost })}
+<p class="lead">${words.intro}</p>
+${forApp && asked(head, app)}
+${request.expiresAt > now && html`<p class="fine with-symbol">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`
+}
+
+function asked(head: LoginHead, app: string): Html {
+  const { mayDo, mayNothing, at, runsUntil } = texts.login
+  const { request, chosen } = head
+  const isOn = ({ name }: Scope): boolean => chosen === undefined || chosen.includes(name)
+  const scopes = request.scopes.filter(isOn)
+  const runs = html`<p class="fine with-symbol">${symbol('calendar')}<span>${fill(runsUntil, { day: day(request.until) })}</span></p>`
+  return html`${
+    head.scopes === 'switches' && hasChoice(request)
+      ? switches(request.scopes, isOn, app)
+      : permissions({ scopes, app, some: mayDo, none: mayNothing })
+  }
+${request.resources.length > 1 && html`<h2 class="label">${at}</h2><ul class="places">${request.resources.map((resource) => html`<li><code>${resource}</code></li>`)}</ul>`}
+${request.scopes.length > 0 && runs}`
+}
+
+/** They belong to the form without script; the page's script reads them itself and adds them to whatever is sent. */
+function switches(scopes: Scope[], isOn: (scope: Scope) => boolean, app: string): Html {
+  return html`<fieldset id="scopes">
+<legend class="label">${fill(texts.login.mayDo, { app })}</legend>
+<p class="hint" id="scopes-hint">${texts.login.choice}</p>
+${scopes.map((scope, i) => html`<label class="switch" for="scope-${i}"><span>${scopeWords(scope)}</span><input type="checkbox" role="switch" id="scope-${i}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}></label>`)}
+</fieldset>`
+}

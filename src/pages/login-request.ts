@@ -1,0 +1,35 @@
+import type { Scope } from './parts.ts'
+import { texts } from './texts.ts'
+import { displayName } from './words.ts'
+
+/** What a login is about, as the auth service tells it. Times in epoch seconds. */
+export type LoginRequest = {
+  purpose: Purpose
+  /** Empty where the login is for no app. */
+  clientName: string
+  clientHost: string
+  scopes: Scope[]
+  /** Whether the person may leave some of the scopes out. */
+  mayChooseScopes: boolean
+  resources: string[]
+  /** End of what is allowed. */
+  until: number
+  chainIds: number[]
+  /** When this request closes. */
+  expiresAt: number
+  /** Where another device begins the same login of its own. */
+  resumeUrl: string | null
+}
+
+/** An app asks; or the person wants to see the account page; or to end everything. */
+export type Purpose = 'app' | 'account' | 'end_everything'
+
+/** What the page's sentences call the place that the login leads to. */
+export function placeOf({ purpose, clientName, clientHost }: LoginRequest): string {
+  return texts.purpose[purpose].place || displayName(clientName) || clientHost
+}
+
+/** A single scope cannot be left out: one must stay. */
+export function hasChoice({ mayChooseScopes, scopes }: LoginRequest): boolean {
+  return mayChooseScopes && scopes.length > 1
+}

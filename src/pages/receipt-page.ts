@@ -1,0 +1,82 @@
+import { accountTexts } from './account-texts.ts'
+import { type Html, html } from './html.ts'
+import { layout, slip } from './layout.ts'
+import { appHeading, permissions, type Scope } from './parts.ts'
+import { symbol } from './symbols.ts'
+import { day } from './times.ts'
+import { displayName, fill, fillPlain } from './words.ts'
+
+const words = accountTexts.receipt
+
+/** One signed consent, shown to its owner: what it says, the text byte for byte, and how to check it without us. */
+export type ReceiptView = {
+  /** As in the page's address, `/account/receipts/{id}`. */
+  id: string
+  clientName: string
+  clientHost: string
+  scopes: Scope[]
+  resources: string[]
+  /** Epoch seconds. */
+  issuedAt: number
+  /** Epoch seconds. */
+  until: number
+  withdrawn: boolean
+  /** Exactly as it was signed. */
+  message: string
+  signature: string
+  chainId: number
+  /** `0xf39F…2266`. */
+  walletShort: string
+  /** Epoch seconds. */
+  now: number
+}
+
+export function receiptPage(receipt: ReceiptView): string {
+  const app = displayName(receipt.clientName) || receipt.clientHost
+  const file = `receipt-${receipt.id}.json`
+  return layout({
+    title: fillPlain(words.title, { app }),
+    slip: slip({
+      head: html`${appHeading({ sentence: words.title, app, host: receipt.clientHost })}
+<p class="lead">${words.intro}</p>
+${permissions({ scopes: receipt.scopes, app, some: words.allowed, none: words.allowedNothing })}
+<dl class="facts">
+${receipt.resources.length > 0 && fact(words.resources, html`${receipt.resources.map((resource) => html`<code>${resource}</code> `)}`)}
+${fact(words.wallet, html`<code class="account">${receipt.walletShort}</code>, ${chainName(receipt.chainId)}`)}
+${fact(words.signed, day(receipt.issuedAt))}
+${fact(words.until, day(receipt.until))}
+${fact(words.state, state(receipt))}
+</dl>`,
+      body: html`<h2>${words.text}</h2>
+<p>${words.textHint}</p>
+<pre class="paper" id="message" role="group" aria-label="${words.text}" tabindex="0">
+${receipt.message}</pre>
+<h2>${words.signature}</h2>
+<p class="paper" id="signature">${receipt.signature}</p>
+<p class="actions"><a class="button" id="download" href="/account/receipts/${encodeURIComponent(receipt.id)}.json" download="${file}">${words.download}</a></p>
+<details class="fold">
+<summary>${words.check}</summary>
+<ol>
+<li>${words.checkFile}</li>
+<li>${words.checkCommand}<br><code>grantor verify-receipt ${file}</code></li>
+<li>${fill(words.checkPage, { page: html`<code>docs/verify-receipt.html</code>` })}</li>
+</ol>
+</details>
+<p class="after"><a href="/account" id="back">${words.back}</a></p>`,
+    }),
+  })
+}
+
+function state({ withdrawn, until, now }: ReceiptView): Html {
+  if (withdrawn) return html`${symbol('stop')} ${words.withdrawn}`
+  if (until <= now) return html`${symbol('wait')} ${fill(words.over, { day: day(until) })}`
+  return html`${symbol('done')} ${words.living}`
+}
+
+function chainName(chainId: number): string {
+  return chainId === 1 ? accountTexts.ethereum : fillPlain(accountTexts.chain, { id: String(chainId) })
+}
+
+function fact(name: string, value: Html): Html {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`
+}

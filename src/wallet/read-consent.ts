@@ -1,0 +1,120 @@
+/**
+ * Reads what a signed consent says (template 2), for receipts.
+ *
+ * Nothing is believed because it parsed: the text is composed again from what was read, and only the very same bytes count. So there is
+ * one way to read a text, its sentence and its ReCap cannot disagree, and nothing in it goes unread.
+ */
+
+import { type Address, parseAddress } from './address.ts'
+import { CONSENT_TEMPLATE, type ConsentFields, composeConsentMessage, hostOf } from './consent-message.ts'
+
+/** What the wallet's owner agreed to. Times in epoch seconds; every text printable ASCII. */
+export type Consent = {
+  /** Authority of the login page that asked. */
+  domain: string
+  /** EIP-55 */
+  address: Address
+  chainId: number
+  /** As the text writes it; '' where the app is named by its host alone. */
+  clientName: string
+  /** Host, and port if any, of the redirect URI, or its private-use scheme. */
+  clientHost: string
+  clientId: string
+  redirectUri: string
+  grants: { resource: string; scopes: string[] }[]
+  until: number
+  issuedAt: number
+  nonce: string
+  requestId: string
+  /** The key that the tokens are bound to (RFC 9449), where the text names one. */
+  keyThumbprint?: string
+}
+
+/** Longer than any text composed here; bounds the work on a text that is none. */
+const longestText = 200_000
+
+/** What the text says; null when it is not, byte for byte, a consent that this service composes. Never throws. */
+export function readConsent(message: string): Consent | null {
+  const fields = readFields(message)
+  return fields !== null && composeAgain(fields) === message ? toConsent(fields) : null
+}
+
+/**
+ * Whether the text would be a consent if only its ReCap were another: the two say different things, and a reader of one would be deceived
+ * about the other. For telling why a text was refused.
+ */
+export function recapContradicts(message: string): boolean {
+  const fields = readFields(message)
+  const again = fields === null ? null : composeAgain(fields)
+  return again !== null && again !== message && withoutRecap(again) === withoutRecap(message)
+}
+
+function withoutRecap(message: string): string {
+  return message.replace(/\n- urn:recap:[A-Za-z0-9_-]+$/, '')
+}
+
+const line = '[^\\n]*'
+const textForm = new RegExp(
+  `^${[
+    `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
+    `(?<address>${line})`,
+    '',
+    `Allow (?:'(?<clientName>[^'\\n]*)'|the app) at ${line} I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+    '',
+    `URI: (?<redirectUri>${line})`,
+    'Version: 1',
+    `Chain ID: (?<chainId>${line})`,
+    `Nonce: (?<nonce>${line})`,
+    `Issued At: (?<issuedAt>${line})`,
+    `Expiration Time: (?<until>${line})`,
+    `Request ID: (?<requestId>${line})`,
+    'Resources:',
+    `- ${line}`,
+    `- urn:uuid:(?<clientId>${line})`,
+    `(?:- urn:ietf:params:oauth:jwk-thumbprint:sha-256:(?<keyThumbprint>${line})\\n)?- urn:recap:${line}`,
+  ].join('\\n')}$`,
+)
+
+type Fields = Omit<ConsentFields, 'template'>
+
+/** Loosely: composing again is the judge. */
+function readFields(message: string): Fields | null {
+  if (typeof message !== 'string' || message.length > longestText) return null
+  const { clientName = '', redirectUri = '', entries = '', keyThumbprint, ...said } = textForm.exec(message)?.groups ?? {}
+  const address = parseAddress(said.address ?? '')
+  if (address.kind !== 'address') return null
+  const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)]
+  const { domain = '', nonce = '', requestId = '', clientId = '' } = said
+  return {
+    address: address.address,
+    chainId: Number(said.chainId),
+    domain,
+    nonce,
+    requestId,
+    clientId,
+    redirectUri,
+    clientName,
+    // Not read: a statement that names another host is not composed again.
+    clientHost: hostOf(redirectUri),
+    // Every resource gets every scope, so the first entry has them all.
+    scopes: grants[0]?.[1]?.split("', '") ?? [],
+    resources: grants.map(([, , resource = '']) => resource),
+    issuedAt: Date.parse(said.issuedAt ?? '') / 1000,
+    until: Date.parse(said.until ?? '') / 1000,
+    keyThumbprint,
+  }
+}
+
+function composeAgain(fields: Fields): string | null {
+  try {
+    return composeConsentMessage({ ...fields, template: CONSENT_TEMPLATE })
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function toConsent({ scopes, resources, keyThumbprint, ...same }: Fields): Consent {
+  const grants = resources.map((resource) => ({ resource, scopes: [...scopes] }))
+  return { ...same, grants, ...(keyThumbprint === undefined ? {} : { keyThumbprint }) }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { KeyRing } from '../../src/keys/key-ring.ts'
+import { NOW, newKey, ringOf } from './rings.ts'
+
+test('the youngest key that has started makes; one that is announced only opens', () => {
+  const clock = { at: NOW }
+  const [first, second, third] = [newKey('seal', NOW - 100), newKey('seal', NOW), newKey('seal', NOW + 60)]
+  const ring = ringOf([first, second, third], () => clock.at)
+  expect(ring.maker('seal').id).toBe(second.id)
+  expect(ring.opener('seal', third.id)).toBe(third)
+  clock.at = NOW + 59
+  expect(ring.maker('seal').id).toBe(second.id)
+  clock.at = NOW + 60
+  expect(ring.maker('seal').id).toBe(third.id)
+  expect(ring.opener('seal', first.id)).toBe(first)
+})
+
+test('a clock set back lets the key of before make again, and behind every start the first to start', () => {
+  const clock = { at: NOW + 60 }
+  const [first, second] = [newKey('mac', NOW), newKey('mac', NOW + 60)]
+  const ring = ringOf([first, second], () => clock.at)
+  expect(ring.maker('mac').id).toBe(second.id)
+  clock.at = NOW
+  expect(ring.maker('mac').id).toBe(first.id)
+  clock.at = NOW - 86_400
+  expect(ring.maker('mac').id).toBe(first.id)
+  expect(ring.opener('mac', second.id), 'and nothing stops opening').toBe(second)
+})
+
+test('a key of one kind is none of another, and an id nobody has is a forgery', () => {
+  const [sign, seal, mac] = [newKey('sign'), newKey('seal'), newKey('mac')]
+  const ring = ringOf([sign, seal, mac])
+  expect(ring.opener('seal', mac.id)).toBeUndefined()
+  expect(ring.opener('mac', sign.id)).toBeUndefined()
+  expect(ring.opener('sign', seal.id)).toBeUndefined()
+  for (const id of ['', 'ffffffffff', '__proto__', 'constructor', `${seal.id} `, `seal:${seal.id}`]) {
+    expect(ring.opener('seal', id), `the id ${id}`).toBeUndefined()
+  }
+  expect([ring.maker('sign').id, ring.maker('seal').id, ring.maker('mac').id]).toEqual([sign.id, seal.id, mac.id])
+})
+
+test('what is put in place replaces all that was there', () => {
+  const [old, young] = [newKey('mac', 1), newKey('mac', 1)]
+  const ring = ringOf([old])
+  ring.replace([young])
+  expect(ring.opener('mac', old.id)).toBeUndefined()
+  expect(ring.maker('mac').id).toBe(young.id)
+})
+
+test('every signing key is published, announced ones too, and nothing but signing keys', () => {
+  const [old, announced] = [newKey('sign', NOW - 1), newKey('sign', NOW + 60, 'EdDSA')]
+  const ring = ringOf([old, announced, newKey('seal'), newKey('mac')])
+  expect(new Set(ring.signingKeys().map(({ id }) => id))).toEqual(new Set([old.id, announced.id]))
+})
+
+test('a ring is loaded once it has a key of each kind, and makes nothing before', () => {
+  const ring = new KeyRing(() => NOW)
+  expect(ring.isLoaded()).toBe(false)
+  expect(() => ring.maker('seal')).toThrow('there is no seal key')
+  ring.replace([newKey('sign'), newKey('seal')])
+  expect(ring.isLoaded()).toBe(false)
+  ring.replace([newKey('sign'), newKey('seal'), newKey('mac')])
+  expect(ring.isLoaded()).toBe(true)
+})

@@ -1,0 +1,20 @@
+/** Key rings for tests, made without a store. */
+import { randomBytes } from 'node:crypto'
+import { type KeyKind, KeyRing, type OpenKey } from '../../src/keys/key-ring.ts'
+import { openSecretKey } from '../../src/keys/secret-key.ts'
+import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
+
+export const NOW = 1_800_000_000
+
+export function newKey(kind: KeyKind, startsAt = NOW, algorithm: SigningAlgorithm = 'ES256'): OpenKey {
+  const id = randomBytes(5).toString('hex')
+  if (kind === 'sign') return openSigningKey(newSigningMaterial(algorithm), id, algorithm, startsAt)
+  return openSecretKey(randomBytes(32), kind, id, startsAt)
+}
+
+/** A ring of the given keys, by default one of each kind, on a clock that stands still. */
+export function ringOf(keys = [newKey('sign'), newKey('seal'), newKey('mac')], now = (): number => NOW): KeyRing {
+  const ring = new KeyRing(now)
+  ring.replace(keys)
+  return ring
+}

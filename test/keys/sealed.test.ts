@@ -1,0 +1,116 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { KeyRing } from '../../src/keys/key-ring.ts'
+import { type SealPurpose, seal, unseal } from '../../src/keys/sealed.ts'
+import { runs } from '../support/runs.ts'
+import { newKey, ringOf } from './rings.ts'
+
+const PURPOSES: SealPurpose[] = ['grc', 'grl', 'grv', 'grf']
+const ring = ringOf()
+
+test('what was sealed opens as it was, whatever it is', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.constantFrom(...PURPOSES), (value, purpose) => {
+      expect(unseal(ring, purpose, seal(ring, purpose, value))).toEqual(JSON.parse(JSON.stringify(value)))
+    }),
+    { numRuns: runs },
+  )
+})
+
+test('a seal names its purpose and its key, goes into a URL as it is, shows nothing, and is new each time', () => {
+  const texts = Array.from({ length: 200 }, () => seal(ring, 'grc', { wallet: 'somebody' }))
+  expect(new Set(texts).size).toBe(200)
+  for (const text of texts) {
+    expect(text).toMatch(/^grc\.[0-9a-f]{10}\.[A-Za-z0-9_-]+$/)
+    expect(encodeURIComponent(text)).toBe(text)
+    expect(Buffer.from(text.slice(15), 'base64url').toString('latin1')).not.toContain('somebody')
+  }
+})
+
+test('nothing made for one purpose opens as another, even renamed', () => {
+  for (const purpose of PURPOSES) {
+    const text = seal(ring, purpose, { a: 1 })
+    for (const other of PURPOSES.filter((each) => each !== purpose)) {
+      expect(unseal(ring, other, text)).toBeUndefined()
+      expect(unseal(ring, other, other + text.slice(3))).toBeUndefined()
+      expect(unseal(ring, purpose, other + text.slice(3))).toBeUndefined()
+    }
+  }
+})
+
+test('each single character counts, and so does each single bit', () => {
+  const text = seal(ring, 'grl', { a: 'value' })
+  for (let index = 0; index < text.length; index++) {
+    for (const character of ['A', 'B', 'a', '0', '-', '_', '.', '=', ' ', 'é', '\0']) {
+      if (character !== text[index]) expect(openedAfter(text, index, character), `${index}: ${character}`).toBeUndefined()
+    }
+  }
+  const [purpose, keyId, body = ''] = text.split('.')
+  const bytes = Buffer.from(body, 'base64url')
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
+    const changed = Buffer.from(bytes)
+    changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    expect(unseal(ring, 'grl', `${purpose}.${keyId}.${changed.toString('base64url')}`), `bit ${bit}`).toBeUndefined()
+  }
+})
+
+test('a seal has one spelling: bits that base64url would ignore are no second one (RFC 4648 §3.5)', () => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  // Three lengths, so that the last character has none, two and four bits to spare.
+  for (const value of ['a', 'ab', 'abc']) {
+    const text = seal(ring, 'grv', value)
+    const opening = alphabet.split('').filter((character) => unseal(ring, 'grv', text.slice(0, -1) + character) !== undefined)
+    expect(opening).toEqual([text.at(-1)])
+    for (const tail of ['=', '==', '.', ' ', '\n', 'A']) expect(unseal(ring, 'grv', text + tail)).toBeUndefined()
+    expect(unseal(ring, 'grv', ` ${text}`)).toBeUndefined()
+  }
+})
+
+test('cut short, it opens as nothing', () => {
+  const text = seal(ring, 'grc', { a: 1 })
+  for (let length = 0; length < text.length; length++) expect(unseal(ring, 'grc', text.slice(0, length))).toBeUndefined()
+})
+
+test('a key that is not in the ring opens nothing, and one ring’s seal is a forgery to another', () => {
+  const text = seal(ring, 'grc', { a: 1 })
+  expect(unseal(ringOf(), 'grc', text)).toBeUndefined()
+  expect(unseal(ring, 'grc', text.replace(/\.[0-9a-f]{10}\./, '.ffffffffff.'))).toBeUndefined()
+  expect(unseal(withoutSealKeys(), 'grc', text)).toBeUndefined()
+})
+
+test('the ids of two keys cannot be swapped, nor can a MAC key open a seal', () => {
+  const [one, other, mac] = [newKey('seal', 1), newKey('seal', 2), newKey('mac', 1)]
+  const both = ringOf([one, other, mac])
+  const text = seal(both, 'grc', { a: 1 })
+  expect(text).toContain(other.id)
+  for (const { id } of [one, mac]) expect(unseal(both, 'grc', text.replace(other.id, id))).toBeUndefined()
+})
+
+test('what an older key sealed opens as long as the key is there', () => {
+  const [older, younger] = [newKey('seal', 1), newKey('seal', 2)]
+  const text = seal(ringOf([older]), 'grc', { a: 1 })
+  expect(unseal(ringOf([older, younger]), 'grc', text)).toEqual({ a: 1 })
+  expect(unseal(ringOf([younger]), 'grc', text)).toBeUndefined()
+})
+
+test('no text makes it throw', () => {
+  const id = ring.maker('seal').id
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.stringMatching(/^[A-Za-z0-9_-]{0,90}$/).map((body) => `grc.${id}.${body}`),
+  )
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(unseal(ring, 'grc', text)).toBeUndefined()
+    }),
+    { numRuns: runs },
+  )
+})
+
+function openedAfter(text: string, index: number, character: string): unknown {
+  return unseal(ring, 'grl', text.slice(0, index) + character + text.slice(index + 1))
+}
+
+function withoutSealKeys(): KeyRing {
+  return ringOf([newKey('sign'), newKey('mac')])
+}

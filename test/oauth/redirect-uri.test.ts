@@ -1,0 +1,285 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseForm, queryOf } from '../../src/oauth/form.ts'
+import {
+  appendToRedirectUri,
+  isLoopbackHost,
+  type RedirectUriFault,
+  redirectUriFault,
+  redirectUriHost,
+  redirectUriMatches,
+} from '../../src/oauth/redirect-uri.ts'
+import { runs } from '../support/runs.ts'
+
+describe('may be registered', () => {
+  test.each([
+    'https://app.example.net/callback',
+    'https://app.example.net',
+    'https://app.example.net:8443/a;b/c?d=e&f=%20#'.slice(0, -1),
+    'https://xn--bcher-kva.example/cb',
+    'https://[2001:db8::1]/cb',
+    'HTTPS://app.example.net/cb',
+    "https://app.example.net/~a!$&'()*+,;=:@",
+    'http://localhost/cb',
+    'http://localhost:3000/cb',
+    'http://app.localhost/cb',
+    'http://127.0.0.1:8080/cb',
+    'http://127.9.8.7/cb',
+    'http://[::1]:8080/cb',
+  ])('%s', (uri) => {
+    expect(redirectUriFault(uri, false)).toBeNull()
+    expect(redirectUriFault(uri, true)).toBeNull()
+  })
+
+  test.each(['com.example.app:/oauth2redirect', 'com.example.app:cb', 'com.example.app://cb?a=b', 'net.example.my-app+x:/'])(
+    '%s, by a native app only (RFC 8252 §7.1)',
+    (uri) => {
+      expect(redirectUriFault(uri, true)).toBeNull()
+      expect(redirectUriFault(uri, false)).toBe('scheme_not_allowed')
+    },
+  )
+})
+
+describe('may not be registered', () => {
+  test.each<[RedirectUriFault, string]>([
+    ['not_rfc3986', ''],
+    ['not_rfc3986', '/callback'],
+    ['not_rfc3986', 'app.example.net/callback'],
+    ['not_rfc3986', 'https://app.example.net/a b'],
+    ['not_rfc3986', ' https://app.example.net/'],
+    ['not_rfc3986', 'https://app.example.net/\n'],
+    ['not_rfc3986', 'https://app.example.net/"'],
+    ['not_rfc3986', 'https://app.example.net/<a>'],
+    ['not_rfc3986', 'https://app.example.net\\@evil.example/'],
+    ['not_rfc3986', 'https://app.example.net/%'],
+    ['not_rfc3986', 'https://app.example.net/%2'],
+    ['not_rfc3986', 'https://app.example.net/%zz'],
+    ['not_rfc3986', 'https://app.example.net/é'],
+    ['not_rfc3986', 'https://bücher.example/'],
+    ['not_rfc3986', 'https://app.example.net/[a]'],
+    ['not_rfc3986', 'https://app.example.net/?a[]=b'],
+    ['not_rfc3986', 'https://'],
+    ['not_rfc3986', 'https:///callback'],
+    ['not_rfc3986', 'https://:443/'],
+    ['not_rfc3986', 'https://app.example.net:99999/'],
+    ['not_rfc3986', 'https://[::1/'],
+    ['not_rfc3986', 'https://app.example.net:x/'],
+    ['not_rfc3986', 'https://[v1.a]/'],
+    ['has_fragment', 'https://app.example.net/#a'],
+    ['has_fragment', 'https://app.example.net/#'],
+    ['has_fragment', 'com.example.app:/cb#a'],
+    ['has_userinfo', 'https://app.example.net@evil.example/'],
+    ['has_userinfo', 'https://user:password@app.example.net/'],
+    ['has_userinfo', 'https://@app.example.net/'],
+    ['http_outside_loopback', 'http://app.example.net/'],
+    ['http_outside_loopback', 'http://localhost.evil.example/'],
+    ['http_outside_loopback', 'http://127.0.0.1.evil.example/'],
+    ['http_outside_loopback', 'http://evillocalhost/'],
+    ['http_outside_loopback', 'http://0.0.0.0/'],
+    ['http_outside_loopback', 'http://10.0.0.1/'],
+    ['http_outside_loopback', 'http://[::]/'],
+    ['http_outside_loopback', 'HTTP://app.example.net/'],
+    ['scheme_not_allowed', 'javascript:alert(1)'],
+    ['scheme_not_allowed', 'data:text/html,a'],
+    ['scheme_not_allowed', 'file:///etc/passwd'],
+    ['scheme_not_allowed', 'urn:ietf:wg:oauth:2.0:oob'],
+    ['scheme_not_allowed', 'app:/cb'],
+    ['scheme_not_allowed', 'https:app.example.net'],
+    ['scheme_not_allowed', 'https:/app.example.net'],
+    ['too_long', `https://app.example.net/${'a'.repeat(1977)}`],
+  ])('%s: %s', (fault, uri) => {
+    expect(redirectUriFault(uri, true)).toBe(fault)
+    if (!uri.startsWith('com.')) expect(redirectUriFault(uri, false)).toBe(fault)
+  })
+
+  test.each(['com.example.app:/[a]', 'com.example.app://[a/', 'com.example.app:a[b]'])(
+    '%s, whose brackets are not RFC 3986',
+    (uri) => {
+      expect(redirectUriFault(uri, true)).toBe('not_rfc3986')
+    },
+  )
+
+  test('2,000 characters are not too long', () => {
+    expect(redirectUriFault(`https://app.example.net/${'a'.repeat(1976)}`, false)).toBeNull()
+  })
+
+  test('a hostile text is refused quickly, whatever it is made of', () => {
+    const before = performance.now()
+    for (const piece of ['%', '%2', 'a:', '://', '[', '[]', '@', '127.0.0.1:', 'https://'])
+      redirectUriFault(`https://${piece.repeat(600)}\n`, true)
+    expect(performance.now() - before).toBeLessThan(200)
+  })
+})
+
+// RFC 3986 appendix A, written out; what registration accepts has to fit it, because texts to sign carry it.
+const pchar = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})`
+const regName = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`
+const authority = String.raw`(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%[0-9A-Fa-f]{2})*@)?(?:${regName}|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?`
+const hierPart = String.raw`(?://${authority}(?:/${pchar}*)*|/(?:${pchar}+(?:/${pchar}*)*)?|${pchar}+(?:/${pchar}*)*)`
+const RFC3986 = new RegExp(String.raw`^[A-Za-z][A-Za-z0-9+\-.]*:${hierPart}?(?:\?(?:${pchar}|[/?])*)?$`)
+
+test('whatever is registered is a URI of RFC 3986 without fragment, on https, loopback or a scheme with a dot', () => {
+  const pieces = fc.constantFrom(
+    'https://',
+    'http://',
+    'com.example.app:',
+    '//',
+    '/',
+    'localhost',
+    '127.0.0.1',
+    '[::1]',
+    ':80',
+    '@',
+    '?',
+    '#',
+    '[',
+    ']',
+    '%41',
+    '%',
+    'a',
+    '.',
+    "'",
+    '\\',
+    ' ',
+    'é',
+    ':',
+  )
+  const uris = fc.oneof(
+    fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    fc.array(pieces, { maxLength: 10 }).map((parts) => parts.join('')),
+    fc.array(pieces, { maxLength: 8 }).map((parts) => `https://app.example.net${parts.join('')}`),
+    fc.array(pieces, { maxLength: 8 }).map((parts) => `com.example.app:${parts.join('')}`),
+  )
+  fc.assert(
+    fc.property(uris, fc.boolean(), (uri, native) => {
+      if (redirectUriFault(uri, native) !== null) return
+      expect(uri).toMatch(RFC3986)
+      const { protocol, hostname, username, hash } = new URL(uri)
+      expect(
+        protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)) || (native && protocol.includes('.')),
+      ).toBe(true)
+      if (protocol.startsWith('http')) expect([username, hash]).toEqual(['', ''])
+      expect(redirectUriMatches([uri], uri, native)).toBe(true)
+      expect(redirectUriHost(uri)).not.toBe('')
+    }),
+    { numRuns: runs * 3 },
+  )
+})
+
+describe('a request may name exactly what is registered (RFC 9700 §2.1)', () => {
+  const registered = ['https://app.example.net/callback', 'https://app.example.net/other?a=b']
+
+  test.each(registered)('%s', (uri) => {
+    expect(redirectUriMatches(registered, uri, false)).toBe(true)
+  })
+
+  test.each([
+    'https://app.example.net/callback/',
+    'https://app.example.net/callback?',
+    'https://app.example.net/callback#',
+    'https://app.example.net/Callback',
+    'https://APP.example.net/callback',
+    'HTTPS://app.example.net/callback',
+    'https://app.example.net:443/callback',
+    'https://app.example.net/./callback',
+    'https://app.example.net/%63allback',
+    'https://app.example.net//callback',
+    'https://app.example.net/callback/../callback',
+    'https://app.example.net/callback?a=b',
+    'https://app.example.net/other',
+    'https://app.example.net/other?a=b&c=d',
+    'https://app.example.net.evil.example/callback',
+    'http://app.example.net/callback',
+    ' https://app.example.net/callback',
+    '',
+  ])('never %j', (uri) => {
+    expect(redirectUriMatches(registered, uri, false)).toBe(false)
+    expect(redirectUriMatches(registered, uri, true)).toBe(false)
+  })
+
+  test('where nothing is registered nothing matches', () => {
+    expect(redirectUriMatches([], '', true)).toBe(false)
+    expect(redirectUriMatches([], 'http://127.0.0.1/', true)).toBe(false)
+  })
+})
+
+describe('the port of a native app’s loopback address may differ, and only it (RFC 8252 §7.3)', () => {
+  const registered = ['http://127.0.0.1/cb', 'http://[::1]:8080/cb?a=b', 'http://localhost/cb', 'https://127.0.0.1/cb']
+
+  test.each([
+    'http://127.0.0.1:1/cb',
+    'http://127.0.0.1:65535/cb',
+    'http://127.0.0.1/cb',
+    'http://[::1]/cb?a=b',
+    'http://[::1]:9999/cb?a=b',
+  ])('%s', (uri) => {
+    expect(redirectUriMatches(registered, uri, true)).toBe(true)
+    expect(redirectUriMatches(registered, uri, false)).toBe(registered.includes(uri))
+  })
+
+  test.each([
+    'http://127.0.0.1:65536/cb',
+    'http://127.0.0.1:100000/cb',
+    'http://127.0.0.1:/cb',
+    'http://127.0.0.1:-1/cb',
+    'http://127.0.0.1:80a/cb',
+    'http://127.0.0.1:8080/cb/',
+    'http://127.0.0.1:8080/cb?a=b',
+    'http://127.0.0.1:8080/cb#',
+    'http://127.0.0.1:8080@evil.example/cb',
+    'http://127.0.0.1:8080.evil.example/cb',
+    'http://127.0.0.1.evil.example/cb',
+    'http://127.0.0.2:8080/cb',
+    'http://[::1]:8080/cb',
+    'http://[0:0:0:0:0:0:0:1]:8080/cb?a=b',
+    'http://localhost:8080/cb',
+    'https://127.0.0.1:8080/cb',
+    'HTTP://127.0.0.1:8080/cb',
+    'http://127.1:8080/cb',
+  ])('not %s', (uri) => {
+    expect(redirectUriMatches(registered, uri, true)).toBe(false)
+  })
+})
+
+test.each([
+  ['https://app.example.net/callback', 'app.example.net'],
+  ['https://app.example.net:8443/callback', 'app.example.net:8443'],
+  ['https://APP.example.net:443/', 'app.example.net'],
+  ['https://xn--e1afmkfd.example/', 'xn--e1afmkfd.example'],
+  ['http://[::1]:3000/', '[::1]:3000'],
+  ['com.example.app:/cb', 'com.example.app'],
+])('behind %s a person sees %s', (uri, host) => {
+  expect(redirectUriHost(uri)).toBe(host)
+})
+
+describe('an answer is appended without touching the URI’s own bytes (RFC 6749 §4.1.2)', () => {
+  test.each([
+    ['https://app.example.net/cb', 'https://app.example.net/cb?code=c&state=%20'],
+    ['https://app.example.net', 'https://app.example.net?code=c&state=%20'],
+    ['https://app.example.net/cb?', 'https://app.example.net/cb?code=c&state=%20'],
+    ['https://app.example.net/cb?a=b', 'https://app.example.net/cb?a=b&code=c&state=%20'],
+    ['https://app.example.net/cb?a=b&', 'https://app.example.net/cb?a=b&code=c&state=%20'],
+    ['https://app.example.net/cb??', 'https://app.example.net/cb??&code=c&state=%20'],
+    ['https://app.example.net/cb?a=b?', 'https://app.example.net/cb?a=b?&code=c&state=%20'],
+    ["https://app.example.net/cb?a=%2f%2F+'", "https://app.example.net/cb?a=%2f%2F+'&code=c&state=%20"],
+    ['com.example.app:/cb', 'com.example.app:/cb?code=c&state=%20'],
+  ])('%s', (uri, answer) => {
+    expect(
+      appendToRedirectUri(uri, [
+        ['code', 'c'],
+        ['state', '%20'],
+      ]),
+    ).toBe(answer)
+  })
+
+  test('whatever the URI’s own query holds, the app reads the answer’s parameters behind it', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true }), fc.string({ unit: 'grapheme' }), (uri, text) => {
+        const answer = appendToRedirectUri(uri, [['state', encodeURIComponent(text)]])
+        expect(answer.startsWith(uri)).toBe(true)
+        expect(parseForm(queryOf(answer)).get('state')?.at(-1)?.text).toBe(text)
+      }),
+      { numRuns: runs },
+    )
+  })
+})

@@ -1,0 +1,202 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { CONSENT_TEMPLATE, type ConsentFields, composeConsentMessage } from '../../src/wallet/consent-message.ts'
+import { isSignableUri } from '../../src/wallet/message-grammar.ts'
+import { transliterateName } from '../../src/wallet/plain-words.ts'
+import { clientNames, patience, privateRedirectUris, runs, webRedirectUris } from './arbitraries.ts'
+import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
+import { parseWithBoth } from './parse-with-both.ts'
+import { decodeRecapUri, translate } from './recap-reference.ts'
+
+test('template 2 keeps its bytes, so a receipt can be read for ever', () => {
+  expect(composeConsent()).toBe(
+    [
+      'login.example.com wants you to sign in with your Ethereum account:',
+      '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+      '',
+      "Allow 'MyApp' at app.example.net to do only what follows, until 2026-12-20 (UTC). Signing costs no gas and makes no transfer. I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement' for 'https://api.example.com/'.",
+      '',
+      'URI: https://app.example.net/callback',
+      'Version: 1',
+      'Chain ID: 1',
+      'Nonce: k3J9dQ0vXb2LmN8sTz5RaY7w',
+      'Issued At: 2026-11-20T12:00:00Z',
+      'Expiration Time: 2026-12-20T12:00:00Z',
+      'Request ID: 7f8c1a52-3f0e-4d6c-9a1b-2e5d8c7b6a90',
+      'Resources:',
+      '- https://app.example.net/callback',
+      '- urn:uuid:0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20',
+      '- urn:recap:eyJhdHQiOnsiaHR0cHM6Ly9hcGkuZXhhbXBsZS5jb20vIjp7Im9hdXRoL2VuaGFuY2VtZW50Ijpbe31dfX19',
+    ].join('\n'),
+  )
+})
+
+test('a bound key is one more resource, before the ReCap (RFC 9278)', () => {
+  expect(composeConsent({ keyThumbprint: thumbprint })).toBe(
+    composeConsent().replace('\n- urn:recap:', `\n- urn:ietf:params:oauth:jwk-thumbprint:sha-256:${thumbprint}\n- urn:recap:`),
+  )
+})
+
+test(
+  'whatever can be registered and asked for, both parsers read back exactly what went in (ERC-4361)',
+  () => {
+    fc.assert(
+      fc.property(anyConsent, (fields) => {
+        const parsed = parseWithBoth(composeConsent(fields))
+        expect(parsed).toMatchObject({
+          domain: fields.domain,
+          address: fields.address,
+          uri: fields.redirectUri,
+          version: '1',
+          chainId: fields.chainId,
+          nonce: fields.nonce,
+          requestId: fields.requestId,
+        })
+        expect(Date.parse(parsed.issuedAt) / 1000).toBe(fields.issuedAt)
+        expect(Date.parse(parsed.expirationTime ?? '') / 1000).toBe(fields.until)
+        expect([parsed.scheme, parsed.notBefore]).toEqual([undefined, undefined])
+        const key = fields.keyThumbprint && `urn:ietf:params:oauth:jwk-thumbprint:sha-256:${fields.keyThumbprint}`
+        expect(parsed.resources?.slice(0, -1)).toEqual([
+          fields.redirectUri,
+          `urn:uuid:${fields.clientId}`,
+          ...(key === undefined ? [] : [key]),
+        ])
+      }),
+      { numRuns: runs },
+    )
+  },
+  patience,
+)
+
+test(
+  'whatever can be registered and asked for, the text passes the verification of ERC-5573: the statement ends with what the last resource says',
+  () => {
+    fc.assert(
+      fc.property(anyConsent, (fields) => {
+        const { statement = '', resources = [] } = parseWithBoth(composeConsent(fields))
+        expect(statement.endsWith(` ${translate(decodeRecapUri(resources.at(-1) ?? ''))}`)).toBe(true)
+        expect(resources.filter((resource) => resource.startsWith('urn:recap:'))).toHaveLength(1)
+      }),
+      { numRuns: runs },
+    )
+  },
+  patience,
+)
+
+const plainWords =
+  /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) at (?<host>[A-Za-z0-9.:[\]_-]+) to do only what follows, until (?<until>\d{4}-\d\d-\d\d) \(UTC\)\. Signing costs no gas and makes no transfer\. I further authorize /
+
+test(
+  'whatever an app is called, the statement begins with which app, its host and until when',
+  () => {
+    fc.assert(
+      fc.property(anyConsent, (fields) => {
+        const said = plainWords.exec(parseWithBoth(composeConsent(fields)).statement ?? '')?.groups
+        expect(said?.name ?? '').toBe(transliterateName(fields.clientName))
+        expect(said?.host).toBe(fields.clientHost.replaceAll(/[^A-Za-z0-9.:[\]-]/g, '_'))
+        expect(Date.parse(said?.until ?? '') / 1000).toBe(fields.until - (fields.until % 86_400))
+      }),
+      { numRuns: runs },
+    )
+  },
+  patience,
+)
+
+test('the order of scopes and resources does not change the text', () => {
+  const scopes = ['read', 'write', 'enhancement']
+  const resources = ['https://b.example/', 'https://a.example/']
+  expect(composeConsent({ scopes: scopes.toReversed(), resources: resources.toReversed() })).toBe(
+    composeConsent({ scopes, resources }),
+  )
+})
+
+test('a template of no known number gives no text', () => {
+  for (const template of [0, 1, 3, 4, -1, 1.5, Number.NaN, '2', '__proto__', undefined]) {
+    expect(composeConsentMessage({ ...exampleFields, template: template as number })).toBeNull()
+  }
+  expect(CONSENT_TEMPLATE).toBe(2)
+})
+
+test('an app whose name has no plain form is named by its host alone', () => {
+  expect(parseWithBoth(composeConsent({ clientName: '支付宝' })).statement).toMatch(/^Allow the app at app\.example\.net to do /)
+})
+
+describe('a redirect URI', () => {
+  test(
+    'of a web app can stand in the text if it can be registered',
+    () => {
+      fc.assert(
+        fc.property(webRedirectUris, (uri) => isSignableUri(uri)),
+        { numRuns: runs * 3 },
+      )
+    },
+    patience,
+  )
+
+  test(
+    'of a native app is said to fit the text only if both parsers take it',
+    () => {
+      fc.assert(
+        fc.property(privateRedirectUris.filter(isSignableUri), (redirectUri) => {
+          const clientHost = redirectUri.slice(0, redirectUri.indexOf(':'))
+          expect(parseWithBoth(composeConsent({ redirectUri, clientHost })).uri).toBe(redirectUri)
+        }),
+        { numRuns: runs },
+      )
+    },
+    patience,
+  )
+
+  test.each([
+    ['https://APP.example.net:443/cb', 'app.example.net', 'app.example.net'],
+    ['http://[::1]:8080/cb', '[::1]:8080', '[::1]:8080'],
+    ['https://a%2eb.example/', 'a.b.example', 'a.b.example'],
+    ["https://it's.example/", "it's.example", 'it_s.example'],
+    ['https://a.example:000080/', 'a.example:80', 'a.example:80'],
+    ['com.example.app:/cb', 'com.example.app', 'com.example.app'],
+    ['com.example.app:///cb', 'com.example.app', 'com.example.app'],
+  ])('%s is named as %s', (redirectUri, clientHost, named) => {
+    expect(parseWithBoth(composeConsent({ redirectUri, clientHost })).statement).toContain(` at ${named} to do `)
+  })
+
+  test.each(['com.example.app://u@bank.example/', 'com.example.app:/a[b]', 'com.example.app:?q', 'com.example.app://'])(
+    '%s does not fit the text, so registration must refuse it',
+    (uri) => {
+      expect(isSignableUri(uri)).toBe(false)
+    },
+  )
+})
+
+describe('a field that the grammar cannot hold is a defect, and no text comes out', () => {
+  const unfit: [keyof ConsentFields, unknown[]][] = [
+    ['clientHost', ['', 'bank.example', 'app.example.net:443', 'APP.example.net']],
+    ['clientId', ['', 'app', '0f8c9a3e4f0b4c8e9a515b1c3e9d7a20', '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20\n']],
+    ['redirectUri', ['', '/cb', 'https://app.example.net/\n', 'https://app.example.net/é', 'https://u@app.example.net/']],
+    ['scopes', [[], ['a b'], ["a'"]]],
+    ['resources', [[], ['/a'], ["https://a.example/'"]]],
+    ['keyThumbprint', ['', 'a'.repeat(42), `${'a'.repeat(42)}=`]],
+    ['until', [-1, 0.5, Number.NaN, 253_402_300_800]],
+    ['address', ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', `0x${'0'.repeat(40)}`]],
+    ['nonce', ['', 'a'.repeat(21)]],
+  ]
+
+  test.each(unfit.flatMap(([field, contents]) => contents.map((content) => [field, content] as const)))(
+    '%s: %j',
+    (field, content) => {
+      expect(() => composeConsent({ [field]: content })).toThrow(RangeError)
+    },
+  )
+
+  test(
+    'a name of any kind never is',
+    () => {
+      fc.assert(
+        fc.property(clientNames, (clientName) => {
+          expect(composeConsent({ clientName })).toMatch(/^login\.example\.com wants you to sign in/)
+        }),
+        { numRuns: runs },
+      )
+    },
+    patience,
+  )
+})

@@ -1,0 +1,196 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { composeAccountMessage } from '../../src/wallet/account-message.ts'
+import { transliterateName } from '../../src/wallet/plain-words.ts'
+import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
+import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
+import { composeSignInMessage } from '../../src/wallet/sign-in-message.ts'
+import { clientNames, patience, runs } from './arbitraries.ts'
+import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
+
+test('a consent reads as who allowed what to whom until when', () => {
+  const { template: _template, scopes: _scopes, resources: _resources, ...same } = exampleFields
+  expect(readConsent(composeConsent())).toEqual({
+    ...same,
+    grants: [{ resource: 'https://api.example.com/', scopes: ['enhancement'] }],
+  })
+})
+
+test('a consent that names a key reads with it', () => {
+  expect(readConsent(composeConsent({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
+})
+
+test(
+  'every consent that can be composed reads back as what it was made of',
+  () => {
+    fc.assert(
+      fc.property(anyConsent, ({ template: _, clientName, scopes, resources, keyThumbprint, ...same }) => {
+        const text = composeConsent({ ...same, clientName, scopes, resources, keyThumbprint })
+        expect(readConsent(text)).toEqual({
+          ...same,
+          clientName: transliterateName(clientName),
+          grants: resources.toSorted().map((resource) => ({ resource, scopes: scopes.toSorted() })),
+          ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
+        })
+      }),
+      { numRuns: runs },
+    )
+  },
+  patience,
+)
+
+test(
+  'what is read composes to the very bytes that were read, or nothing is: no two readings, nothing unread',
+  () => {
+    const edits = fc.record({
+      at: fc.nat({ max: 1200 }),
+      removed: fc.nat({ max: 3 }),
+      inserted: fc.oneof(fc.constant(''), fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom("'", '\n', ' ', 'a', '0')),
+    })
+    fc.assert(
+      fc.property(edits, ({ at, removed, inserted }) => {
+        const text = composeConsent()
+        const edited = text.slice(0, at) + inserted + text.slice(at + removed)
+        const consent = readConsent(edited)
+        if (consent === null) return
+        const { grants, ...fields } = consent
+        expect(
+          composeConsent({ ...fields, scopes: grants[0]?.scopes ?? [], resources: grants.map(({ resource }) => resource) }),
+        ).toBe(edited)
+      }),
+      { numRuns: runs * 10 },
+    )
+  },
+  patience,
+)
+
+test(
+  'any other text is no consent, and none makes it fail',
+  () => {
+    const headed = clientNames.map((text) => `${composeConsent()}${text}x`)
+    fc.assert(
+      fc.property(fc.oneof(clientNames, headed), (text) => {
+        expect(readConsent(text)).toBeNull()
+      }),
+      { numRuns: runs },
+    )
+  },
+  patience,
+)
+
+test('a very long text is refused at once', () => {
+  const started = performance.now()
+  for (const filler of ["'oauth': '", "Allow '", '\n', 'urn:recap:', ' I further authorize the stated URI', '%41', 'a']) {
+    const text = composeConsent().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
+    expect(readConsent(text)).toBeNull()
+    expect(readConsent(filler.repeat(10_000_000 / filler.length))).toBeNull()
+  }
+  expect(performance.now() - started).toBeLessThan(2_000)
+})
+
+test('the texts of other templates are no consents', () => {
+  const expiresAt = exampleFields.until
+  const uri = exampleFields.redirectUri
+  expect(readConsent(composeSignInMessage({ ...exampleFields, template: 1, uri, expiresAt, scopes: ['read'] }) ?? '')).toBeNull()
+  expect(readConsent(composeAccountMessage({ ...exampleFields, template: 3, loginUrl: uri, expiresAt }) ?? '')).toBeNull()
+})
+
+describe('a line is not moved, doubled, left out, added or respelled', () => {
+  const text = composeConsent()
+  const lines = text.split('\n')
+
+  test.each(lines.map((line, i) => [i, line]))('line %i: %s', (i) => {
+    expect(readConsent(lines.toSpliced(i, 1).join('\n'))).toBeNull()
+    expect(readConsent(lines.toSpliced(i, 0, lines[i] ?? '').join('\n'))).toBeNull()
+    const swapped = lines.toSpliced(i, 2, lines[i + 1] ?? 'x', lines[i] ?? '').join('\n')
+    expect(readConsent(swapped)).toBeNull()
+  })
+
+  test.each([
+    ['a carriage return', text.replaceAll('\n', '\r\n')],
+    ['a newline at the end', `${text}\n`],
+    ['a newline in front', `\n${text}`],
+    ['a byte order mark', `\ufeff${text}`],
+    ['two spaces', text.replace('Chain ID: ', 'Chain ID:  ')],
+    ['a space at the end', `${text} `],
+    ['a no-break space', text.replace('Chain ID: ', 'Chain ID:\u00a0')],
+    ['a tab', text.replace('Nonce: ', 'Nonce:\t')],
+    ['an invisible space', text.replace('MyApp', 'My\u200bApp')],
+    ['a Cyrillic а', text.replace("'MyApp' at app", "'MyApp' at аpp")],
+    ['a Cyrillic А in the name', text.replace('MyApp', 'MyАpp')],
+    ['a full-width digit', text.replace('Chain ID: 1', 'Chain ID: １')],
+    ['a full-width colon', text.replace('Nonce:', 'Nonce：')],
+    ['a line separator', text.replace('\nVersion', '\u2028Version')],
+    ['another direction', text.replace('app.example.net to', '\u202eapp.example.net to')],
+    ['a lower-case address', text.replace(exampleFields.address, exampleFields.address.toLowerCase())],
+    ['a wrong checksum', text.replace('0xf39Fd', '0xF39Fd')],
+    ['a chain id with a zero in front', text.replace('Chain ID: 1', 'Chain ID: 01')],
+    ['a chain id in other digits', text.replace('Chain ID: 1', 'Chain ID: 0x1')],
+    ['a time with milliseconds', text.replace('T12:00:00Z', 'T12:00:00.000Z')],
+    ['a time in another zone', text.replace('Issued At: 2026-11-20T12:00:00Z', 'Issued At: 2026-11-20T13:00:00+01:00')],
+    ['a scheme', `https://${text}`],
+    ['Not Before', text.replace('\nRequest ID', '\nNot Before: 2026-11-20T12:00:00Z\nRequest ID')],
+    ['a further resource', text.replace('\n- urn:recap', '\n- https://bank.example/\n- urn:recap')],
+    ['a second ReCap', `${text}\n${text.split('\n').at(-1)}`],
+    ['padding', `${text}=`],
+  ])('%s', (_, other) => {
+    expect(other).not.toBe(text)
+    expect(readConsent(other)).toBeNull()
+  })
+})
+
+describe('what one part says and another does not is no consent', () => {
+  const text = composeConsent()
+  const wide = { scopes: ['enhancement', 'payments'], resources: exampleFields.resources }
+
+  test('the statement names another host than the URI', () => {
+    expect(readConsent(text.replace('at app.example.net', 'at bank.example'))).toBeNull()
+  })
+
+  test('the statement names another day than Expiration Time', () => {
+    expect(readConsent(text.replace('until 2026-12-20', 'until 2026-11-21'))).toBeNull()
+  })
+
+  test('the redirect URI is another in URI than in Resources', () => {
+    expect(readConsent(text.replace('- https://app.example.net/callback', '- https://app.example.net/other'))).toBeNull()
+  })
+
+  test('the sentence gives one resource more than another', () => {
+    const sentence = translateRecap({ scopes: ['enhancement'], resources: ['https://api.example.com/', 'urn:b'] })
+    const uneven = sentence.replace("'enhancement' for 'urn:b'", "'enhancement', 'payments' for 'urn:b'")
+    expect(readConsent(text.replace(translateRecap(exampleFields), uneven))).toBeNull()
+  })
+
+  test('the ReCap allows more than its sentence, and that is told apart from other faults (ERC-5573)', () => {
+    const contradictory = text.replace(encodeRecap(exampleFields), encodeRecap(wide))
+    expect(readConsent(contradictory)).toBeNull()
+    expect(recapContradicts(contradictory)).toBe(true)
+  })
+
+  test('the sentence allows more than its ReCap', () => {
+    const contradictory = text.replace(translateRecap(exampleFields), translateRecap(wide))
+    expect(readConsent(contradictory)).toBeNull()
+    expect(recapContradicts(contradictory)).toBe(true)
+  })
+
+  test('a text that contradicts nothing is not said to', () => {
+    expect(recapContradicts(text)).toBe(false)
+    expect(recapContradicts(text.replace('MyApp', 'MyАpp'))).toBe(false)
+    expect(recapContradicts('')).toBe(false)
+  })
+
+  test.each([
+    ['a key more', { att: { 'https://api.example.com/': { 'oauth/enhancement': [{}] } }, prf: [] }],
+    ['a restriction', { att: { 'https://api.example.com/': { 'oauth/enhancement': [{ limit: 1 }] } } }],
+    ['no use at all', { att: { 'https://api.example.com/': { 'oauth/enhancement': [] } } }],
+    ['another namespace', { att: { 'https://api.example.com/': { 'crud/enhancement': [{}] } } }],
+  ])('the ReCap holds %s', (_, details) => {
+    const uri = `urn:recap:${Buffer.from(JSON.stringify(details)).toString('base64url')}`
+    expect(readConsent(text.replace(encodeRecap(exampleFields), uri))).toBeNull()
+  })
+
+  test('the ReCap is the same in other JSON', () => {
+    const spaced = Buffer.from('{"att": {"https://api.example.com/": {"oauth/enhancement": [{}]}}}').toString('base64url')
+    expect(readConsent(text.replace(/urn:recap:.*$/, `urn:recap:${spaced}`))).toBeNull()
+  })
+})

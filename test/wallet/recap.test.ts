@@ -1,0 +1,101 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
+import { resourceUris, runs, scopeLists } from './arbitraries.ts'
+import { decodeRecapUri, translate } from './recap-reference.ts'
+
+/** The example of ERC-5573, "ReCap SIWE Extension". */
+const published = {
+  uri: 'urn:recap:eyJhdHQiOnsiaHR0cHM6Ly9leGFtcGxlLmNvbSI6eyJleGFtcGxlL2FwcGVuZCI6W10sImV4YW1wbGUvcmVhZCI6W10sIm90aGVyL2FjdGlvbiI6W119LCJteTpyZXNvdXJjZTp1cmkuMSI6eyJleGFtcGxlL2FwcGVuZCI6W10sImV4YW1wbGUvZGVsZXRlIjpbXX0sIm15OnJlc291cmNlOnVyaS4yIjp7ImV4YW1wbGUvYXBwZW5kIjpbXX0sIm15OnJlc291cmNlOnVyaS4zIjp7ImV4YW1wbGUvYXBwZW5kIjpbXX19LCJwcmYiOltdfQ',
+  sentence:
+    "I further authorize the stated URI to perform the following actions on my behalf: (1) 'example': 'append', 'read' for 'https://example.com'. (2) 'other': 'action' for 'https://example.com'. (3) 'example': 'append', 'delete' for 'my:resource:uri.1'. (4) 'example': 'append' for 'my:resource:uri.2'. (5) 'example': 'append' for 'my:resource:uri.3'.",
+}
+
+const capabilities = fc.record({
+  scopes: scopeLists.filter((scopes) => scopes.length > 0),
+  resources: fc.uniqueArray(resourceUris, { minLength: 1, maxLength: 6 }),
+})
+
+test('the reference these tests compare with makes what the standard prints (ERC-5573)', () => {
+  expect(translate(decodeRecapUri(published.uri))).toBe(published.sentence)
+})
+
+test('a capability has these bytes as a URI and these words as a sentence (ERC-5573)', () => {
+  const capability = { scopes: ['read', 'enhancement'], resources: ['urn:a', 'https://api.example.com/'] }
+  expect(Buffer.from(encodeRecap(capability).slice('urn:recap:'.length), 'base64url').toString()).toBe(
+    '{"att":{"https://api.example.com/":{"oauth/enhancement":[{}],"oauth/read":[{}]},"urn:a":{"oauth/enhancement":[{}],"oauth/read":[{}]}}}',
+  )
+  expect(translateRecap(capability)).toBe(
+    "I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement', 'read' for 'https://api.example.com/'. (2) 'oauth': 'enhancement', 'read' for 'urn:a'.",
+  )
+})
+
+test('the URI is base64url without padding, whatever the length (RFC 4648 §5)', () => {
+  for (const path of ['', 'a', 'aa', 'aaa']) {
+    // `~~~???` is what base64 writes with + and /, and base64url must not.
+    const uri = encodeRecap({ scopes: ['read'], resources: [`https://a.example/${path}?~~~???`] })
+    expect(uri).toMatch(/^urn:recap:[A-Za-z0-9_-]+$/)
+    expect(Object.keys(decodeRecapUri(uri).att)).toEqual([`https://a.example/${path}?~~~???`])
+  }
+})
+
+test('the sentence is the standard translation of the URI, for every scope and resource that can be registered', () => {
+  fc.assert(
+    fc.property(capabilities, (capability) => {
+      expect(translateRecap(capability)).toBe(translate(decodeRecapUri(encodeRecap(capability))))
+    }),
+    { numRuns: runs },
+  )
+})
+
+test('the URI allows every scope on every resource, without restriction, and nothing else', () => {
+  fc.assert(
+    fc.property(capabilities, ({ scopes, resources }) => {
+      const abilities = Object.fromEntries(scopes.map((scope) => [`oauth/${scope}`, [{}]]))
+      const att = Object.fromEntries(resources.map((resource) => [resource, abilities]))
+      expect(decodeRecapUri(encodeRecap({ scopes, resources }))).toEqual({ att })
+    }),
+    { numRuns: runs },
+  )
+})
+
+test('keys are sorted by byte value, a shorter one first, whatever order they come in (ERC-5573)', () => {
+  fc.assert(
+    fc.property(capabilities, fc.gen(), ({ scopes, resources }, gen) => {
+      const shuffled = (list: string[]) => gen(fc.shuffledSubarray, list, { minLength: list.length })
+      const uri = encodeRecap({ scopes: shuffled(scopes), resources: shuffled(resources) })
+      expect(uri).toBe(encodeRecap({ scopes, resources }))
+      const { att } = decodeRecapUri(uri)
+      for (const keys of [Object.keys(att), ...Object.values(att).map(Object.keys)]) {
+        expect(keys).toEqual(
+          keys
+            .map((key) => Buffer.from(key))
+            .sort(Buffer.compare)
+            .map(String),
+        )
+      }
+    }),
+    { numRuns: runs },
+  )
+})
+
+test('a scope or resource named twice is written once', () => {
+  const twice = { scopes: ['read', 'read'], resources: ['urn:a', 'urn:a'] }
+  const once = { scopes: ['read'], resources: ['urn:a'] }
+  expect([encodeRecap(twice), translateRecap(twice)]).toEqual([encodeRecap(once), translateRecap(once)])
+})
+
+describe('what a text cannot hold is a defect, and nothing comes out', () => {
+  test.each([
+    { scopes: [], resources: ['urn:a'] },
+    { scopes: ['read'], resources: [] },
+    ...['', "a'", 'a b', 'a/b', 'é', 'a'.repeat(65), 'a\n'].map((scope) => ({ scopes: [scope], resources: ['urn:a'] })),
+    ...['', 'a', 'urn:', "urn:'", 'urn:%20', 'urn:a b', 'urn:"', 'urn:é', 'urn:a\n', 'urn:[a]', 'urn:a#b'].map((resource) => ({
+      scopes: ['read'],
+      resources: [resource],
+    })),
+  ])('%j', (capability) => {
+    expect(() => encodeRecap(capability)).toThrow(RangeError)
+    expect(() => translateRecap(capability)).toThrow(RangeError)
+  })
+})
