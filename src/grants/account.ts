@@ -105,7 +105,11 @@ export function sessionHandle(hash: string): string {
 }
 
 /** Begins a sign-in that no app asked for. */
-export function beginLogin(deps: Deps, kind: Exclude<LoginPurpose['kind'], 'app'>, browserKey: string | null): { to: string; browserKey: string } {
+export function beginLogin(
+  deps: Deps,
+  kind: Exclude<LoginPurpose['kind'], 'app'>,
+  browserKey: string | null,
+): { to: string; browserKey: string } {
   const key = browserKey ?? newBrowserKey()
   const challenge = sealChallenge(deps, { kind }, null, key)
   if (challenge === null) throw new Error('a challenge without a request is too long')

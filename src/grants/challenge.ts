@@ -138,6 +138,14 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
 function unpackPurpose(packed: PackedPurpose): LoginPurpose {
   if (typeof packed === 'string') return { kind: packed }
   const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge] = packed
-  const request = { clientId, redirectUri, scopes: scopes.split(' '), resources, state, answersIss: answersIss === 1, codeChallenge }
+  const request = {
+    clientId,
+    redirectUri,
+    scopes: scopes.split(' '),
+    resources,
+    state,
+    answersIss: answersIss === 1,
+    codeChallenge,
+  }
   return { kind: 'app', request }
 }

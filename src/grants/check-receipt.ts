@@ -21,7 +21,7 @@ export async function checkReceipt(deps: Deps, grant: RestsOnReceipt): Promise<'
   const at = deps.now()
   const claim = { ...signed, address: receipt.wallet, chainId: receipt.chainId }
   const verdict = await deps.contractWallets?.check(claim)
-  if (verdict?.kind === 'not_proven') return 'wallet_changed'
+  if (verdict?.kind === 'not_proven' || verdict?.kind === 'malformed') return 'wallet_changed'
   if (verdict?.kind === 'valid') {
     if (at - receipt.checkedAt >= NOTED_EVERY) await deps.store.receipts.noteReceiptCheck(receipt.wallet, receipt.id, at)
     return 'holds'

@@ -64,7 +64,12 @@ function denied(deps: Deps, asked: RequestedApp | null): CompleteOutcome {
   return { kind: 'denied', to: deniedRedirect(deps, asked.request), app: asked.app }
 }
 
-async function startSession(deps: Deps, challenge: Challenge, proof: Proof, asked: RequestedApp | null): Promise<CompleteOutcome> {
+async function startSession(
+  deps: Deps,
+  challenge: Challenge,
+  proof: Proof,
+  asked: RequestedApp | null,
+): Promise<CompleteOutcome> {
   const sessionId = sessionIdOf(deps.keys, challenge, challenge.elsewhere)
   if (sessionId === undefined) return { kind: 'expired' }
   const session = newSession(deps, sessionId, proof)
@@ -80,7 +85,8 @@ async function startSession(deps: Deps, challenge: Challenge, proof: Proof, aske
   deps.audit({ event: 'session_started', reason: session.method, ...(asked ? { client_id: asked.client.id } : {}) })
   if (!asked) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
   // The app's `state` and verifier live in the browser that asked, so a code would be of no use here.
-  if (challenge.elsewhere) return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
+  if (challenge.elsewhere)
+    return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
   const request = { ...asked.request, scopes: proof.scopes }
   const basis = { session, epoch, receiptId: proof.receiptId, grantExpiresAt: challenge.until }
   return { kind: 'signed_in', sessionId, to: codeRedirect(deps, request, basis), app: asked.app }

@@ -1,6 +1,7 @@
 /** The world, passed in. */
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { Address } from '../wallet/address.ts'
+import type { ContractVerdict } from '../wallet/contract-signature.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { Store } from './ports.ts'
 
@@ -48,14 +49,11 @@ export type AuditEvent = {
 /** Contract wallets (ERC-1271), accepted on one chain, because elsewhere the same address can have another owner. */
 export type ContractWallets = {
   homeChainId: number
-  /** asks the chain; `too_many` when this address was asked about too often, because each check costs calls */
+  /** Counts a sign-in that would ask the chain: each costs calls, so for this one reason an address alone is limited. */
+  admit(address: Address): { allowed: true } | { allowed: false; retryAfter: number }
+  /** Asks the chain. */
   check(claim: { message: string; signature: string; address: Address; chainId: number }): Promise<ContractVerdict>
 }
-
-export type ContractVerdict =
-  | { kind: 'valid' | 'not_proven' }
-  | { kind: 'could_not_check'; why: string }
-  | { kind: 'too_many'; retryAfter: number }
 
 export type Deps = {
   store: Store

@@ -89,7 +89,10 @@ export async function acceptLogin(deps: Deps, claim: WalletClaim, signature: str
   if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
   const challenge = openLiving(deps, claim.challenge)
   const text = await composeSignInText(deps, challenge, claim)
-  const proof = signature === null ? await takeWord(deps, challenge, claim, text) : await takeSignature(deps, challenge, claim, text, signature)
+  const proof =
+    signature === null
+      ? await takeWord(deps, challenge, claim, text)
+      : await takeSignature(deps, challenge, claim, text, signature)
   deps.audit({ event: 'wallet_proved', reason: proof.method, ...clientIdOf(challenge), wallet: shortenAddress(proof.wallet) })
   return completeUrl(deps, claim.challenge, challenge, proof)
 }
@@ -106,7 +109,13 @@ export function openLiving(deps: Deps, text: string): Challenge {
   return challenge
 }
 
-async function takeSignature(deps: Deps, challenge: Challenge, claim: WalletClaim, text: SignInText, signature: string): Promise<Proof> {
+async function takeSignature(
+  deps: Deps,
+  challenge: Challenge,
+  claim: WalletClaim,
+  text: SignInText,
+  signature: string,
+): Promise<Proof> {
   const { address, message, scopes } = text
   // Read before anything is put: an ending that comes in between is told by the epoch that is read afterwards.
   const wallet = await deps.store.wallets.readWallet(address)
@@ -134,7 +143,15 @@ async function takeWord(deps: Deps, challenge: Challenge, claim: WalletClaim, te
   await refuseUsed(deps, challenge)
   const epoch = await deps.store.wallets.readEpoch(text.address)
   // Nobody said what kind of wallet it is; there is no signature to check again either.
-  return { wallet: text.address, walletKind: 'ordinary', chainId: claim.chainId, method: 'vouched', epoch, scopes: text.scopes, receiptId: null }
+  return {
+    wallet: text.address,
+    walletKind: 'ordinary',
+    chainId: claim.chainId,
+    method: 'vouched',
+    epoch,
+    scopes: text.scopes,
+    receiptId: null,
+  }
 }
 
 /** Keeps the signed text. Its id is the challenge's own, so a second proof of the same challenge finds it taken. */

@@ -17,7 +17,16 @@ export class StoreUnavailable extends Error {
 /** A grant about to be born from an authorization code. */
 export type NewGrant = Pick<
   Grant,
-  'id' | 'clientId' | 'wallet' | 'walletKind' | 'receiptId' | 'scopes' | 'resources' | 'expiresAt' | 'refreshExpiresAt' | 'refreshKeyId'
+  | 'id'
+  | 'clientId'
+  | 'wallet'
+  | 'walletKind'
+  | 'receiptId'
+  | 'scopes'
+  | 'resources'
+  | 'expiresAt'
+  | 'refreshExpiresAt'
+  | 'refreshKeyId'
 >
 
 /** `taken`: the grant id was there already, put by another attempt; the row is as it stands now. */

@@ -17,25 +17,18 @@ export async function proveWallet(deps: Deps, signed: SignedText, wallet: Wallet
   const plain = verifyPlainSignature(signed.message, signed.signature, signed.address)
   if (plain.kind === 'valid') return 'ordinary'
   const { contractWallets } = deps
-  if (!isHexBytes(signed.signature)) throw new LoginError('invalid_request', 'signature_malformed')
-  if (!contractWallets || wallet.provedItself || signed.chainId !== contractWallets.homeChainId) {
-    if (plain.kind === 'malformed') throw new LoginError('invalid_request', 'signature_malformed')
-    throw new LoginError('not_proven', 'signature_of_another')
-  }
+  if (!contractWallets || wallet.provedItself || signed.chainId !== contractWallets.homeChainId) throw refusalOf(plain.kind)
+  const admitted = contractWallets.admit(signed.address)
+  if (!admitted.allowed) throw new LoginError('too_many_failures', 'contract_checks', admitted.retryAfter)
   const verdict = await contractWallets.check(signed)
-  switch (verdict.kind) {
-    case 'valid':
-      return 'contract'
-    case 'not_proven':
-      throw new LoginError('not_proven', 'contract_refuses')
-    case 'too_many':
-      throw new LoginError('too_many_failures', 'contract_checks', verdict.retryAfter)
-    case 'could_not_check':
-      // Never "wrong signature": the challenge stays good, and the person tries again.
-      throw new LoginError('temporarily_unavailable', `contract_${verdict.why}`, 5)
-  }
+  if (verdict.kind === 'valid') return 'contract'
+  // Never "wrong signature": the challenge stays good, and the person tries again.
+  if (verdict.kind === 'could_not_check') throw new LoginError('temporarily_unavailable', `contract: ${verdict.why}`, 5)
+  throw refusalOf(verdict.kind)
 }
 
-function isHexBytes(signature: string): boolean {
-  return /^0x(?:[0-9a-fA-F]{2})+$/.test(signature)
+function refusalOf(kind: 'malformed' | 'not_proven'): LoginError {
+  return kind === 'malformed'
+    ? new LoginError('invalid_request', 'signature_malformed')
+    : new LoginError('not_proven', 'signature_of_another')
 }

@@ -51,7 +51,11 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
 }
 
 /** Moves the row on; a contract wallet's only once its signature was found to hold still. */
-async function rotate(deps: Deps, client: Client, rotation: Rotation): Promise<Exclude<RotateOutcome, { kind: 'wallet_unchecked' }>> {
+async function rotate(
+  deps: Deps,
+  client: Client,
+  rotation: Rotation,
+): Promise<Exclude<RotateOutcome, { kind: 'wallet_unchecked' }>> {
   const outcome = await deps.store.grants.rotateRefreshToken(rotation)
   if (outcome.kind !== 'wallet_unchecked') return outcome
   const verdict = outcome.grant.receiptId === null ? 'holds' : await checkReceipt(deps, outcome.grant)

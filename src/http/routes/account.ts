@@ -93,6 +93,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
         signature,
         chainId,
         walletShort: shortAddress(wallet),
+        now: deps.now(),
       }),
     )
   })

@@ -117,7 +117,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
       if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
       if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
     }
-    if ((step === 0 || repeatable) && grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
+    if ((step === 0 || repeatable) && grant.walletKind === 'contract' && !rotation.walletChecked)
+      return { kind: 'wallet_unchecked', grant }
     if (repeatable) return { kind: 'repeated', grant }
     const replayed = step > 0
     end.run({

@@ -44,7 +44,9 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
   const withdrawOne = connection.prepareWrite(
     'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = :id AND withdrawn_at IS NULL',
   )
-  const note = connection.prepareWrite('UPDATE receipts SET checked_at = max(checked_at, :at) WHERE wallet = :wallet AND id = :id')
+  const note = connection.prepareWrite(
+    'UPDATE receipts SET checked_at = max(checked_at, :at) WHERE wallet = :wallet AND id = :id',
+  )
   const read = connection.prepareRead('SELECT * FROM receipts WHERE wallet = ? AND id = ?')
   const list = connection.prepareRead(LIST)
   return {
