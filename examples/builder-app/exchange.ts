@@ -36,7 +36,7 @@ export function recordingFetch(record: (exchange: Exchange) => void): CustomFetc
       parameters: fields(body instanceof URLSearchParams ? body : new URLSearchParams(new URL(url).search)),
     }
     try {
-      const response = await fetch(url, request)
+      const response = await fetch(url, request as RequestInit)
       // A copy, because the client reads the body itself.
       const text = await response.clone().text()
       record({

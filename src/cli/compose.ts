@@ -20,6 +20,7 @@ import { noMetrics } from '../ops/no-metrics.ts'
 import { createFailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
 import { openSqliteStore, SchemaMismatch } from '../store/sqlite/index.ts'
 import { Failure } from './command.ts'
+import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 
 type World = { logger: Logger; now: () => number }
 
@@ -35,9 +36,19 @@ export async function composeAuthService(
     const clients = new ClientDirectory(store, now)
     const upkeep = createUpkeep(store, clients, keys, keyKeeping(settings, store, now))
     await upkeep.noticeChanges()
+    const { contractWallets, check } = connectChains(settings.chains, now)
+    await sayChainFaults(check, logger)
     const { createAuthServer } = await serverModule
     const server = createAuthServer({
-      deps: { store, clients, keys, settings: serviceSettings(settings), now, audit: createAuditLog(logger) },
+      deps: {
+        store,
+        clients,
+        keys,
+        settings: serviceSettings(settings),
+        contractWallets,
+        now,
+        audit: createAuditLog(logger),
+      },
       loginSecret: settings.loginSecret,
       failures: settings.rateLimit
         ? createFailureLimit({ limit: settings.failureLimit, windowSeconds: 60, now })
@@ -58,6 +69,14 @@ export async function composeAuthService(
   } catch (error) {
     await store.close()
     throw failureOf(error)
+  }
+}
+
+/** An endpoint of another chain stops the start; one that does not answer may in a minute, and ordinary wallets need none. */
+async function sayChainFaults(check: ConnectedChains['check'], logger: Logger): Promise<void> {
+  for (const { kind, words } of await check()) {
+    if (kind === 'wrong') throw new Failure(`${words}; correct GRANTOR_CHAINS`)
+    logger.warn({ problem: words }, 'chain unavailable')
   }
 }
 
@@ -125,6 +144,7 @@ function lifetimes(settings: Settings<'keys'>): Lifetimes {
     refreshRetryWindowPublic: settings.refreshRetryWindowPublic,
     sessionIdle: settings.sessionIdleLifetime,
     session: settings.sessionLifetime,
+    contractGrace: settings.contractGrace,
   }
 }
 

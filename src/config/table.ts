@@ -141,6 +141,14 @@ const login = {
     parse: read.integer(60, year, 'seconds'),
     preset: '1209600',
   },
+  contractGrace: {
+    name: 'CONTRACT_GRACE',
+    words:
+      "Seconds for which a contract wallet's last good check is believed at a refresh while its chain cannot be asked; then 503.",
+    usedBy: keyUsers,
+    parse: read.integer(0, 86_400, 'seconds'),
+    preset: '3600',
+  },
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
     words:

@@ -47,22 +47,21 @@ export function deniedRedirect(deps: Deps, request: AuthorizationRequest): strin
   return errorRedirect(deps, request, accessDenied('user_declined'))
 }
 
-/** The redirect URI with a fresh code (RFC 6749 §4.1.2). `epoch` is the wallet's, read after the session was found to hold. */
-export function codeRedirect(
-  deps: Deps,
-  request: AuthorizationRequest,
-  session: Session,
-  epoch: number,
-  grantExpiresAt: number,
-): string {
+/** What a code rests on: the wallet's epoch when the session was found to hold, a signed text, and the grant's end. */
+export type CodeBasis = { session: Session; epoch: number; receiptId: string | null; grantExpiresAt: number }
+
+/** The redirect URI with a fresh code (RFC 6749 §4.1.2). */
+export function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): string {
+  const { session, epoch, receiptId, grantExpiresAt } = basis
   const code = sealCode(deps.keys, {
     clientId: request.clientId,
     redirectUri: request.redirectUri,
     wallet: session.wallet,
+    walletKind: session.walletKind,
+    receiptId,
     epoch,
     scopes: request.scopes,
-    // What was agreed stays what it was, even if the operator's default moves later.
-    resources: request.resources.length > 0 ? request.resources : [deps.settings.defaultResource],
+    resources: request.resources,
     codeChallenge: request.codeChallenge,
     sessionHash: session.hash,
     expiresAt: deps.now() + deps.settings.lifetimes.code,

@@ -60,13 +60,16 @@ function readResources(deps: Deps, client: Client, resources: string[]): string[
     if (!isResourceUri(resource)) throw invalidTarget('resource_malformed')
     if (!allowed.includes(resource)) throw invalidTarget('resource_not_allowed')
   }
-  return [...new Set(resources)]
+  // Written down as what it is, so that what was agreed stays the same if the operator's default moves later.
+  return resources.length > 0 ? [...new Set(resources)] : [deps.settings.defaultResource]
 }
+
+export type Prompt = { none: boolean; login: boolean; consent: boolean }
 
 const PROMPTS = ['none', 'login', 'consent', 'select_account']
 
 /** OpenID Connect Core §3.1.2.1: "If this parameter contains none with any other value, an error is returned." */
-export function readPrompt(prompt: string | null): { none: boolean; login: boolean; consent: boolean } {
+export function readPrompt(prompt: string | null): Prompt {
   const values = prompt?.split(' ') ?? []
   if (!isSubset(values, PROMPTS)) throw invalidRequest('prompt_unknown', 'prompt may be none, login, consent or select_account.')
   if (values.includes('none') && values.length > 1) throw invalidRequest('prompt_none_with_others', 'prompt none stands alone.')

@@ -16,11 +16,12 @@ import {
   codeRedirect,
   errorRedirect,
 } from './authorization-request.ts'
-import { type RequestParameters, readPrompt, readRequest } from './authorize-parameters.ts'
+import { type Prompt, type RequestParameters, readPrompt, readRequest } from './authorize-parameters.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Session } from './model.ts'
+import { findCoveringReceipt } from './receipt.ts'
 import { findSession, meetsConsentRule, touchSession } from './session.ts'
 
 /** The browser, by its two cookies. */
@@ -91,21 +92,66 @@ async function answer(
     if (prompt.none) throw loginRequired()
     return toLogin(deps, client, request, browser)
   }
-  if (prompt.consent || client.consent === 'signed') {
+  return client.consent === 'signed'
+    ? answerSigned(deps, client, request, prompt, session, browser)
+    : answerBySession(deps, client, request, prompt, session)
+}
+
+/** Consent rule `signed`: a receipt that covers the request, or a new signature. */
+async function answerSigned(
+  deps: Deps,
+  client: Client,
+  request: AuthorizationRequest,
+  prompt: Prompt,
+  session: Session,
+  browser: Browser,
+): Promise<AuthorizeOutcome> {
+  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, session, request)
+  if (!receipt) {
     if (prompt.none) throw consentRequired()
+    return toLogin(deps, client, request, browser)
+  }
+  return giveCode(deps, request, session, receipt.id, receipt.expiresAt)
+}
+
+/** Consent rule `session`: the session is enough, unless the app itself wants the person asked. */
+async function answerBySession(
+  deps: Deps,
+  client: Client,
+  request: AuthorizationRequest,
+  prompt: Prompt,
+  session: Session,
+): Promise<AuthorizeOutcome> {
+  if (prompt.consent) {
     const confirmation = sealConfirmation(deps, request, session)
     return { kind: 'confirm', confirmation, app: askingApp(client, request), scopes: request.scopes, session }
   }
+  return giveCode(deps, request, session, session.receiptId, Number.POSITIVE_INFINITY)
+}
+
+async function giveCode(
+  deps: Deps,
+  request: AuthorizationRequest,
+  session: Session,
+  receiptId: string | null,
+  until: number,
+): Promise<AuthorizeOutcome> {
   await touchSession(deps, session)
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
-  return { kind: 'redirect', to: codeRedirect(deps, request, session, epoch, deps.now() + deps.settings.lifetimes.grant) }
+  const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
+  return { kind: 'redirect', to: codeRedirect(deps, request, { session, epoch, receiptId, grantExpiresAt }) }
 }
 
 function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {
   const browserKey = browser.browserKey ?? newBrowserKey()
-  const challenge = sealChallenge(deps, client, request, browserKey)
+  const challenge = sealChallenge(deps, { kind: 'app', request }, client, browserKey)
   if (challenge === null) throw invalidRequest('request_too_long', 'The request is too long.')
-  return { kind: 'login', to: `${deps.settings.loginUrl}/login?login_challenge=${challenge}`, browserKey }
+  return { kind: 'login', to: loginPageUrl(deps, challenge), browserKey }
+}
+
+/** Where a browser signs in. */
+export function loginPageUrl(deps: Deps, challenge: string): string {
+  return `${deps.settings.loginUrl}/login?login_challenge=${challenge}`
 }
 
 function page(fault: PageFault, reason: string): AuthorizeOutcome {

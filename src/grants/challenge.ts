@@ -1,13 +1,14 @@
 /**
- * The login challenge: a whole authorization request, sealed, together with everything the text to sign is made of.
- * It is bound to the browser that made the request, and worthless in any other.
+ * The login challenge: what a sign-in is for, sealed, together with everything the text to sign is made of.
+ * It is bound to the browser that asked, and worthless in any other.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { macOf } from '../keys/mac.ts'
 import { seal, unseal } from '../keys/sealed.ts'
+import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../wallet/account-message.ts'
+import { CONSENT_TEMPLATE } from '../wallet/consent-message.ts'
 import { transliterateName } from '../wallet/plain-words.ts'
-import { CURRENT_TEMPLATE } from '../wallet/sign-in-message.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
@@ -15,6 +16,9 @@ import type { Client } from './model.ts'
 /** Seconds in which a login must be signed. */
 export const CHALLENGE_LIFETIME = 600
 const CHALLENGE_AT_MOST = 4096
+
+/** Why a wallet is asked to sign: for an app, to see its own account page, or to end everything without a session. */
+export type LoginPurpose = { kind: 'app'; request: AuthorizationRequest } | { kind: 'account' } | { kind: 'end_everything' }
 
 export type Challenge = {
   /** of the text to sign */
@@ -24,33 +28,39 @@ export type Challenge = {
   issuedAt: number
   /** the end of the grant that the text names */
   until: number
-  /** as the text names it */
+  /** as the text names it; empty where there is no app */
   clientName: string
   browserHash: string
   /** names the key this login's session id is derived with */
   sessionKeyId: string
-  request: AuthorizationRequest
+  /** whether it was taken up on another device than the one that asked: that one never gets a code */
+  elsewhere: boolean
+  purpose: LoginPurpose
 }
 
 export function newBrowserKey(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Seals a request into a challenge for one browser; null where it grows too long for a URL. */
-export function sealChallenge(deps: Deps, client: Client, request: AuthorizationRequest, browserKey: string): string | null {
+/** Seals a purpose into a challenge for one browser; null where it grows too long for a URL. */
+export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client | null, browserKey: string): string | null {
   const at = deps.now()
-  const challenge: Challenge = {
-    template: CURRENT_TEMPLATE,
+  return sealFor(deps, {
+    template: TEMPLATES[purpose.kind],
     nonce: randomBytes(16).toString('hex'),
     issuedAt: at,
     until: at + deps.settings.lifetimes.grant,
-    clientName: transliterateName(client.name),
+    clientName: client ? transliterateName(client.name) : '',
     browserHash: hashBrowserKey(browserKey),
     sessionKeyId: deps.keys.maker('mac').id,
-    request,
-  }
-  const sealed = seal(deps.keys, 'grl', pack(challenge))
-  return sealed.length <= CHALLENGE_AT_MOST ? sealed : null
+    elsewhere: false,
+    purpose,
+  })
+}
+
+/** The same challenge for another device, with the same text and the same end. */
+export function resumeChallenge(deps: Deps, challenge: Challenge, browserKey: string): string | null {
+  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true })
 }
 
 /** What was sealed, whatever its age; undefined for anything this service did not seal. */
@@ -67,13 +77,27 @@ export function isOfBrowser(challenge: Challenge, browserKey: string | null): bo
   return browserKey !== null && hashBrowserKey(browserKey) === challenge.browserHash
 }
 
+/** ERC-4361's `Request ID`, a UUID that follows from the nonce; a receipt is kept under it. */
+export function requestIdOf(challenge: Challenge): string {
+  const hex = createHash('sha256').update(`request ${challenge.nonce}`).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
 /**
- * The id of the one session this challenge can start: only the service can compute it, and its insert is the
- * once-only gate of the login. Undefined where the key is retired.
+ * The id of the one session this challenge can start in the browser that asked, and of the one it can start on another
+ * device: only the service can compute it, and its insert is the once-only gate of the login. Undefined where the key is retired.
  */
-export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undefined {
+export function sessionIdOf(ring: KeyRing, challenge: Challenge, elsewhere: boolean): string | undefined {
   const key = ring.opener('mac', challenge.sessionKeyId)
-  return key && macOf(key, 'session id', Buffer.from(`${challenge.nonce}.${challenge.browserHash}`)).toString('base64url')
+  const browser = elsewhere ? 'elsewhere' : challenge.browserHash
+  return key && macOf(key, 'session id', Buffer.from(`${challenge.nonce}.${browser}`)).toString('base64url')
+}
+
+const TEMPLATES = { app: CONSENT_TEMPLATE, account: ACCOUNT_TEMPLATE, end_everything: END_EVERYTHING_TEMPLATE }
+
+function sealFor(deps: Deps, challenge: Challenge): string | null {
+  const sealed = seal(deps.keys, 'grl', pack(challenge))
+  return sealed.length <= CHALLENGE_AT_MOST ? sealed : null
 }
 
 function hashBrowserKey(browserKey: string): string {
@@ -81,24 +105,11 @@ function hashBrowserKey(browserKey: string): string {
 }
 
 // Packed as an array: the names would cost a third of the URL.
-type Packed = [
-  number,
-  string,
-  number,
-  number,
-  string,
-  string,
-  string,
-  string,
-  string,
-  string,
-  string[],
-  string | null,
-  0 | 1,
-  string | null,
-]
+type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null]
+type PackedPurpose = PackedRequest | 'account' | 'end_everything'
+type Packed = [number, string, number, number, string, string, string, 0 | 1, PackedPurpose]
 
-function pack({ request, ...challenge }: Challenge): Packed {
+function pack(challenge: Challenge): Packed {
   return [
     challenge.template,
     challenge.nonce,
@@ -107,27 +118,34 @@ function pack({ request, ...challenge }: Challenge): Packed {
     challenge.clientName,
     challenge.browserHash,
     challenge.sessionKeyId,
-    request.clientId,
-    request.redirectUri,
-    request.scopes.join(' '),
-    request.resources,
-    request.state,
-    request.answersIss ? 1 : 0,
-    request.codeChallenge,
+    challenge.elsewhere ? 1 : 0,
+    packPurpose(challenge.purpose),
   ]
 }
 
 function unpack(packed: Packed): Challenge {
-  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, ...rest] = packed
-  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge] = rest
-  return {
-    template,
-    nonce,
-    issuedAt,
-    until,
-    clientName,
-    browserHash,
-    sessionKeyId,
-    request: { clientId, redirectUri, scopes: scopes.split(' '), resources, state, answersIss: answersIss === 1, codeChallenge },
+  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, elsewhere, purpose] = packed
+  const challenge = { template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, elsewhere: elsewhere === 1 }
+  return { ...challenge, purpose: unpackPurpose(purpose) }
+}
+
+function packPurpose(purpose: LoginPurpose): PackedPurpose {
+  if (purpose.kind !== 'app') return purpose.kind
+  const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = purpose.request
+  return [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
+}
+
+function unpackPurpose(packed: PackedPurpose): LoginPurpose {
+  if (typeof packed === 'string') return { kind: packed }
+  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge] = packed
+  const request = {
+    clientId,
+    redirectUri,
+    scopes: scopes.split(' '),
+    resources,
+    state,
+    answersIss: answersIss === 1,
+    codeChallenge,
   }
+  return { kind: 'app', request }
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import type { Address } from '../wallet/address.ts'
+import type { WalletKind } from './model.ts'
 
 /** What a code carries; everything its redemption will need, the grant's own id included. */
 export type Code = {
@@ -10,6 +11,8 @@ export type Code = {
   clientId: string
   redirectUri: string
   wallet: Address
+  walletKind: WalletKind
+  receiptId: string | null
   /** of the wallet when the code was issued; raised since means the code is void */
   epoch: number
   scopes: string[]
@@ -30,45 +33,50 @@ export function openCode(ring: KeyRing, text: string): Code | undefined {
 }
 
 // Packed as an array: the names would cost a third of the URL.
-type Packed = [string, string, string, string, number, string, string[], string | null, string, number, number]
+type Packed = [
+  string,
+  string,
+  string,
+  string,
+  0 | 1,
+  string | null,
+  number,
+  string,
+  string[],
+  string | null,
+  string,
+  number,
+  number,
+]
 
 function pack(code: Code): Packed {
-  const {
-    grantId,
-    clientId,
-    redirectUri,
-    wallet,
-    epoch,
-    scopes,
-    resources,
-    codeChallenge,
-    sessionHash,
-    expiresAt,
-    grantExpiresAt,
-  } = code
   return [
-    grantId,
-    clientId,
-    redirectUri,
-    wallet,
-    epoch,
-    scopes.join(' '),
-    resources,
-    codeChallenge,
-    sessionHash,
-    expiresAt,
-    grantExpiresAt,
+    code.grantId,
+    code.clientId,
+    code.redirectUri,
+    code.wallet,
+    code.walletKind === 'contract' ? 1 : 0,
+    code.receiptId,
+    code.epoch,
+    code.scopes.join(' '),
+    code.resources,
+    code.codeChallenge,
+    code.sessionHash,
+    code.expiresAt,
+    code.grantExpiresAt,
   ]
 }
 
 function unpack(packed: Packed): Code {
-  const [grantId, clientId, redirectUri, wallet, epoch, scopes, resources, ...rest] = packed
+  const [grantId, clientId, redirectUri, wallet, contract, receiptId, epoch, scopes, resources, ...rest] = packed
   const [codeChallenge, sessionHash, expiresAt, grantExpiresAt] = rest
   return {
     grantId,
     clientId,
     redirectUri,
     wallet: wallet as Address,
+    walletKind: contract === 1 ? 'contract' : 'ordinary',
+    receiptId,
     epoch,
     scopes: scopes.split(' '),
     resources,

@@ -1,63 +1,106 @@
 /**
- * The end of a login: the browser comes back with its challenge and the proof, gets its session, and goes on to the
- * app. Inserting the session is the once-only gate, so one challenge yields one session, however many requests race.
+ * The end of a login: the browser comes back with its challenge and the proof, gets its session, and goes on. Inserting
+ * the session is the once-only gate, so one challenge yields one session, however many requests race.
  */
 import { randomUUID } from 'node:crypto'
 import { unseal } from '../keys/sealed.ts'
-import { type AskingApp, askingApp, clientOfRequest, codeRedirect, deniedRedirect } from './authorization-request.ts'
-import { isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
+import {
+  type AskingApp,
+  type AuthorizationRequest,
+  askingApp,
+  clientOfRequest,
+  codeRedirect,
+  deniedRedirect,
+} from './authorization-request.ts'
+import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
 import type { Deps } from './deps.ts'
-import type { Verifier } from './login.ts'
-import type { Session } from './model.ts'
+import { endEverything } from './end-grants.ts'
+import type { Proof, Verifier } from './login.ts'
+import type { Client, Session } from './model.ts'
 import { hashSessionId, meetsConsentRule } from './session.ts'
 
 export type CompleteOutcome =
-  | { kind: 'signed_in'; sessionId: string; to: string; app: AskingApp }
-  | { kind: 'denied'; to: string; app: AskingApp }
+  /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
+  | { kind: 'signed_in'; sessionId: string; to: string; app: AskingApp | null }
+  /** signed on another device than the one that asked: a session here, and no code anywhere */
+  | { kind: 'signed_in_elsewhere'; sessionId: string; app: AskingApp; redirectUri: string }
+  | { kind: 'denied'; to: string; app: AskingApp | null }
+  | { kind: 'everything_ended' }
   | { kind: 'broken' | 'wrong_browser' | 'expired' | 'used' | 'ended' | 'unknown_client' }
 
-export async function completeLogin(
-  deps: Deps,
-  request: { challenge: string | null; verifier: string | null; browserKey: string | null },
-): Promise<CompleteOutcome> {
+type CompleteRequest = { challenge: string | null; verifier: string | null; browserKey: string | null }
+
+type RequestedApp = { client: Client; request: AuthorizationRequest; app: AskingApp }
+
+export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = openChallenge(deps.keys, request.challenge ?? '')
   const verifier = unseal(deps.keys, 'grv', request.verifier ?? '') as Verifier | undefined
-  if (!challenge || verifier?.nonce !== challenge.nonce) return { kind: 'broken' }
+  if (!challenge || verifier?.nonce !== challenge.nonce || verifier.elsewhere !== challenge.elsewhere) return { kind: 'broken' }
   // Whoever is lured into a stranger's login must not end up in the stranger's session.
   if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }
   if (verifier.expiresAt <= deps.now()) return { kind: 'expired' }
-  const client = await clientOfRequest(deps, challenge.request)
-  if (!client) return { kind: 'unknown_client' }
-  const app = askingApp(client, challenge.request)
-  if (verifier.proof === 'denied') {
-    deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
-    return { kind: 'denied', to: deniedRedirect(deps, challenge.request), app }
+  const asked = await appOf(deps, challenge)
+  if (asked === 'unknown_client') return { kind: 'unknown_client' }
+  const { proof } = verifier
+  if (proof === 'denied') return denied(deps, asked)
+  if (challenge.purpose.kind === 'end_everything') {
+    await endEverything(deps, proof.wallet)
+    return { kind: 'everything_ended' }
   }
-
   // Asked again here: the client's rule may have changed since the wallet was vouched for.
-  if (!meetsConsentRule(client, verifier.proof.method)) return { kind: 'ended' }
-  const sessionId = sessionIdOf(deps.keys, challenge)
+  if (asked && !meetsConsentRule(asked.client, proof.method)) return { kind: 'ended' }
+  return startSession(deps, challenge, proof, asked)
+}
+
+async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
+  if (purpose.kind !== 'app') return null
+  const client = await clientOfRequest(deps, purpose.request)
+  return client ? { client, request: purpose.request, app: askingApp(client, purpose.request) } : 'unknown_client'
+}
+
+function denied(deps: Deps, asked: RequestedApp | null): CompleteOutcome {
+  if (!asked) return { kind: 'denied', to: deps.settings.authUrl, app: null }
+  deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: asked.client.id })
+  return { kind: 'denied', to: deniedRedirect(deps, asked.request), app: asked.app }
+}
+
+async function startSession(
+  deps: Deps,
+  challenge: Challenge,
+  proof: Proof,
+  asked: RequestedApp | null,
+): Promise<CompleteOutcome> {
+  const sessionId = sessionIdOf(deps.keys, challenge, challenge.elsewhere)
   if (sessionId === undefined) return { kind: 'expired' }
-  const session = newSession(deps, sessionId, verifier.proof)
+  const session = newSession(deps, sessionId, proof)
   if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'used' }
 
   // Read after the insert, the epoch tells of every ending that could have missed the new session.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
-  if (epoch !== verifier.proof.epoch) {
+  if (epoch !== proof.epoch) {
     await deps.store.sessions.endSession(session.hash, deps.now())
+    if (proof.receiptId !== null) await deps.store.receipts.withdrawReceipt(session.wallet, proof.receiptId, deps.now())
     return { kind: 'ended' }
   }
-  deps.audit({ event: 'session_started', reason: session.method, client_id: client.id })
-  return { kind: 'signed_in', sessionId, to: codeRedirect(deps, challenge.request, session, epoch, challenge.until), app }
+  deps.audit({ event: 'session_started', reason: session.method, ...(asked ? { client_id: asked.client.id } : {}) })
+  if (!asked) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
+  // The app's `state` and verifier live in the browser that asked, so a code would be of no use here.
+  if (challenge.elsewhere)
+    return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
+  const request = { ...asked.request, scopes: proof.scopes }
+  const basis = { session, epoch, receiptId: proof.receiptId, grantExpiresAt: challenge.until }
+  return { kind: 'signed_in', sessionId, to: codeRedirect(deps, request, basis), app: asked.app }
 }
 
-function newSession(deps: Deps, sessionId: string, proof: Exclude<Verifier['proof'], 'denied'>): Session {
+function newSession(deps: Deps, sessionId: string, proof: Proof): Session {
   const at = deps.now()
   return {
     hash: hashSessionId(sessionId),
     wallet: proof.wallet,
     chainId: proof.chainId,
     method: proof.method,
+    walletKind: proof.walletKind,
+    receiptId: proof.receiptId,
     authTime: at,
     lastSeenAt: at,
     expiresAt: at + deps.settings.lifetimes.session,

@@ -1,7 +1,4 @@
-/**
- * A confirmation with one button, for a request that a session alone does not settle: `prompt=consent`, and native
- * apps, whose identity a redirect cannot prove (RFC 8252 §8.6).
- */
+/** A confirmation with one button, where a session would be consent enough but the app wants the person asked (`prompt=consent`). */
 import { seal, unseal } from '../keys/sealed.ts'
 import {
   type AskingApp,
@@ -13,7 +10,7 @@ import {
 } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Session } from './model.ts'
-import { findSession, meetsConsentRule, touchSession } from './session.ts'
+import { findSession, touchSession } from './session.ts'
 
 const CONFIRMATION_LIFETIME = 600
 
@@ -48,8 +45,11 @@ export async function confirm(
     deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
     return { kind: 'denied', to: deniedRedirect(deps, request), app }
   }
-  if (!meetsConsentRule(client, session.method)) return { kind: 'no_session' }
+  // The client's rule may have changed since: a button is no signature.
+  if (client.consent === 'signed') return { kind: 'no_session' }
   await touchSession(deps, session)
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
-  return { kind: 'allowed', to: codeRedirect(deps, request, session, epoch, deps.now() + deps.settings.lifetimes.grant), app }
+  const grantExpiresAt = deps.now() + deps.settings.lifetimes.grant
+  const basis = { session, epoch, receiptId: session.receiptId, grantExpiresAt }
+  return { kind: 'allowed', to: codeRedirect(deps, request, basis), app }
 }

@@ -1,5 +1,7 @@
 /** The world, passed in. */
 import type { KeyRing } from '../keys/key-ring.ts'
+import type { Address } from '../wallet/address.ts'
+import type { ContractVerdict } from '../wallet/contract-signature.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { Store } from './ports.ts'
 
@@ -15,6 +17,8 @@ export type Lifetimes = {
   refreshRetryWindowPublic: number
   sessionIdle: number
   session: number
+  /** how long a contract wallet's last good check is believed while its chain cannot be asked */
+  contractGrace: number
 }
 
 export type ServiceSettings = {
@@ -42,11 +46,22 @@ export type AuditEvent = {
   alarm?: true
 }
 
+/** Contract wallets (ERC-1271), accepted on one chain, because elsewhere the same address can have another owner. */
+export type ContractWallets = {
+  homeChainId: number
+  /** Counts a sign-in that would ask the chain: each costs calls, so for this one reason an address alone is limited. */
+  admit(address: Address): { allowed: true } | { allowed: false; retryAfter: number }
+  /** Asks the chain. */
+  check(claim: { message: string; signature: string; address: Address; chainId: number }): Promise<ContractVerdict>
+}
+
 export type Deps = {
   store: Store
   clients: ClientDirectory
   keys: KeyRing
   settings: ServiceSettings
+  /** null where no chain is configured: then only ordinary wallets sign in */
+  contractWallets: ContractWallets | null
   /** epoch seconds */
   now: () => number
   audit: (event: AuditEvent) => void

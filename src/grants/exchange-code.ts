@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { challengeOf, isCodeVerifier } from '../oauth/code-challenge.ts'
 import { invalidGrant, invalidRequest, invalidTarget, unauthorizedClient } from '../oauth/oauth-error.ts'
+import { checkReceipt } from './check-receipt.ts'
 import { type Code, openCode } from './code.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
@@ -45,6 +46,10 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
     throw invalidGrant(proof)
   }
 
+  // The client's rule may have changed since the code was issued.
+  if (client.consent === 'signed' && code.receiptId === null) throw invalidGrant('consent_missing')
+  if (code.walletKind === 'contract' && code.receiptId !== null) await requireWalletHolds(deps, code)
+
   const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
   if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)
 
@@ -56,6 +61,12 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   }
   deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
   return mintTokens(deps, client, redemption.grant, redemption.grant.scopes, resource)
+}
+
+/** The owners of a contract can change within the life of a code. */
+async function requireWalletHolds(deps: Deps, code: Code): Promise<void> {
+  const verdict = await checkReceipt(deps, code)
+  if (verdict !== 'holds') throw invalidGrant(verdict)
 }
 
 /** RFC 6749 §4.1.2: on a second use the server "SHOULD revoke (when possible) all tokens previously issued based on that code". */
@@ -97,6 +108,8 @@ function grantOf(deps: Deps, code: Code, at: number): NewGrant {
     id: code.grantId,
     clientId: code.clientId,
     wallet: code.wallet,
+    walletKind: code.walletKind,
+    receiptId: code.receiptId,
     scopes: code.scopes,
     resources: code.resources,
     expiresAt: code.grantExpiresAt,

@@ -112,7 +112,8 @@ function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
     case 'sign':
       return lifetimes.accessToken
     case 'seal':
-      return Math.max(CHALLENGE_LIFETIME, lifetimes.code)
+      // Receipts are sealed too, and shown until what they allow has ended.
+      return Math.max(CHALLENGE_LIFETIME, lifetimes.code, lifetimes.grant)
     case 'mac':
       // A refresh token that was rotated long ago must still be known, to end its grant when it is replayed.
       return lifetimes.grant

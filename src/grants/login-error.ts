@@ -9,7 +9,11 @@ export type LoginErrorCode =
   | 'already_used'
   | 'expired'
   | 'too_large'
+  | 'continued_elsewhere'
+  | 'consent_needs_signature'
   | 'unsupported_media_type'
+  | 'too_many_failures'
+  | 'temporarily_unavailable'
 
 const STATUS: Record<LoginErrorCode, number> = {
   invalid_request: 400,
@@ -18,10 +22,14 @@ const STATUS: Record<LoginErrorCode, number> = {
   address_not_allowed: 403,
   client_not_allowed: 403,
   vouching_off: 403,
+  consent_needs_signature: 403,
   already_used: 409,
+  continued_elsewhere: 409,
   expired: 410,
   too_large: 413,
   unsupported_media_type: 415,
+  too_many_failures: 429,
+  temporarily_unavailable: 503,
 }
 
 const DESCRIPTION: Record<LoginErrorCode, string> = {
@@ -34,18 +42,25 @@ const DESCRIPTION: Record<LoginErrorCode, string> = {
   already_used: 'This sign-in was used already.',
   expired: 'This sign-in took too long. Start again at the app.',
   too_large: 'The request is too large.',
+  continued_elsewhere: 'This sign-in was continued on another device.',
+  consent_needs_signature: "This app needs the wallet's own signature.",
   unsupported_media_type: 'The body must be application/json.',
+  too_many_failures: 'This address was checked too often. Wait and try again.',
+  temporarily_unavailable: 'The wallet could not be checked right now. Try again in a moment.',
 }
 
 export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly error: LoginErrorCode
   readonly reason: string
+  /** seconds, where the answer carries `Retry-After` */
+  readonly retryAfter: number | undefined
 
-  constructor(error: LoginErrorCode, reason: string) {
+  constructor(error: LoginErrorCode, reason: string, retryAfter?: number) {
     super(`${error}: ${reason}`)
     this.error = error
     this.reason = reason
+    this.retryAfter = retryAfter
   }
 
   get status(): number {

@@ -1,22 +1,20 @@
 /**
  * What the login server may ask: what a challenge is about, the text to sign, and whether a signature proves the wallet.
  *
- * The text is composed here, from the sealed challenge, and composed again when the signature arrives: nothing is
- * parsed, nothing is stored before the proof, and no field of the client's choosing is in the path of trust.
+ * Nothing is stored before the proof. A proof stores the signed text as a receipt: of any number of simultaneous proofs
+ * of one challenge by one wallet exactly one succeeds.
  */
-import { createHash } from 'node:crypto'
 import { seal } from '../keys/sealed.ts'
 import { redirectUriHost } from '../oauth/redirect-uri.ts'
-import { isSubset, parseScope } from '../oauth/scope.ts'
-import { type Address, parseAddress, shortenAddress } from '../wallet/address.ts'
-import { composeSignInMessage } from '../wallet/sign-in-message.ts'
-import { verifyPlainSignature } from '../wallet/signature.ts'
-import { clientOfRequest } from './authorization-request.ts'
-import { type Challenge, challengeExpiresAt, openChallenge, sessionIdOf } from './challenge.ts'
+import { type Address, shortenAddress } from '../wallet/address.ts'
+import { type Challenge, challengeExpiresAt, openChallenge, requestIdOf, sessionIdOf } from './challenge.ts'
 import type { Deps } from './deps.ts'
 import { LoginError } from './login-error.ts'
-import type { LoginMethod } from './model.ts'
+import type { LoginMethod, Receipt, WalletKind } from './model.ts'
+import { proveWallet } from './prove-wallet.ts'
+import { sealSignedMessage } from './receipt.ts'
 import { hashSessionId, meetsConsentRule } from './session.ts'
+import { composeSignInText, mayChooseScopes, requireClient, type SignInText, type WalletClaim } from './sign-in-text.ts'
 
 /** Seconds from the proof to its use. */
 const VERIFIER_LIFETIME = 60
@@ -24,140 +22,193 @@ const SIGNATURE_AT_MOST = 8192
 
 /** What the page tells the person before anything is signed. */
 export type ChallengeDescription = {
+  purpose: Challenge['purpose']['kind']
   client_name: string
   client_host: string
   scopes: { name: string; description: string }[]
+  /** whether single scopes may be switched off */
+  may_choose_scopes: boolean
+  resources: string[]
   chain_ids: number[]
-  /** epoch seconds */
+  /** epoch seconds; until then the challenge is open */
   expires_at: number
+  /** epoch seconds; until then lasts what is agreed to */
+  until: number
+  /** where another device takes this up; null where it was taken up already */
+  resume_url: string | null
 }
-
-/** A wallet's claim to a challenge, as the login server sent it. */
-export type WalletClaim = { challenge: string; address: string; chainId: number; scope: string | null }
 
 /** What a proof seals for `/login/complete`. */
 export type Verifier = {
   nonce: string
+  elsewhere: boolean
   expiresAt: number
-  proof: { wallet: Address; chainId: number; method: LoginMethod; epoch: number } | 'denied'
+  proof: Proof | 'denied'
+}
+
+export type Proof = {
+  wallet: Address
+  walletKind: WalletKind
+  chainId: number
+  method: LoginMethod
+  epoch: number
+  scopes: string[]
+  receiptId: string | null
 }
 
 export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
   const challenge = openLiving(deps, text)
-  const client = await clientOfRequest(deps, challenge.request)
-  if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
+  const { purpose } = challenge
+  const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
   await refuseUsed(deps, challenge)
+  const { authUrl, chainIds, scopeDescriptions } = deps.settings
   return {
-    client_name: client.name,
-    client_host: redirectUriHost(challenge.request.redirectUri),
-    scopes: challenge.request.scopes.map((name) => ({ name, description: deps.settings.scopeDescriptions[name] ?? name })),
-    chain_ids: deps.settings.chainIds,
+    purpose: purpose.kind,
+    client_name: app?.client.name ?? '',
+    client_host: app ? redirectUriHost(app.request.redirectUri) : new URL(authUrl).host,
+    scopes: app?.request.scopes.map((name) => ({ name, description: scopeDescriptions[name] ?? name })) ?? [],
+    may_choose_scopes: app !== null && mayChooseScopes(app.client),
+    resources: app?.request.resources ?? [],
+    chain_ids: chainIds,
     expires_at: challengeExpiresAt(challenge),
+    until: app ? challenge.until : challengeExpiresAt(challenge),
+    resume_url: challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
   }
 }
 
 /** The exact text the wallet is to sign. */
-export function composeText(deps: Deps, claim: WalletClaim): string {
-  const challenge = openLiving(deps, claim.challenge)
-  return textFor(deps, challenge, claim).message
+export async function composeText(deps: Deps, claim: WalletClaim): Promise<string> {
+  return (await composeSignInText(deps, openLiving(deps, claim.challenge), claim)).message
 }
 
 /**
  * Takes a signature as the proof of an address, or the login server's word where vouching is on.
- * Returns where the browser goes on. One recovery, one write.
+ * Returns where the browser goes on. For an ordinary wallet: one recovery, one write, and one more on its very first proof.
  */
 export async function acceptLogin(deps: Deps, claim: WalletClaim, signature: string | null): Promise<string> {
   if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
   const challenge = openLiving(deps, claim.challenge)
-  const { address, message } = textFor(deps, challenge, claim)
-  if (signature === null) {
-    if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
-    const client = await clientOfRequest(deps, challenge.request)
-    if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
-    if (!meetsConsentRule(client, 'vouched')) throw new LoginError('vouching_off', 'vouching_for_signed_consent')
-    await refuseUsed(deps, challenge)
-    return proven(deps, claim, challenge, address, 'vouched', await deps.store.wallets.readEpoch(address))
-  }
-  const proof = verifyPlainSignature(message, signature, address)
-  if (proof.kind === 'malformed') throw new LoginError('invalid_request', 'signature_malformed')
-  if (proof.kind === 'not_proven') throw new LoginError('not_proven', 'signature_of_another')
-  await refuseUsed(deps, challenge)
-  return proven(deps, claim, challenge, address, 'signature', await deps.store.wallets.rememberProof(address))
+  const text = await composeSignInText(deps, challenge, claim)
+  const proof =
+    signature === null
+      ? await takeWord(deps, challenge, claim, text)
+      : await takeSignature(deps, challenge, claim, text, signature)
+  deps.audit({ event: 'wallet_proved', reason: proof.method, ...clientIdOf(challenge), wallet: shortenAddress(proof.wallet) })
+  return completeUrl(deps, claim.challenge, challenge, proof)
 }
 
 /** The person declined. The way back to the app goes through `/login/complete` too, so that only this browser walks it. */
 export function rejectLogin(deps: Deps, text: string): string {
-  const challenge = openLiving(deps, text)
-  return completeUrl(deps, text, challenge, 'denied')
+  return completeUrl(deps, text, openLiving(deps, text), 'denied')
 }
 
-function openLiving(deps: Deps, text: string): Challenge {
+export function openLiving(deps: Deps, text: string): Challenge {
   const challenge = openChallenge(deps.keys, text)
   if (!challenge) throw new LoginError('invalid_request', 'challenge_unknown')
   if (challengeExpiresAt(challenge) <= deps.now()) throw new LoginError('expired', 'challenge_expired')
   return challenge
 }
 
-/** Used up means: the one session it can start was started. */
-async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
-  const sessionId = sessionIdOf(deps.keys, challenge)
-  if (sessionId === undefined) throw new LoginError('expired', 'session_key_retired')
-  if (await deps.store.sessions.readSession(hashSessionId(sessionId))) throw new LoginError('already_used', 'challenge_used')
-}
-
-function textFor(deps: Deps, challenge: Challenge, claim: WalletClaim): { address: Address; message: string } {
-  const parsed = parseAddress(claim.address)
-  // An address without a key is refused before any cryptography: a failed recovery must never equal a claimed 0x0.
-  if (parsed.kind === 'keyless') throw new LoginError('address_not_allowed', 'address_keyless')
-  if (parsed.kind !== 'address') throw new LoginError('invalid_request', `address_${parsed.kind}`)
-  if (!deps.settings.chainIds.includes(claim.chainId)) throw new LoginError('chain_not_allowed', 'chain_not_allowed')
-  requireAllScopes(challenge, claim.scope)
-  const message = composeSignInMessage({
-    template: challenge.template,
-    domain: new URL(deps.settings.loginUrl).host,
-    address: parsed.address,
-    chainId: claim.chainId,
-    clientName: challenge.clientName,
-    clientHost: redirectUriHost(challenge.request.redirectUri),
-    scopes: challenge.request.scopes,
-    until: challenge.until,
-    uri: `${deps.settings.loginUrl}/login`,
-    nonce: challenge.nonce,
-    issuedAt: challenge.issuedAt,
-    expiresAt: challengeExpiresAt(challenge),
-    requestId: requestIdOf(challenge),
-  })
-  if (message === null) throw new LoginError('expired', 'template_unknown')
-  return { address: parsed.address, message }
-}
-
-/** A sign-in text names every scope the app asked for; a narrower choice is not offered with it, so none is half-honoured. */
-function requireAllScopes(challenge: Challenge, scope: string | null): void {
-  const chosen = scope === null ? challenge.request.scopes : parseScope(scope)
-  const { scopes } = challenge.request
-  if (!chosen || chosen.length !== scopes.length || !isSubset(chosen, scopes))
-    throw new LoginError('invalid_request', 'scope_not_as_asked')
-}
-
-/** ERC-4361's `Request ID`, a UUID that follows from the nonce. */
-function requestIdOf(challenge: Challenge): string {
-  const hex = createHash('sha256').update(`request ${challenge.nonce}`).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}
-
-function proven(
+async function takeSignature(
   deps: Deps,
-  claim: WalletClaim,
   challenge: Challenge,
-  wallet: Address,
-  method: LoginMethod,
-  epoch: number,
-): string {
-  deps.audit({ event: 'wallet_proved', reason: method, client_id: challenge.request.clientId, wallet: shortenAddress(wallet) })
-  return completeUrl(deps, claim.challenge, challenge, { wallet, chainId: claim.chainId, method, epoch })
+  claim: WalletClaim,
+  text: SignInText,
+  signature: string,
+): Promise<Proof> {
+  const { address, message, scopes } = text
+  // Read before anything is put: an ending that comes in between is told by the epoch that is read afterwards.
+  const wallet = await deps.store.wallets.readWallet(address)
+  const walletKind = await proveWallet(deps, { message, signature, address, chainId: claim.chainId }, wallet)
+  await refuseUsed(deps, challenge)
+  if (walletKind === 'ordinary' && !wallet.provedItself) await deps.store.wallets.rememberProof(address)
+  const receiptId =
+    challenge.purpose.kind === 'end_everything' ? null : await putReceipt(deps, challenge, claim, text, signature, walletKind)
+  if (receiptId !== null && (await deps.store.wallets.readEpoch(address)) !== wallet.epoch) {
+    // Something was ended while this was proved, and may have missed the new receipt.
+    await deps.store.receipts.withdrawReceipt(address, receiptId, deps.now())
+    throw new LoginError('expired', 'ended_since_proof')
+  }
+  return { wallet: address, walletKind, chainId: claim.chainId, method: 'signature', epoch: wallet.epoch, scopes, receiptId }
+}
+
+/** The word of a platform's own login server, off unless the operator turned it on. It is no consent and makes no receipt. */
+async function takeWord(deps: Deps, challenge: Challenge, claim: WalletClaim, text: SignInText): Promise<Proof> {
+  if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
+  const { purpose } = challenge
+  if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
+  if (purpose.kind === 'app' && !meetsConsentRule(await requireClient(deps, purpose.request), 'vouched')) {
+    throw new LoginError('consent_needs_signature', 'signed_consent_needs_signature')
+  }
+  await refuseUsed(deps, challenge)
+  const epoch = await deps.store.wallets.readEpoch(text.address)
+  // Nobody said what kind of wallet it is; there is no signature to check again either.
+  return {
+    wallet: text.address,
+    walletKind: 'ordinary',
+    chainId: claim.chainId,
+    method: 'vouched',
+    epoch,
+    scopes: text.scopes,
+    receiptId: null,
+  }
+}
+
+/** Keeps the signed text. Its id is the challenge's own, so a second proof of the same challenge finds it taken. */
+async function putReceipt(
+  deps: Deps,
+  challenge: Challenge,
+  claim: WalletClaim,
+  { address, message, scopes }: SignInText,
+  signature: string,
+  walletKind: WalletKind,
+): Promise<string> {
+  const request = challenge.purpose.kind === 'app' ? challenge.purpose.request : null
+  const receipt: Receipt = {
+    id: requestIdOf(challenge),
+    wallet: address,
+    walletKind,
+    chainId: claim.chainId,
+    clientId: request?.clientId ?? '',
+    redirectUri: request?.redirectUri ?? '',
+    scopes,
+    resources: request?.resources ?? [],
+    issuedAt: challenge.issuedAt,
+    expiresAt: challenge.until,
+    withdrawnAt: null,
+    checkedAt: deps.now(),
+    sealed: sealSignedMessage(deps.keys, { message, signature }),
+  }
+  if ((await deps.store.receipts.insertReceipt(receipt)) === 'taken') throw new LoginError('already_used', 'receipt_taken')
+  const declined = request?.scopes.filter((scope) => !scopes.includes(scope)) ?? []
+  if (declined.length > 0) {
+    // What was switched off just now is not to come back through an older consent.
+    const { clientId } = receipt
+    await deps.store.receipts.withdrawReceipts({ wallet: address, clientId, naming: declined, except: receipt.id }, deps.now())
+  }
+  return receipt.id
+}
+
+/** Used up means: a session it can start was started, in this browser or on another device. */
+async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
+  if (await sessionStarted(deps, challenge, challenge.elsewhere)) throw new LoginError('already_used', 'challenge_used')
+  if (!challenge.elsewhere && (await sessionStarted(deps, challenge, true))) {
+    throw new LoginError('continued_elsewhere', 'challenge_continued_elsewhere')
+  }
+}
+
+async function sessionStarted(deps: Deps, challenge: Challenge, elsewhere: boolean): Promise<boolean> {
+  const sessionId = sessionIdOf(deps.keys, challenge, elsewhere)
+  if (sessionId === undefined) throw new LoginError('expired', 'session_key_retired')
+  return (await deps.store.sessions.readSession(hashSessionId(sessionId))) !== null
+}
+
+function clientIdOf({ purpose }: Challenge): { client_id?: string } {
+  return purpose.kind === 'app' ? { client_id: purpose.request.clientId } : {}
 }
 
 function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: Verifier['proof']): string {
-  const verifier: Verifier = { nonce: challenge.nonce, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
+  const { nonce, elsewhere } = challenge
+  const verifier: Verifier = { nonce, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
   return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${seal(deps.keys, 'grv', verifier)}`
 }

@@ -47,6 +47,12 @@ export type EndReason =
   | 'too_many_revoked_tokens'
   | 'operator'
   | 'client_deleted'
+  | 'user'
+  | 'consent_missing'
+  | 'wallet_changed'
+
+/** Whose key signs: the address's own, or the owners' of a contract at the address (ERC-1271). */
+export type WalletKind = 'ordinary' | 'contract'
 
 /** One grant: who allowed what to whom, and where its refresh chain stands. Tokens themselves have no rows. */
 export type Grant = {
@@ -54,6 +60,9 @@ export type Grant = {
   id: string
   clientId: string
   wallet: Address
+  walletKind: WalletKind
+  /** the signed text this grant rests on: its own consent, or the sign-in its session came from; null where only vouched for */
+  receiptId: string | null
   scopes: string[]
   resources: string[]
   createdAt: number
@@ -82,10 +91,35 @@ export type Session = {
   wallet: Address
   chainId: number
   method: LoginMethod
+  walletKind: WalletKind
+  /** the signed text it began with; null where only vouched for */
+  receiptId: string | null
   /** when the wallet was proved */
   authTime: number
   lastSeenAt: number
   /** the absolute end */
   expiresAt: number
   endedAt: number | null
+}
+
+/** A text that a wallet signed, as it is kept: what was agreed to, to whom, until when. */
+export type Receipt = {
+  /** the text's `Request ID`, a UUID */
+  id: string
+  wallet: Address
+  walletKind: WalletKind
+  chainId: number
+  /** empty where the wallet signed in to its account page, which allows no app anything */
+  clientId: string
+  redirectUri: string
+  scopes: string[]
+  resources: string[]
+  issuedAt: number
+  /** the end of what was agreed */
+  expiresAt: number
+  withdrawnAt: number | null
+  /** when the signature was last found to hold; moves on only for contract wallets, whose owners can change */
+  checkedAt: number
+  /** `{ message, signature }`, sealed */
+  sealed: string
 }

@@ -5,7 +5,7 @@
  */
 import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
 import type { Address } from '../wallet/address.ts'
-import type { Client, EndReason, Grant, Session } from './model.ts'
+import type { Client, EndReason, Grant, Receipt, Session } from './model.ts'
 
 export type { KeyRecord }
 
@@ -17,7 +17,16 @@ export class StoreUnavailable extends Error {
 /** A grant about to be born from an authorization code. */
 export type NewGrant = Pick<
   Grant,
-  'id' | 'clientId' | 'wallet' | 'scopes' | 'resources' | 'expiresAt' | 'refreshExpiresAt' | 'refreshKeyId'
+  | 'id'
+  | 'clientId'
+  | 'wallet'
+  | 'walletKind'
+  | 'receiptId'
+  | 'scopes'
+  | 'resources'
+  | 'expiresAt'
+  | 'refreshExpiresAt'
+  | 'refreshKeyId'
 >
 
 /** `taken`: the grant id was there already, put by another attempt; the row is as it stands now. */
@@ -37,6 +46,8 @@ export type Rotation = {
   /** every one of these must have been granted; empty when the request named none */
   scopes: string[]
   resources: string[]
+  /** whether the caller has just checked that a contract wallet's receipt still holds */
+  walletChecked: boolean
   attemptId: string
   at: number
 }
@@ -50,6 +61,8 @@ export type RotateOutcome =
   | { kind: 'replayed'; grant: Grant }
   /** a genuine token newer than its row: the store lost a write; the grant has been ended by this move */
   | { kind: 'newer_than_row'; grant: Grant }
+  /** a contract wallet's grant, which moves on only when its receipt was checked: the row is unchanged */
+  | { kind: 'wallet_unchecked'; grant: Grant }
   | { kind: 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
@@ -90,7 +103,14 @@ export interface GrantLedger {
   endGrants(of: { wallet?: Address; clientId?: string }, reason: EndReason, at: number): Promise<number>
 }
 
+export type Wallet = {
+  epoch: number
+  /** it has proved itself as an ordinary wallet, and from then on never counts as a contract */
+  provedItself: boolean
+}
+
 export interface WalletBook {
+  readWallet(wallet: Address): Promise<Wallet>
   /** 0 for a wallet never seen. */
   readEpoch(wallet: Address): Promise<number>
   /** Remembers that the address proved itself as an ordinary wallet, and returns its epoch. */
@@ -107,6 +127,21 @@ export interface SessionBook {
   touchSession(hash: string, at: number): Promise<void>
   endSession(hash: string, at: number): Promise<void>
   endSessions(wallet: Address, at: number): Promise<number>
+  /** those not ended and not past their absolute end, youngest first */
+  listSessions(wallet: Address, at: number): Promise<Session[]>
+}
+
+export interface ReceiptBook {
+  /** One receipt for each text a wallet signed: of any number of calls exactly one puts it. */
+  insertReceipt(receipt: Receipt): Promise<'inserted' | 'taken'>
+  readReceipt(wallet: Address, id: string): Promise<Receipt | null>
+  /** Youngest first, withdrawn ones included; at most `limit`. */
+  listReceipts(wallet: Address, of: { clientId?: string; limit: number }): Promise<Receipt[]>
+  /** Withdraws what a wallet signed: everything, or for one client, or only what names one of these scopes. */
+  withdrawReceipts(of: { wallet: Address; clientId?: string; naming?: string[]; except?: string }, at: number): Promise<void>
+  withdrawReceipt(wallet: Address, id: string, at: number): Promise<void>
+  /** Notes that a contract wallet's signature was found to hold. */
+  noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
 }
 
 export interface ClientBook {
@@ -129,6 +164,7 @@ export interface Store {
   readonly grants: GrantLedger
   readonly wallets: WalletBook
   readonly sessions: SessionBook
+  readonly receipts: ReceiptBook
   readonly clients: ClientBook
   readonly keys: KeyBook
   /** Grows with every change of a client or a key, so that each node notices within a second. */

@@ -7,9 +7,10 @@
 import { randomUUID } from 'node:crypto'
 import { invalidGrant, invalidScope, invalidTarget, type OAuthError, unauthorizedClient } from '../oauth/oauth-error.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
+import { checkReceipt } from './check-receipt.ts'
 import type { Deps } from './deps.ts'
-import type { Client } from './model.ts'
-import type { RotateOutcome } from './ports.ts'
+import type { Client, EndReason, Grant } from './model.ts'
+import type { RotateOutcome, Rotation } from './ports.ts'
 import { openRefreshToken } from './refresh-token.ts'
 import { mintTokens, type TokenResponse } from './token-response.ts'
 
@@ -30,7 +31,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
 
   const at = deps.now()
   const { lifetimes } = deps.settings
-  const outcome = await deps.store.grants.rotateRefreshToken({
+  const outcome = await rotate(deps, client, {
     grantId: token.grantId,
     clientId: client.id,
     generation: token.generation,
@@ -39,14 +40,38 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
     retryWindow: client.authMethod === 'none' ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
     scopes: scopes ?? [],
     resources: request.resources,
+    walletChecked: false,
     attemptId: randomUUID(),
     at,
   })
   if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, token.grantId, outcome)
+  // The client's rule may be stricter now than when the grant was made.
+  if (client.consent === 'signed' && outcome.grant.receiptId === null) throw await endFor(deps, outcome.grant, 'consent_missing')
   return mintTokens(deps, client, outcome.grant, scopes ?? outcome.grant.scopes, request.resources[0] ?? null)
 }
 
-type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' }>
+/** Moves the row on; a contract wallet's only once its signature was found to hold still. */
+async function rotate(
+  deps: Deps,
+  client: Client,
+  rotation: Rotation,
+): Promise<Exclude<RotateOutcome, { kind: 'wallet_unchecked' }>> {
+  const outcome = await deps.store.grants.rotateRefreshToken(rotation)
+  if (outcome.kind !== 'wallet_unchecked') return outcome
+  const verdict = outcome.grant.receiptId === null ? 'holds' : await checkReceipt(deps, outcome.grant)
+  if (verdict !== 'holds') throw await endFor(deps, outcome.grant, verdict === 'wallet_changed' ? verdict : 'consent_missing')
+  const checked = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true })
+  if (checked.kind === 'wallet_unchecked') throw new Error(`a checked wallet of client ${client.id} was not taken as checked`)
+  return checked
+}
+
+async function endFor(deps: Deps, grant: Grant, reason: EndReason): Promise<OAuthError> {
+  await deps.store.grants.endGrant(grant.id, reason, deps.now())
+  deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id })
+  return invalidGrant(reason)
+}
+
+type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' }>
 
 function refusalOf(deps: Deps, client: Client, grantId: string, outcome: Refused): OAuthError {
   switch (outcome.kind) {

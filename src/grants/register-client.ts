@@ -60,8 +60,6 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     disabledAt: null,
   }
   const faults = clientFaults(client)
-  if (registration.type !== 'native' && registration.consent === 'signed')
-    faults.push('consent signed is not available yet; use consent session.')
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'registered', client, secret }
 }
 

@@ -29,7 +29,7 @@ export async function touchSession(deps: Deps, session: Session): Promise<void> 
 
 /** Whether a login of this kind is consent enough: one the platform only vouched for never stands in for the wallet's own. */
 export function meetsConsentRule(client: Client, method: LoginMethod): boolean {
-  return client.consent === 'session' || method === 'signature'
+  return client.consent === 'session' || method !== 'vouched'
 }
 
 function sessionHolds(deps: Deps, session: Session): boolean {

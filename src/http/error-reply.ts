@@ -49,7 +49,7 @@ function clientOf(error: unknown): { client_id?: string } {
 
 function answerTo(error: unknown, requestId: string): Answer {
   if (error instanceof OAuthError) return oauthAnswer(error)
-  if (error instanceof LoginError) return { ...plain(error.status, error.toBody(), error.reason), notice: 'malformed_request' }
+  if (error instanceof LoginError) return loginAnswer(error)
   if (error instanceof StoreUnavailable)
     return { ...oauthAnswer(temporarilyUnavailable('store_unavailable')), notice: 'unavailable' }
   if (error instanceof ForeignOrigin) {
@@ -61,11 +61,18 @@ function answerTo(error: unknown, requestId: string): Answer {
   return { ...oauthAnswer(serverError(requestId)), notice: 'defect' }
 }
 
+function loginAnswer(error: LoginError): Answer {
+  return { ...plain(error.status, error.toBody(), error.reason), headers: retryAfter(error.retryAfter) }
+}
+
+function retryAfter(seconds: number | undefined): Record<string, string> {
+  return seconds === undefined ? {} : { 'retry-after': String(seconds) }
+}
+
 function oauthAnswer(error: OAuthError): Answer {
-  const headers: Record<string, string> = {}
+  const headers = retryAfter(error.retryAfter)
   // RFC 6749 §5.2, RFC 7617 §2.1
   if (error.error === 'invalid_client') headers['www-authenticate'] = 'Basic realm="grantor", charset="UTF-8"'
-  if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter)
   return { status: error.status, body: error.toBody(), notice: 'malformed_request', reason: error.reason, headers }
 }
 

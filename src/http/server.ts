@@ -3,12 +3,14 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
+import { accountRoutes } from './routes/account.ts'
 import { assetRoutes } from './routes/assets.ts'
 import { authorizeRoutes } from './routes/authorize.ts'
 import { healthRoutes } from './routes/health.ts'
 import { introspectRoute } from './routes/introspect.ts'
 import { loginApiRoutes } from './routes/login-api.ts'
 import { loginCompleteRoute } from './routes/login-complete.ts'
+import { loginResumeRoute } from './routes/login-resume.ts'
 import { revokeRoute } from './routes/revoke.ts'
 import { tokenRoute } from './routes/token.ts'
 import { wellKnownRoutes } from './routes/well-known.ts'
@@ -45,6 +47,8 @@ export function createAuthServer(service: Service): FastifyInstance {
   wellKnownRoutes(server, service)
   authorizeRoutes(server, service)
   loginCompleteRoute(server, service)
+  loginResumeRoute(server, service)
+  accountRoutes(server, service)
   tokenRoute(server, service)
   introspectRoute(server, service)
   revokeRoute(server, service)

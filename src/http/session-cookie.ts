@@ -22,6 +22,10 @@ export function setSessionCookie(service: Service, reply: FastifyReply, sessionI
   setCookie(service, reply, cookieNames(service).session, sessionId, service.deps.settings.lifetimes.session)
 }
 
+export function clearSessionCookie(service: Service, reply: FastifyReply): void {
+  setCookie(service, reply, cookieNames(service).session, '', 0)
+}
+
 export function setBrowserCookie(service: Service, reply: FastifyReply, browserKey: string): void {
   setCookie(service, reply, cookieNames(service).browser, browserKey, BROWSER_KEY_LIFETIME)
 }

@@ -65,9 +65,9 @@ export const noticeTexts = {
   },
   continued_elsewhere: {
     tone: 'done',
-    title: 'You signed in on your other device',
-    text: 'It was continued there, and that device is now signed in. This one is not: only a wallet that signs here signs you in here.',
-    next: 'Go on where you signed. To sign in here as well, go back to {app} and start again.',
+    title: 'You signed on your other device',
+    text: 'This sign-in was continued there, and this page goes no further.',
+    next: 'Go on where you signed. If you want to go on here as well, go back to {app} and start again.',
   },
   continue_on_app: {
     tone: 'done',

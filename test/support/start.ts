@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Logger, pino } from 'pino'
+import { connectChains } from '../../src/cli/contract-wallets.ts'
+import type { Chain } from '../../src/config/chains.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import type { AuditEvent, Deps, Lifetimes, ServiceSettings } from '../../src/grants/deps.ts'
 import { loadKeys } from '../../src/grants/keep-keys.ts'
@@ -35,6 +37,7 @@ export const LIFETIMES: Lifetimes = {
   refreshRetryWindowPublic: 10,
   sessionIdle: 12 * 3600,
   session: 14 * 86_400,
+  contractGrace: 3600,
 }
 
 /** A clock that stands still. */
@@ -57,6 +60,8 @@ export type StartOptions = {
   databasePath?: string
   clock?: TestClock
   ports?: number[]
+  /** where contract wallets are asked; nowhere when absent */
+  chains?: Chain[]
   /** the service's own logger in place of a plain one, for a look at what it writes; the audit log goes there too */
   logger?: Logger
 }
@@ -121,7 +126,16 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events.push(event)
     audit?.(event)
   }
-  const deps: Deps = { store, clients, keys, settings, now: clock.now, audit: note }
+  const { contractWallets } = connectChains(options.chains ?? [], clock.now)
+  const deps: Deps = {
+    contractWallets,
+    store,
+    clients,
+    keys,
+    settings,
+    now: clock.now,
+    audit: note,
+  }
 
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })

@@ -10,6 +10,7 @@ import { pageHeaders } from '../../pages/page-headers.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { formParameters } from '../form-body.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
+import { redirect } from '../redirect.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
@@ -67,9 +68,4 @@ function answerConfirmed(reply: FastifyReply, outcome: ConfirmOutcome): FastifyR
   }
   const [status, kind] = notices[outcome.kind]
   return reply.code(status).send(noticePage({ kind }))
-}
-
-/** 302 with an empty body. The URI is sent as the bytes it is. */
-function redirect(reply: FastifyReply, to: string): FastifyReply {
-  return reply.code(302).removeHeader('content-type').header('location', to).header('content-length', '0').send()
 }

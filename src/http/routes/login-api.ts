@@ -4,8 +4,9 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { acceptLogin, composeText, describeChallenge, rejectLogin, type WalletClaim } from '../../grants/login.ts'
+import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../grants/login.ts'
 import { LoginError } from '../../grants/login-error.ts'
+import type { WalletClaim } from '../../grants/sign-in-text.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidClient, tooManyFailures } from '../../oauth/oauth-error.ts'
 import { networkOf } from '../../ops/network.ts'
@@ -29,7 +30,7 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
   })
   server.post('/login/message', async (request) => {
     const fields = fieldsOf(request)
-    return counted(service, request, fields, async () => ({ message: composeText(service.deps, claimOf(fields)) }))
+    return counted(service, request, fields, async () => ({ message: await composeText(service.deps, claimOf(fields)) }))
   })
   server.post('/login/accept', async (request) => {
     const fields = fieldsOf(request)
@@ -72,7 +73,8 @@ async function counted<Result>(
   try {
     return await run()
   } catch (error) {
-    if (!(error instanceof LoginError)) throw error
+    // What could not be checked is nobody's failure.
+    if (!(error instanceof LoginError) || error.retryAfter !== undefined) throw error
     const network = networkOf(typeof fields.client_ip === 'string' ? fields.client_ip : request.ip)
     const { login_challenge } = fields
     const challenge = createHash('sha256')

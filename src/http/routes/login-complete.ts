@@ -1,6 +1,6 @@
-/** `GET /login/complete`: the browser comes back from the login server, gets its session, and goes on to the app. */
-import type { FastifyInstance } from 'fastify'
-import { completeLogin } from '../../grants/complete-login.ts'
+/** `GET /login/complete`: the browser comes back from the login server, gets its session, and goes on. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type CompleteOutcome, completeLogin } from '../../grants/complete-login.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { takeParameters } from '../../oauth/parameters.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
@@ -19,19 +19,40 @@ export function loginCompleteRoute(server: FastifyInstance, service: Service): v
     })
     // 200 with a page, not a redirect: wallets' in-app browsers lose cookies that are set on one.
     void reply.headers(pageHeaders())
-    if (outcome.kind === 'signed_in') setSessionCookie(service, reply, outcome.sessionId)
-    if ('to' in outcome) return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: outcome.kind }))
-
-    const notices: Record<typeof outcome.kind, [status: number, NoticeKind]> = {
-      broken: [400, 'broken_link'],
-      wrong_browser: [403, 'wrong_browser'],
-      expired: [410, 'expired'],
-      used: [409, 'already_used'],
-      ended: [401, 'login_required_again'],
-      unknown_client: [403, 'unknown_client'],
-    }
-    const [status, kind] = notices[outcome.kind]
-    service.deps.audit({ event: 'login_refused', reason: `complete_${outcome.kind}` })
-    return reply.code(status).send(noticePage({ kind }))
+    if ('sessionId' in outcome) setSessionCookie(service, reply, outcome.sessionId)
+    return answer(service, reply, outcome)
   })
+}
+
+function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
+  const accountHost = { clientName: '', clientHost: new URL(service.deps.settings.authUrl).host }
+  switch (outcome.kind) {
+    case 'signed_in':
+    case 'denied':
+      return reply.send(movingOnPage({ to: outcome.to, ...(outcome.app ?? accountHost), outcome: outcome.kind }))
+    case 'signed_in_elsewhere': {
+      // A web app has a site to go on at; a native one is on the other device.
+      const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined
+      return reply.send(noticePage({ kind: 'continue_on_app', ...outcome.app, retryUrl }))
+    }
+    case 'everything_ended':
+      return reply.send(noticePage({ kind: 'everything_ended' }))
+    default: {
+      const [status, kind] = REFUSALS[outcome.kind]
+      service.deps.audit({ event: 'login_refused', reason: `complete_${outcome.kind}` })
+      return reply.code(status).send(noticePage({ kind }))
+    }
+  }
+}
+
+const REFUSALS: Record<
+  'broken' | 'wrong_browser' | 'expired' | 'used' | 'ended' | 'unknown_client',
+  [status: number, notice: NoticeKind]
+> = {
+  broken: [400, 'broken_link'],
+  wrong_browser: [403, 'wrong_browser'],
+  expired: [410, 'expired'],
+  used: [409, 'already_used'],
+  ended: [401, 'login_required_again'],
+  unknown_client: [403, 'unknown_client'],
 }

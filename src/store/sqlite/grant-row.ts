@@ -5,6 +5,8 @@ export type GrantRow = {
   id: string
   client_id: string
   wallet: string
+  wallet_kind: string
+  receipt_id: string | null
   /** JSON arrays */
   scopes: string
   resources: string
@@ -26,6 +28,8 @@ export function grantOf(row: GrantRow): Grant {
     id: row.id,
     clientId: row.client_id,
     wallet: row.wallet as Grant['wallet'],
+    walletKind: row.wallet_kind as Grant['walletKind'],
+    receiptId: row.receipt_id,
     scopes: JSON.parse(row.scopes) as string[],
     resources: JSON.parse(row.resources) as string[],
     createdAt: row.created_at,

@@ -14,9 +14,9 @@ import type { Connection } from './connection.ts'
 import { type GrantRow, grantOf } from './grant-row.ts'
 
 const INSERT = `
-  INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at,
+  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, scopes, resources, created_at, expires_at, refresh_expires_at,
                       generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason)
-  VALUES (:id, :clientId, :wallet, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
+  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
           0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason)
   ON CONFLICT (id) DO NOTHING
   RETURNING *`
@@ -26,7 +26,7 @@ const ROTATE = `
   SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
       refresh_expires_at = min(:refreshExpiresAt, expires_at)
   WHERE id = :grantId AND client_id = :clientId AND generation = :generation
-    AND ended_at IS NULL AND refresh_expires_at > :at`
+    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked = 1)`
 
 // Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
 const ROTATE_NARROWED = `${ROTATE}
@@ -117,6 +117,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
       if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
       if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
     }
+    if ((step === 0 || repeatable) && grant.walletKind === 'contract' && !rotation.walletChecked)
+      return { kind: 'wallet_unchecked', grant }
     if (repeatable) return { kind: 'repeated', grant }
     const replayed = step > 0
     end.run({
@@ -145,7 +147,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
     rotateRefreshToken: (rotation) =>
       connection.write((): RotateOutcome => {
-        const { retryWindow: _, scopes, resources, ...columns } = rotation
+        const { retryWindow: _, scopes, resources, walletChecked, ...named } = rotation
+        const columns = { ...named, walletChecked: walletChecked ? 1 : 0 }
         const narrowed = scopes.length + resources.length > 0
         const row = narrowed
           ? rotateNarrowed.get({ ...columns, scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) })

@@ -12,6 +12,7 @@ import {
   migrate,
   requireCurrentSchema,
 } from './migrations.ts'
+import { createReceiptBook } from './receipts.ts'
 import { createSessionBook } from './sessions.ts'
 import { createWalletBook } from './wallets.ts'
 
@@ -32,6 +33,7 @@ export function openSqliteStore(path: string): Store {
     grants: createGrantLedger(connection),
     wallets: createWalletBook(connection),
     sessions: createSessionBook(connection),
+    receipts: createReceiptBook(connection),
     clients: createClientBook(connection),
     keys: createKeyBook(connection),
     readRevision: () => connection.read(() => (revision.get() as { number: number }).number),

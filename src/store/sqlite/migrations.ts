@@ -65,6 +65,32 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO revision VALUES (0);
     `,
   },
+  {
+    number: 2,
+    name: 'receipts',
+    sql: `
+      CREATE TABLE receipts (
+        wallet TEXT NOT NULL,
+        id TEXT NOT NULL,
+        wallet_kind TEXT NOT NULL,
+        chain_id INTEGER NOT NULL,
+        client_id TEXT NOT NULL,
+        redirect_uri TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        resources TEXT NOT NULL,
+        issued_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        withdrawn_at INTEGER,
+        checked_at INTEGER NOT NULL,
+        sealed TEXT NOT NULL,
+        PRIMARY KEY (wallet, id)
+      ) STRICT, WITHOUT ROWID;
+      ALTER TABLE grants ADD COLUMN wallet_kind TEXT NOT NULL DEFAULT 'ordinary';
+      ALTER TABLE grants ADD COLUMN receipt_id TEXT;
+      ALTER TABLE sessions ADD COLUMN wallet_kind TEXT NOT NULL DEFAULT 'ordinary';
+      ALTER TABLE sessions ADD COLUMN receipt_id TEXT;
+    `,
+  },
 ]
 
 export type AppliedMigration = { number: number; name: string; applied_at: number }

@@ -8,6 +8,8 @@ type SessionRow = {
   wallet: string
   chain_id: number
   method: string
+  wallet_kind: string
+  receipt_id: string | null
   auth_time: number
   last_seen_at: number
   expires_at: number
@@ -16,8 +18,8 @@ type SessionRow = {
 
 export function createSessionBook(connection: Connection): SessionBook {
   const insert = connection.prepareWrite(`
-    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id, ended_at)
-    VALUES (:hash, :wallet, :chainId, :method, :authTime, :lastSeenAt, :expiresAt, :attemptId, :endedAt)
+    INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, auth_time, last_seen_at, expires_at, attempt_id, ended_at)
+    VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :authTime, :lastSeenAt, :expiresAt, :attemptId, :endedAt)
     ON CONFLICT (hash) DO NOTHING`)
   const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
   const read = connection.prepareRead('SELECT * FROM sessions WHERE hash = ?')
@@ -26,6 +28,9 @@ export function createSessionBook(connection: Connection): SessionBook {
   )
   const end = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL')
   const endAll = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL')
+  const list = connection.prepareRead(
+    'SELECT * FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at ORDER BY auth_time DESC, hash',
+  )
   return {
     startSession: (session, attemptId) =>
       connection.write(() => {
@@ -42,6 +47,7 @@ export function createSessionBook(connection: Connection): SessionBook {
     touchSession: (hash, at) => connection.write(() => void touch.run({ hash, at })),
     endSession: (hash, at) => connection.write(() => void end.run({ hash, at })),
     endSessions: (wallet, at) => connection.write(() => Number(endAll.run({ wallet, at }).changes)),
+    listSessions: (wallet, at) => connection.read(() => list.all({ wallet, at }).map((row) => sessionOf(row as SessionRow))),
   }
 }
 
@@ -51,6 +57,8 @@ function sessionOf(row: SessionRow): Session {
     wallet: row.wallet as Session['wallet'],
     chainId: row.chain_id,
     method: row.method as Session['method'],
+    walletKind: row.wallet_kind as Session['walletKind'],
+    receiptId: row.receipt_id,
     authTime: row.auth_time,
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,

@@ -3,7 +3,7 @@ import type { WalletBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 
 export function createWalletBook(connection: Connection): WalletBook {
-  const read = connection.prepareRead('SELECT epoch FROM wallets WHERE address = ?')
+  const read = connection.prepareRead('SELECT epoch, proved_itself FROM wallets WHERE address = ?')
   const remember = connection.prepareWrite(`
     INSERT INTO wallets (address, epoch, proved_itself) VALUES (?, 0, 1)
     ON CONFLICT (address) DO UPDATE SET proved_itself = 1
@@ -14,6 +14,11 @@ export function createWalletBook(connection: Connection): WalletBook {
     RETURNING epoch`)
   const epochOf = (row: unknown): number => (row as { epoch: number } | undefined)?.epoch ?? 0
   return {
+    readWallet: (wallet) =>
+      connection.read(() => {
+        const row = read.get(wallet) as { epoch: number; proved_itself: number } | undefined
+        return { epoch: row?.epoch ?? 0, provedItself: row?.proved_itself === 1 }
+      }),
     readEpoch: (wallet) => connection.read(() => epochOf(read.get(wallet))),
     rememberProof: (wallet) => connection.write(() => epochOf(remember.get(wallet))),
     raiseEpoch: (wallet) => connection.write(() => epochOf(raise.get(wallet))),

@@ -1,0 +1,30 @@
+/** Contract wallets, on the home chain of the settings; null where none is configured. */
+import { createChainReader } from '../chain/chain-reader.ts'
+import { type ChainFault, checkChains } from '../chain/check-chains.ts'
+import type { Chain } from '../config/chains.ts'
+import type { ContractWallets } from '../grants/deps.ts'
+import { createFailureLimit } from '../ops/rate-limit.ts'
+import { verifyContractSignature } from '../wallet/contract-signature.ts'
+
+/** Sign-ins of one address that may ask the chain within a minute. */
+const CHECKS_A_MINUTE = 30
+
+export type ConnectedChains = {
+  contractWallets: ContractWallets | null
+  /** what is wrong with the endpoints, asked now */
+  check(): Promise<ChainFault[]>
+}
+
+export function connectChains(chains: readonly Chain[], now: () => number): ConnectedChains {
+  const connected = chains.map(({ chainId, rpc, home }) => {
+    return { chainId, home, readers: rpc.map((url) => createChainReader({ url })) }
+  })
+  const home = connected.find((chain) => chain.home)
+  const limit = createFailureLimit({ limit: CHECKS_A_MINUTE, windowSeconds: 60, now })
+  const contractWallets = home && {
+    homeChainId: home.chainId,
+    admit: (address: string) => limit.recordFailure(address),
+    check: (claim: Parameters<ContractWallets['check']>[0]) => verifyContractSignature(home.readers, claim),
+  }
+  return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }
+}

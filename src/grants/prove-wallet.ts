@@ -1,0 +1,34 @@
+/**
+ * Whether a signature proves an address: as the key of the address itself, or as the contract at the address.
+ *
+ * The plain way comes first and asks nobody. The contract way is for the one home chain, and closed for ever to an
+ * address that once proved itself the plain way: its key still works, whatever code it points to today (EIP-7702).
+ */
+import type { Address } from '../wallet/address.ts'
+import { verifyPlainSignature } from '../wallet/signature.ts'
+import type { Deps } from './deps.ts'
+import { LoginError } from './login-error.ts'
+import type { WalletKind } from './model.ts'
+import type { Wallet } from './ports.ts'
+
+export type SignedText = { message: string; signature: string; address: Address; chainId: number }
+
+export async function proveWallet(deps: Deps, signed: SignedText, wallet: Wallet): Promise<WalletKind> {
+  const plain = verifyPlainSignature(signed.message, signed.signature, signed.address)
+  if (plain.kind === 'valid') return 'ordinary'
+  const { contractWallets } = deps
+  if (!contractWallets || wallet.provedItself || signed.chainId !== contractWallets.homeChainId) throw refusalOf(plain.kind)
+  const admitted = contractWallets.admit(signed.address)
+  if (!admitted.allowed) throw new LoginError('too_many_failures', 'contract_checks', admitted.retryAfter)
+  const verdict = await contractWallets.check(signed)
+  if (verdict.kind === 'valid') return 'contract'
+  // Never "wrong signature": the challenge stays good, and the person tries again.
+  if (verdict.kind === 'could_not_check') throw new LoginError('temporarily_unavailable', `contract: ${verdict.why}`, 5)
+  throw refusalOf(verdict.kind)
+}
+
+function refusalOf(kind: 'malformed' | 'not_proven'): LoginError {
+  return kind === 'malformed'
+    ? new LoginError('invalid_request', 'signature_malformed')
+    : new LoginError('not_proven', 'signature_of_another')
+}

@@ -1,0 +1,36 @@
+/** Receipts: what a wallet signed, kept sealed, and what may rest on it. */
+import type { KeyRing } from '../keys/key-ring.ts'
+import { seal, unseal } from '../keys/sealed.ts'
+import { isSubset } from '../oauth/scope.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import type { Deps } from './deps.ts'
+import type { Receipt, Session } from './model.ts'
+
+export type SignedMessage = { message: string; signature: string }
+
+/** A store that leaks must not hand out signatures: they are kept like codes are sent. */
+export function sealSignedMessage(ring: KeyRing, signed: SignedMessage): string {
+  return seal(ring, 'grx', signed)
+}
+
+/** What was signed; undefined where the key it was sealed with is retired. */
+export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | undefined {
+  return unseal(ring, 'grx', receipt.sealed) as SignedMessage | undefined
+}
+
+/** How many of a client's receipts are looked at for one that covers a request. */
+const LOOKED_AT = 50
+
+/** The youngest receipt of this session's wallet that allows at least what is asked for, and still holds. */
+export async function findCoveringReceipt(deps: Deps, session: Session, request: AuthorizationRequest): Promise<Receipt | null> {
+  const { clientId, scopes, resources } = request
+  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId, limit: LOOKED_AT })
+  const covering = receipts.find(
+    (receipt) =>
+      receipt.withdrawnAt === null &&
+      receipt.expiresAt > deps.now() &&
+      isSubset(scopes, receipt.scopes) &&
+      isSubset(resources, receipt.resources),
+  )
+  return covering ?? null
+}

@@ -1,0 +1,15 @@
+/** A login taken up on another device: a challenge of its own for the browser that opens the link, with the same text. */
+import { loginPageUrl } from './authorize.ts'
+import { type Challenge, challengeExpiresAt, newBrowserKey, openChallenge, resumeChallenge } from './challenge.ts'
+import type { Deps } from './deps.ts'
+
+export type ResumeOutcome = { kind: 'login'; to: string; browserKey: string } | { kind: 'broken' } | { kind: 'expired' }
+
+export function resumeLogin(deps: Deps, text: string | null, browserKey: string | null): ResumeOutcome {
+  const challenge: Challenge | undefined = openChallenge(deps.keys, text ?? '')
+  if (!challenge || challenge.purpose.kind !== 'app' || challenge.elsewhere) return { kind: 'broken' }
+  if (challengeExpiresAt(challenge) <= deps.now()) return { kind: 'expired' }
+  const key = browserKey ?? newBrowserKey()
+  const resumed = resumeChallenge(deps, challenge, key)
+  return resumed === null ? { kind: 'broken' } : { kind: 'login', to: loginPageUrl(deps, resumed), browserKey: key }
+}

@@ -1,0 +1,178 @@
+/** The account page at `/account`: what a wallet allowed to which app, its sessions, and the way to end them. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  beginLogin,
+  endApp,
+  endOtherSessions,
+  endSessionOf,
+  readAccount,
+  readOwnReceipt,
+  sessionHandle,
+} from '../../grants/account.ts'
+import type { Session } from '../../grants/model.ts'
+import { findSession, touchSession } from '../../grants/session.ts'
+import { redirectUriHost } from '../../oauth/redirect-uri.ts'
+import { accountPage } from '../../pages/account-page.ts'
+import { endEverythingPage } from '../../pages/end-everything-page.ts'
+import { movingOnPage } from '../../pages/moving-on-page.ts'
+import { noticePage } from '../../pages/notice-page.ts'
+import { pageHeaders } from '../../pages/page-headers.ts'
+import { receiptPage } from '../../pages/receipt-page.ts'
+import { shortAddress } from '../../pages/words.ts'
+import { formParameters } from '../form-body.ts'
+import { requireOwnOrigin } from '../own-origin.ts'
+import { redirect, seeOther } from '../redirect.ts'
+import type { Service } from '../service.ts'
+import { browserOf, clearSessionCookie, setBrowserCookie } from '../session-cookie.ts'
+
+const PAGE = { config: { answers: 'page' } } as const
+const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
+
+export function accountRoutes(server: FastifyInstance, service: Service): void {
+  const { deps } = service
+
+  server.get<{ Querystring: { done?: string } }>('/account', PAGE, async (request, reply) => {
+    void reply.headers(pageHeaders())
+    const session = await sessionOf(request)
+    if (!session) return signIn(request, reply)
+    await touchSession(deps, session)
+    const { apps, sessions } = await readAccount(deps, session)
+    const view = {
+      walletShort: shortAddress(session.wallet),
+      signedIn: session.method,
+      apps: apps.map(({ receipts, scopes, ...app }) => ({
+        ...app,
+        scopes: scopes.map(describeScope),
+        receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
+          id,
+          issuedAt,
+          until: expiresAt,
+          withdrawn: withdrawnAt !== null,
+        })),
+      })),
+      sessions: sessions.map(({ hash, authTime, lastSeenAt, expiresAt, chainId }) => ({
+        handle: sessionHandle(hash),
+        current: hash === session.hash,
+        since: authTime,
+        lastSeen: lastSeenAt,
+        until: expiresAt,
+        chainId,
+      })),
+      done: DONE.find((each) => each === request.query.done),
+      now: deps.now(),
+    }
+    return reply.send(accountPage(view))
+  })
+
+  server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
+    void reply.headers(pageHeaders())
+    const session = await sessionOf(request)
+    if (!session) return signIn(request, reply)
+    const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
+    const receipt = await readOwnReceipt(deps, session, id)
+    if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found' }))
+    const { message, signature, wallet, chainId } = receipt
+    if (download) {
+      return reply
+        .header('content-type', 'application/json; charset=utf-8')
+        .header('content-disposition', `attachment; filename="grantor-receipt-${id}.json"`)
+        .send(`${JSON.stringify({ message, signature, address: wallet, chain_id: chainId }, null, 2)}\n`)
+    }
+    const client = await deps.clients.find(receipt.clientId)
+    return reply.send(
+      receiptPage({
+        id,
+        clientName: client?.name ?? '',
+        clientHost: receipt.redirectUri === '' ? '' : redirectUriHost(receipt.redirectUri),
+        scopes: receipt.scopes.map(describeScope),
+        resources: receipt.resources,
+        issuedAt: receipt.issuedAt,
+        until: receipt.expiresAt,
+        withdrawn: receipt.withdrawnAt !== null,
+        message,
+        signature,
+        chainId,
+        walletShort: shortAddress(wallet),
+        now: deps.now(),
+      }),
+    )
+  })
+
+  server.post('/account/apps/end', PAGE, async (request, reply) =>
+    forSession(request, reply, async (session) => {
+      const { client_id: clientId } = formParameters(request, ['client_id'])
+      if (clientId !== null) await endApp(deps, session, clientId)
+      return seeOther(reply, '/account?done=app_ended')
+    }),
+  )
+
+  server.post('/account/sessions/end', PAGE, async (request, reply) =>
+    forSession(request, reply, async (session) => {
+      const { session: handle } = formParameters(request, ['session'])
+      const own = handle !== null && (await endSessionOf(deps, session, handle))
+      return own ? signedOut(reply) : seeOther(reply, '/account?done=session_ended')
+    }),
+  )
+
+  server.post('/account/sessions/end-others', PAGE, async (request, reply) =>
+    forSession(request, reply, async (session) => {
+      await endOtherSessions(deps, session)
+      return seeOther(reply, '/account?done=others_ended')
+    }),
+  )
+
+  server.post('/account/sign-out', PAGE, async (request, reply) =>
+    forSession(request, reply, async (session) => {
+      await endSessionOf(deps, session, sessionHandle(session.hash))
+      return signedOut(reply)
+    }),
+  )
+
+  server.get('/account/end-everything', PAGE, async (request, reply) => {
+    const session = await sessionOf(request)
+    const walletShort = session ? shortAddress(session.wallet) : null
+    return reply.headers(pageHeaders()).send(endEverythingPage({ action: '/account/end-everything', walletShort }))
+  })
+
+  // Without any session: whoever lost them all still has the key, and one signature is enough.
+  server.post('/account/end-everything', PAGE, async (request, reply) => {
+    requireOwnOrigin(request, deps.settings.authUrl)
+    const { to, browserKey } = beginLogin(deps, 'end_everything', browserOf(service, request).browserKey)
+    setBrowserCookie(service, reply, browserKey)
+    // The login server is another origin, so the form leads there by a page (`form-action`).
+    const clientHost = new URL(deps.settings.loginUrl).host
+    return reply.headers(pageHeaders()).send(movingOnPage({ to, clientName: '', clientHost, outcome: 'allowed' }))
+  })
+
+  function sessionOf(request: FastifyRequest): Promise<Session | null> {
+    return findSession(deps, browserOf(service, request).sessionId)
+  }
+
+  /** To the login page, and from there back to the account page. */
+  function signIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const { to, browserKey } = beginLogin(deps, 'account', browserOf(service, request).browserKey)
+    setBrowserCookie(service, reply, browserKey)
+    return redirect(reply, to)
+  }
+
+  async function forSession(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    run: (session: Session) => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    requireOwnOrigin(request, deps.settings.authUrl)
+    void reply.headers(pageHeaders())
+    const session = await sessionOf(request)
+    if (!session) return reply.code(401).send(noticePage({ kind: 'login_required_again', retryUrl: '/account' }))
+    return run(session)
+  }
+
+  function signedOut(reply: FastifyReply): FastifyReply {
+    clearSessionCookie(service, reply)
+    return reply.send(noticePage({ kind: 'signed_out' }))
+  }
+
+  function describeScope(name: string): { name: string; description: string } {
+    return { name, description: deps.settings.scopeDescriptions[name] ?? name }
+  }
+}

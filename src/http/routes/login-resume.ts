@@ -1,0 +1,22 @@
+/** `GET /login/resume`: a login that began on one device is taken up on another, by its link or QR code. */
+import type { FastifyInstance } from 'fastify'
+import { resumeLogin } from '../../grants/resume-login.ts'
+import { parseForm, queryOf } from '../../oauth/form.ts'
+import { takeParameters } from '../../oauth/parameters.ts'
+import { noticePage } from '../../pages/notice-page.ts'
+import { pageHeaders } from '../../pages/page-headers.ts'
+import { redirect } from '../redirect.ts'
+import type { Service } from '../service.ts'
+import { browserOf, setBrowserCookie } from '../session-cookie.ts'
+
+export function loginResumeRoute(server: FastifyInstance, service: Service): void {
+  server.get('/login/resume', { config: { answers: 'page' } }, async (request, reply) => {
+    const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge'])
+    const outcome = resumeLogin(service.deps, values.login_challenge, browserOf(service, request).browserKey)
+    void reply.headers(pageHeaders())
+    if (outcome.kind === 'broken') return reply.code(400).send(noticePage({ kind: 'broken_link' }))
+    if (outcome.kind === 'expired') return reply.code(410).send(noticePage({ kind: 'expired' }))
+    setBrowserCookie(service, reply, outcome.browserKey)
+    return redirect(reply, outcome.to)
+  })
+}
