@@ -24,6 +24,7 @@ export async function buildReceiptPage(): Promise<string> {
     style: `<style>${style}</style>`,
     'script-hash': hash(script),
     'style-hash': hash(style),
+    licences: licences(['@noble/curves', '@noble/hashes']),
     icon: `data:image/svg+xml,${encodeURIComponent(icon)}`,
   }
   return readFileSync(join(parts, 'page.html'), 'utf8').replace(
@@ -45,6 +46,14 @@ async function bundle(input: string): Promise<string> {
   const [{ code }] = output
   if (/<\/script|<!--/i.test(code)) throw new Error('the script would end its own element')
   return code
+}
+
+/** What the script contains of others' work: their terms ask for their notice in every copy. */
+function licences(packages: string[]): string {
+  const notices = packages.map((name) => `${name}\n\n${readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8').trim()}`)
+  const text = `The script below contains these packages.\n\n${notices.join('\n\n')}\n`
+  if (text.includes('--')) throw new Error('a licence would end its own comment')
+  return `<!--\n${text}-->`
 }
 
 function hash(text: string): string {

@@ -16,7 +16,8 @@ export const clientOptions = {
   consent: {
     value: 'RULE',
     choices: ['session', 'signed'],
-    words: 'session: a valid session is enough (the default). signed is not available yet. Native clients always ask the person.',
+    words:
+      'session: a valid session is enough (the default). signed: the wallet must have signed a consent to this client, these scopes and resources; always so for native clients.',
   },
   'require-pkce': { words: 'Refuses authorization requests without PKCE. Public and native clients always need it.' },
   resource: {

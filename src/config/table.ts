@@ -113,7 +113,7 @@ const login = {
   chains: {
     name: 'CHAINS',
     words:
-      'Where contract wallets are asked, as JSON: `{"1":{"name":"Ethereum","rpc":["https://…","https://…"],"home":true}}`. Exactly one home chain, one of GRANTOR_CHAIN_IDS: contract wallets sign in there only. Two RPC URLs of different operators must agree; `"one_rpc":true` trusts one alone. Other wallets need none of it.',
+      'Where contract wallets are asked, as JSON: `{"1": {"name": "Ethereum", "rpc": ["https://…", "https://…"], "home": true}}`. Exactly one home chain, one of GRANTOR_CHAIN_IDS: contract wallets sign in there only. Two RPC URLs of different operators must agree; `"one_rpc":true` trusts one alone. Other wallets need none of it.',
     usedBy: auth,
     parse: chains,
     preset: '{}',

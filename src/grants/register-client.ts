@@ -4,6 +4,7 @@ import { hashSecret, newSecret } from '../keys/secret.ts'
 import { redirectUriFault } from '../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../oauth/resource-uri.ts'
 import { isScopeName, isSubset } from '../oauth/scope.ts'
+import { isSignableUri } from '../wallet/message-grammar.ts'
 import type { Client, ClientAuthMethod, ClientType, ConsentRule, GrantType } from './model.ts'
 
 /** What an operator says of a client. What is left out gets the usual value. */
@@ -96,6 +97,7 @@ function nameFaults({ name }: Client): string[] {
 const REDIRECT_URI_WORDS = {
   not_rfc3986: 'is not a valid URI (RFC 3986).',
   has_fragment: 'has a fragment (#…), which a redirect URI may not (RFC 6749 section 3.1.2).',
+  has_answer_parameter: 'has a parameter in its query that answers carry: code, state, iss, error or error_description.',
   has_wildcard: 'has a wildcard in its host; redirect URIs match byte for byte, so register each one.',
   has_userinfo: 'has a user name in it, which could hide its host.',
   http_outside_loopback: 'is plain http outside loopback; use https.',
@@ -107,7 +109,8 @@ const REDIRECT_URI_WORDS = {
 function redirectUriFaults(client: Client): string[] {
   const faults = client.redirectUris.flatMap((uri) => {
     const fault = redirectUriFault(uri, client.type === 'native')
-    return fault ? [`Redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`] : []
+    if (fault) return [`Redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`]
+    return isSignableUri(uri) ? [] : [`Redirect URI ${uri} cannot stand in a text to sign; give it a path, and no user name.`]
   })
   const redirects = client.grantTypes.includes('authorization_code')
   if (client.redirectUris.length === 0 && (redirects || client.resourceServer === null)) {
@@ -144,6 +147,7 @@ function authenticationFaults(client: Client): string[] {
     faults.push('A public client has no secret: its only method is none.')
   if (client.type !== 'confidential' && client.resourceServer !== null)
     faults.push('A resource server must be able to keep a secret.')
+  if (client.type === 'native' && client.consent !== 'signed') faults.push('A native client always needs a signed consent.')
   if (client.grantTypes.includes('refresh_token') && !client.grantTypes.includes('authorization_code')) {
     faults.push('Refresh tokens come from authorization codes: allow authorization_code too.')
   }

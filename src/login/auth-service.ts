@@ -5,8 +5,8 @@ import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 /**
  * The auth service as the login server knows it: four questions over HTTP, JSON both ways.
  *
- * A refusal is thrown as it came: its status, code and words. No answer in time, or one that is none, is 503 and nothing else:
- * never a login, and never "wrong signature".
+ * A refusal is thrown as it came: its status, code and words. No answer within five seconds, or one that is none, is 503 and
+ * nothing else: never a login, and never "wrong signature".
  */
 export type AuthService = {
   readChallenge(loginChallenge: string): Promise<LoginRequest>
@@ -34,9 +34,8 @@ export type AuthServiceOptions = {
   report: (problem: string, detail: Record<string, unknown>) => void
 }
 
+/** Enough for the check of a contract wallet's signature, whose chain may take two seconds to answer. */
 const TIMEOUT_MS = 5_000
-/** The check of a contract wallet's signature asks its chain, more than once, and each answer may take seconds. */
-const PROOF_TIMEOUT_MS = 20_000
 
 export function connectAuthService({ url, secret, report }: AuthServiceOptions): AuthService {
   const base = url.replace(/\/$/, '')
@@ -52,20 +51,14 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
       return read(await ask('POST', '/login/message', onTheWire(login)), asMessage)
     },
     async accept(login) {
-      const claim = { ...onTheWire(login), signature: login.signature }
-      return read(await ask('POST', '/login/accept', claim, PROOF_TIMEOUT_MS), asMoveOn)
+      return read(await ask('POST', '/login/accept', { ...onTheWire(login), signature: login.signature }), asMoveOn)
     },
     async reject({ loginChallenge, clientIp }) {
       return read(await ask('POST', '/login/reject', { login_challenge: loginChallenge, client_ip: clientIp }), asMoveOn)
     },
   }
 
-  async function ask(
-    method: string,
-    path: string,
-    body?: Record<string, unknown>,
-    timeoutMs = TIMEOUT_MS,
-  ): Promise<Record<string, unknown>> {
+  async function ask(method: string, path: string, body?: Record<string, unknown>): Promise<Record<string, unknown>> {
     let status: number
     let retryAfter: number
     let answer: unknown
@@ -75,7 +68,7 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
         headers: { authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
         redirect: 'error',
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       status = response.status
       retryAfter = Number(response.headers.get('retry-after'))
@@ -119,20 +112,16 @@ function onTheWire(login: WalletLogin): Record<string, unknown> {
 
 function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   const { client_name: clientName, client_host: clientHost, scopes, chain_ids: chainIds, expires_at: expiresAt } = answer
-  const {
-    purpose = 'app',
-    may_choose_scopes: mayChooseScopes = false,
-    resources = [],
-    until = 0,
-    resume_url: resumeUrl = null,
-  } = answer
+  const { purpose, may_choose_scopes: mayChooseScopes, resources, until, resume_url: resume } = answer
   if (typeof clientName !== 'string' || typeof clientHost !== 'string') return null
   if (!isPurpose(purpose) || typeof mayChooseScopes !== 'boolean') return null
   if (!isWholeNumber(expiresAt) || !isWholeNumber(until)) return null
   if (!Array.isArray(scopes) || !scopes.every(isScope)) return null
   if (!Array.isArray(resources) || !resources.every((resource) => typeof resource === 'string')) return null
   if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
-  if (resumeUrl !== null && !isWebAddress(resumeUrl)) return null
+  if (resume !== null && !isWebAddress(resume)) return null
+  // Only what an app began can be taken up on another device
+  const resumeUrl = purpose === 'app' ? resume : null
   return { purpose, clientName, clientHost, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl }
 }
 

@@ -5,6 +5,7 @@ export type RedirectUriFault =
   | 'has_fragment'
   | 'has_userinfo'
   | 'has_wildcard'
+  | 'has_answer_parameter'
   | 'http_outside_loopback'
   | 'scheme_not_allowed'
   | 'too_long'
@@ -20,6 +21,8 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
   if (!URI.test(uri)) return 'not_rfc3986'
   // RFC 6749 §3.1.2: "The endpoint URI MUST NOT include a fragment component."
   if (uri.includes('#')) return 'has_fragment'
+  // An answer would carry the parameter twice, and an app could read the wrong one.
+  if (/[?&](?:code|state|iss|error|error_description)(?=[=&]|$)/.test(uri)) return 'has_answer_parameter'
   const http = HTTP.exec(uri)
   if (!http) return privateUseFault(uri, native)
   const [, scheme = '', authority = ''] = http

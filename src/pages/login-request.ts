@@ -17,7 +17,7 @@ export type LoginRequest = {
   chainIds: number[]
   /** When this request closes. */
   expiresAt: number
-  /** Where another device begins the same login of its own. */
+  /** Where another device takes up a login for an app; null where there is no such way. */
   resumeUrl: string | null
 }
 

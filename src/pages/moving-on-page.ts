@@ -16,7 +16,8 @@ export type MovingOn = {
   to: string
   clientName: string
   clientHost: string
-  outcome: 'signed_in' | 'denied' | 'allowed' | 'failed'
+  /** `to_sign`: not back to the app, but on to the login page. */
+  outcome: 'signed_in' | 'denied' | 'allowed' | 'failed' | 'to_sign'
   /** What the login was for; an app when absent. */
   purpose?: Purpose | undefined
 }
@@ -36,7 +37,7 @@ ${symbol(outcome === 'signed_in' || outcome === 'allowed' ? 'done' : 'info')}
 <p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>
 </div>`,
       body: html`<p class="fine">${texts.movingOn.slow}</p>
-<p class="actions"><a class="button" id="continue" href="${target}">${purpose === 'end_everything' ? texts.movingOn.onward : fill(texts.movingOn.link, { app })}</a></p>`,
+<p class="actions"><a class="button" id="continue" href="${target}">${outcome === 'to_sign' || purpose === 'end_everything' ? texts.movingOn.onward : fill(texts.movingOn.link, { app })}</a></p>`,
     }),
   })
 }

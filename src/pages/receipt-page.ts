@@ -3,6 +3,7 @@ import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { appHeading, permissions, type Scope } from './parts.ts'
 import { symbol } from './symbols.ts'
+import { texts } from './texts.ts'
 import { day } from './times.ts'
 import { displayName, fill, fillPlain } from './words.ts'
 
@@ -32,8 +33,8 @@ export type ReceiptView = {
 }
 
 export function receiptPage(receipt: ReceiptView): string {
-  const app = displayName(receipt.clientName) || receipt.clientHost
-  const file = `receipt-${receipt.id}.json`
+  const app = displayName(receipt.clientName) || receipt.clientHost || texts.anApp
+  const file = `grantor-receipt-${receipt.id}.json`
   return layout({
     title: fillPlain(words.title, { app }),
     slip: slip({

@@ -154,6 +154,7 @@ export const texts = {
       text: 'You cancelled, and {app} learned nothing about you. Taking you back\u00a0…',
     },
     failed: { title: 'That did not work', text: '{app} will tell you more. Taking you back\u00a0…' },
+    to_sign: { title: 'One signature', text: 'Taking you to the page where your wallet signs\u00a0…' },
     ending: { title: 'Signed', text: 'Everything is being ended\u00a0…' },
     cancelled: { title: 'You cancelled', text: 'Nothing was done\u00a0…' },
     link: 'Continue to {app}',

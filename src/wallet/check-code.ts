@@ -63,8 +63,8 @@ function loadTexts(start: number, size: number): string {
 
 /**
  * Where the wallet has code already the factory is never called, also when the wallet then says no: the call is the claimant's own, and
- * could move a living wallet, for one moment, into a state in which it says yes. A wallet without code has nothing to move, and code can
- * come to its address by nothing but the deployment that the address was computed from.
+ * could move a living wallet, for one moment, into a state in which it says yes. A wallet without code has no state of its own yet, and
+ * code can come to its address by nothing but the deployment that the address was computed from.
  */
 function deployUnlessThere(ask: number, wallet: string, factory: string, factoryCall: Span): string {
   return [

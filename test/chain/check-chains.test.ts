@@ -15,7 +15,7 @@ afterAll(() => chain.close())
 beforeEach(() => beside.setFault(null))
 
 const look = (chainId = 8453): Promise<ChainFault[]> =>
-  checkChains([{ chainId, readers: [chain, beside].map(({ url }) => createChainReader({ url })) }])
+  checkChains([{ chainId, readers: [chain, beside].map(({ url }) => createChainReader({ url, timeoutMs: 4_000 })) }])
 const hostOf = ({ url }: TestRpc): string => new URL(url).host
 
 test('endpoints that are there and of their chain give nothing to say, at two questions each', async () => {

@@ -117,7 +117,6 @@ describe('clients create', () => {
   })
 
   test.each([
-    [['--consent', 'signed'], 'not available yet'],
     [['--scope', 'read write'], 'Scope "read write"'],
     [['--scope', 'ä'], 'Scope "ä"'],
     [['--scope', 'x'.repeat(65)], '1 to 64'],
@@ -191,7 +190,7 @@ describe('the other commands', () => {
     })
     await run(['clients', 'update', client_id, '--no-require-pkce', '--redirect-uri', 'https://other.example.com/'], env)
     expect(await stored(client_id)).toMatchObject({ requirePkce: false, redirectUris: ['https://other.example.com/'] })
-    for (const wrong of [[], ['--redirect-uri', 'http://example.com/'], ['--consent', 'signed'], ['--scope', 'a b']]) {
+    for (const wrong of [[], ['--redirect-uri', 'http://example.com/'], ['--scope', 'a b']]) {
       expect(await run(['clients', 'update', client_id, ...wrong], env)).toMatchObject({ exit: 2, out: '' })
     }
     expect(await stored(client_id)).toMatchObject({ redirectUris: ['https://other.example.com/'] })

@@ -23,7 +23,17 @@ async function granted(wallet: Address, clientId: string, at = NOW): Promise<str
   const id = randomUUID()
   const times = { expiresAt: at + 2_592_000, refreshExpiresAt: at + 1_209_600 }
   await store.grants.redeemCode(
-    { id, clientId, wallet, walletKind: 'ordinary', receiptId: null, scopes: ['enhancement'], resources: [], refreshKeyId: 'k', ...times },
+    {
+      id,
+      clientId,
+      wallet,
+      walletKind: 'ordinary',
+      receiptId: null,
+      scopes: ['enhancement'],
+      resources: [],
+      refreshKeyId: 'k',
+      ...times,
+    },
     randomUUID(),
     at,
   )

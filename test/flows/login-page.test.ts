@@ -165,8 +165,9 @@ test.each([
   const { asked } = await installWallet(page, wallet, { chainId })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
-  await page.locator('#sign').click()
+  await page.locator('#sign').waitFor()
   expect((await page.locator('#message').textContent())?.split('\n')).toContain(line)
+  await page.locator('#sign').click()
   await backAtApp(page)
   // personal_sign works on any chain: nobody is asked to switch
   expect(asked).toEqual(['eth_requestAccounts', 'eth_chainId', 'personal_sign'])

@@ -85,7 +85,7 @@ test('switching the account mid-way means a new text, and a signature over the o
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
   await page.locator('#sign').click()
-  expect(await wordsIn(page, 'progress')).toContain('You switched to another account, so here is a new text.')
+  await page.getByText('You switched to another account, so here is a new text.').waitFor()
   expect(await page.locator('#message').textContent()).toContain(testWallet(2).address)
   expect(sent).toEqual(['/login/message', '/login/message'])
 
@@ -181,7 +181,7 @@ test('an auth service that goes away in the middle is explained, and the sign-in
   await page.locator('#sign').waitFor()
   await fragile.authServer.close()
   await page.locator('#sign').click()
-  expect(await wordsIn(page, 'problem')).toContain('Our sign-in service does not answer right now. Nothing is lost')
+  expect(await wordsIn(page, 'problem')).toContain('We could not check your signature right now. Nothing is lost')
 
   const { clock, databasePath, ports } = fragile
   await fragile.loginServer.close()

@@ -127,6 +127,8 @@ function codeOf(wallet: Address, epoch: number): string {
     clientId: client.id,
     redirectUri: client.redirectUris[0] ?? '',
     wallet,
+    walletKind: 'ordinary',
+    receiptId: null,
     epoch,
     scopes: ['enhancement'],
     resources: [],

@@ -128,7 +128,6 @@ describe('cannot be registered, and one line says why', () => {
     ['a public client with a secret', { type: 'public', authMethod: 'client_secret_post' }, /public client has no secret/],
     ['a public resource server', { type: 'public', resourceServer: 'https://api.example.com' }, /keep a secret/],
     ['refresh tokens without codes', { grantTypes: ['refresh_token'] }, /come from authorization codes/],
-    ['signed consent, which is not there yet', { consent: 'signed' }, /not available yet/],
   ])('%s', (_, registration, line) => {
     expect(faultsOf(registration)).toEqual([expect.stringMatching(line)])
   })

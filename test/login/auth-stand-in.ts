@@ -26,10 +26,18 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
   const asked: Asked[] = []
   const answers: AuthStandIn['answers'] = new Map()
   const challenge = {
+    purpose: 'app',
     client_name: 'Aurora Notes',
     client_host: 'notes.aurora.example',
-    scopes: [{ name: 'enhancement', description: 'Use the enhancement API in your name' }],
+    scopes: [
+      { name: 'enhancement', description: 'Use the enhancement API in your name' },
+      { name: 'profile', description: 'See your profile' },
+    ],
+    may_choose_scopes: true,
+    resources: [] as string[],
     chain_ids: [1],
+    until: now() + 30 * 86_400,
+    resume_url: 'https://auth.example.com/login/resume?login_challenge=c' as string | null,
     expires_at: now() + 540,
   }
 
@@ -63,7 +71,7 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
       chainId: Number(body.chain_id),
       clientName: challenge.client_name,
       clientHost: challenge.client_host,
-      scopes: challenge.scopes.map(({ name }) => name),
+      scopes: typeof body.scope === 'string' ? body.scope.split(' ') : challenge.scopes.map(({ name }) => name),
       until: now() + 30 * 86_400,
       uri: 'https://notes.aurora.example/callback',
       nonce: 'k3Jd82LmPq9XvT4cWz7RbY',

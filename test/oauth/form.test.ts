@@ -57,7 +57,7 @@ describe('reads application/x-www-form-urlencoded as the WHATWG URL standard say
 })
 
 test.each(['%', '%%', '%2', '%zz', '%2G', '%G2', '100%', '%u0041', '%%41'])(
-  'a percent sign that starts no %%XX stands for itself: %s',
+  'a percent sign that begins no escape stands for itself: %s',
   (raw) => {
     expect(pairsOf(`a=${raw}`)).toEqual([['a', new URLSearchParams(`a=${raw}`).get('a')]])
   },
@@ -66,6 +66,7 @@ test.each(['%', '%%', '%2', '%zz', '%2G', '%G2', '100%', '%u0041', '%%41'])(
 test('names are one however they are spelled, so that no spelling of a parameter slips past the rule against repeats', () => {
   const values = parseForm('state=a&st%61te=b&%73%74%61%74%65=c').get('state')
   expect(values?.map(({ text }) => text)).toEqual(['a', 'b', 'c'])
+  expect(parseForm('a+b=1&a%20b=2').get('a b')).toHaveLength(2)
 })
 
 test('a name of an object’s own stays a plain name', () => {

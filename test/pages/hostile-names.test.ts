@@ -1,18 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { accountPage } from '../../src/pages/account-page.ts'
 import { confirmPage } from '../../src/pages/confirm-page.ts'
+import { endEverythingPage } from '../../src/pages/end-everything-page.ts'
 import { loginPage } from '../../src/pages/login-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { noticePage } from '../../src/pages/notice-page.ts'
 import { type NoticeKind, noticeTexts } from '../../src/pages/notice-texts.ts'
+import { receiptPage } from '../../src/pages/receipt-page.ts'
 import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
 import { runs } from '../support/runs.ts'
+import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
 
 /** Every page, with the same text in every place that somebody outside can fill. */
 function everyPage(text: string): string[] {
   const scopes = [{ name: text, description: text }]
-  const request = { clientName: text, clientHost: text, scopes, chainIds: [1], expiresAt: 1_800_000_600 }
-  const step = { loginChallenge: text, request, now: 1_800_000_000 }
+  const step = { loginChallenge: text, request: loginRequest(text), now: NOW }
+  const problem = { kind: 'could_not_check', signature: text, retryAfter: 5 } as const
   return [
     ...(Object.keys(noticeTexts) as NoticeKind[]).map((kind) =>
       noticePage({ kind, clientName: text, clientHost: text, retryUrl: text, requestId: text }),
@@ -20,7 +24,12 @@ function everyPage(text: string): string[] {
     confirmPage({ action: text, confirmation: text, clientName: text, clientHost: text, scopes, walletShort: text }),
     movingOnPage({ to: `https://x.example/?${text}`, clientName: text, clientHost: text, outcome: 'signed_in' }),
     loginPage({ ...step, developmentAccounts: [{ address: text, label: text }], refusedAddress: text }),
-    signByHandPage({ ...step, address: text, chainId: 1, message: text, problem: 'not_proven' }),
+    loginPage({ ...step, request: { ...step.request, purpose: 'account', resumeUrl: null }, chosen: [] }),
+    signByHandPage({ ...step, address: text, chainId: 1, chosen: [text], message: text, problem }),
+    accountPage(accountView(text)),
+    accountPage({ ...accountView(text), signedIn: 'vouched' }),
+    receiptPage(receiptView(text)),
+    endEverythingPage({ action: text, walletShort: text }),
   ]
 }
 

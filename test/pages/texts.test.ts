@@ -6,10 +6,10 @@ import { noticePage } from '../../src/pages/notice-page.ts'
 import { type NoticeKind, noticeTexts } from '../../src/pages/notice-texts.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { texts } from '../../src/pages/texts.ts'
+import { loginRequest, NOW } from './samples.ts'
 
 const kinds = Object.keys(noticeTexts) as NoticeKind[]
-const request = { clientName: 'Aurora', clientHost: 'aurora.example', scopes: [], chainIds: [1], expiresAt: 1_800_000_600 }
-const page = loginPage({ loginChallenge: 'c', request, now: 1_800_000_000 })
+const page = loginPage({ loginChallenge: 'c', request: { ...loginRequest(), scopes: [] }, now: NOW })
 const scripts = assets.filter(({ path }) => path.endsWith('.js'))
 
 test.each(kinds)('a notice says what happened and what to do next, with and without an app’s name: %s', (kind) => {

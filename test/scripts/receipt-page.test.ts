@@ -15,6 +15,10 @@ test('the page that checks receipts is one file and names no other', () => {
   expect(page).not.toMatch(/@import|url\(|\bimport\(|XMLHttpRequest|\bfetch\(|WebSocket|sendBeacon|localStorage|indexedDB/)
 })
 
+test('whose work is in it is named in it, with the terms they ask to be there', () => {
+  for (const name of ['@noble/curves', '@noble/hashes']) expect(page).toMatch(new RegExp(`${name}\n\nThe MIT License`))
+})
+
 test('its policy lets it run what it was built with, load nothing and send nothing', () => {
   const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(page) ?? []
   const hashOf = (element: string) => {

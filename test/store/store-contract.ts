@@ -7,6 +7,7 @@ import { anyOrderContract } from './contract/any-order.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
 import { endingsContract } from './contract/endings.ts'
+import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
 import { revokedTokensContract } from './contract/revoked-tokens.ts'
 import type { StoreUnderTest } from './contract/subject.ts'
@@ -31,6 +32,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('revoked access tokens', () => revokedTokensContract(subject))
     describe('wallets', () => walletsContract(subject))
     describe('sessions', () => sessionsContract(subject))
+    describe('receipts', () => receiptsContract(subject))
     describe('clients', () => clientsContract(subject))
     describe('keys', () => keysContract(subject))
     describe('moves in any order', () => anyOrderContract(subject))

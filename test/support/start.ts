@@ -62,6 +62,8 @@ export type StartOptions = {
   ports?: number[]
   /** where contract wallets are asked; nowhere when absent */
   chains?: Chain[]
+  /** a login server in place of ours, as a platform brings its own; not listening yet */
+  loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the service's own logger in place of a plain one, for a look at what it writes; the audit log goes there too */
   logger?: Logger
 }
@@ -148,15 +150,10 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     logger,
     trustedProxies: options.trustedProxies ?? [],
   })
-  const loginServer = createLoginServer({
-    authUrl,
-    loginUrl,
-    loginSecret: TEST_LOGIN_SECRET,
-    logger,
-    trustedProxies: [],
-    developmentWallet: options.developmentWallet,
-    now: clock.now,
-  })
+  const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
+  const { developmentWallet } = options
+  const loginServer =
+    options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
 

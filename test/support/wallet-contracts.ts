@@ -79,6 +79,9 @@ export function answering(bytes: string): string {
   return `60${size(bytes, 1)}8060095f395ff3${digits(bytes)}`
 }
 
+/** Says yes to everything, provided that it was given more than two million gas, as a costly check of a passkey needs. */
+export const costlyWallet = '621e84805a11631626ba7e60e01b025f5260205ff3'
+
 /** CREATE2 with calldata = salt and init code; answers the new address. */
 export const create2Factory = '36602090038060205f375f35905f5ff55f5260205ff3'
 

@@ -24,7 +24,6 @@ export const clientsUpdate = defineCommand({
   examples: ['grantor clients update 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --redirect-uri https://app.example.com/oauth/callback'],
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, world) {
-    if (options.consent === 'signed') throw new UsageFailure('--consent signed is not available yet; use --consent session')
     if (options['require-pkce'] && options['no-require-pkce'])
       throw new UsageFailure('--require-pkce and --no-require-pkce are both given: keep one')
     const said = Object.entries({ name: options.name, ...givenOfClient(options) }).filter(([, value]) => value !== undefined)

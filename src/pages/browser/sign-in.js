@@ -15,7 +15,7 @@ const SLOW_MS = 12_000
 /** Some wallets never answer eth_chainId while locked. */
 const CHAIN_MS = 2_000
 /** A check that takes so long asks a chain. */
-const LONG_CHECK_MS = 1_500
+const LONG_CHECK_MS = 700
 
 /** @param {SignInOptions} options */
 export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {

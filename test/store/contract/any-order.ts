@@ -38,6 +38,7 @@ const moves = fc.oneof(
       refreshExpiresAt: fc.constantFrom(600, 1200, 90 * 86_400).map((after) => NOW + after),
       scopes,
       resources,
+      walletChecked: fc.boolean(),
       at: times,
     }),
   },
@@ -142,9 +143,9 @@ async function play(
         at: move.at,
       })
     case 'rotate': {
-      const { retryWindow, refreshExpiresAt, scopes, resources, at, attempt: attemptId } = move
+      const { retryWindow, refreshExpiresAt, scopes, resources, walletChecked, at, attempt: attemptId } = move
       const clientId = move.client === null ? grant.clientId : (clients[move.client] ?? '')
-      const asked = { clientId, retryWindow, refreshExpiresAt, scopes, resources, at, attemptId }
+      const asked = { clientId, retryWindow, refreshExpiresAt, scopes, resources, walletChecked, at, attemptId }
       return ledger.rotateRefreshToken(rotationOf(grant, (generations[move.grant] ?? 0) - move.behind, asked))
     }
   }

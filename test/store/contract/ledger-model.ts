@@ -45,6 +45,7 @@ export class LedgerModel {
     }
     if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
     if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
+    if (grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
     if (behind === 1) return { kind: 'repeated', grant }
     const moved: Grant = {
       ...grant,

@@ -151,6 +151,30 @@ export function refreshContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed' })
   })
 
+  test('a contract wallet’s grant moves on only when its receipt was checked; unchecked, the row stays as it is', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store, { walletKind: 'contract', receiptId: randomUUID() })
+    const before = await store.grants.readGrant(grant.id)
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0))).toEqual({ kind: 'wallet_unchecked', grant: before })
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+    const narrowed = { scopes: ['profile'], walletChecked: false }
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, narrowed))).kind, 'narrowed or not').toBe('wallet_unchecked')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))).kind).toBe('rotated')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind, 'a retry needs it as well').toBe('wallet_unchecked')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))).kind).toBe('repeated')
+  })
+
+  test('a contract wallet’s grant is ended by a replay, its receipt checked or not', async () => {
+    const [store] = subject().nodes
+    for (const walletChecked of [true, false]) {
+      const grant = await livingGrant(store, { walletKind: 'contract', receiptId: randomUUID() })
+      await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))
+      await store.grants.rotateRefreshToken(rotationOf(grant, 1, { walletChecked: true }))
+      expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked }))).kind).toBe('replayed')
+      expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed' })
+    }
+  })
+
   test('another client’s replay of an old token ends nothing', async () => {
     const [store] = subject().nodes
     const grant = await rotatedTwice(store)

@@ -1,6 +1,6 @@
 /** What an engine hands to the contract, and the records the contract asks it to keep. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import type { Client, Session } from '../../../src/grants/model.ts'
+import type { Client, Receipt, Session } from '../../../src/grants/model.ts'
 import type { KeyRecord, NewGrant, Rotation, Store } from '../../../src/grants/ports.ts'
 import type { Address } from '../../../src/wallet/address.ts'
 
@@ -88,6 +88,25 @@ export function someSession(session: Partial<Session> = {}): Session {
     expiresAt: NOW + 14 * DAY,
     endedAt: null,
     ...session,
+  }
+}
+
+export function someReceipt(receipt: Partial<Receipt> = {}): Receipt {
+  return {
+    id: randomUUID(),
+    wallet: someWallet(),
+    walletKind: 'ordinary',
+    chainId: 1,
+    clientId: randomUUID(),
+    redirectUri: 'https://app.example.net/callback',
+    scopes: ['enhancement'],
+    resources: ['https://api.example.com/'],
+    issuedAt: NOW,
+    expiresAt: NOW + 30 * DAY,
+    withdrawnAt: null,
+    checkedAt: NOW,
+    sealed: 'grx.0123456789.sealed',
+    ...receipt,
   }
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Store, StoreUnavailable } from '../../../src/grants/ports.ts'
-import { livingGrant, NOW, newGrant, rotationOf, type Subject, someClient, someKey, someSession, someWallet } from './subject.ts'
+import { livingGrant, NOW, newGrant, rotationOf, type Subject, someClient, someKey, someReceipt, someSession, someWallet } from './subject.ts'
 
 export function unavailableContract(subject: Subject): void {
   test('a store that takes no writes says StoreUnavailable to every move, and works again by itself', async () => {
@@ -45,7 +45,7 @@ export function unavailableContract(subject: Subject): void {
   test('after a restart everything is as it was: the living live on, the ended stay ended', async () => {
     const [store] = subject().nodes
     const [living, ended] = [await livingGrant(store), await livingGrant(store)]
-    const [wallet, session, client, key] = [someWallet(), someSession(), someClient(), someKey()]
+    const [wallet, session, receipt, client, key] = [someWallet(), someSession(), someReceipt(), someClient(), someKey()]
     await store.grants.rotateRefreshToken(rotationOf(living, 0))
     await store.grants.revokeAccessToken({
       grantId: living.id,
@@ -57,13 +57,16 @@ export function unavailableContract(subject: Subject): void {
     await store.grants.endGrant(ended.id, 'revoked', NOW)
     await store.wallets.raiseEpoch(wallet)
     await store.sessions.startSession(session, randomUUID())
+    await store.receipts.insertReceipt(receipt)
+    await store.receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW)
     await store.clients.insertClient(client)
     await store.keys.insertKey(key)
     const stateOf = async (node: Store) => ({
       living: await node.grants.readGrant(living.id),
       ended: await node.grants.readGrant(ended.id),
-      epoch: await node.wallets.readEpoch(wallet),
+      wallet: await node.wallets.readWallet(wallet),
       session: await node.sessions.readSession(session.hash),
+      receipt: await node.receipts.readReceipt(receipt.wallet, receipt.id),
       client: await node.clients.readClient(client.id),
       keys: await node.keys.listKeys(),
       revision: await node.readRevision(),
@@ -88,7 +91,7 @@ export function unavailableContract(subject: Subject): void {
 
 /** Each move that writes, once. */
 function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
-  const { grants, wallets, sessions, clients, keys } = store
+  const { grants, wallets, sessions, receipts, clients, keys } = store
   const grant = newGrant()
   return {
     redeemCode: () => grants.redeemCode(grant, 'attempt', NOW),
@@ -104,6 +107,10 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
     touchSession: () => sessions.touchSession('hash', NOW),
     endSession: () => sessions.endSession('hash', NOW),
     endSessions: () => sessions.endSessions(grant.wallet, NOW),
+    insertReceipt: () => receipts.insertReceipt(someReceipt()),
+    withdrawReceipts: () => receipts.withdrawReceipts({ wallet: grant.wallet }, NOW),
+    withdrawReceipt: () => receipts.withdrawReceipt(grant.wallet, 'receipt', NOW),
+    noteReceiptCheck: () => receipts.noteReceiptCheck(grant.wallet, 'receipt', NOW),
     insertClient: () => clients.insertClient(someClient()),
     replaceClient: () => clients.replaceClient(someClient()),
     deleteClient: () => clients.deleteClient('client'),
@@ -114,12 +121,16 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
 }
 
 /** Each question, once. */
-function everyRead({ grants, wallets, sessions, clients, keys, readRevision }: Store): Record<string, () => Promise<unknown>> {
+function everyRead({ grants, wallets, sessions, receipts, clients, keys, readRevision }: Store): Record<string, () => Promise<unknown>> {
   return {
     readGrant: () => grants.readGrant('grant'),
     listGrants: () => grants.listGrants({ at: NOW, limit: 1 }),
+    readWallet: () => wallets.readWallet(someWallet()),
     readEpoch: () => wallets.readEpoch(someWallet()),
     readSession: () => sessions.readSession('hash'),
+    listSessions: () => sessions.listSessions(someWallet(), NOW),
+    readReceipt: () => receipts.readReceipt(someWallet(), 'receipt'),
+    listReceipts: () => receipts.listReceipts(someWallet(), { limit: 1 }),
     readClient: () => clients.readClient('client'),
     listClients: () => clients.listClients(),
     listKeys: () => keys.listKeys(),

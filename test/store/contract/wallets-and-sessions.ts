@@ -7,6 +7,7 @@ export function walletsContract(subject: Subject): void {
   test('a wallet never seen has epoch 0, and reading it leaves no trace', async () => {
     const [store] = subject().nodes
     const wallet = someWallet()
+    expect(await store.wallets.readWallet(wallet)).toEqual({ epoch: 0, provedItself: false })
     expect(await store.wallets.readEpoch(wallet)).toBe(0)
     expect(await store.wallets.raiseEpoch(wallet)).toBe(1)
   })
@@ -19,6 +20,18 @@ export function walletsContract(subject: Subject): void {
     await other.wallets.raiseEpoch(wallet)
     expect(await store.wallets.rememberProof(wallet)).toBe(1)
     expect(await store.wallets.readEpoch(wallet)).toBe(1)
+  })
+
+  test('a wallet that proved itself as an ordinary one has done so for ever, whatever ends', async () => {
+    const [store, other] = subject().nodes
+    const [wallet, unproven] = [someWallet(), someWallet()]
+    await store.wallets.raiseEpoch(wallet)
+    expect(await other.wallets.readWallet(wallet)).toEqual({ epoch: 1, provedItself: false })
+    await store.wallets.rememberProof(wallet)
+    await other.wallets.raiseEpoch(wallet)
+    await other.wallets.raiseEpoch(unproven)
+    expect(await store.wallets.readWallet(wallet)).toEqual({ epoch: 2, provedItself: true })
+    expect(await store.wallets.readWallet(unproven)).toEqual({ epoch: 1, provedItself: false })
   })
 
   test('fifty endings at once raise a wallet’s epoch fifty times, each to a number of its own', async () => {
@@ -90,6 +103,19 @@ export function sessionsContract(subject: Subject): void {
     await store.sessions.touchSession(hash, NOW)
     await store.sessions.endSession(hash, NOW)
     expect(await store.sessions.readSession(hash)).toBeNull()
+  })
+
+  test('a wallet’s list of sessions holds those that live, the youngest first, and nobody else’s', async () => {
+    const [store, other] = subject().nodes
+    const wallet = someWallet()
+    const older = someSession({ wallet, authTime: NOW, walletKind: 'contract', receiptId: randomUUID() })
+    const younger = someSession({ wallet, authTime: NOW + 5 })
+    const [ended, expired] = [someSession({ wallet }), someSession({ wallet, expiresAt: NOW + 10 })]
+    for (const session of [older, younger, ended, expired, someSession()]) await store.sessions.startSession(session, randomUUID())
+    await store.sessions.endSession(ended.hash, NOW)
+    expect(await other.sessions.listSessions(wallet, NOW + 10)).toEqual([younger, older])
+    expect(await other.sessions.listSessions(wallet, NOW + 9)).toHaveLength(3)
+    expect(await other.sessions.listSessions(someWallet(), NOW)).toEqual([])
   })
 
   test('ending a wallet’s sessions ends those that live, counts them, and leaves other wallets’ alone', async () => {

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+
+/** What the auth service says of a challenge. Times in epoch seconds. */
+export interface Login {
+  purpose: 'app' | 'account' | 'end_everything'
+  client_name: string
+  client_host: string
+  scopes: { name: string; description: string }[]
+  may_choose_scopes: boolean
+  resources: string[]
+  chain_ids: number[]
+  expires_at: number
+  until: number
+  resume_url: string | null
+}
+
+const style = `
+:root { color-scheme: light dark }
+body { margin: 0; font: 1rem/1.5 system-ui, sans-serif }
+main { max-width: 36rem; margin: 0 auto; padding: 2rem 1rem }
+button { display: block; width: 100%; margin: .5rem 0; padding: .75rem; font: inherit }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; padding: 1rem }
+[hidden] { display: none }
+`
+
+export const pageHeaders = {
+  // One script of our own, one style known by its hash, nobody else's anything, and nobody's frame around the button
+  'content-security-policy': `default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
+  // `same-origin` would cut off wallets that open a window of their own
+  'cross-origin-opener-policy': 'same-origin-allow-popups',
+  // The address holds a challenge. `no-referrer` would make browsers send `Origin: null`
+  'referrer-policy': 'same-origin',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+
+/** `wallet` is the one the platform would vouch for. */
+export function loginPage(challenge: string, login: Login, wallet: string | undefined): string {
+  const name = login.client_name || login.client_host
+  const { title, intro } = {
+    app: { title: `Sign in to ${name}`, intro: `${name} is at ${login.client_host}. Once you sign in, it may:` },
+    account: { title: 'See your connected apps', intro: 'This allows no app anything.' },
+    end_everything: { title: 'End everything', intro: 'Every app loses its access, and every browser is signed out.' },
+  }[login.purpose]
+  const fixed = login.may_choose_scopes ? '' : 'disabled'
+  const scopes = login.scopes.map(
+    (scope) =>
+      `<li><label><input type="checkbox" checked ${fixed} value="${escape(scope.name)}"> ${escape(scope.description)}</label></li>`,
+  )
+  const until = new Date(login.until * 1_000).toISOString().slice(0, 10)
+  const where =
+    login.purpose === 'app' ? `<p>Until ${until}, or until you end it, at ${escape(login.resources.join(', '))}.</p>` : ''
+  const vouch = wallet ? `<button id="vouch">Continue as ${escape(`${wallet.slice(0, 6)}…${wallet.slice(-4)}`)}</button>` : ''
+  const phone = login.resume_url
+    ? `<details><summary>My wallet is on my phone</summary><p>Open this address there:</p><pre>${escape(login.resume_url)}</pre></details>`
+    : ''
+  return page(
+    title,
+    `<ul id="scopes">${scopes.join('')}</ul>
+${where}
+<div id="wallets" data-challenge="${escape(challenge)}" data-chain-ids="${login.chain_ids.join(' ')}">${vouch}</div>
+<pre id="message" aria-label="The text that you sign" tabindex="0" hidden></pre>
+<p id="no-wallet" hidden>There is no wallet in this browser.</p>
+<p id="status" role="status"></p>
+${phone}
+<button id="cancel">Cancel</button>
+<noscript><p>This page needs its script to reach your wallet.</p></noscript>
+<script type="module" src="/sign-in.js"></script>`,
+    intro,
+  )
+}
+
+export function errorPage(description: string): string {
+  return page('This did not work', '<p>Go back to the app, and sign in again from there.</p>', description)
+}
+
+function page(title: string, body: string, intro: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${escape(title)}</h1>
+<p>${escape(intro)}</p>
+${body}
+</main>
+</body>
+</html>
+`
+}
+
+/** An app chooses its own name: nothing it writes may become markup. */
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
