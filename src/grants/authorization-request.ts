@@ -48,17 +48,24 @@ export function deniedRedirect(deps: Deps, request: AuthorizationRequest): strin
 }
 
 /** What a code rests on: the wallet's epoch when the session was found to hold, a signed text, and the grant's end. */
-export type CodeBasis = { session: Session; epoch: number; receiptId: string | null; grantExpiresAt: number }
+export type CodeBasis = {
+  session: Session
+  epoch: number
+  receiptId: string | null
+  consented: boolean
+  grantExpiresAt: number
+}
 
 /** The redirect URI with a fresh code (RFC 6749 §4.1.2). */
 export function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): string {
-  const { session, epoch, receiptId, grantExpiresAt } = basis
+  const { session, epoch, receiptId, consented, grantExpiresAt } = basis
   const code = sealCode(deps.keys, {
     clientId: request.clientId,
     redirectUri: request.redirectUri,
     wallet: session.wallet,
     walletKind: session.walletKind,
     receiptId,
+    consented,
     epoch,
     scopes: request.scopes,
     resources: request.resources,

@@ -13,6 +13,7 @@ import {
   type AskingApp,
   type AuthorizationRequest,
   askingApp,
+  type CodeBasis,
   codeRedirect,
   errorRedirect,
 } from './authorization-request.ts'
@@ -111,7 +112,7 @@ async function answerSigned(
     if (prompt.none) throw consentRequired()
     return toLogin(deps, client, request, browser)
   }
-  return giveCode(deps, request, session, receipt.id, receipt.expiresAt)
+  return giveCode(deps, request, session, { receiptId: receipt.id, consented: true }, receipt.expiresAt)
 }
 
 /** Consent rule `session`: the session is enough, unless the app itself wants the person asked. */
@@ -126,20 +127,20 @@ async function answerBySession(
     const confirmation = sealConfirmation(deps, request, session)
     return { kind: 'confirm', confirmation, app: askingApp(client, request), scopes: request.scopes, session }
   }
-  return giveCode(deps, request, session, session.receiptId, Number.POSITIVE_INFINITY)
+  return giveCode(deps, request, session, { receiptId: session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
 }
 
 async function giveCode(
   deps: Deps,
   request: AuthorizationRequest,
   session: Session,
-  receiptId: string | null,
+  rests: Pick<CodeBasis, 'receiptId' | 'consented'>,
   until: number,
 ): Promise<AuthorizeOutcome> {
   await touchSession(deps, session)
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
-  return { kind: 'redirect', to: codeRedirect(deps, request, { session, epoch, receiptId, grantExpiresAt }) }
+  return { kind: 'redirect', to: codeRedirect(deps, request, { session, epoch, ...rests, grantExpiresAt }) }
 }
 
 function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {

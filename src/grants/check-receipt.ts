@@ -10,13 +10,15 @@ import { openReceipt } from './receipt.ts'
 /** Seconds between two notes of a good check. */
 const NOTED_EVERY = 60
 
-type RestsOnReceipt = Pick<Grant, 'wallet' | 'receiptId'>
+type RestsOnReceipt = Pick<Grant, 'wallet' | 'receiptId' | 'consented'>
 
 /** Throws 503 where nobody can tell any more. */
 export async function checkReceipt(deps: Deps, grant: RestsOnReceipt): Promise<'holds' | 'withdrawn' | 'wallet_changed'> {
   const receipt = grant.receiptId === null ? null : await deps.store.receipts.readReceipt(grant.wallet, grant.receiptId)
   const signed = receipt && openReceipt(deps.keys, receipt)
-  if (!receipt || !signed || receipt.withdrawnAt !== null) return 'withdrawn'
+  if (!receipt || !signed) return 'withdrawn'
+  // The text of the session's sign-in may be another app's: ending that app says nothing about this grant.
+  if (grant.consented && receipt.withdrawnAt !== null) return 'withdrawn'
 
   const at = deps.now()
   const claim = { ...signed, address: receipt.wallet, chainId: receipt.chainId }

@@ -12,7 +12,9 @@ export type Code = {
   redirectUri: string
   wallet: Address
   walletKind: WalletKind
+  /** the signed text it rests on, and whether that is the consent to this request rather than the session's sign-in */
   receiptId: string | null
+  consented: boolean
   /** of the wallet when the code was issued; raised since means the code is void */
   epoch: number
   scopes: string[]
@@ -40,6 +42,7 @@ type Packed = [
   string,
   0 | 1,
   string | null,
+  0 | 1,
   number,
   string,
   string[],
@@ -57,6 +60,7 @@ function pack(code: Code): Packed {
     code.wallet,
     code.walletKind === 'contract' ? 1 : 0,
     code.receiptId,
+    code.consented ? 1 : 0,
     code.epoch,
     code.scopes.join(' '),
     code.resources,
@@ -68,7 +72,7 @@ function pack(code: Code): Packed {
 }
 
 function unpack(packed: Packed): Code {
-  const [grantId, clientId, redirectUri, wallet, contract, receiptId, epoch, scopes, resources, ...rest] = packed
+  const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
   const [codeChallenge, sessionHash, expiresAt, grantExpiresAt] = rest
   return {
     grantId,
@@ -77,6 +81,7 @@ function unpack(packed: Packed): Code {
     wallet: wallet as Address,
     walletKind: contract === 1 ? 'contract' : 'ordinary',
     receiptId,
+    consented: consented === 1,
     epoch,
     scopes: scopes.split(' '),
     resources,

@@ -88,7 +88,13 @@ async function startSession(
   if (challenge.elsewhere)
     return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
   const request = { ...asked.request, scopes: proof.scopes }
-  const basis = { session, epoch, receiptId: proof.receiptId, grantExpiresAt: challenge.until }
+  const basis = {
+    session,
+    epoch,
+    receiptId: proof.receiptId,
+    consented: proof.receiptId !== null,
+    grantExpiresAt: challenge.until,
+  }
   return { kind: 'signed_in', sessionId, to: codeRedirect(deps, request, basis), app: asked.app }
 }
 

@@ -50,6 +50,6 @@ export async function confirm(
   await touchSession(deps, session)
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   const grantExpiresAt = deps.now() + deps.settings.lifetimes.grant
-  const basis = { session, epoch, receiptId: session.receiptId, grantExpiresAt }
+  const basis = { session, epoch, receiptId: session.receiptId, consented: false, grantExpiresAt }
   return { kind: 'allowed', to: codeRedirect(deps, request, basis), app }
 }

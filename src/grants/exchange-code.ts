@@ -47,7 +47,7 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   }
 
   // The client's rule may have changed since the code was issued.
-  if (client.consent === 'signed' && code.receiptId === null) throw invalidGrant('consent_missing')
+  if (client.consent === 'signed' && !code.consented) throw invalidGrant('consent_missing')
   if (code.walletKind === 'contract' && code.receiptId !== null) await requireWalletHolds(deps, code)
 
   const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
@@ -110,6 +110,7 @@ function grantOf(deps: Deps, code: Code, at: number): NewGrant {
     wallet: code.wallet,
     walletKind: code.walletKind,
     receiptId: code.receiptId,
+    consented: code.consented,
     scopes: code.scopes,
     resources: code.resources,
     expiresAt: code.grantExpiresAt,

@@ -61,8 +61,10 @@ export type Grant = {
   clientId: string
   wallet: Address
   walletKind: WalletKind
-  /** the signed text this grant rests on: its own consent, or the sign-in its session came from; null where only vouched for */
+  /** the signed text this grant rests on; null where the wallet was only vouched for */
   receiptId: string | null
+  /** whether that text is the consent to this very grant, rather than the sign-in its session came from */
+  consented: boolean
   scopes: string[]
   resources: string[]
   createdAt: number

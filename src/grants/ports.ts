@@ -22,6 +22,7 @@ export type NewGrant = Pick<
   | 'wallet'
   | 'walletKind'
   | 'receiptId'
+  | 'consented'
   | 'scopes'
   | 'resources'
   | 'expiresAt'

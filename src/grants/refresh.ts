@@ -46,7 +46,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   })
   if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, token.grantId, outcome)
   // The client's rule may be stricter now than when the grant was made.
-  if (client.consent === 'signed' && outcome.grant.receiptId === null) throw await endFor(deps, outcome.grant, 'consent_missing')
+  if (client.consent === 'signed' && !outcome.grant.consented) throw await endFor(deps, outcome.grant, 'consent_missing')
   return mintTokens(deps, client, outcome.grant, scopes ?? outcome.grant.scopes, request.resources[0] ?? null)
 }
 

@@ -1,4 +1,5 @@
 /** Redirect URIs (RFC 6749 §3.1.2): which may be registered, which one a request may name, and how an answer is appended. */
+import { parseForm, queryOf } from './form.ts'
 
 export type RedirectUriFault =
   | 'not_rfc3986'
@@ -13,6 +14,7 @@ export type RedirectUriFault =
 // RFC 3986 appendix A, closely enough: scheme, then only characters a URI may hold, percent signs only in %XX.
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 const HTTP = /^(https?):\/\/([^/?#]*)/i
+const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description']
 const LOOPBACK_IP = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(?=[/?]|$)/
 
 /** Says why a URI cannot be registered, or null when it can. */
@@ -22,7 +24,8 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
   // RFC 6749 §3.1.2: "The endpoint URI MUST NOT include a fragment component."
   if (uri.includes('#')) return 'has_fragment'
   // An answer would carry the parameter twice, and an app could read the wrong one.
-  if (/[?&](?:code|state|iss|error|error_description)(?=[=&]|$)/.test(uri)) return 'has_answer_parameter'
+  const query = parseForm(queryOf(uri))
+  if (ANSWER_PARAMETERS.some((name) => query.has(name))) return 'has_answer_parameter'
   const http = HTTP.exec(uri)
   if (!http) return privateUseFault(uri, native)
   const [, scheme = '', authority = ''] = http
@@ -38,6 +41,7 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
 function privateUseFault(uri: string, native: boolean): RedirectUriFault | null {
   const scheme = uri.slice(0, uri.indexOf(':'))
   if (!native || !scheme.includes('.')) return 'scheme_not_allowed'
+  if (/^[^:]+:\/\/[^/?]*@/.test(uri)) return 'has_userinfo'
   // Brackets belong around an IP address only (RFC 3986 §3.2.2), and no such scheme has one.
   return URL.canParse(uri) && !/[[\]]/.test(uri) ? null : 'not_rfc3986'
 }

@@ -29,6 +29,7 @@ async function granted(wallet: Address, clientId: string, at = NOW): Promise<str
       wallet,
       walletKind: 'ordinary',
       receiptId: null,
+      consented: false,
       scopes: ['enhancement'],
       resources: [],
       refreshKeyId: 'k',

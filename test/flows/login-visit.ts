@@ -2,8 +2,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { newPage, type PageOptions } from '../support/browser.ts'
 import type { Grantor, TestClient } from '../support/start.ts'
+import { encode } from '../support/walk.ts'
 
 const APP = 'https://app.example.net/callback'
+
+type Parameters = Record<string, string | string[]>
 
 /** A page in a browser of its own, for which the app's address answers. */
 export async function newVisitor(browser: Browser, options: PageOptions = {}): Promise<Page> {
@@ -13,8 +16,8 @@ export async function newVisitor(browser: Browser, options: PageOptions = {}): P
 }
 
 /** As an app sends its user: through the authorization endpoint, to the login page. */
-export async function openLogin(page: Page, grantor: Grantor, client: TestClient): Promise<void> {
-  const query = new URLSearchParams({ client_id: client.id, redirect_uri: APP, state: 'a state/1' })
+export async function openLogin(page: Page, grantor: Grantor, client: TestClient, more: Parameters = {}): Promise<void> {
+  const query = encode({ client_id: client.id, redirect_uri: APP, state: 'a state/1', ...more })
   await page.goto(`${grantor.authUrl}/oauth/authorize?${query}`)
   if (new URL(page.url()).origin !== grantor.loginUrl) throw new Error(`no login page, but ${page.url()}`)
 }

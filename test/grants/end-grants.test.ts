@@ -129,6 +129,7 @@ function codeOf(wallet: Address, epoch: number): string {
     wallet,
     walletKind: 'ordinary',
     receiptId: null,
+    consented: false,
     epoch,
     scopes: ['enhancement'],
     resources: [],

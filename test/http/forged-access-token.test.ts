@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { type JWTHeaderParameters, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp } from '../support/app.ts'
@@ -98,6 +98,30 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     ]) {
       await expectForgery(`${head}.${encode({ ...claims, ...change })}.${signature}`)
     }
+  })
+
+  test('what our own key signed but is no access token: another type, algorithm or issuer named (RFC 9068 §4)', async () => {
+    const { privateKey } = app.grantor.deps.keys.maker('sign')
+    const signed = (header: unknown, claims: unknown): string => {
+      const input = `${encode(header)}.${encode(claims)}`
+      return `${input}.${sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+    }
+    const [header, claims] = [headerOf(genuine), claimsOf(genuine)]
+    expect((await app.walk.introspect(app.client, signed(header, claims))).json().active).toBe(true)
+    for (const change of [
+      { typ: 'JWT' },
+      { typ: 'dpop+jwt' },
+      { typ: undefined },
+      { alg: 'ES384' },
+      { alg: 'none' },
+      { alg: undefined },
+    ]) {
+      await expectForgery(signed({ ...header, ...change }, claims))
+    }
+    for (const change of [{ iss: app.grantor.loginUrl }, { iss: `${app.grantor.authUrl}/` }, { iss: undefined }, { exp: 1 }]) {
+      await expectForgery(signed(header, { ...claims, ...change }))
+    }
+    for (const body of ['x', 1, null, []]) await expectForgery(signed(header, body))
   })
 
   test('any single character changed to another of its alphabet, in header, body or signature', async () => {

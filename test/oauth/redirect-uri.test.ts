@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { parseForm, queryOf } from '../../src/oauth/form.ts'
 import {
   appendToRedirectUri,
-  isLoopbackHost,
   type RedirectUriFault,
   redirectUriFault,
   redirectUriHost,
@@ -15,7 +14,8 @@ describe('may be registered', () => {
   test.each([
     'https://app.example.net/callback',
     'https://app.example.net',
-    'https://app.example.net:8443/a;b/c?d=e&f=%20#'.slice(0, -1),
+    'https://app.example.net:8443/a;b/c?d=e&f=%20',
+    'https://app.example.net/code?decode=a&codes=b&my_state=c&Code=d',
     'https://xn--bcher-kva.example/cb',
     'https://[2001:db8::1]/cb',
     'HTTPS://app.example.net/cb',
@@ -68,6 +68,15 @@ describe('may not be registered', () => {
     ['has_fragment', 'https://app.example.net/#a'],
     ['has_fragment', 'https://app.example.net/#'],
     ['has_fragment', 'com.example.app:/cb#a'],
+    ['has_answer_parameter', 'https://app.example.net/?code=a'],
+    ['has_answer_parameter', 'https://app.example.net/?a=b&state'],
+    ['has_answer_parameter', 'https://app.example.net/?iss='],
+    ['has_answer_parameter', 'https://app.example.net/?error=a&error_description=b'],
+    ['has_answer_parameter', 'https://app.example.net/?c%6Fde=a'],
+    ['has_answer_parameter', 'com.example.app:/cb?%73tate=a'],
+    ['has_userinfo', 'com.example.app://user@host/cb'],
+    ['has_wildcard', 'https://*.example.net/'],
+    ['has_wildcard', 'https://app.example.*:443/'],
     ['has_userinfo', 'https://app.example.net@evil.example/'],
     ['has_userinfo', 'https://user:password@app.example.net/'],
     ['has_userinfo', 'https://@app.example.net/'],
@@ -109,61 +118,6 @@ describe('may not be registered', () => {
       redirectUriFault(`https://${piece.repeat(600)}\n`, true)
     expect(performance.now() - before).toBeLessThan(200)
   })
-})
-
-// RFC 3986 appendix A, written out; what registration accepts has to fit it, because texts to sign carry it.
-const pchar = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})`
-const regName = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`
-const authority = String.raw`(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%[0-9A-Fa-f]{2})*@)?(?:${regName}|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?`
-const hierPart = String.raw`(?://${authority}(?:/${pchar}*)*|/(?:${pchar}+(?:/${pchar}*)*)?|${pchar}+(?:/${pchar}*)*)`
-const RFC3986 = new RegExp(String.raw`^[A-Za-z][A-Za-z0-9+\-.]*:${hierPart}?(?:\?(?:${pchar}|[/?])*)?$`)
-
-test('whatever is registered is a URI of RFC 3986 without fragment, on https, loopback or a scheme with a dot', () => {
-  const pieces = fc.constantFrom(
-    'https://',
-    'http://',
-    'com.example.app:',
-    '//',
-    '/',
-    'localhost',
-    '127.0.0.1',
-    '[::1]',
-    ':80',
-    '@',
-    '?',
-    '#',
-    '[',
-    ']',
-    '%41',
-    '%',
-    'a',
-    '.',
-    "'",
-    '\\',
-    ' ',
-    'é',
-    ':',
-  )
-  const uris = fc.oneof(
-    fc.webUrl({ withQueryParameters: true, withFragments: true }),
-    fc.array(pieces, { maxLength: 10 }).map((parts) => parts.join('')),
-    fc.array(pieces, { maxLength: 8 }).map((parts) => `https://app.example.net${parts.join('')}`),
-    fc.array(pieces, { maxLength: 8 }).map((parts) => `com.example.app:${parts.join('')}`),
-  )
-  fc.assert(
-    fc.property(uris, fc.boolean(), (uri, native) => {
-      if (redirectUriFault(uri, native) !== null) return
-      expect(uri).toMatch(RFC3986)
-      const { protocol, hostname, username, hash } = new URL(uri)
-      expect(
-        protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)) || (native && protocol.includes('.')),
-      ).toBe(true)
-      if (protocol.startsWith('http')) expect([username, hash]).toEqual(['', ''])
-      expect(redirectUriMatches([uri], uri, native)).toBe(true)
-      expect(redirectUriHost(uri)).not.toBe('')
-    }),
-    { numRuns: runs * 3 },
-  )
 })
 
 describe('a request may name exactly what is registered (RFC 9700 §2.1)', () => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { migrateSqlite, openSqliteStore, SchemaMismatch, sqliteMigrationStatus } from '../../src/store/sqlite/index.ts'
 import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts'
-import { NOW } from './contract/subject.ts'
+import { NOW, newGrant, rotationOf, someSession } from './contract/subject.ts'
 import { newSqlitePath } from './sqlite-file.ts'
 
 const ALL = MIGRATIONS.map(({ number, name }) => ({ number, name }))
@@ -33,6 +33,45 @@ test('a file that is up to date takes no step, and keeps what it holds', async (
   expect(await reopened.wallets.readEpoch(wallet)).toBe(1)
   await reopened.close()
 })
+
+test.each(MIGRATIONS.slice(0, -1))(
+  'a file of step $number takes the steps after it, and keeps its grants and sessions',
+  async ({ number }) => {
+    const path = await newSqlitePath()
+    const database = new DatabaseSync(path)
+    database.exec('CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT')
+    for (const step of MIGRATIONS.slice(0, number)) {
+      database.exec(step.sql)
+      database.prepare('INSERT INTO migrations VALUES (?, ?, ?)').run(step.number, step.name, NOW)
+    }
+    const grant = newGrant()
+    const { hash } = someSession()
+    database
+      .prepare(
+        `INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                           refresh_key_id, rotated_at, attempt_id)
+       VALUES (?, ?, ?, '["a"]', '[]', ?, ?, ?, 3, 'aaaaaaaaaa', ?, 'attempt')`,
+      )
+      .run(grant.id, grant.clientId, grant.wallet, NOW, NOW + 100, NOW + 100, NOW)
+    database
+      .prepare(
+        `INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+       VALUES (?, ?, 1, 'signature', ?, ?, ?, 'attempt')`,
+      )
+      .run(hash, grant.wallet, NOW, NOW, NOW + 100)
+    database.close()
+
+    expect(() => openSqliteStore(path)).toThrow('grantor migrate')
+    expect((await migrateSqlite(path, NOW)).map((step) => step.number)).toEqual(
+      MIGRATIONS.slice(number).map((step) => step.number),
+    )
+    const store = openSqliteStore(path)
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 3, scopes: ['a'], endedAt: null })
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 3, { at: NOW + 1 }))).kind).toBe('rotated')
+    expect(await store.sessions.readSession(hash)).toMatchObject({ wallet: grant.wallet, endedAt: null })
+    await store.close()
+  },
+)
 
 test('an empty file is refused with a line that says what to run, and stays empty', async () => {
   const path = await newSqlitePath()

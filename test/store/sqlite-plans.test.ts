@@ -5,6 +5,7 @@ import { Connection } from '../../src/store/sqlite/connection.ts'
 import { createGrantLedger } from '../../src/store/sqlite/grants.ts'
 import { createKeyBook } from '../../src/store/sqlite/keys.ts'
 import { migrate } from '../../src/store/sqlite/migrations.ts'
+import { createReceiptBook } from '../../src/store/sqlite/receipts.ts'
 import { createSessionBook } from '../../src/store/sqlite/sessions.ts'
 import { createWalletBook } from '../../src/store/sqlite/wallets.ts'
 import { NOW, newGrant, rotationOf, someSession, someWallet } from './contract/subject.ts'
@@ -76,13 +77,22 @@ test('what a wallet allowed, or a client was allowed, is listed and ended throug
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
 })
 
-test('a wallet’s sessions are ended through an index', async () => {
+test('a wallet’s sessions are listed and ended through an index', async () => {
   const connection = await openNoting()
   createSessionBook(connection)
   const statements = [...connection.sql].filter((sql) => sql.includes('WHERE wallet = :wallet'))
-  expect(statements).toHaveLength(1)
+  expect(statements).toHaveLength(2)
   const byIndex = expect.stringMatching(/^SEARCH sessions USING INDEX sessions_by_wallet /)
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
+})
+
+test('a wallet’s receipts are one subtree of their table: each statement on them begins with the wallet', async () => {
+  const connection = await openNoting()
+  createReceiptBook(connection)
+  const statements = [...connection.sql].filter((sql) => !/^\s*INSERT/.test(sql))
+  expect(statements.length).toBeGreaterThan(4)
+  const byWallet = expect.stringMatching(/^SEARCH receipts USING PRIMARY KEY \(wallet=\?( AND id=\?)?\)$/)
+  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byWallet])
 })
 
 test('nothing on the hot paths prepares a statement while it answers', async () => {

@@ -7,6 +7,7 @@ export type GrantRow = {
   wallet: string
   wallet_kind: string
   receipt_id: string | null
+  consented: number
   /** JSON arrays */
   scopes: string
   resources: string
@@ -30,6 +31,7 @@ export function grantOf(row: GrantRow): Grant {
     wallet: row.wallet as Grant['wallet'],
     walletKind: row.wallet_kind as Grant['walletKind'],
     receiptId: row.receipt_id,
+    consented: row.consented === 1,
     scopes: JSON.parse(row.scopes) as string[],
     resources: JSON.parse(row.resources) as string[],
     createdAt: row.created_at,

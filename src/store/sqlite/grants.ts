@@ -14,9 +14,9 @@ import type { Connection } from './connection.ts'
 import { type GrantRow, grantOf } from './grant-row.ts'
 
 const INSERT = `
-  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, scopes, resources, created_at, expires_at, refresh_expires_at,
+  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
                       generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason)
-  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
+  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
           0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason)
   ON CONFLICT (id) DO NOTHING
   RETURNING *`
@@ -89,11 +89,12 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     at: number,
     ended: { endedAt: number; endReason: EndReason } | null,
   ): GrantRow | undefined {
-    const { scopes, resources, ...columns } = grant
+    const { scopes, resources, consented, ...columns } = grant
     const lists = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
     return insert.get({
       ...columns,
       ...lists,
+      consented: consented ? 1 : 0,
       attemptId,
       at,
       endedAt: ended?.endedAt ?? null,

@@ -87,6 +87,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       ALTER TABLE grants ADD COLUMN wallet_kind TEXT NOT NULL DEFAULT 'ordinary';
       ALTER TABLE grants ADD COLUMN receipt_id TEXT;
+      ALTER TABLE grants ADD COLUMN consented INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE sessions ADD COLUMN wallet_kind TEXT NOT NULL DEFAULT 'ordinary';
       ALTER TABLE sessions ADD COLUMN receipt_id TEXT;
     `,

@@ -108,6 +108,7 @@ function newWorld() {
     newGrant({
       wallet: wallets[each < 2 ? 0 : 1] ?? '0x',
       clientId: clients[each % 2] ?? '',
+      walletKind: each === 2 ? 'contract' : 'ordinary',
       resources,
       expiresAt,
       refreshExpiresAt: NOW + 1000,

@@ -23,7 +23,10 @@ export function receiptsContract(subject: Subject): void {
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(49)
     const first = outcomes.indexOf('inserted')
-    expect(await subject().nodes[1].receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({ ...receipt, checkedAt: NOW + first })
+    expect(await subject().nodes[1].receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({
+      ...receipt,
+      checkedAt: NOW + first,
+    })
   })
 
   test('a withdrawn text signed again by its bytes stays withdrawn', async () => {
@@ -42,7 +45,8 @@ export function receiptsContract(subject: Subject): void {
     const third = await kept(store, { wallet, clientId, issuedAt: NOW + 2 })
     await kept(store, { clientId })
     await store.receipts.withdrawReceipt(wallet, third.id, NOW + 9)
-    const list = async (of: { clientId?: string; limit: number }) => (await store.receipts.listReceipts(wallet, of)).map(({ id }) => id)
+    const list = async (of: { clientId?: string; limit: number }) =>
+      (await store.receipts.listReceipts(wallet, of)).map(({ id }) => id)
     expect(await list({ limit: 10 })).toEqual([third.id, second.id, first.id])
     expect(await list({ limit: 2 })).toEqual([third.id, second.id])
     expect(await list({ clientId, limit: 10 })).toEqual([third.id, second.id])
@@ -96,7 +100,7 @@ export function receiptsContract(subject: Subject): void {
         Promise.all(receipts.map(async ({ id }) => (await store.receipts.readReceipt(wallet, id))?.withdrawnAt === NOW + 5))
       await store.receipts.withdrawReceipts({ wallet, ...of }, NOW + 5)
       await store.receipts.withdrawReceipts({ wallet, ...of }, NOW + 6)
-      expect(await state(), JSON.stringify(of)).toEqual(withdrawn)
+      expect(await state(), `of ${JSON.stringify(of)}`).toEqual(withdrawn)
     }
     const wallet = someWallet()
     const [one, other] = [await kept(store, { wallet }), await kept(store, { wallet })]

@@ -158,9 +158,13 @@ export function refreshContract(subject: Subject): void {
     expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0))).toEqual({ kind: 'wallet_unchecked', grant: before })
     expect(await store.grants.readGrant(grant.id)).toEqual(before)
     const narrowed = { scopes: ['profile'], walletChecked: false }
-    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, narrowed))).kind, 'narrowed or not').toBe('wallet_unchecked')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, narrowed))).kind, 'narrowed or not').toBe(
+      'wallet_unchecked',
+    )
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))).kind).toBe('rotated')
-    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind, 'a retry needs it as well').toBe('wallet_unchecked')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind, 'a retry needs it as well').toBe(
+      'wallet_unchecked',
+    )
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))).kind).toBe('repeated')
   })
 

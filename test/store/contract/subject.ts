@@ -41,6 +41,7 @@ export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
     wallet: someWallet(),
     walletKind: 'ordinary',
     receiptId: null,
+    consented: false,
     scopes: ['enhancement', 'profile'],
     resources: ['https://api.example.com/', 'https://files.example.com/a?b=c'],
     expiresAt: NOW + 30 * DAY,

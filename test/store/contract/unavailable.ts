@@ -2,7 +2,18 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Store, StoreUnavailable } from '../../../src/grants/ports.ts'
-import { livingGrant, NOW, newGrant, rotationOf, type Subject, someClient, someKey, someReceipt, someSession, someWallet } from './subject.ts'
+import {
+  livingGrant,
+  NOW,
+  newGrant,
+  rotationOf,
+  type Subject,
+  someClient,
+  someKey,
+  someReceipt,
+  someSession,
+  someWallet,
+} from './subject.ts'
 
 export function unavailableContract(subject: Subject): void {
   test('a store that takes no writes says StoreUnavailable to every move, and works again by itself', async () => {
@@ -121,7 +132,15 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
 }
 
 /** Each question, once. */
-function everyRead({ grants, wallets, sessions, receipts, clients, keys, readRevision }: Store): Record<string, () => Promise<unknown>> {
+function everyRead({
+  grants,
+  wallets,
+  sessions,
+  receipts,
+  clients,
+  keys,
+  readRevision,
+}: Store): Record<string, () => Promise<unknown>> {
   return {
     readGrant: () => grants.readGrant('grant'),
     listGrants: () => grants.listGrants({ at: NOW, limit: 1 }),

@@ -111,7 +111,8 @@ export function sessionsContract(subject: Subject): void {
     const older = someSession({ wallet, authTime: NOW, walletKind: 'contract', receiptId: randomUUID() })
     const younger = someSession({ wallet, authTime: NOW + 5 })
     const [ended, expired] = [someSession({ wallet }), someSession({ wallet, expiresAt: NOW + 10 })]
-    for (const session of [older, younger, ended, expired, someSession()]) await store.sessions.startSession(session, randomUUID())
+    for (const session of [older, younger, ended, expired, someSession()])
+      await store.sessions.startSession(session, randomUUID())
     await store.sessions.endSession(ended.hash, NOW)
     expect(await other.sessions.listSessions(wallet, NOW + 10)).toEqual([younger, older])
     expect(await other.sessions.listSessions(wallet, NOW + 9)).toHaveLength(3)

@@ -1,0 +1,81 @@
+/** The login page on a phone itself: in its browser, and in the browser inside a wallet app. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { OPEN_CHALLENGE } from '../login/auth-stand-in.ts'
+import { type LoginServer, startLoginServer } from '../login/start-login-server.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { installWallet, testWallet } from '../support/wallet.ts'
+
+const RESUME_URL = 'https://auth.example.com/login/resume?login_challenge=c'
+let browser: Browser
+let login: LoginServer
+let page: Page
+beforeAll(async () => {
+  browser = await launchBrowser()
+  login = await startLoginServer()
+})
+afterAll(async () => {
+  await browser.close()
+  await login.close()
+})
+beforeEach(async () => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
+  page = await context.newPage()
+  page.setDefaultTimeout(8000)
+})
+afterEach(() => page.context().close())
+
+const open = () => page.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+
+test('a phone without a wallet in its browser is shown the wallet apps: plain links that open the sign-in there', async () => {
+  const requested: string[] = []
+  page.on('request', (request) => void requested.push(new URL(request.url()).origin))
+  await open()
+  const links = page.locator('.on-phone a')
+  await links.first().waitFor()
+  const shown = await links.evaluateAll((all) => all.map((each) => [each.textContent, each.getAttribute('href')]))
+  expect(shown.map(([name]) => name)).toEqual(['MetaMask', 'Base (Coinbase Wallet)', 'Trust Wallet', 'Phantom', 'OKX Wallet'])
+  for (const [, href] of shown) expect(decodeURIComponent(decodeURIComponent(href ?? ''))).toContain(RESUME_URL.slice(8))
+  for (const rel of await links.evaluateAll((all) => all.map(({ rel }: any) => rel))) expect(rel).toBe('noopener noreferrer')
+  expect(await page.locator('.on-phone').innerText()).toContain('Another wallet? Copy the link')
+  // nobody is asked before a tap
+  expect(new Set(requested)).toEqual(new Set([new URL(login.url).origin]))
+})
+
+test('on a desktop the wallet apps are not in the way', async () => {
+  const desktop = await (await browser.newContext()).newPage()
+  await desktop.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+  await desktop.locator('#no-wallet').waitFor()
+  expect(await desktop.locator('#phone').getAttribute('open')).toBe(null)
+  await desktop.locator('#phone summary').click()
+  expect(await desktop.locator('.on-phone').isVisible()).toBe(false)
+  await desktop.context().close()
+})
+
+test.each(['legacy', 'eip6963'] as const)(
+  'in the browser inside a wallet app the page works as anywhere: %s',
+  async (announce) => {
+    const { signed } = await installWallet(page, testWallet(0), { announce })
+    await page.route('**/login/complete**', (route) => route.fulfill({ body: 'on the way' }))
+    await open()
+    await page.locator('.wallet').first().tap()
+    await page.locator('#sign').waitFor()
+    const shown = await page.locator('#message').textContent()
+    await page.locator('#sign').tap()
+    await page.waitForURL('**/login/complete**')
+    expect(signed).toEqual([shown])
+  },
+)
+
+test('a wallet that arrives only after the page announces itself by its event (window.ethereum)', async () => {
+  await page.addInitScript(() => {
+    setTimeout(() => {
+      ;(window as any).ethereum = { request: async () => [] }
+      window.dispatchEvent(new Event('ethereum#initialized'))
+    }, 900)
+  })
+  await open()
+  await page.getByText('There is no wallet in this browser').waitFor()
+  await page.getByRole('button', { name: 'Wallet in this browser' }).waitFor()
+  expect(await page.locator('#no-wallet').isVisible()).toBe(false)
+})

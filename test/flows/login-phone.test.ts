@@ -1,0 +1,163 @@
+import type { Browser, Page } from 'playwright-core'
+import decodeQR from 'qr/decode.js'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { installWallet, testWallet } from '../support/wallet.ts'
+import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
+
+let browser: Browser
+let grantor: Grantor
+let client: TestClient
+let page: Page
+let phone: Page
+const wallet = testWallet(0)
+beforeAll(async () => {
+  browser = await launchBrowser()
+  grantor = await startGrantor()
+  client = await grantor.createClient({ name: 'Aurora Notes', consent: 'signed' })
+})
+afterAll(async () => {
+  await browser.close()
+  await grantor.close()
+})
+beforeEach(async () => {
+  page = await newVisitor(browser)
+  phone = await newVisitor(browser, { width: 320 })
+})
+afterEach(() => Promise.all([page.context().close(), phone.context().close()]))
+
+const openPanel = () => page.getByText('Use a wallet on your phone', { exact: true }).click()
+const link = () => page.locator('#phone-link').inputValue()
+
+/** What a camera reads from this part of the page. */
+async function readCode(from: Page): Promise<string> {
+  const picture = (await from.locator('.qr').screenshot()).toString('base64')
+  // Drawn in a page of its own: the login page would load no such picture
+  const blank = await from.context().newPage()
+  const { width, height, pixels } = await blank.evaluate(async (png) => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob())
+    const { width, height } = image
+    const context = new OffscreenCanvas(width, height).getContext('2d') as OffscreenCanvasRenderingContext2D
+    context.drawImage(image, 0, 0)
+    const bytes = Array.from(context.getImageData(0, 0, width, height).data)
+    return { width, height, pixels: bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('') }
+  }, picture)
+  await blank.close()
+  return decodeQR({ width, height, data: Uint8Array.from(Buffer.from(pixels, 'hex')) })
+}
+
+async function signOnPhone(): Promise<void> {
+  await installWallet(phone, wallet)
+  await phone.goto(await link())
+  await phone.locator('.wallet').click()
+  await phone.locator('#sign').click()
+  await phone.locator('[data-notice="continue_on_app"]').waitFor()
+}
+
+test.each([
+  { width: 1280, colorScheme: 'light' },
+  { width: 320, colorScheme: 'dark' },
+] as const)('the code on the page is the link beside it, at $width px and $colorScheme', async (look) => {
+  await page.context().close()
+  page = await newVisitor(browser, look)
+  await openLogin(page, grantor, client)
+  await openPanel()
+  expect(await link()).toMatch(new RegExp(`^${grantor.authUrl}/login/resume\\?login_challenge=`))
+  expect(await readCode(page)).toBe(await link())
+})
+
+test('who signs on the phone gets a session there and no code, and the first page says that it went on there', async () => {
+  const visited: string[] = []
+  for (const each of [page, phone]) each.on('request', (request) => void visited.push(new URL(request.url()).origin))
+  await openLogin(page, grantor, client)
+  await openPanel()
+  await signOnPhone()
+
+  expect(await phone.locator('.next').innerText()).toContain('Go on to Aurora Notes on this device')
+  expect(await phone.locator('#retry').getAttribute('href')).toBe('https://app.example.net')
+  await page.getByRole('heading', { name: 'You signed on your other device' }).waitFor()
+  expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
+  expect(visited).not.toContain('https://app.example.net')
+
+  // The session is on the phone, and nowhere else: a login on the phone never ends in the first browser's session
+  const cookies = async (of: Page) =>
+    (await of.context().cookies()).map(({ name }) => name).filter((name) => /session/.test(name))
+  expect(await cookies(phone)).toHaveLength(1)
+  expect(await cookies(page)).toEqual([])
+  await openLogin(page, grantor, client)
+  await phone.goto(`${grantor.authUrl}/oauth/authorize?client_id=${client.id}&redirect_uri=https://app.example.net/callback`)
+  expect((await backAtApp(phone)).has('code')).toBe(true)
+})
+
+test('the first browser cannot finish what the phone has finished, panel or not', async () => {
+  await installWallet(page, testWallet(1))
+  await openLogin(page, grantor, client)
+  await page.locator('.wallet').click()
+  await page.locator('#sign').waitFor()
+  await signOnPhone()
+  await page.locator('#sign').click()
+  await page.getByRole('heading', { name: 'You signed on your other device' }).waitFor()
+  const response = await page.reload()
+  expect(response?.status()).toBe(409)
+  await page.locator('[data-notice="continued_elsewhere"]').waitFor()
+})
+
+test('a login taken up on a phone cannot be passed on once more, and cancelling it there is no more than that', async () => {
+  await openLogin(page, grantor, client)
+  await phone.goto(await link())
+  expect(await phone.locator('#phone').count()).toBe(0)
+  expect(await phone.locator('.slip-head').innerText()).toContain('Sign in to Aurora Notes')
+  await phone.getByRole('button', { name: 'Cancel and go back to Aurora Notes' }).click()
+  expect((await backAtApp(phone)).has('code')).toBe(false)
+  expect((await page.reload())?.status()).toBe(200)
+})
+
+test('the page asks how things stand only while the panel is open', async () => {
+  await page.clock.install()
+  let asked = 0
+  page.on('request', (request) => void (request.url().includes('/login/status') && asked++))
+  await openLogin(page, grantor, client)
+  await page.clock.runFor(10_000)
+  expect(asked).toBe(0)
+  await openPanel()
+  await page.clock.runFor(3_100)
+  await expect.poll(() => asked).toBe(1)
+  await openPanel()
+  await page.clock.runFor(10_000)
+  expect(asked).toBe(1)
+})
+
+test('a question that gets no answer changes nothing: the page goes on asking', async () => {
+  await openLogin(page, grantor, client)
+  await page.route('**/login/status**', (route) => route.abort(), { times: 1 })
+  await openPanel()
+  await page.waitForRequest('**/login/status**')
+  await signOnPhone()
+  await page.getByRole('heading', { name: 'You signed on your other device' }).waitFor()
+})
+
+test('the link is copied with one button', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await openLogin(page, grantor, client)
+  await openPanel()
+  await page.getByRole('button', { name: 'Copy the link' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await link())
+})
+
+test('without script the code and the link are there all the same', async () => {
+  await page.context().close()
+  page = await newVisitor(browser, { javaScriptEnabled: false })
+  await openLogin(page, grantor, client)
+  await openPanel()
+  expect(await readCode(page)).toBe(await link())
+  expect(await page.locator('#copy').isVisible()).toBe(false)
+})
+
+test('a login for no app is not passed on: its page has no such panel', async () => {
+  await page.goto(`${grantor.authUrl}/account`)
+  await page.getByText('There is no wallet in this browser').waitFor()
+  expect(await page.locator('#phone').count()).toBe(0)
+  expect(await page.locator('#no-wallet').innerText()).toContain('Start again from your account page in the browser inside your')
+})

@@ -1,0 +1,149 @@
+/** The example login server when something goes wrong, and what it lets through to the auth service at all. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createOwnLoginServer } from '../../examples/own-login-server/index.ts'
+import { type AuthStandIn, OPEN_CHALLENGE, refusal, startAuthStandIn } from '../login/auth-stand-in.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { type Answer, send } from '../support/send.ts'
+import { testWallet } from '../support/wallet.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SECRET = 'a+secret/with=signs-between-the-servers'
+const CLAIM = { login_challenge: OPEN_CHALLENGE, address: testWallet(0).address, chain_id: 1 }
+let auth: AuthStandIn
+let server: FastifyInstance
+let loginUrl: string
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1)
+  loginUrl = `http://localhost:${port}`
+  auth = await startAuthStandIn(`localhost:${port}`, () => 1_800_000_000)
+  Object.assign(auth.challenge, { purpose: 'app', may_choose_scopes: false, resources: [], until: 0, resume_url: null })
+  server = createOwnLoginServer({ authUrl: auth.url, loginUrl, loginSecret: SECRET })
+  await server.listen({ host: '127.0.0.1', port })
+})
+afterAll(() => Promise.all([server.close(), auth.close()]))
+beforeEach(() => {
+  auth.answers.clear()
+  auth.asked.length = 0
+})
+
+const open = (): Promise<Answer> => send(loginUrl, { path: `/login?login_challenge=${OPEN_CHALLENGE}` })
+function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const own = { 'content-type': 'application/json', origin: loginUrl, ...headers }
+  return send(loginUrl, { method: 'POST', path, headers: own, body: typeof body === 'string' ? body : JSON.stringify(body) })
+}
+
+test('only the fields of the contract reach the auth service, and the address of whoever sent them', async () => {
+  const forged = { ...CLAIM, signature: '0x00', client_ip: '198.51.100.1', vouched: true, __proto__x: 1 }
+  const forwarded = { 'x-forwarded-for': '198.51.100.1' }
+  await post('/login/message', forged, forwarded)
+  await post('/login', forged, forwarded)
+  await post('/login/cancel', forged, forwarded)
+  expect(auth.asked.map(({ path, body }) => [path, body])).toEqual([
+    ['/login/message', { ...CLAIM, client_ip: '127.0.0.1' }],
+    ['/login/accept', { ...CLAIM, signature: '0x00', client_ip: '127.0.0.1' }],
+    ['/login/reject', { ...CLAIM, client_ip: '127.0.0.1' }],
+  ])
+})
+
+test('the secret goes to the auth service, form-urlencoded as RFC 6749 §2.3.1 says, and is in no answer', async () => {
+  const answers = [await open(), await post('/login', CLAIM), await post('/login/cancel', CLAIM)]
+  const [, credentials = ''] = auth.asked[0]?.authorization?.split(' ') ?? []
+  expect(Buffer.from(credentials, 'base64').toString()).toBe('login-server:a%2Bsecret%2Fwith%3Dsigns-between-the-servers')
+  for (const { body, headers } of answers) expect(body + JSON.stringify(headers)).not.toContain('a+secret')
+})
+
+test.each([
+  [401, 'not_proven', {}],
+  [403, 'chain_not_allowed', {}],
+  [409, 'continued_elsewhere', {}],
+  [410, 'expired', {}],
+  [429, 'too_many_failures', { 'retry-after': '60' }],
+  [503, 'temporarily_unavailable', { 'retry-after': '7' }],
+])('a refusal is passed on as it came: %i %s', async (status, error, headers: Record<string, string>) => {
+  for (const path of ['/login/challenge', '/login/accept']) auth.answers.set(path, refusal(status, error, headers))
+  const answer = await post('/login', { ...CLAIM, signature: '0x00' })
+  expect([answer.status, answer.json()]).toEqual([status, { error, error_description: `Refused: ${error}.` }])
+  expect(answer.headers['retry-after']).toBe(headers['retry-after'])
+  const page = await open()
+  expect([page.status, page.headers['retry-after']]).toEqual([status, headers['retry-after']])
+  expect(page.body).toContain(`Refused: ${error}.`)
+})
+
+test.each([
+  ['refuses our secret', refusal(401, 'invalid_client')],
+  ['is something else', { status: 404, body: '<h1>Not found</h1>' }],
+  ['answers in other words', { status: 500, body: 'null' }],
+  ['sends us elsewhere', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
+])('is 503, never a login and never "wrong signature", when the auth service %s', async (_, reply) => {
+  for (const path of ['/login/challenge', '/login/accept']) auth.answers.set(path, reply)
+  for (const answer of [await open(), await post('/login', { ...CLAIM, signature: '0x00' })]) {
+    expect(answer.status).toBe(503)
+    expect(answer.headers['retry-after']).toBe('5')
+    expect(answer.body).toContain('Sign-in does not answer right now.')
+    expect(answer.body).not.toContain('evil')
+  }
+})
+
+test('nothing but JSON of a modest size is read, and no defect tells of itself', async () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  expect((await post('/login', 'login_challenge=x', form)).status).toBe(415)
+  expect((await post('/login', '{}', { 'content-type': 'text/plain' })).status).toBe(415)
+  expect((await post('/login', { ...CLAIM, signature: '0'.repeat(20_000) })).status).toBe(413)
+  for (const body of ['', '{', 'null', '[]', '7', '{"__proto__":{}}']) expect((await post('/login', body)).status).toBe(400)
+  expect((await send(loginUrl, { path: '/login?login_challenge=a&login_challenge=b' })).status).toBe(400)
+  expect(auth.asked).toEqual([])
+})
+
+test('the commands that docs/own-login-server.md shows work when pasted', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'grantor-own-login-'))
+  const [authPort = 0, loginPort = 0] = await freePorts(2)
+  const [, script = ''] = /```sh\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/own-login-server.md'), 'utf8')) ?? []
+  const pasted = script
+    .replaceAll('./own-login-data', folder)
+    .replaceAll(/400([01])/g, (_, digit: string) => String(digit === '0' ? authPort : loginPort))
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME }
+  // A process group of its own, so that the servers it leaves running end with it
+  const shell = spawn('bash', ['-c', `set -e\n${pasted}\nwait`], { cwd: ROOT, env, detached: true })
+  try {
+    const link = await linkIn(shell.stdout)
+    const { location, headers } = await retried(() => send(link.origin, { path: link.pathname + link.search }))
+    expect(location).toContain(`http://localhost:${loginPort}/login?login_challenge=`)
+    expect(headers['set-cookie']).toBeDefined()
+    const login = new URL(location)
+    const page = await retried(() => send(login.origin, { path: login.pathname + login.search }))
+    expect(page.body).toContain('<h1>Sign in to Try it</h1>')
+  } finally {
+    process.kill(-(shell.pid ?? 0), 'SIGTERM')
+    await once(shell, 'close')
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+async function linkIn(output: NodeJS.ReadableStream): Promise<URL> {
+  let text = ''
+  for await (const chunk of output) {
+    text += String(chunk)
+    const [link] = /http:\/\/localhost:\d+\/oauth\/authorize\?\S+/.exec(text) ?? []
+    if (link) return new URL(link)
+  }
+  throw new Error(`no link was printed: ${text}`)
+}
+
+/** Until the server that was just started listens. */
+async function retried<Result>(run: () => Promise<Result>, times = 50): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (times === 0) throw error
+    await pause(100)
+    return retried(run, times - 1)
+  }
+}
