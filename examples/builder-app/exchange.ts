@@ -27,16 +27,18 @@ const answeredHeaders = ['content-type', 'cache-control', 'www-authenticate', 'r
 /** A `fetch` for openid-client that tells what it sent and what came back. */
 export function recordingFetch(record: (exchange: Exchange) => void): CustomFetch {
   return async (url, { method, headers, body, redirect, signal }) => {
-    const request = { method, headers, redirect, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) }
+    // What openid-client sends here is always a form.
+    const form = body as URLSearchParams | undefined
+    const request = { method, headers, redirect, ...(form ? { body: form } : {}), ...(signal ? { signal } : {}) }
     const sent = {
       sender: 'this app' as const,
       method,
       url: withoutQuery(url),
       headers: pick(new Headers(headers), sentHeaders),
-      parameters: fields(body instanceof URLSearchParams ? body : new URLSearchParams(new URL(url).search)),
+      parameters: fields(form ?? new URLSearchParams(new URL(url).search)),
     }
     try {
-      const response = await fetch(url, request as RequestInit)
+      const response = await fetch(url, request)
       // A copy, because the client reads the body itself.
       const text = await response.clone().text()
       record({

@@ -13,9 +13,9 @@ import { CHALLENGE_LIFETIME } from './challenge.ts'
 import type { Lifetimes } from './deps.ts'
 import type { KeyBook } from './ports.ts'
 
-export const KEY_KINDS = ['sign', 'seal', 'mac'] as const
+const KEY_KINDS = ['sign', 'seal', 'mac'] as const
 /** Seconds between storing a key and using it. */
-export const ANNOUNCED_FOR = 60
+const ANNOUNCED_FOR = 60
 
 export type KeyKeeping = {
   book: KeyBook

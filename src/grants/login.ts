@@ -102,7 +102,7 @@ export function rejectLogin(deps: Deps, text: string): string {
   return completeUrl(deps, text, openLiving(deps, text), 'denied')
 }
 
-export function openLiving(deps: Deps, text: string): Challenge {
+function openLiving(deps: Deps, text: string): Challenge {
   const challenge = openChallenge(deps.keys, text)
   if (!challenge) throw new LoginError('invalid_request', 'challenge_unknown')
   if (challengeExpiresAt(challenge) <= deps.now()) throw new LoginError('expired', 'challenge_expired')

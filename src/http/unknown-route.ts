@@ -16,7 +16,8 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
 
   function refuse(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const [path = ''] = request.url.split('?')
-    const allowed = methods.get(path)
+    const url = methods.has(path) ? path : [...methods.keys()].find((each) => isPathOf(each, path))
+    const allowed = url === undefined ? undefined : methods.get(url)
     if (allowed) return refuseMethod(reply, [...allowed])
     if (path.startsWith('/oauth/') || path.startsWith('/.well-known/')) {
       return reply.code(404).headers(JSON_HEADERS).send({ error: 'not_found', error_description: 'There is nothing here.' })
@@ -26,6 +27,15 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
       .headers(pageHeaders())
       .send(noticePage({ kind: 'not_found' }))
   }
+}
+
+/** Whether a route takes this path: each `:name` of it stands for one segment. */
+function isPathOf(url: string, path: string): boolean {
+  const [segments, given] = [url.split('/'), path.split('/')]
+  return (
+    segments.length === given.length &&
+    segments.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : segment === given[i]))
+  )
 }
 
 export function refuseMethod(reply: FastifyReply, allowed: string[]): FastifyReply {

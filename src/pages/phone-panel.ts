@@ -19,7 +19,7 @@ ${
 <h3>${words.here}</h3>
 <p>${words.openIn}</p>
 <ul class="wallets">
-${links.map(({ name, href }) => html`<li><a class="wallet" href="${href}" rel="noopener noreferrer">${name}</a></li>`)}
+${links.map(({ name, href }) => html`<li><a class="wallet-app" href="${href}" rel="noopener noreferrer">${name}</a></li>`)}
 </ul>
 <p>${words.otherWallet}</p>
 </div>`

@@ -58,7 +58,7 @@ test.each(['legacy', 'eip6963'] as const)(
     const { signed } = await installWallet(page, testWallet(0), { announce })
     await page.route('**/login/complete**', (route) => route.fulfill({ body: 'on the way' }))
     await open()
-    await page.locator('.wallet').first().tap()
+    await page.locator('.wallet').tap()
     await page.locator('#sign').waitFor()
     const shown = await page.locator('#message').textContent()
     await page.locator('#sign').tap()
@@ -68,14 +68,12 @@ test.each(['legacy', 'eip6963'] as const)(
 )
 
 test('a wallet that arrives only after the page announces itself by its event (window.ethereum)', async () => {
-  await page.addInitScript(() => {
-    setTimeout(() => {
-      ;(window as any).ethereum = { request: async () => [] }
-      window.dispatchEvent(new Event('ethereum#initialized'))
-    }, 900)
-  })
   await open()
   await page.getByText('There is no wallet in this browser').waitFor()
+  await page.evaluate(() => {
+    Object.assign(window, { ethereum: { request: async () => [] } })
+    window.dispatchEvent(new Event('ethereum#initialized'))
+  })
   await page.getByRole('button', { name: 'Wallet in this browser' }).waitFor()
   expect(await page.locator('#no-wallet').isVisible()).toBe(false)
 })

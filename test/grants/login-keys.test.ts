@@ -4,7 +4,7 @@ import { type KeyKeeping, retireKey, rotateKey } from '../../src/grants/keep-key
 import type { KeyKind } from '../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { seal, unseal } from '../../src/keys/sealed.ts'
-import { CURRENT_TEMPLATE } from '../../src/wallet/sign-in-message.ts'
+import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../src/wallet/account-message.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, LIFETIMES, startGrantor, TEST_SECRET, type TestClient } from '../support/start.ts'
 import { type Answer, noticeOf, requestOf, Walk } from '../support/walk.ts'
@@ -43,13 +43,14 @@ async function retireAll(kind: KeyKind): Promise<void> {
 }
 
 describe('a text that cannot be composed again is 410, never "wrong signature"', () => {
-  test.each([CURRENT_TEMPLATE + 1, 0, -1])('template %i, which this node does not know', async (template) => {
+  const known = [ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE]
+  test.each([9, 1, 0, -1, ...known])('template %i, which this node does not know for an app', async (template) => {
     const packed = unseal(grantor.deps.keys, 'grl', await walk.challenge(requestOf(client))) as unknown[]
     const challenge = seal(grantor.deps.keys, 'grl', [template, ...packed.slice(1)])
     refused(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
     const signature = walk.wallet.sign('whatever another node composed')
     refused(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
-    expect(allRows(grantor.databasePath).wallets).toEqual([])
+    expect(allRows(grantor.databasePath)).toMatchObject({ wallets: [], receipts: [], sessions: [] })
   })
 })
 

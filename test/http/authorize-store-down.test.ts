@@ -67,7 +67,7 @@ describe('the store cannot be read', () => {
   })
 
   test('the confirmation: 503', async () => {
-    const page = await walk.authorize(requestOf(native, PKCE))
+    const page = await walk.authorize(requestOf(client, { prompt: 'consent' }))
     await grantor.store.close()
     unavailable(await walk.confirm(page, 'allow'))
   })
@@ -122,11 +122,13 @@ describe('the store cannot be written: another process holds its lock', () => {
     expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
   })
 
-  test('what needs no write goes on: a code for a session touched a moment ago, a login that begins', async () => {
+  test('what needs no write goes on: a code for a session touched a moment ago or for a consent signed before, a login that begins', async () => {
+    await walk.signIn(requestOf(native, PKCE))
     await whileLocked(async () => {
       expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
       expect((await new Walk(grantor).authorize(requestOf(client))).location).toContain('login_challenge=')
-      expect(fieldOf(await walk.authorize(requestOf(native, PKCE)), 'confirmation')).toMatch(/^grf\./)
+      expect((await walk.authorize(requestOf(native, PKCE))).location).toMatch(/^com\.example\.app:\/cb\?code=/)
+      expect(fieldOf(await walk.authorize(requestOf(client, { prompt: 'consent' })), 'confirmation')).toMatch(/^grf\./)
     })
   })
 })

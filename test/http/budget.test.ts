@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type App, startApp } from '../support/app.ts'
-import { requestOf } from '../support/walk.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
 
-const WRITES = /^(redeem|spend|rotate|end|revoke|remember|raise|start|touch|insert|replace|delete|retire|check)/
+/** What only looks; everything else a store can be asked may write. */
+const READS = /^(read|list)/
 
 let app: App
 /** what the store was asked, in order */
@@ -10,7 +12,8 @@ let asked: string[] = []
 
 beforeAll(async () => {
   app = await startApp()
-  for (const book of ['grants', 'wallets', 'sessions', 'clients', 'keys'] as const) countCalls(app.grantor.store[book])
+  for (const book of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys'] as const)
+    countCalls(app.grantor.store[book])
 })
 afterAll(() => app.close())
 
@@ -28,7 +31,7 @@ function countCalls(port: object): void {
 async function costOf(ask: () => Promise<unknown>): Promise<{ writes: string[]; reads: string[] }> {
   asked = []
   await ask()
-  return { writes: asked.filter((name) => WRITES.test(name)), reads: asked.filter((name) => !WRITES.test(name)) }
+  return { writes: asked.filter((name) => !READS.test(name)), reads: asked.filter((name) => READS.test(name)) }
 }
 
 test('redeeming a code is one write and one read', async () => {
@@ -73,11 +76,23 @@ test('a visit is written down once every ten minutes', async () => {
   expect((await costOf(() => app.freshCode())).writes).toEqual([])
 })
 
-test('a login is two writes', async () => {
-  expect((await costOf(() => app.walk.signIn(requestOf(app.client, { prompt: 'login' })))).writes).toEqual([
-    'rememberProof',
-    'startSession',
-  ])
+test('under consent rule signed it is three reads, and writes nothing', async () => {
+  const signed = await app.grantor.createClient({ consent: 'signed' })
+  await app.walk.signIn(requestOf(signed))
+  expect(await costOf(() => app.freshCode({}, signed))).toEqual({
+    writes: [],
+    reads: ['readSession', 'listReceipts', 'readEpoch'],
+  })
+})
+
+test('a login is two writes, the receipt and the session; the first of an address notes once more that it proved itself', async () => {
+  const login = () => app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+  expect((await costOf(login)).writes).toEqual(['insertReceipt', 'startSession'])
+  const newcomer = new Walk(app.grantor, testWallet(2))
+  const first = await costOf(() => newcomer.signIn(requestOf(app.client)))
+  expect(first.writes).toEqual(['rememberProof', 'insertReceipt', 'startSession'])
+  const second = await costOf(() => new Walk(app.grantor, testWallet(2)).signIn(requestOf(app.client)))
+  expect(second.writes).toEqual(['insertReceipt', 'startSession'])
 })
 
 test('forged tokens and wrong secrets cost no query', async () => {

@@ -1,4 +1,4 @@
-/** The page with one button: for native apps every time (RFC 8252 §8.6), and for `prompt=consent` (OpenID Connect Core §3.1.2.1). */
+/** The page with one button, for `prompt=consent` (OpenID Connect Core §3.1.2.1) where a session would be consent enough. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { allRows } from '../support/rows.ts'
@@ -14,8 +14,8 @@ let walk: Walk
 
 beforeAll(async () => {
   grantor = await startGrantor()
-  web = await grantor.createClient({ scopes: ['enhancement', 'profile'] })
-  native = await grantor.createClient({ type: 'native', name: 'Gérät <b>', redirectUris: ['com.example.app:/cb'] })
+  web = await grantor.createClient({ name: 'Gérät <b>', scopes: ['enhancement', 'profile'] })
+  native = await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] })
 })
 beforeEach(async () => {
   walk = new Walk(grantor)
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterAll(() => grantor.close())
 
-const ask = (more = {}) => walk.authorize(requestOf(native, { ...PKCE, state: 'kept', ...more }))
+const ask = () => walk.authorize(requestOf(web, { ...PKCE, state: 'kept', prompt: 'consent' }))
 
 function refusedWith(answer: Answer, status: number, notice: string): void {
   expect(answer.status).toBe(status)
@@ -35,7 +35,7 @@ function refusedWith(answer: Answer, status: number, notice: string): void {
 }
 
 describe('the page', () => {
-  test('a native app gets it every time, however often it was allowed (RFC 8252 §8.6)', async () => {
+  test('is shown every time the app wants the person asked, however often it was allowed', async () => {
     for (let time = 0; time < 3; time += 1) {
       const page = await ask()
       expect(page.status).toBe(200)
@@ -48,7 +48,7 @@ describe('the page', () => {
     const { body, headers } = await ask()
     expect(body).toContain('Gérät &lt;b&gt;')
     expect(body).not.toContain('<b>')
-    expect(body).toContain('com.example.app')
+    expect(body).toContain('app.example.net')
     expect(body).toContain('Use the enhancement features for you')
     expect(body).toContain('0xf39F…2266')
     expect(body).not.toContain(walk.wallet.address)
@@ -60,12 +60,34 @@ describe('the page', () => {
     await ask()
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
+})
 
-  test('is not shown to a native app whose user just signed a text that names it: the signature is the consent', async () => {
-    const browser = new Walk(grantor)
-    const { code, to } = await browser.signIn(requestOf(native, { ...PKCE, state: 'kept' }))
+describe('a button is no signature: where the consent rule is signed there is no such page', () => {
+  test.each(['a native app', 'another client'])('%s leads to the login page, with prompt=consent and without', async (what) => {
+    const client = what === 'a native app' ? native : await grantor.createClient({ consent: 'signed' })
+    for (const more of [{}, { prompt: 'consent' }]) {
+      const answer = await walk.authorize(requestOf(client, { ...PKCE, ...more }))
+      expect(answer.status).toBe(302)
+      expect(answer.location.startsWith(`${grantor.loginUrl}/login?login_challenge=`)).toBe(true)
+    }
+  })
+
+  test('signed once, the consent gives the next code at once, unless the app wants the person asked', async () => {
+    const { to, code } = await walk.signIn(requestOf(native, { ...PKCE, state: 'kept' }))
     expect(to.startsWith('com.example.app:/cb?code=')).toBe(true)
-    expect((await browser.exchange(native, code, { code_verifier: CODE_VERIFIER })).status).toBe(200)
+    expect((await walk.exchange(native, code, { code_verifier: CODE_VERIFIER })).status).toBe(200)
+    const next = await walk.authorize(requestOf(native, PKCE))
+    expect(next.location).toMatch(/^com\.example\.app:\/cb\?code=/)
+    const asked = await walk.authorize(requestOf(native, { ...PKCE, prompt: 'consent' }))
+    expect(asked.location.startsWith(`${grantor.loginUrl}/login?login_challenge=`)).toBe(true)
+  })
+
+  test('a client whose rule became signed while the page was open gets no code by it', async () => {
+    const client = await grantor.createClient()
+    const page = await walk.authorize(requestOf(client, { prompt: 'consent' }))
+    await grantor.store.clients.replaceClient({ ...client, consent: 'signed' })
+    await grantor.noticeChanges()
+    refusedWith(await walk.confirm(page, 'allow'), 401, 'login_required_again')
   })
 })
 
@@ -75,14 +97,14 @@ describe('its buttons', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers).toMatchObject(pageHeaders())
     const to = movingTo(answer)
-    expect(to).toMatch(/^com\.example\.app:\/cb\?code=grc\.[A-Za-z0-9._-]+&state=kept$/)
-    expect((await walk.exchange(native, parameterOf(to, 'code'), { code_verifier: CODE_VERIFIER })).status).toBe(200)
+    expect(to).toMatch(/^https:\/\/app\.example\.net\/callback\?code=grc\.[A-Za-z0-9._-]+&state=kept$/)
+    expect((await walk.exchange(web, parameterOf(to, 'code'), { code_verifier: CODE_VERIFIER })).status).toBe(200)
   })
 
   test('deny: access_denied and state, no code, nothing written', async () => {
     const before = allRows(grantor.databasePath)
     const to = movingTo(await walk.confirm(await ask(), 'deny'))
-    expect(to).toBe('com.example.app:/cb?error=access_denied&error_description=The%20user%20declined.&state=kept')
+    expect(to).toBe(`${web.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=kept`)
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
@@ -105,7 +127,7 @@ describe('its buttons', () => {
     )
   })
 
-  test('prompt=consent: what was asked for is what is allowed, no matter what the form adds', async () => {
+  test('what was asked for is what is allowed, no matter what the form adds', async () => {
     const page = await walk.authorize(requestOf(web, { prompt: 'consent', scope: 'enhancement' }))
     const fields = {
       confirmation: fieldOf(page, 'confirmation'),

@@ -67,7 +67,12 @@ describe('health', () => {
     let writes = 0
     const { store } = app.grantor
     const checkWritable = store.checkWritable.bind(store)
-    Object.assign(store, { checkWritable: () => ((writes += 1), checkWritable()) })
+    Object.assign(store, {
+      checkWritable() {
+        writes += 1
+        return checkWritable()
+      },
+    })
     for (let second = 0; second < 3; second++) {
       const probes = await Promise.all(Array.from({ length: 50 }, () => ask('/health/ready')))
       expect(new Set(probes.map(({ status }) => status))).toEqual(new Set([200]))

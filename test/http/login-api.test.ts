@@ -95,20 +95,44 @@ const post = (path: string, body: string, headers: Record<string, string> = { au
   send(grantor.authUrl, { method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body })
 
 describe('GET /login/challenge', () => {
-  test('tells what the page must say: app, host, permissions, chains, end', async () => {
+  test('tells what the page must say: app, host, permissions, resources, chains, until when, and where a phone takes it up', async () => {
     const fresh = await walk.challenge(requestOf(client, { scope: 'profile enhancement' }))
     const answer = await describeChallenge(`?login_challenge=${fresh}`)
     expect(answer.status).toBe(200)
     expectJson(answer)
     expect(answer.json()).toEqual({
+      purpose: 'app',
       client_name: 'Mÿ App',
       client_host: 'app.example.net',
       scopes: [
         { name: 'profile', description: 'See your profile' },
         { name: 'enhancement', description: 'Use the enhancement features for you' },
       ],
+      may_choose_scopes: false,
+      resources: [grantor.authUrl],
       chain_ids: [1, 8453],
       expires_at: grantor.clock.now() + 600,
+      until: grantor.clock.now() + 30 * 86_400,
+      resume_url: `${grantor.authUrl}/login/resume?login_challenge=${fresh}`,
+    })
+  })
+
+  test('single permissions may be switched off only where the signed text is what tokens rest on', async () => {
+    const signed = await grantor.createClient({ consent: 'signed' })
+    const fresh = await walk.challenge(requestOf(signed))
+    expect((await describeChallenge(`?login_challenge=${fresh}`)).json().may_choose_scopes).toBe(true)
+  })
+
+  test('the account page’s own sign-in names no app, and allows none', async () => {
+    const { location } = await new Walk(grantor).browse({ path: '/account' })
+    expect((await describeChallenge(location.slice(location.indexOf('?')))).json()).toMatchObject({
+      purpose: 'account',
+      client_name: '',
+      client_host: new URL(grantor.authUrl).host,
+      scopes: [],
+      may_choose_scopes: false,
+      resources: [],
+      until: grantor.clock.now() + 600,
     })
   })
 
@@ -218,7 +242,7 @@ describe('malformed requests are 400, whatever is malformed', () => {
   })
 })
 
-describe('scope: a sign-in is for what the app asked for, all of it', () => {
+describe('scope: under consent rule session a sign-in is for what the app asked for, all of it', () => {
   test.each(['enhancement', 'profile', 'enhancement profile admin', '', 'enhancement  profile', '"'])(
     'choosing %j of enhancement and profile',
     async (scope) => {

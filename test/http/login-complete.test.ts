@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
 let grantor: Grantor
@@ -93,23 +93,44 @@ describe('once', () => {
     expect(sessions().length).toBe(before + 1)
   })
 
-  test('fifty returns of fifty proofs of one challenge: exactly one session', async () => {
+  test('of fifty simultaneous proofs of one challenge one is accepted, the others are 409: one receipt, one session', async () => {
     const walk = new Walk(grantor)
-    const challenge = await walk.challenge(requestOf(client))
-    const paths = await Promise.all(Array.from({ length: 50 }, () => walk.prove(challenge)))
-    expect(new Set(paths).size).toBe(50)
-    const answers = await Promise.all(paths.map((path) => walk.complete(path)))
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, ...Array.from({ length: 49 }, () => 409)])
+    const proof = await walk.proof(await walk.challenge(requestOf(client)))
+    const before = allRows(grantor.databasePath)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => walk.loginApi('/login/accept', proof)))
+    const [accepted, ...more] = answers.filter(({ status }) => status === 200)
+    expect(more).toEqual([])
+    const refused = answers.filter((answer) => answer !== accepted)
+    expect(refused.map((answer) => [answer.status, answer.json().error])).toEqual(
+      Array.from({ length: 49 }, () => [409, 'already_used']),
+    )
+    expect((await walk.complete(redirectPath(accepted as Answer))).status).toBe(200)
+    const after = allRows(grantor.databasePath)
+    expect(after.receipts).toHaveLength((before.receipts ?? []).length + 1)
+    expect(after.sessions).toHaveLength((before.sessions ?? []).length + 1)
   })
 
-  test('used once, everything about the challenge says so: 409', async () => {
+  test('a second proof of a proved challenge is 409, before the browser has returned and after; the first one goes on', async () => {
+    const walk = new Walk(grantor)
+    const challenge = await walk.challenge(requestOf(client))
+    const path = await walk.prove(challenge)
+    const proof = await walk.proof(challenge)
+    const again = async () => {
+      const answer = await walk.loginApi('/login/accept', proof)
+      expect([answer.status, answer.json().error]).toEqual([409, 'already_used'])
+    }
+    await again()
+    expect((await walk.complete(path)).status).toBe(200)
+    await again()
+  })
+
+  test('used once, it is used for every wallet: another one’s proof is 409, and no receipt', async () => {
     const walk = new Walk(grantor)
     const { challenge } = await walk.signIn(requestOf(client))
-    const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
-    const { message } = (await walk.loginApi('/login/message', claim)).json()
-    const again = await walk.loginApi('/login/accept', { ...claim, signature: walk.wallet.sign(message as string) })
-    expect(again.status).toBe(409)
-    expect(again.json().error).toBe('already_used')
+    const before = allRows(grantor.databasePath)
+    const again = await walk.loginApi('/login/accept', await walk.proof(challenge, testWallet(2)))
+    expect([again.status, again.json().error]).toEqual([409, 'already_used'])
+    expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
   test('the first session stays as it was, also after it has ended', async () => {
@@ -136,13 +157,17 @@ describe('within sixty seconds', () => {
     noSession(await denial.complete(denied), 410, 'expired')
   })
 
-  test('a fresh proof of the same challenge, while that lives, mends it', async () => {
+  test('a challenge whose proof came back too late stays used; a login begun anew at the app mends it', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const late = await walk.prove(challenge)
+    const before = sessions()
     grantor.clock.advance(60)
     noSession(await walk.complete(late), 410, 'expired')
-    expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+    const again = await walk.loginApi('/login/accept', await walk.proof(challenge))
+    expect([again.status, again.json().error]).toEqual([409, 'already_used'])
+    expect(sessions()).toEqual(before)
+    expect((await walk.signIn(requestOf(client))).code).not.toBe('')
   })
 })
 
@@ -208,11 +233,13 @@ describe('not forged', () => {
 describe('not after the operator ended what the wallet has', () => {
   const raise = () => grantor.store.wallets.raiseEpoch(testWallet(1).address as `0x${string}`)
 
-  test('the wallet’s epoch raised between proof and return: no session, and the row that shows the login was used is ended', async () => {
+  test('the wallet’s epoch raised between proof and return: no session, the row that shows the login was used is ended, the receipt withdrawn', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const path = await walk.prove(await walk.challenge(requestOf(client)))
     await raise()
     noSession(await walk.complete(path), 401, 'login_required_again')
+    const [receipt] = await grantor.store.receipts.listReceipts(walk.wallet.address as `0x${string}`, { limit: 1 })
+    expect(receipt?.withdrawnAt).toBe(grantor.clock.now())
     expect(sessions().filter(({ wallet, ended_at }) => wallet === walk.wallet.address && ended_at === null)).toEqual([])
     noSession(await walk.complete(path), 409, 'already_used')
   })

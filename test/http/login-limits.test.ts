@@ -88,12 +88,14 @@ describe('failures', () => {
   })
 
   test('a correct signature is never refused for failures, one’s own or somebody else’s', async () => {
-    const good = await signature()
-    await failures(LIMIT + 5, '198.51.100.1')
-    await failures(LIMIT + 5, '198.51.100.2')
     for (const client_ip of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
-      expect((await walk.loginApi('/login/accept', { ...claim(), signature: good, client_ip })).status).toBe(200)
+      // one success per challenge, so each network has its own
+      challenge = await walk.challenge(requestOf(client))
+      await failures(LIMIT + 5, '198.51.100.1')
+      await failures(LIMIT + 5, '198.51.100.2')
       expect((await walk.loginApi('/login/message', { ...claim(), client_ip })).status).toBe(200)
+      const good = await signature()
+      expect((await walk.loginApi('/login/accept', { ...claim(), signature: good, client_ip })).status).toBe(200)
     }
   })
 

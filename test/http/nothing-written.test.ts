@@ -1,6 +1,6 @@
 /** Whoever proved nothing writes nothing: no row comes of a request that anybody on the internet can make. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allRows } from '../support/rows.ts'
+import { allRows, type Rows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { PKCE, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -44,6 +44,13 @@ test('200 unauthenticated authorize requests leave the database with the same ro
   expect(allRows(grantor.databasePath)).toEqual(before)
 })
 
+/** The rows that are there now and were not before, of the tables that have some. */
+function added(before: Rows, after: Rows): Rows {
+  const known = new Set(Object.values(before).flatMap((rows) => rows.map((row) => JSON.stringify(row))))
+  const news = Object.entries(after).map(([table, rows]) => [table, rows.filter((row) => !known.has(JSON.stringify(row)))])
+  return Object.fromEntries(news.filter(([, rows]) => rows?.length))
+}
+
 describe('nothing is stored before the proof', () => {
   test('a login that begins, asks for its text, fails, is declined, and comes back declined: no row, not even for the address', async () => {
     const before = allRows(grantor.databasePath)
@@ -60,15 +67,35 @@ describe('nothing is stored before the proof', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('a proof alone writes the wallet’s one row; the session comes only when the browser returns', async () => {
+  test('a proof alone writes the signed text and, the first time, the wallet’s one row; the session comes only when the browser returns', async () => {
     const walk = new Walk(grantor, testWallet(1))
+    const { address } = walk.wallet
+    const client = clients[0] as TestClient
     const before = allRows(grantor.databasePath)
-    const path = await walk.prove(await walk.challenge(requestOf(clients[0] as TestClient)))
-    const wallets = [...(before.wallets ?? []), { address: walk.wallet.address, epoch: 0, proved_itself: 1 }]
-    expect(allRows(grantor.databasePath)).toEqual({ ...before, wallets: expect.arrayContaining(wallets) as unknown[] })
-    expect(allRows(grantor.databasePath).wallets).toHaveLength(wallets.length)
-    await walk.complete(path)
-    expect(allRows(grantor.databasePath).sessions).toHaveLength((before.sessions ?? []).length + 1)
+    const first = await walk.prove(await walk.challenge(requestOf(client)))
+    const after = allRows(grantor.databasePath)
+    expect(added(before, after)).toEqual({
+      wallets: [{ address, epoch: 0, proved_itself: 1 }],
+      receipts: [expect.objectContaining({ wallet: address, client_id: client.id, withdrawn_at: null })],
+    })
+    await walk.prove(await walk.challenge(requestOf(client)))
+    expect(Object.keys(added(after, allRows(grantor.databasePath)))).toEqual(['receipts'])
+    await walk.complete(first)
+    expect(added(after, allRows(grantor.databasePath)).sessions).toEqual([expect.objectContaining({ wallet: address })])
+  })
+
+  test('nor by opening a login on another device, or the pages that anybody may open', async () => {
+    const before = allRows(grantor.databasePath)
+    const challenge = await new Walk(grantor).challenge(requestOf(clients[0] as TestClient))
+    const walk = new Walk(grantor)
+    expect((await walk.browse({ path: `/login/resume?login_challenge=${challenge}` })).status).toBe(302)
+    expect((await walk.browse({ path: '/account' })).status).toBe(302)
+    expect((await walk.browse({ path: '/account/end-everything' })).status).toBe(200)
+    expect((await walk.postForm('/account/end-everything', {})).status).toBe(200)
+    expect((await walk.postForm('/account/apps/end', { client_id: clients[0]?.id ?? '' })).status).toBe(401)
+    expect((await walk.postForm('/account/sessions/end-others', {})).status).toBe(401)
+    expect((await walk.postForm('/account/sign-out', {})).status).toBe(401)
+    expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
   test('a code is no row either: only its redemption is', async () => {

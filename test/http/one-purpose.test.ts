@@ -29,7 +29,7 @@ beforeAll(async () => {
   const prefixes = Object.values(made).flatMap((text) => /^gr[a-z]\.[0-9a-f]{10}\./.exec(text)?.[0] ?? [])
   disguised = Object.entries(made).flatMap(([what, text]) =>
     prefixes
-      .filter((prefix) => /^gr/.test(text) && !text.startsWith(prefix.slice(0, 4)))
+      .filter((prefix) => text.startsWith('gr') && !text.startsWith(prefix.slice(0, 4)))
       .map((prefix): [string, string] => [`${what} behind ${prefix.slice(0, 4)}`, prefix + text.split('.')[2]]),
   )
 })

@@ -1,7 +1,8 @@
 /** Every page a person sees: its headers, what it never shows, and what the log never keeps. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { type Answer, fieldOf, movingTo, noticeOf, PKCE, requestOf, Walk } from '../support/walk.ts'
+import { type Answer, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -15,13 +16,11 @@ const HEADERS = {
 
 let grantor: Grantor
 let client: TestClient
-let native: TestClient
 let pages: [what: string, status: number, page: Answer][]
 
 beforeAll(async () => {
   grantor = await startGrantor()
   client = await grantor.createClient({ name: '<img src=x onerror=alert(1)>"&\'`' })
-  native = await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] })
   pages = await everyPage()
 })
 afterAll(() => grantor.close())
@@ -32,7 +31,7 @@ async function everyPage(): Promise<typeof pages> {
   const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
   const declined = await walk.complete(await walk.reject(await walk.challenge(requestOf(client, { prompt: 'login' }))))
   const late = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
-  const confirmation = () => walk.authorize(requestOf(native, PKCE))
+  const confirmation = () => walk.authorize(requestOf(client, { prompt: 'consent' }))
   const foreign = await walk.postForm(
     '/oauth/authorize/confirm',
     { confirmation: fieldOf(await confirmation(), 'confirmation') },
@@ -50,6 +49,7 @@ async function everyPage(): Promise<typeof pages> {
     ['foreign form', 403, foreign],
     ['broken link', 400, await walk.complete('/login/complete?login_challenge=<script>')],
     ['another browser', 403, await new Walk(grantor).complete(path)],
+    ...(await accountPages(walk)),
     ['nothing here', 404, await walk.browse({ path: '/<script>alert(1)</script>' })],
     ['wrong form type', 415, await walk.postForm('/oauth/authorize/confirm', '{}', { 'content-type': 'application/json' })],
   ]
@@ -58,6 +58,33 @@ async function everyPage(): Promise<typeof pages> {
   grantor.clock.advance(60)
   found.push(['expired', 410, await walk.complete(late)])
   return found
+}
+
+/** Of the account page and its forms; the receipt itself is left to its own test, for it is the one page that names the address in full. */
+async function accountPages(walk: Walk): Promise<typeof pages> {
+  const other = new Walk(grantor)
+  await other.signIn(requestOf(client))
+  const phone = new Walk(grantor)
+  const taken = await phone.browse({
+    path: `/login/resume?login_challenge=${await new Walk(grantor).challenge(requestOf(client))}`,
+  })
+  const elsewhere = await phone.complete(await phone.prove(parameterOf(taken.location, 'login_challenge')))
+  const lost = new Walk(grantor, testWallet(1))
+  const ending = await lost.postForm('/account/end-everything', {})
+  const ended = await lost.complete(await lost.prove(parameterOf(movingTo(ending), 'login_challenge')))
+  return [
+    ['account', 200, await walk.browse({ path: '/account?done="><script>alert(1)</script>' })],
+    ['no such receipt', 404, await walk.browse({ path: '/account/receipts/<script>' })],
+    ['end everything', 200, await walk.browse({ path: '/account/end-everything' })],
+    ['end everything, without a session', 200, await new Walk(grantor).browse({ path: '/account/end-everything' })],
+    ['moving on to end everything', 200, ending],
+    ['everything ended', 200, ended],
+    ['foreign form on the account page', 403, await walk.postForm('/account/apps/end', {}, { origin: 'https://evil.example' })],
+    ['account form without a session', 401, await new Walk(grantor).postForm('/account/sign-out', {})],
+    ['signed out', 200, await other.postForm('/account/sign-out', {})],
+    ['broken link to another device', 400, await walk.browse({ path: '/login/resume?login_challenge=<script>' })],
+    ['signed in on another device', 200, elsewhere],
+  ]
 }
 
 describe('every page of the auth service', () => {

@@ -1,7 +1,7 @@
 /** Which redirect URI a request may name (RFC 9700 §2.1: exact string matching; RFC 8252 §7.3: the loopback port of native apps). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { CODE_VERIFIER, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { CODE_VERIFIER, noticeOf, PKCE, requestOf, Walk } from '../support/walk.ts'
 
 const REGISTERED = 'https://app.example.net/callback?tenant=a%2Fb&x=1'
 
@@ -186,8 +186,8 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     'com.example.app:/cb',
   ])('%s is taken', async (uri) => {
     const answer = await ask(uri)
-    expect(answer.status).toBe(200)
-    expect(answer.body).toContain('name="confirmation"')
+    expect(answer.status).toBe(302)
+    expect(answer.location.startsWith(`${grantor.loginUrl}/login?login_challenge=`)).toBe(true)
   })
 
   test.each([
@@ -238,10 +238,10 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
 
   test('the code goes to the port that was asked for, and is redeemed with that same URI only (RFC 6749 §4.1.3)', async () => {
     const uri = 'http://127.0.0.1:51004/cb'
-    const to = movingTo(await walk.confirm(await ask(uri), 'allow'))
+    const { to, code } = await walk.signIn({ client_id: native.id, redirect_uri: uri, ...PKCE })
     expect(to.startsWith(`${uri}?code=`)).toBe(true)
     const redeem = (redirect_uri: string) =>
-      walk.token(native, { ...EXCHANGE, code: parameterOf(to, 'code'), redirect_uri, code_verifier: CODE_VERIFIER })
+      walk.token(native, { grant_type: 'authorization_code', code, redirect_uri, code_verifier: CODE_VERIFIER })
     for (const other of ['http://127.0.0.1/cb', 'http://127.0.0.1:51005/cb']) {
       const refused = await redeem(other)
       expect(refused.status).toBe(400)
@@ -250,5 +250,3 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     expect((await redeem(uri)).status).toBe(200)
   })
 })
-
-const EXCHANGE = { grant_type: 'authorization_code' }

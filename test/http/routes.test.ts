@@ -6,8 +6,20 @@ import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { encode, LOGIN_SERVER, noticeOf, requestOf, Walk } from '../support/walk.ts'
 
-const GET_ONLY = ['/oauth/authorize', '/login/complete', '/login/challenge']
-const POST_ONLY = ['/oauth/authorize/confirm', '/oauth/introspect', '/login/message', '/login/accept', '/login/reject']
+const RECEIPT = '/account/receipts/00000000-0000-8000-a000-000000000000'
+const GET_ONLY = ['/oauth/authorize', '/login/complete', '/login/challenge', '/login/resume', '/account', RECEIPT]
+const POST_ONLY = [
+  '/oauth/authorize/confirm',
+  '/oauth/introspect',
+  '/login/message',
+  '/login/accept',
+  '/login/reject',
+  '/account/apps/end',
+  '/account/sessions/end',
+  '/account/sessions/end-others',
+  '/account/sign-out',
+]
+const GET_AND_POST = ['/account/end-everything']
 const POST_AND_PREFLIGHT = ['/oauth/token', '/oauth/revoke']
 const GET_AND_HEAD = ['/.well-known/oauth-authorization-server', '/oauth/jwks', '/health/live', '/health/ready']
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL']
@@ -15,6 +27,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 const routes: [path: string, allowed: string[]][] = [
   ...GET_ONLY.map((path): [string, string[]] => [path, ['GET']]),
   ...POST_ONLY.map((path): [string, string[]] => [path, ['POST']]),
+  ...GET_AND_POST.map((path): [string, string[]] => [path, ['GET', 'POST']]),
   ...POST_AND_PREFLIGHT.map((path): [string, string[]] => [path, ['OPTIONS', 'POST']]),
   ...GET_AND_HEAD.map((path): [string, string[]] => [path, ['GET', 'HEAD']]),
 ]
@@ -115,7 +128,12 @@ describe('a path that is none is 404', () => {
     '/login',
     '/login/',
     '/login/complete/',
-    '/login/resume',
+    '/login/resume/',
+    '/account/',
+    '/account/apps',
+    '/account/receipts',
+    '/account/sessions',
+    '/account/apps/end/',
     '/assets',
     '/assets/',
     '/assets/..%2f..%2fpackage.json',

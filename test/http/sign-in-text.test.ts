@@ -4,7 +4,7 @@ import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { LOGIN_SERVER, PKCE, requestOf, Walk } from '../support/walk.ts'
+import { LOGIN_SERVER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
 let grantor: Grantor
@@ -42,7 +42,7 @@ function parse(text: string): SiweParsedMessage {
 }
 
 describe('its fields', () => {
-  test('are all there: the login address, the wallet, the chain, the times of the challenge, an id', async () => {
+  test('are all there: the login address, the wallet, the app that is authorized, the chain, begin and end, an id (ERC-5573)', async () => {
     const at = grantor.clock.now()
     const { text } = await textFor(client)
     const iso = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
@@ -50,11 +50,12 @@ describe('its fields', () => {
     expect(parsed).toMatchObject({
       domain: new URL(grantor.loginUrl).host,
       address: testWallet(0).address,
-      uri: `${grantor.loginUrl}/login`,
+      uri: client.redirectUris[0],
       version: '1',
       chainId: 1,
       issuedAt: iso(at),
-      expirationTime: iso(at + 600),
+      expirationTime: iso(at + 30 * 86_400),
+      resources: [client.redirectUris[0], `urn:uuid:${client.id}`, expect.stringMatching(/^urn:recap:[A-Za-z0-9_-]+$/)],
       requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
     })
   })
@@ -92,7 +93,23 @@ describe('its fields', () => {
     const { text } = await textFor(client, { scope: 'profile enhancement' })
     const until = new Date((grantor.clock.now() + 30 * 86_400) * 1000).toISOString().slice(0, 10)
     expect(parse(text).statement).toBe(
-      `Allow 'MyApp' at app.example.net to use 'profile', 'enhancement' on your behalf until ${until} (UTC). Signing costs no gas and makes no transfer.`,
+      `Allow 'MyApp' at app.example.net to do only what follows, until ${until} (UTC). Signing costs no gas and makes no transfer. ` +
+        `I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement', 'profile' for '${grantor.authUrl}'.`,
+    )
+  })
+
+  test('are the same for a client whose consent rule is signed and for one whose rule is the session', async () => {
+    const { text } = await textFor(await grantor.createClient({ consent: 'signed' }))
+    const { text: other } = await textFor(await grantor.createClient({ consent: 'session' }))
+    const unnamed = (of: string) => of.replace(/^(- urn:uuid:|Nonce: |Request ID: ).*$/gm, '$1')
+    expect(unnamed(text)).toBe(unnamed(other))
+  })
+
+  test('name the resources that were asked for, each with what may be done there (RFC 8707)', async () => {
+    const resources = ['https://b.example.com/', 'https://a.example.com/']
+    const { text } = await textFor(await grantor.createClient({ resources }), { resource: resources })
+    expect(parse(text).statement).toMatch(
+      / \(1\) 'oauth': 'enhancement' for 'https:\/\/a\.example\.com\/'\. \(2\) 'oauth': 'enhancement' for 'https:\/\/b\.example\.com\/'\.$/,
     )
   })
 
@@ -104,6 +121,23 @@ describe('its fields', () => {
     expect(tokens.scope).toBe('profile')
     const [grant] = await grantor.store.grants.listGrants({ clientId: client.id, at: grantor.clock.now(), limit: 1 })
     expect(grant?.expiresAt).toBe(grantor.clock.now() + 30 * 86_400)
+  })
+})
+
+describe('a sign-in that no app asked for', () => {
+  test.each([
+    ['to the account page', '/account', 'Sign in to see and end what apps may do for this address.'],
+    ['to end everything', '/account/end-everything', 'End everything: every app loses all access that this address gave it,'],
+  ])('%s names the login server alone, and ends in ten minutes', async (_, path, words) => {
+    const walk = new Walk(grantor)
+    const page = await walk.browse({ method: 'GET', path })
+    const to = page.location || movingTo(await walk.postForm(path, {}))
+    const parsed = parse(await textOf(walk, parameterOf(to, 'login_challenge')))
+    expect(parsed).toMatchObject({ domain: new URL(grantor.loginUrl).host, uri: `${grantor.loginUrl}/login` })
+    expect(parsed.statement?.startsWith(words)).toBe(true)
+    expect(parsed.statement).toContain('This allows no app anything.')
+    expect(parsed.resources).toBeUndefined()
+    expect(Date.parse(parsed.expirationTime ?? '') - Date.parse(parsed.issuedAt)).toBe(600_000)
   })
 })
 

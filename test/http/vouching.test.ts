@@ -42,6 +42,12 @@ describe('vouching off, as it is by default', () => {
       expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
     },
   )
+
+  test('also for a client that needs a signed consent: no hint that vouching could help elsewhere', async () => {
+    const walk = new Walk(platform.grantor)
+    const answer = await vouch(walk, await walk.challenge(requestOf(platform.native, PKCE)))
+    expect([answer.status, answer.json().error]).toEqual([403, 'vouching_off'])
+  })
 })
 
 describe('vouching on', () => {
@@ -67,11 +73,13 @@ describe('vouching on', () => {
     expect((await walk.introspect(platform.web, tokens.json().access_token as string)).json().sub).toBe(walk.wallet.address)
   })
 
-  test('it is kept as vouched, and the wallet is not remembered as one that proved itself', async () => {
+  test('it is kept as vouched, without a receipt, and the wallet is not remembered as one that proved itself', async () => {
     const walk = await vouchedBrowser()
-    const { sessions, wallets } = allRows(platform.grantor.databasePath)
-    expect(sessions).toContainEqual(expect.objectContaining({ method: 'vouched', wallet: walk.wallet.address }))
+    const { sessions, wallets, receipts } = allRows(platform.grantor.databasePath)
+    const { address } = walk.wallet
+    expect(sessions).toContainEqual(expect.objectContaining({ method: 'vouched', wallet: address, receipt_id: null }))
     expect(wallets).toEqual([])
+    expect(receipts).toEqual([])
   })
 
   test('a vouched session never satisfies signed: a native client leads to the login', async () => {
@@ -83,13 +91,22 @@ describe('vouching on', () => {
     expect(parameterOf(none.location, 'error')).toBe('login_required')
   })
 
+  test('not even through a consent that the wallet itself signed earlier', async () => {
+    const signed = new Walk(platform.grantor)
+    await signed.signIn(requestOf(platform.native, PKCE))
+    expect((await signed.authorize(requestOf(platform.native, PKCE))).location).toMatch(/^com\.example\.app:\/cb\?code=/)
+    const walk = await vouchedBrowser()
+    const answer = await walk.authorize(requestOf(platform.native, PKCE))
+    expect(answer.location.startsWith(`${platform.grantor.loginUrl}/login?login_challenge=`)).toBe(true)
+  })
+
   test('nor can such a login itself be vouched for: no session, no code for a native client', async () => {
     const walk = await vouchedBrowser()
     const challenge = await walk.challenge(requestOf(platform.native, PKCE))
     const before = allRows(platform.grantor.databasePath)
     const answer = await vouch(walk, challenge)
     expect(answer.status).toBe(403)
-    expect(answer.json()).toMatchObject({ error: 'vouching_off' })
+    expect(answer.json()).toEqual({ error: 'consent_needs_signature', error_description: expect.any(String) as string })
     expect(allRows(platform.grantor.databasePath)).toEqual(before)
     // the wallet itself can still consent
     const page = await walk.complete(await walk.prove(challenge))

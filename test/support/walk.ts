@@ -81,21 +81,31 @@ export class Walk {
   }
 
   /** The whole login: authorize, message, signature, accept, complete. Throws where a step refuses. */
-  async signIn(parameters: Parameters, wallet = this.wallet): Promise<SignedIn> {
+  async signIn(parameters: Parameters, wallet = this.wallet, scope?: string): Promise<SignedIn> {
     const challenge = await this.challenge(parameters)
-    const answer = await this.complete(await this.prove(challenge, wallet))
+    const answer = await this.complete(await this.prove(challenge, wallet, scope))
     if (answer.status !== 200) throw new Error(`/login/complete answered ${answer.status}`)
     const to = movingTo(answer)
     return { to, code: parameterOf(to, 'code'), challenge, answer }
   }
 
   /** Signs the text for a challenge and hands the proof in. Returns the path where the browser goes on. */
-  async prove(challenge: string, wallet = this.wallet): Promise<string> {
-    const claim = { login_challenge: challenge, address: wallet.address, chain_id: 1 }
+  async prove(challenge: string, wallet = this.wallet, scope?: string): Promise<string> {
+    return redirectPath(await this.loginApi('/login/accept', await this.proof(challenge, wallet, scope)))
+  }
+
+  /** What a wallet hands in for a challenge: the signed text, of the scopes left on where they were chosen. */
+  async proof(challenge: string, wallet = this.wallet, scope?: string): Promise<Record<string, unknown> & { signature: string }> {
+    const claim = { login_challenge: challenge, address: wallet.address, chain_id: 1, ...(scope === undefined ? {} : { scope }) }
     const text = await this.loginApi('/login/message', claim)
     if (text.status !== 200) throw new Error(`/login/message answered ${text.status}: ${text.body}`)
-    const accepted = await this.loginApi('/login/accept', { ...claim, signature: wallet.sign(text.json().message as string) })
-    return redirectPath(accepted)
+    return { ...claim, signature: wallet.sign(text.json().message as string) }
+  }
+
+  /** What the login server's page is told about a challenge. */
+  describe(challenge: string): Promise<Answer> {
+    const path = `/login/challenge?login_challenge=${encodeURIComponent(challenge)}`
+    return send(this.grantor.authUrl, { path, headers: { authorization: LOGIN_SERVER } })
   }
 
   /** The person declines. Returns the path where the browser goes on. */
@@ -210,7 +220,8 @@ function unescapeHtml(text: string): string {
   return text.replace(/&(lt|gt|quot|#39|#96|amp);/g, (_, name: string) => characters[name] ?? '')
 }
 
-function redirectPath(answer: Answer): string {
+/** Where the login server sends the browser on: a path of the auth service. Throws where the proof was refused. */
+export function redirectPath(answer: Answer): string {
   const { redirect_to } = answer.json()
   if (answer.status !== 200) throw new Error(`the login server was answered ${answer.status}: ${answer.body}`)
   const { pathname, search } = new URL(redirect_to as string)

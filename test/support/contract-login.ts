@@ -1,0 +1,115 @@
+/** The service with a home chain of its own, and logins of contract wallets on it as far as a test wants them. */
+import { expect } from 'vitest'
+import type { Chain } from '../../src/config/chains.ts'
+import type { Address } from '../../src/wallet/address.ts'
+import { startChain, type TestChain } from './chain.ts'
+import type { TestRpc } from './chain-rpc.ts'
+import { allRows } from './rows.ts'
+import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'
+import { type Answer, movingTo, parameterOf, redirectPath, requestOf, Walk } from './walk.ts'
+import type { TestWallet } from './wallet.ts'
+import {
+  changeableWallet,
+  create2Address,
+  create2Call,
+  create2Factory,
+  deploying,
+  type Owner,
+  ownedWallet,
+  wrapSignature,
+} from './wallet-contracts.ts'
+
+/** A login that has come as far as its proof. */
+export type Attempt = { walk: Walk; challenge: string; answer: Answer }
+
+export type HomeChain = {
+  grantor: Grantor
+  client: TestClient
+  /** Its own RPC is the first of the two that must agree, */
+  chain: TestChain
+  /** and this is the second, as of another operator. */
+  beside: TestRpc
+  /** A deployed contract wallet of this owner, to sign in with. */
+  walletOf(owner: Owner): Promise<TestWallet>
+  /** The same where the owner can be changed, by `changeOwner`. */
+  changeableWalletOf(owner: Owner): Promise<TestWallet>
+  /** One that is not deployed (ERC-6492). */
+  undeployedWalletOf(owner: Owner): Promise<TestWallet>
+  /** Begins a login and hands the wallet's proof in, in a browser of its own unless there is one. */
+  prove(wallet: TestWallet, more?: { walk?: Walk; client?: TestClient; proof?: Record<string, unknown> }): Promise<Attempt>
+  /** Hands a proof in once more, of the same challenge. */
+  proveAgain(attempt: Attempt, wallet: TestWallet): Promise<Answer>
+  /** The browser comes back; the code it brings to the app. Throws where the proof was refused. */
+  finish(attempt: Attempt): Promise<string>
+  /** How many questions either RPC was asked while this ran. */
+  questions(run: () => Promise<unknown>): Promise<string[]>
+  /** A refusal with this status and error, after which the database is as it was. */
+  expectRefused(run: () => Promise<Answer>, status: number, error: string): Promise<Answer>
+  setFaults(fault: Parameters<TestRpc['setFault']>[0]): void
+  close(): Promise<void>
+}
+
+/** `moreChains` have RPCs too, but are not the home. */
+export async function startOnChain(options: StartOptions & { moreChains?: TestChain[] } = {}): Promise<HomeChain> {
+  const { moreChains = [], ...rest } = options
+  const chain = await startChain({ chainId: 1 })
+  const beside = await chain.openRpc()
+  const others: Chain[] = moreChains.map(({ chainId, url }) => ({ chainId, name: `Chain ${chainId}`, rpc: [url], home: false }))
+  const home = { chainId: 1, name: 'Home', rpc: [chain.url, beside.url], home: true }
+  const grantor = await startGrantor({ chains: [home, ...others], ...rest })
+  const client = await grantor.createClient({ scopes: ['enhancement', 'profile'] })
+  let factory: Address | undefined
+
+  const self: HomeChain = {
+    grantor,
+    client,
+    chain,
+    beside,
+    async walletOf(owner) {
+      return { address: await chain.deploy(deploying(ownedWallet(owner.address))), sign: owner.sign }
+    },
+    async changeableWalletOf(owner) {
+      return { address: await chain.deploy(changeableWallet(owner.address)), sign: owner.sign }
+    },
+    async undeployedWalletOf(owner) {
+      factory ??= await chain.deploy(deploying(create2Factory))
+      const at = factory
+      const initCode = deploying(ownedWallet(owner.address))
+      const wrap = (signature: string) => wrapSignature(at, create2Call(initCode), signature)
+      return { address: create2Address(at, initCode), sign: (message) => wrap(owner.sign(message)) }
+    },
+    async prove(wallet, { walk = new Walk(grantor), client: asking = client, proof = {} } = {}) {
+      const challenge = await walk.challenge(requestOf(asking))
+      const made = { ...(await walk.proof(challenge, wallet)), ...proof }
+      return { walk, challenge, answer: await walk.loginApi('/login/accept', made) }
+    },
+    async proveAgain({ walk, challenge }, wallet) {
+      return walk.loginApi('/login/accept', await walk.proof(challenge, wallet))
+    },
+    async finish({ walk, answer }) {
+      return parameterOf(movingTo(await walk.complete(redirectPath(answer))), 'code')
+    },
+    async questions(run) {
+      const before = [chain.asked.length, beside.asked.length] as const
+      await run()
+      return [...chain.asked.slice(before[0]), ...beside.asked.slice(before[1])]
+    },
+    async expectRefused(run, status, error) {
+      const before = allRows(grantor.databasePath)
+      const answer = await run()
+      expect([answer.status, answer.json().error]).toEqual([status, error])
+      expect(answer.json()).not.toHaveProperty('redirect_to')
+      expect(allRows(grantor.databasePath)).toEqual(before)
+      return answer
+    },
+    setFaults(fault) {
+      chain.setFault(fault)
+      beside.setFault(fault)
+    },
+    async close() {
+      await grantor.close()
+      await chain.close()
+    },
+  }
+  return self
+}

@@ -1,0 +1,51 @@
+/** An app under consent rule `signed`, and what its tests ask again and again. */
+import type { Receipt } from '../../src/grants/model.ts'
+import type { ClientRegistration } from '../../src/grants/register-client.ts'
+import type { Address } from '../../src/wallet/address.ts'
+import { type App, appOf } from './app.ts'
+import type { Answer } from './send.ts'
+import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'
+import { parameterOf, Walk } from './walk.ts'
+
+export const API = 'https://api.example.com/'
+export const FILES = 'https://files.example.com/'
+
+/** Registers a client that may ask for two scopes and two resources beside the default one. */
+export function signedClient(grantor: Grantor, registration: Partial<ClientRegistration> = {}): Promise<TestClient> {
+  return grantor.createClient({
+    consent: 'signed',
+    scopes: ['enhancement', 'profile'],
+    resources: [API, FILES],
+    ...registration,
+  })
+}
+
+/** Starts everything with such a client. Nobody has signed in yet. */
+export async function startSignedApp(options: StartOptions = {}): Promise<App> {
+  const grantor = await startGrantor(options)
+  return appOf(grantor, await signedClient(grantor), new Walk(grantor))
+}
+
+/** What an authorize request came to: `code`, `login`, or the error it was answered with. */
+export function outcomeOf({ status, location }: Answer): string {
+  if (status !== 302) return `status ${status}`
+  if (location.includes('/login?login_challenge=')) return 'login'
+  return parameterOf(location, 'code') === '' ? parameterOf(location, 'error') : 'code'
+}
+
+/** Every receipt of a wallet, the youngest first. */
+export function receiptsOf(grantor: Grantor, wallet: { address: string }): Promise<Receipt[]> {
+  return grantor.store.receipts.listReceipts(wallet.address as Address, { limit: 1000 })
+}
+
+/** How many of a wallet's receipts were not withdrawn. */
+export async function standingReceipts(grantor: Grantor, wallet: { address: string }): Promise<number> {
+  return (await receiptsOf(grantor, wallet)).filter(({ withdrawnAt }) => withdrawnAt === null).length
+}
+
+/** Changes a client's record, as an operator does, and lets every node notice. */
+export async function changeClient(grantor: Grantor, client: TestClient, change: Partial<TestClient>): Promise<void> {
+  const { secret: _, ...record } = { ...client, ...change }
+  await grantor.store.clients.replaceClient(record)
+  await grantor.noticeChanges()
+}
