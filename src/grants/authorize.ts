@@ -23,7 +23,7 @@ import { sealConfirmation } from './confirm.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Session } from './model.ts'
 import { findCoveringReceipt } from './receipt.ts'
-import { findSession, meetsConsentRule, touchSession } from './session.ts'
+import { findSession, meetsConsentRule, readStandingEpoch, touchSession } from './session.ts'
 
 /** The browser, by its two cookies. */
 export type Browser = { sessionId: string | null; browserKey: string | null }
@@ -88,15 +88,20 @@ async function answer(
 ): Promise<AuthorizeOutcome> {
   // OpenID Connect Core §3.1.2.1
   const prompt = readPrompt(parameters.prompt)
-  const session = await findSession(deps, browser.sessionId)
-  if (!session || prompt.login || !meetsConsentRule(client, session.method)) {
+  const found = await findSession(deps, browser.sessionId)
+  const session = found && !prompt.login && meetsConsentRule(client, found.method) ? found : null
+  const epoch = session && (await readStandingEpoch(deps, session))
+  if (!session || epoch === null) {
     if (prompt.none) throw loginRequired()
     return toLogin(deps, client, request, browser)
   }
   return client.consent === 'signed'
-    ? answerSigned(deps, client, request, prompt, session, browser)
-    : answerBySession(deps, client, request, prompt, session)
+    ? answerSigned(deps, client, request, prompt, { session, epoch }, browser)
+    : answerBySession(deps, client, request, prompt, { session, epoch })
 }
+
+/** A session, and the wallet's epoch at which it is known to hold. */
+type Standing = Pick<CodeBasis, 'session' | 'epoch'>
 
 /** Consent rule `signed`: a receipt that covers the request, or a new signature. */
 async function answerSigned(
@@ -104,15 +109,16 @@ async function answerSigned(
   client: Client,
   request: AuthorizationRequest,
   prompt: Prompt,
-  session: Session,
+  standing: Standing,
   browser: Browser,
 ): Promise<AuthorizeOutcome> {
-  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, session, request)
+  // Read after the epoch: a receipt withdrawn since makes a code that counts no more.
+  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, standing.session, request)
   if (!receipt) {
     if (prompt.none) throw consentRequired()
     return toLogin(deps, client, request, browser)
   }
-  return giveCode(deps, request, session, { receiptId: receipt.id, consented: true }, receipt.expiresAt)
+  return giveCode(deps, request, { ...standing, receiptId: receipt.id, consented: true }, receipt.expiresAt)
 }
 
 /** Consent rule `session`: the session is enough, unless the app itself wants the person asked. */
@@ -121,26 +127,26 @@ async function answerBySession(
   client: Client,
   request: AuthorizationRequest,
   prompt: Prompt,
-  session: Session,
+  standing: Standing,
 ): Promise<AuthorizeOutcome> {
+  const { session } = standing
   if (prompt.consent) {
     const confirmation = sealConfirmation(deps, request, session)
     return { kind: 'confirm', confirmation, app: askingApp(client, request), scopes: request.scopes, session }
   }
-  return giveCode(deps, request, session, { receiptId: session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
+  const basis = { ...standing, receiptId: session.receiptId, consented: false }
+  return giveCode(deps, request, basis, Number.POSITIVE_INFINITY)
 }
 
 async function giveCode(
   deps: Deps,
   request: AuthorizationRequest,
-  session: Session,
-  rests: Pick<CodeBasis, 'receiptId' | 'consented'>,
+  basis: Omit<CodeBasis, 'grantExpiresAt'>,
   until: number,
 ): Promise<AuthorizeOutcome> {
-  await touchSession(deps, session)
-  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  await touchSession(deps, basis.session)
   const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
-  return { kind: 'redirect', to: codeRedirect(deps, request, { session, epoch, ...rests, grantExpiresAt }) }
+  return { kind: 'redirect', to: codeRedirect(deps, request, { ...basis, grantExpiresAt }) }
 }
 
 function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {

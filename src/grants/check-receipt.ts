@@ -2,9 +2,9 @@
  * Whether a contract wallet's signature still holds. Its owners can change: somebody who was removed must not keep
  * tokens alive. An RPC that does not answer rests on the last good check for a grace period, and then is 503.
  */
-import { temporarilyUnavailable } from '../oauth/oauth-error.ts'
+import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
-import type { Grant } from './model.ts'
+import type { Grant, Receipt } from './model.ts'
 import { openReceipt } from './receipt.ts'
 
 /** Seconds between two notes of a good check. */
@@ -20,16 +20,32 @@ export async function checkReceipt(deps: Deps, grant: RestsOnReceipt): Promise<'
   // The text of the session's sign-in may be another app's: ending that app says nothing about this grant.
   if (grant.consented && receipt.withdrawnAt !== null) return 'withdrawn'
 
+  // An address that has proved itself by its own key since then is no contract's, whatever an RPC says.
+  if ((await deps.store.wallets.readWallet(receipt.wallet)).provedItself) return giveUp(deps, receipt)
+
   const at = deps.now()
   const claim = { ...signed, address: receipt.wallet, chainId: receipt.chainId }
   const verdict = await deps.contractWallets?.check(claim)
-  if (verdict?.kind === 'not_proven' || verdict?.kind === 'malformed') return 'wallet_changed'
+  if (verdict?.kind === 'not_proven' || verdict?.kind === 'malformed') return giveUp(deps, receipt)
   if (verdict?.kind === 'valid') {
     if (at - receipt.checkedAt >= NOTED_EVERY) await deps.store.receipts.noteReceiptCheck(receipt.wallet, receipt.id, at)
     return 'holds'
   }
   // A last check in the future is no check: a clock that jumped back must not lengthen the grace.
   const since = at - receipt.checkedAt
-  if (since < 0 || since >= deps.settings.lifetimes.contractGrace) throw temporarilyUnavailable('contract_could_not_be_checked')
+  if (since < 0 || since >= deps.settings.lifetimes.contractGrace) throw walletUnavailable('contract_could_not_be_checked')
   return 'holds'
+}
+
+/**
+ * What rests on the signature goes with it. A session or a consent that stayed would give codes that are never redeemed,
+ * and whoever owns the wallet now would not be asked for a signature of theirs.
+ */
+async function giveUp(deps: Deps, { wallet, id }: Receipt): Promise<'wallet_changed'> {
+  const { receipts, sessions } = deps.store
+  const at = deps.now()
+  await receipts.withdrawReceipt(wallet, id, at)
+  const begunWithIt = (await sessions.listSessions(wallet, at)).filter(({ receiptId }) => receiptId === id)
+  for (const { hash } of begunWithIt) await sessions.endSession(hash, at)
+  return 'wallet_changed'
 }

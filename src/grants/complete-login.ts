@@ -107,6 +107,7 @@ function newSession(deps: Deps, sessionId: string, proof: Proof): Session {
     method: proof.method,
     walletKind: proof.walletKind,
     receiptId: proof.receiptId,
+    epoch: proof.epoch,
     authTime: at,
     lastSeenAt: at,
     expiresAt: at + deps.settings.lifetimes.session,

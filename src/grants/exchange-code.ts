@@ -48,7 +48,11 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
 
   // The client's rule may have changed since the code was issued.
   if (client.consent === 'signed' && !code.consented) throw invalidGrant('consent_missing')
-  if (code.walletKind === 'contract' && code.receiptId !== null) await requireWalletHolds(deps, code)
+  if (code.walletKind === 'contract' && code.receiptId !== null) {
+    // Told before the chain is asked: a second use ends what the first one gave, whatever the chain says today.
+    if (await deps.store.grants.readGrant(code.grantId)) throw await secondUse(deps, client, code, at)
+    await requireWalletHolds(deps, code)
+  }
 
   const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
   if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)

@@ -96,6 +96,8 @@ export type Session = {
   walletKind: WalletKind
   /** the signed text it began with; null where only vouched for */
   receiptId: string | null
+  /** of the wallet when it began */
+  epoch: number
   /** when the wallet was proved */
   authTime: number
   lastSeenAt: number

@@ -21,6 +21,20 @@ export async function findSession(deps: Deps, sessionId: string | null): Promise
   return session && sessionHolds(deps, session) ? session : null
 }
 
+/**
+ * The wallet's epoch, and with it the word that the session holds: null where it was ended meanwhile.
+ *
+ * A code counts until the epoch is raised. So its session must hold no earlier than the epoch is read: otherwise a session
+ * that was read just before it ended would give a code that counts after. Where nothing was ended since the session began,
+ * it holds as it was read; only one that outlived an ending is read again.
+ */
+export async function readStandingEpoch(deps: Deps, session: Session): Promise<number | null> {
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  if (epoch === session.epoch) return epoch
+  const again = await deps.store.sessions.readSession(session.hash)
+  return again && sessionHolds(deps, again) ? epoch : null
+}
+
 /** Notes that the session was used, so that its idle time starts anew. */
 export async function touchSession(deps: Deps, session: Session): Promise<void> {
   const at = deps.now()

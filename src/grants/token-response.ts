@@ -24,6 +24,7 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, scopes: str
   const at = deps.now()
   // A token never outlives its grant.
   const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
+  if (lifetime <= 0) throw invalidGrant('grant_expired')
   const scope = requireScopeLeft(client, scopes).join(' ')
   const accessToken = signAccessToken(deps.keys, {
     iss: deps.settings.authUrl,

@@ -100,5 +100,8 @@ export const tooManyFailures = (retryAfter: number): OAuthError =>
 export const temporarilyUnavailable = (reason: string): OAuthError =>
   new OAuthError('temporarily_unavailable', reason, 'The service cannot reach its store right now. Try again in a moment.', 5)
 
+export const walletUnavailable = (reason: string): OAuthError =>
+  new OAuthError('temporarily_unavailable', reason, 'The wallet could not be checked right now. Try again in a moment.', 5)
+
 export const serverError = (requestId: string): OAuthError =>
   new OAuthError('server_error', 'defect', `Something went wrong on our side. Quote request ${requestId}.`)

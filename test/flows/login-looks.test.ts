@@ -4,12 +4,12 @@ import { confirmPage } from '../../src/pages/confirm-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../src/pages/notice-page.ts'
 import { noticeTexts } from '../../src/pages/notice-texts.ts'
-import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { developmentWallet } from '../login/start-login-server.ts'
-import { launchBrowser, screenshot, seriousAxeViolations } from '../support/browser.ts'
+import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 import { newVisitor, openLogin, wordsIn } from './login-visit.ts'
+import { expectGoodLooks, show, TWO_LOOKS } from './looks.ts'
 
 let browser: Browser
 let grantor: Grantor
@@ -30,34 +30,6 @@ beforeEach(async () => {
 })
 afterEach(() => page.context().close())
 
-const LOOKS = [
-  { width: 1280, colorScheme: 'light' },
-  { width: 1280, colorScheme: 'dark' },
-  { width: 320, colorScheme: 'light' },
-  { width: 320, colorScheme: 'dark' },
-] as const
-type Look = (typeof LOOKS)[number]
-/** Each width and each scheme once: enough for the pages that differ in words only. */
-const TWO_LOOKS = [LOOKS[1], LOOKS[2]]
-
-/** In every look: nothing serious for axe, nothing to scroll sideways; a picture where `name` says so. */
-async function expectGoodLooks(name?: string, looks: readonly Look[] = LOOKS): Promise<void> {
-  for (const { width, colorScheme } of looks) {
-    await page.setViewportSize({ width, height: 800 })
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    expect({ width, colorScheme, violations: await seriousAxeViolations(page) }).toEqual({ width, colorScheme, violations: [] })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-    if (name) await screenshot(page, `${name}-${width}-${colorScheme}`)
-  }
-}
-
-/** Shows a page of the catalogue under the login server's address, with the headers it is sent with. */
-async function show(markup: string): Promise<void> {
-  const address = `${grantor.loginUrl}/shown`
-  await page.route(address, (route) => route.fulfill({ headers: pageHeaders(), body: markup }))
-  await page.goto(address)
-}
-
 const icon = (colour: string): string =>
   `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96"><rect width="96" height="96" rx="20" fill="${colour}"/><circle cx="48" cy="48" r="21" fill="none" stroke="#fff" stroke-width="10"/></svg>`)}`
 
@@ -66,14 +38,14 @@ test('choosing a wallet is accessible at 320 px and on a desktop, light and dark
   await installWallet(page, testWallet(1), { name: 'Harbour Wallet', icon: icon('#3b5bdb') })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').nth(1).waitFor()
-  await expectGoodLooks('choose-wallet')
+  await expectGoodLooks(page, 'choose-wallet')
 })
 
 test('having no wallet is accessible', async () => {
   await openLogin(page, grantor, client)
   await page.locator('#no-wallet').waitFor()
   await page.locator('#by-hand summary').click()
-  await expectGoodLooks('no-wallet', TWO_LOOKS)
+  await expectGoodLooks(page, 'no-wallet', TWO_LOOKS)
 })
 
 test('reading the text, and a refusal below it, are accessible', async () => {
@@ -81,10 +53,10 @@ test('reading the text, and a refusal below it, are accessible', async () => {
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
   await page.locator('#sign').waitFor()
-  await expectGoodLooks('review-text')
+  await expectGoodLooks(page, 'review-text')
   await page.locator('#sign').click()
   await wordsIn(page, 'problem')
-  await expectGoodLooks()
+  await expectGoodLooks(page)
 })
 
 test('the end of time on an open page is accessible', async () => {
@@ -92,31 +64,35 @@ test('the end of time on an open page is accessible', async () => {
   await openLogin(page, grantor, client)
   await page.clock.fastForward(11 * 60_000)
   await page.locator('[data-notice="expired"]').waitFor()
-  await expectGoodLooks()
+  await expectGoodLooks(page)
 })
 
 test('the way without script is accessible, with its errors', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await openLogin(page, grantor, client)
-  await expectGoodLooks()
+  await expectGoodLooks(page)
   await page.locator('#no-script-address').fill('0x12')
   await page.locator('#no-script-show').click()
-  await expectGoodLooks()
+  await expectGoodLooks(page)
   await page.locator('#no-script-address').fill(wallet.address)
   await page.locator('#no-script-show').click()
-  await expectGoodLooks('sign-by-hand', TWO_LOOKS)
+  await expectGoodLooks(page, 'sign-by-hand', TWO_LOOKS)
   await page.locator('#signature').fill(testWallet(1).sign('another text'))
   await page.locator('#sign-in').click()
   await page.locator('#signature-problem').waitFor()
-  await expectGoodLooks()
+  await expectGoodLooks(page)
 })
 
 test.each(Object.keys(noticeTexts) as NoticeKind[])('every notice is accessible: %s', async (kind) => {
   const retryUrl = kind === 'unavailable' ? '/login?login_challenge=C' : undefined
   const requestId = kind === 'defect' ? '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11' : undefined
-  await show(noticePage({ kind, clientName: 'Aurora Notes', clientHost: 'app.example.net', retryUrl, requestId }))
-  await expectGoodLooks(kind === 'expired' ? 'notice' : undefined, TWO_LOOKS)
+  await show(
+    page,
+    grantor.loginUrl,
+    noticePage({ kind, clientName: 'Aurora Notes', clientHost: 'app.example.net', retryUrl, requestId }),
+  )
+  await expectGoodLooks(page, kind === 'expired' ? 'notice' : undefined, TWO_LOOKS)
 })
 
 test('moving on is accessible, whatever the outcome', async () => {
@@ -124,16 +100,16 @@ test('moving on is accessible, whatever the outcome', async () => {
   await page.route('https://silent.example.net/**', (route) => route.fulfill({ status: 204 }))
   for (const outcome of ['signed_in', 'denied', 'allowed', 'failed'] as const) {
     const to = 'https://silent.example.net/callback?code=x'
-    await show(movingOnPage({ to, clientName: 'Aurora Notes', clientHost: 'app.example.net', outcome }))
-    await expectGoodLooks(undefined, TWO_LOOKS)
+    await show(page, grantor.loginUrl, movingOnPage({ to, clientName: 'Aurora Notes', clientHost: 'app.example.net', outcome }))
+    await expectGoodLooks(page, undefined, TWO_LOOKS)
   }
 })
 
 test('the one button for a native app is accessible', async () => {
   const scopes = [{ name: 'enhancement', description: 'Use the enhancement features for you' }]
   const app = { clientName: 'Aurora Notes', clientHost: 'localhost', scopes, walletShort: '0xf39F…2266' }
-  await show(confirmPage({ action: '/oauth/confirm', confirmation: 'sealed', ...app }))
-  await expectGoodLooks('confirm', TWO_LOOKS)
+  await show(page, grantor.loginUrl, confirmPage({ action: '/oauth/confirm', confirmation: 'sealed', ...app }))
+  await expectGoodLooks(page, 'confirm', TWO_LOOKS)
 })
 
 test('whatever has the focus shows it, all along the page', async () => {

@@ -53,7 +53,7 @@ describe('the JWK Set (RFC 7517 §5)', () => {
     const answer = await send(app.grantor.authUrl, { path: '/oauth/jwks' })
     expect(headersOf(answer)).toEqual({
       'content-type': 'application/jwk-set+json; charset=utf-8',
-      'cache-control': 'public, max-age=60',
+      'cache-control': 'public, max-age=30',
       'x-content-type-options': 'nosniff',
       'access-control-allow-origin': '*',
     })

@@ -170,7 +170,7 @@ describe('how it is served (RFC 8414 §3.2)', () => {
     const answer = await send(app.grantor.authUrl, { path: PATH })
     expect(headersOf(answer)).toEqual({
       'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'public, max-age=60',
+      'cache-control': 'public, max-age=30',
       'x-content-type-options': 'nosniff',
       'access-control-allow-origin': '*',
     })

@@ -33,8 +33,8 @@ export type HomeChain = {
   walletOf(owner: Owner): Promise<TestWallet>
   /** The same where the owner can be changed, by `changeOwner`. */
   changeableWalletOf(owner: Owner): Promise<TestWallet>
-  /** One that is not deployed (ERC-6492). */
-  undeployedWalletOf(owner: Owner): Promise<TestWallet>
+  /** One that is not deployed (ERC-6492); `signer` is who signs for it, its owner unless told otherwise. */
+  undeployedWalletOf(owner: Owner, signer?: Owner): Promise<TestWallet>
   /** Begins a login and hands the wallet's proof in, in a browser of its own unless there is one. */
   prove(wallet: TestWallet, more?: { walk?: Walk; client?: TestClient; proof?: Record<string, unknown> }): Promise<Attempt>
   /** Hands a proof in once more, of the same challenge. */
@@ -71,12 +71,12 @@ export async function startOnChain(options: StartOptions & { moreChains?: TestCh
     async changeableWalletOf(owner) {
       return { address: await chain.deploy(changeableWallet(owner.address)), sign: owner.sign }
     },
-    async undeployedWalletOf(owner) {
+    async undeployedWalletOf(owner, signer = owner) {
       factory ??= await chain.deploy(deploying(create2Factory))
       const at = factory
       const initCode = deploying(ownedWallet(owner.address))
       const wrap = (signature: string) => wrapSignature(at, create2Call(initCode), signature)
-      return { address: create2Address(at, initCode), sign: (message) => wrap(owner.sign(message)) }
+      return { address: create2Address(at, initCode), sign: (message) => wrap(signer.sign(message)) }
     },
     async prove(wallet, { walk = new Walk(grantor), client: asking = client, proof = {} } = {}) {
       const challenge = await walk.challenge(requestOf(asking))

@@ -99,7 +99,8 @@ function claimOf(fields: Fields): WalletClaim {
     challenge: text(fields, 'login_challenge'),
     address: text(fields, 'address'),
     chainId,
-    scope: optionalText(fields, 'scope'),
+    // Every scope switched off is a choice too: taken for none made, it would mean all of them.
+    scope: fields.scope === '' ? '' : optionalText(fields, 'scope'),
   }
 }
 

@@ -4,8 +4,8 @@ import { serverMetadata } from '../../oauth/metadata.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import type { Service } from '../service.ts'
 
-/** Seconds a copy may be kept: no longer than a new signing key is announced before it signs. */
-const KEPT_FOR = 60
+/** Seconds a copy may be kept: with the second a node needs to notice a key, well below the 60 it is announced before it signs. */
+const KEPT_FOR = 30
 
 export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): void {
   const headers = (type: string): Record<string, string> => ({

@@ -90,6 +90,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN consented INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE sessions ADD COLUMN wallet_kind TEXT NOT NULL DEFAULT 'ordinary';
       ALTER TABLE sessions ADD COLUMN receipt_id TEXT;
+      ALTER TABLE sessions ADD COLUMN epoch INTEGER NOT NULL DEFAULT -1;
     `,
   },
 ]

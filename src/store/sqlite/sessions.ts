@@ -10,6 +10,7 @@ type SessionRow = {
   method: string
   wallet_kind: string
   receipt_id: string | null
+  epoch: number
   auth_time: number
   last_seen_at: number
   expires_at: number
@@ -18,8 +19,10 @@ type SessionRow = {
 
 export function createSessionBook(connection: Connection): SessionBook {
   const insert = connection.prepareWrite(`
-    INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, auth_time, last_seen_at, expires_at, attempt_id, ended_at)
-    VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :authTime, :lastSeenAt, :expiresAt, :attemptId, :endedAt)
+    INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
+                          attempt_id, ended_at)
+    VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
+            :attemptId, :endedAt)
     ON CONFLICT (hash) DO NOTHING`)
   const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
   const read = connection.prepareRead('SELECT * FROM sessions WHERE hash = ?')
@@ -59,6 +62,7 @@ function sessionOf(row: SessionRow): Session {
     method: row.method as Session['method'],
     walletKind: row.wallet_kind as Session['walletKind'],
     receiptId: row.receipt_id,
+    epoch: row.epoch,
     authTime: row.auth_time,
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,

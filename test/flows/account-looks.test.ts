@@ -1,0 +1,76 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { accountPage } from '../../src/pages/account-page.ts'
+import { endEverythingPage } from '../../src/pages/end-everything-page.ts'
+import { movingOnPage } from '../../src/pages/moving-on-page.ts'
+import { receiptPage } from '../../src/pages/receipt-page.ts'
+import { accountView, receiptView } from '../pages/samples.ts'
+import { launchBrowser, newPage } from '../support/browser.ts'
+import { type Grantor, startGrantor } from '../support/start.ts'
+import { expectGoodLooks, show, TWO_LOOKS } from './looks.ts'
+
+let browser: Browser
+let grantor: Grantor
+let page: Page
+beforeAll(async () => {
+  browser = await launchBrowser()
+  grantor = await startGrantor()
+})
+afterAll(async () => {
+  await browser.close()
+  await grantor.close()
+})
+beforeEach(async () => {
+  page = await newPage(browser)
+})
+afterEach(() => page.context().close())
+
+test('the account page is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async () => {
+  await show(page, grantor.authUrl, accountPage(accountView()))
+  await page.getByText('What you signed: 3 receipts').click()
+  await expectGoodLooks(page, 'account')
+})
+
+test('the account page is accessible with nothing on it, and for who was only vouched for', async () => {
+  const [here] = accountView().sessions
+  await show(page, grantor.authUrl, accountPage({ ...accountView(), apps: [], sessions: here ? [here] : [], done: undefined }))
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+  await show(page, grantor.authUrl, accountPage({ ...accountView(), signedIn: 'vouched' }))
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+})
+
+test('long names, scopes and hosts leave the account page whole', async () => {
+  await show(page, grantor.authUrl, accountPage(accountView('x'.repeat(200))))
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+})
+
+test('a receipt is accessible, in force, withdrawn or over', async () => {
+  await show(page, grantor.authUrl, receiptPage(receiptView()))
+  await page.getByText('How to check it without us').click()
+  await expectGoodLooks(page, 'receipt', TWO_LOOKS)
+  for (const state of [{ withdrawn: true }, { until: receiptView().now }]) {
+    await show(page, grantor.authUrl, receiptPage({ ...receiptView(), ...state }))
+    await expectGoodLooks(page, undefined, TWO_LOOKS)
+  }
+})
+
+test('the page before everything is ended is accessible, with a session and without', async () => {
+  const action = '/account/end-everything'
+  await show(page, grantor.authUrl, endEverythingPage({ action, walletShort: '0xf39F…2266' }))
+  await expectGoodLooks(page, 'end-everything', TWO_LOOKS)
+  await show(page, grantor.authUrl, endEverythingPage({ action, walletShort: null }))
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+})
+
+test('moving on without an app is accessible, and never speaks of one', async () => {
+  await page.route('https://silent.example.net/**', (route) => route.fulfill({ status: 204 }))
+  const to = 'https://silent.example.net/account'
+  for (const purpose of ['account', 'end_everything'] as const) {
+    for (const outcome of ['signed_in', 'denied', 'to_sign'] as const) {
+      const markup = movingOnPage({ to, clientName: '', clientHost: 'auth.example.com', outcome, purpose })
+      expect(markup).not.toMatch(/the app|learned nothing|back to/)
+      await show(page, grantor.authUrl, markup)
+      await expectGoodLooks(page, undefined, TWO_LOOKS)
+    }
+  }
+})

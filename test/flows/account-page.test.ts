@@ -1,0 +1,144 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { launchBrowser, newPage } from '../support/browser.ts'
+import { type Grantor, startGrantor } from '../support/start.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+import { appOnPage, connectApp, openAccount } from './account-visit.ts'
+
+let browser: Browser
+let grantor: Grantor
+let page: Page
+const wallet = testWallet(0)
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  grantor = await startGrantor({ settings: { loginMayVouch: true } })
+  page = await newPage(browser)
+})
+afterEach(async () => {
+  await page.context().close()
+  await grantor.close()
+})
+
+test('the account page opens by a signature of its own, over a text that allows no app anything (ERC-4361)', async () => {
+  const signed = await openAccount(page, grantor, wallet)
+  expect(signed).toHaveLength(1)
+  expect(signed[0]).toContain('Sign in to see and end what apps may do for this address. This allows no app anything.')
+  expect(signed[0]).toContain(`URI: ${grantor.loginUrl}/login`)
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Your connected apps')
+  expect(await page.locator('.account').innerText()).toBe('0xf39F…2266')
+  expect(await page.locator('#no-apps').innerText()).toContain('No app has access to anything.')
+})
+
+test('the page says what is signed for: the way to it, not a way into an app', async () => {
+  await page.goto(`${grantor.authUrl}/account`)
+  const head = await page.locator('.slip-head').innerText()
+  expect(head).toContain('See your connected apps')
+  expect(head).toContain(new URL(grantor.authUrl).host)
+  expect(head).toContain('It allows no app anything.')
+  expect(await page.getByRole('switch').count()).toBe(0)
+})
+
+test('each connected app is told with what it may do, since when, until when and when it was last used', async () => {
+  const client = await grantor.createClient({ name: 'Aurora Notes' })
+  const { walk, refreshToken } = await connectApp(grantor, client, wallet)
+  grantor.clock.advance(2 * 86_400)
+  await walk.refresh(client, refreshToken)
+  grantor.clock.advance(300)
+  await openAccount(page, grantor, wallet)
+  const words = await appOnPage(page, 'Aurora Notes').innerText()
+  expect(words).toContain('app.example.net')
+  expect(words).toContain('Use the enhancement features for you')
+  expect(words).toMatch(/Since\s+\d+ \w+ \d{4}/)
+  expect(words).toMatch(/Until\s+\d+ \w+ \d{4} in 27 days/)
+  expect(words).toMatch(/Last used\s+5 minutes ago/)
+})
+
+test('ending one app ends its tokens at once, and no other app’s (RFC 7662 §2.2, RFC 6749 §5.2)', async () => {
+  const [client, other] = [await grantor.createClient({ name: 'Aurora Notes' }), await grantor.createClient({ name: 'Harbour' })]
+  const ended = await connectApp(grantor, client, wallet)
+  const untouched = await connectApp(grantor, other, wallet)
+  const stranger = await connectApp(grantor, client, testWallet(1))
+  await openAccount(page, grantor, wallet)
+  await page.getByRole('button', { name: 'End access of Aurora Notes' }).click()
+  expect(await page.getByRole('status').innerText()).toContain('The app has lost its access')
+  expect(await appOnPage(page, 'Aurora Notes').count()).toBe(0)
+  expect(await appOnPage(page, 'Harbour').count()).toBe(1)
+
+  expect(await ended.isActive()).toBe(false)
+  expect((await ended.walk.refresh(client, ended.refreshToken)).json().error).toBe('invalid_grant')
+  expect(await untouched.isActive()).toBe(true)
+  expect(await stranger.isActive()).toBe(true)
+})
+
+test('sessions elsewhere are listed, and each is ended with one button', async () => {
+  await openAccount(page, grantor, wallet)
+  const elsewhere = await newPage(browser)
+  await openAccount(elsewhere, grantor, wallet)
+  await page.reload()
+  expect(await page.getByRole('heading', { name: 'Another browser' }).count()).toBe(1)
+  await page.getByRole('button', { name: 'Sign out there' }).click()
+  expect(await page.getByRole('status').innerText()).toContain('That browser is signed out.')
+  expect(await page.getByRole('heading', { name: 'Another browser' }).count()).toBe(0)
+  await elsewhere.reload()
+  expect(new URL(elsewhere.url()).origin).toBe(grantor.loginUrl)
+  await elsewhere.context().close()
+})
+
+test('all other sessions end at once, and this one goes on', async () => {
+  const others = [await newPage(browser), await newPage(browser)]
+  for (const other of others) await openAccount(other, grantor, wallet)
+  await openAccount(page, grantor, wallet)
+  expect(await page.getByRole('heading', { name: 'Another browser' }).count()).toBe(2)
+  await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
+  expect(await page.getByRole('status').innerText()).toContain('signed out everywhere but here')
+  expect(await page.locator('#end-others').count()).toBe(0)
+  for (const other of others) {
+    await other.reload()
+    expect(new URL(other.url()).origin).toBe(grantor.loginUrl)
+    await other.context().close()
+  }
+})
+
+test('signing out ends this browser’s session, and the page says that apps keep what they were given', async () => {
+  await openAccount(page, grantor, wallet)
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
+  expect(await page.locator('.lead').innerText()).toContain('Apps keep the access you gave them')
+  await page.goto(`${grantor.authUrl}/account`)
+  expect(new URL(page.url()).origin).toBe(grantor.loginUrl)
+})
+
+test('who was only vouched for sees the apps and no receipts, and is told why', async () => {
+  const client = await grantor.createClient({ name: 'Aurora Notes' })
+  await connectApp(grantor, client, wallet)
+  const walk = new Walk(grantor, wallet)
+  const challenge = await walk.challenge(requestOf(client))
+  const claim = { login_challenge: challenge, address: wallet.address, chain_id: 1 }
+  const { redirect_to } = (await walk.loginApi('/login/accept', claim)).json()
+  const { pathname, search } = new URL(String(redirect_to))
+  await walk.complete(pathname + search)
+  const cookies = [...walk.cookies].map(([name, value]) => ({ name, value, url: grantor.authUrl }))
+  await page.context().addCookies(cookies)
+
+  await page.goto(`${grantor.authUrl}/account`)
+  expect(await appOnPage(page, 'Aurora Notes').count()).toBe(1)
+  expect(await page.getByText('You were signed in without a signature of your wallet').count()).toBe(1)
+  expect(await page.locator('a[href*="receipts"]').count()).toBe(0)
+})
+
+test('a hostile name stays a name, on the account page and on its receipt', async () => {
+  const name = '<img src=x onerror=document.title="pwned">'
+  const client = await grantor.createClient({ name, consent: 'signed' })
+  await connectApp(grantor, client, wallet)
+  await openAccount(page, grantor, wallet)
+  expect(await page.getByRole('heading', { level: 3 }).first().innerText()).toBe(name)
+  await page.getByText('What you signed: one receipt').click()
+  await page.getByRole('link', { name: 'View' }).click()
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(`You allowed ${name}`)
+  expect(await page.title()).not.toBe('pwned')
+  expect(await page.locator('img[src="x"]').count()).toBe(0)
+})

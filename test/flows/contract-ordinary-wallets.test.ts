@@ -1,0 +1,138 @@
+/** Ordinary wallets on a service that has RPCs configured: no RPC learns of them, and none can sign in for them. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Address } from '../../src/wallet/address.ts'
+import { tokensOf } from '../support/app.ts'
+import { type HomeChain, startOnChain } from '../support/contract-login.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { type TestWallet, testWallet } from '../support/wallet.ts'
+import { answering, deploying, digits, ownedWallet, owner } from '../support/wallet-contracts.ts'
+
+const YES_TO_ALL = answering('1626ba7e'.padEnd(64, '0'))
+const mallory = owner('mallory')
+
+let home: HomeChain
+beforeAll(async () => {
+  home = await startOnChain()
+})
+afterAll(() => home.close())
+beforeEach(() => home.setFaults(null))
+
+const knownWallet = (wallet: TestWallet) => home.grantor.store.wallets.readWallet(wallet.address as Address)
+const signedByMallory = ({ address }: TestWallet): TestWallet => ({ address, sign: mallory.sign })
+
+describe('no RPC is asked anything', () => {
+  test('from sign-in to the refreshed token and the account page, also the very first time', async () => {
+    const asked = await home.questions(async () => {
+      const walk = new Walk(home.grantor, testWallet(0))
+      const { code } = await walk.signIn(requestOf(home.client))
+      const tokens = tokensOf(await walk.exchange(home.client, code))
+      const refreshed = await walk.refresh(home.client, tokens.refresh_token)
+      expect(refreshed.status).toBe(200)
+      await walk.introspect(home.client, tokensOf(refreshed).access_token)
+      await walk.browse({ path: '/account' })
+      await walk.signIn(requestOf(home.client, { prompt: 'login' }))
+    })
+    expect(asked).toEqual([])
+    expect(await knownWallet(testWallet(0))).toMatchObject({ provedItself: true })
+  })
+
+  test('while every RPC is down they sign in and refresh as ever', async () => {
+    home.setFaults('hang')
+    const started = performance.now()
+    const walk = new Walk(home.grantor, testWallet(1))
+    const tokens = tokensOf(await walk.exchange(home.client, (await walk.signIn(requestOf(home.client))).code))
+    expect((await walk.refresh(home.client, tokens.refresh_token)).status).toBe(200)
+    expect(performance.now() - started).toBeLessThan(1_500)
+  })
+
+  test('with a wrong signature for an address that signed in before: 401, and still none is asked', async () => {
+    await new Walk(home.grantor, testWallet(0)).signIn(requestOf(home.client))
+    const asked = await home.questions(() =>
+      home.expectRefused(async () => (await home.prove(signedByMallory(testWallet(0)))).answer, 401, 'not_proven'),
+    )
+    expect(asked).toEqual([])
+  })
+})
+
+describe('an account that delegates to a contract (EIP-7702)', () => {
+  const account = owner('an account that delegates')
+  const wallet: TestWallet = account
+  beforeAll(async () => {
+    const delegate = await home.chain.deploy(deploying(ownedWallet(mallory.address)))
+    await home.chain.setCode(account.address, `0xef0100${digits(delegate)}`)
+  })
+
+  test('is not signed in by what it delegates to, before its own key ever was seen: 401', async () => {
+    expect(await knownWallet(wallet)).toEqual({ epoch: 0, provedItself: false })
+    await home.expectRefused(async () => (await home.prove(signedByMallory(wallet))).answer, 401, 'not_proven')
+  })
+
+  test('nor by a delegate that says yes to everything', async () => {
+    const other = owner('another account that delegates')
+    const delegate = await home.chain.deploy(deploying(YES_TO_ALL))
+    await home.chain.setCode(other.address, `0xef0100${digits(delegate)}`)
+    await home.expectRefused(async () => (await home.prove(signedByMallory(other))).answer, 401, 'not_proven')
+  })
+
+  test('signs in with its own key, by plain recovery, with no RPC asked', async () => {
+    const asked = await home.questions(async () => {
+      const attempt = await home.prove(wallet)
+      expect(await home.finish(attempt)).not.toBe('')
+    })
+    expect(asked).toEqual([])
+    const [session] = await home.grantor.store.sessions.listSessions(account.address, home.grantor.clock.now())
+    expect(session).toMatchObject({ walletKind: 'ordinary' })
+  })
+
+  test('from then on what it delegates to is not even asked about', async () => {
+    const asked = await home.questions(() =>
+      home.expectRefused(async () => (await home.prove(signedByMallory(wallet))).answer, 401, 'not_proven'),
+    )
+    expect(asked).toEqual([])
+  })
+})
+
+describe('an address that once proved itself by its own key', () => {
+  const account = owner('an account at which code appears')
+  const forged = signedByMallory(account)
+  beforeAll(async () => {
+    await home.finish(await home.prove(account))
+    // no chain allows this today; an RPC that lies says it any day
+    await home.chain.setCode(account.address, `0x${YES_TO_ALL}`)
+  })
+
+  test('never takes the contract path again, also when code appears at it: 401, and no RPC is asked', async () => {
+    const asked = await home.questions(() => home.expectRefused(async () => (await home.prove(forged)).answer, 401, 'not_proven'))
+    expect(asked).toEqual([])
+  })
+
+  test('not even when both RPCs say yes to everything', async () => {
+    home.setFaults('lie')
+    await home.expectRefused(async () => (await home.prove(forged)).answer, 401, 'not_proven')
+  })
+
+  test('its own key still signs it in', async () => {
+    expect(await home.finish(await home.prove(account))).not.toBe('')
+  })
+
+  test('another address with the same code is asked about: it is the history of the address that counts', async () => {
+    const stranger = owner('never seen')
+    await home.chain.setCode(stranger.address, `0x${YES_TO_ALL}`)
+    const asked = await home.questions(async () => expect((await home.prove(signedByMallory(stranger))).answer.status).toBe(200))
+    expect(asked).toEqual(['eth_call', 'eth_call'])
+  })
+
+  test('ends, by its first own proof, what the contract path gave for it before: the next refresh is refused', async () => {
+    const late = owner('whose key is seen late')
+    await home.chain.setCode(late.address, `0x${YES_TO_ALL}`)
+    const attempt = await home.prove(signedByMallory(late))
+    const tokens = tokensOf(await attempt.walk.exchange(home.client, await home.finish(attempt)))
+    const unused = await attempt.walk.authorize(requestOf(home.client))
+    await home.finish(await home.prove(late))
+    const refused = await attempt.walk.refresh(home.client, tokens.refresh_token)
+    expect([refused.status, refused.json().error]).toEqual([400, 'invalid_grant'])
+    expect((await attempt.walk.introspect(home.client, tokens.access_token)).json()).toEqual({ active: false })
+    const code = new URL(unused.location).searchParams.get('code') ?? ''
+    expect((await attempt.walk.exchange(home.client, code)).json().error).toBe('invalid_grant')
+  })
+})

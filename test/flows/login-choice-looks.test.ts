@@ -1,0 +1,76 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest'
+import { loginPage } from '../../src/pages/login-page.ts'
+import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
+import { CONSENT_TEXT, loginRequest, NOW } from '../pages/samples.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { type Grantor, startGrantor } from '../support/start.ts'
+import { installWallet, testWallet } from '../support/wallet.ts'
+import { newVisitor, openLogin } from './login-visit.ts'
+import { expectGoodLooks, show, TWO_LOOKS } from './looks.ts'
+
+let browser: Browser
+let grantor: Grantor
+let page: Page
+const login = { loginChallenge: 'c', request: loginRequest(), now: NOW }
+beforeAll(async () => {
+  browser = await launchBrowser()
+  grantor = await startGrantor()
+})
+afterAll(async () => {
+  await browser.close()
+  await grantor.close()
+})
+beforeEach(async () => {
+  page = await newVisitor(browser)
+})
+afterEach(() => page.context().close())
+
+test('choosing scopes is accessible, with the text below that says what is left', async () => {
+  const resources = ['https://api.example.com/', 'https://files.example.com/v1']
+  const scopes = ['enhancement', 'profile']
+  const client = await grantor.createClient({ name: 'Aurora Notes', scopes, resources, consent: 'signed' })
+  await installWallet(page, testWallet(0), { name: 'Foxglove' })
+  await openLogin(page, grantor, client, { scope: scopes.join(' '), resource: resources })
+  await page.locator('.wallet').click()
+  await page.getByRole('switch', { name: 'See your profile' }).uncheck()
+  await page.getByText('You changed what you allow').waitFor()
+  await expectGoodLooks(page, 'scope-choice')
+})
+
+test('the panel with the code for a phone is accessible', async () => {
+  await show(page, grantor.loginUrl, loginPage(login))
+  await page.getByText('Use a wallet on your phone', { exact: true }).click()
+  await expectGoodLooks(page, 'phone-panel', TWO_LOOKS)
+})
+
+test('the wallet apps on a phone are accessible', async () => {
+  await page.context().close()
+  const context = await browser.newContext({ viewport: { width: 320, height: 800 }, isMobile: true, hasTouch: true })
+  page = await context.newPage()
+  await show(page, grantor.loginUrl, loginPage(login))
+  await page.locator('.on-phone').waitFor()
+  await expectGoodLooks(page, 'wallet-apps', [TWO_LOOKS[1]])
+})
+
+test('signing in for no app is accessible: to the account page, and to end everything', async () => {
+  for (const purpose of ['account', 'end_everything'] as const) {
+    const request = { ...login.request, purpose, clientName: '', scopes: [], resumeUrl: null }
+    await show(page, grantor.loginUrl, loginPage({ ...login, request }))
+    await page.locator('#no-wallet').waitFor()
+    await expectGoodLooks(page, undefined, TWO_LOOKS)
+  }
+})
+
+test('what can go wrong without script is accessible: no scope left, a signature that could not be checked', async () => {
+  await page.context().close()
+  page = await newVisitor(browser, { javaScriptEnabled: false })
+  await show(page, grantor.loginUrl, loginPage({ ...login, chosen: [] }))
+  await page.locator('#scopes-problem').waitFor()
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+  const problem = { kind: 'could_not_check', signature: '0xab', retryAfter: 5 } as const
+  const step = { ...login, address: testWallet(0).address, chainId: 1, chosen: ['profile'], message: CONSENT_TEXT, problem }
+  await show(page, grantor.loginUrl, signByHandPage(step))
+  await page.locator('#signature-problem').waitFor()
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+})
