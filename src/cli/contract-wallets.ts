@@ -24,7 +24,18 @@ export function connectChains(chains: readonly Chain[], now: () => number): Conn
   const contractWallets = home && {
     homeChainId: home.chainId,
     admit: (address: string) => limit.recordFailure(address),
-    check: (claim: Parameters<ContractWallets['check']>[0]) => verifyContractSignature(home.readers, claim),
+    check: sharingAnswers((claim) => verifyContractSignature(home.readers, claim)),
   }
   return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }
+}
+
+/** What is being asked already is not asked again: fifty refreshes of one token at once are one check, not fifty. */
+function sharingAnswers(check: ContractWallets['check']): ContractWallets['check'] {
+  const underWay = new Map<string, ReturnType<ContractWallets['check']>>()
+  return (claim) => {
+    const question = JSON.stringify([claim.chainId, claim.address, claim.signature, claim.message])
+    const asked = underWay.get(question) ?? check(claim).finally(() => underWay.delete(question))
+    underWay.set(question, asked)
+    return asked
+  }
 }

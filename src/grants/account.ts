@@ -1,11 +1,12 @@
 /**
  * What a wallet sees of itself: the apps it allowed, with the texts it signed for them, and its sessions; and how it ends
- * them. Every ending raises the epoch first, then ends the rows it finds, then answers.
+ * them.
  */
 import { redirectUriHost } from '../oauth/redirect-uri.ts'
 import { loginPageUrl } from './authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'
+import { endForWallet } from './end-grants.ts'
 import type { Grant, Receipt, Session } from './model.ts'
 import { openReceipt, type SignedMessage } from './receipt.ts'
 
@@ -71,6 +72,8 @@ async function connectedApp(deps: Deps, clientId: string, grants: Grant[], recei
 export async function readOwnReceipt(deps: Deps, session: Session, id: string): Promise<(Receipt & SignedMessage) | null> {
   if (session.method === 'vouched') return null
   const receipt = await deps.store.receipts.readReceipt(session.wallet, id)
+  // A sign-in to the account page is kept too, but it allowed no app anything.
+  if (receipt?.clientId === '') return null
   const signed = receipt && openReceipt(deps.keys, receipt)
   return receipt && signed ? { ...receipt, ...signed } : null
 }
@@ -79,24 +82,32 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
 export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
   const { store } = deps
   const { wallet } = session
-  await store.wallets.raiseEpoch(wallet)
-  await store.grants.endGrants({ wallet, clientId }, 'user', deps.now())
-  await store.receipts.withdrawReceipts({ wallet, clientId }, deps.now())
+  await endForWallet(store, wallet, async () => {
+    await store.grants.endGrants({ wallet, clientId }, 'user', deps.now())
+    await store.receipts.withdrawReceipts({ wallet, clientId }, deps.now())
+  })
   deps.audit({ event: 'app_ended', client_id: clientId })
 }
 
 /** Ends one session of the wallet, by its handle; true where it was the caller's own. */
 export async function endSessionOf(deps: Deps, session: Session, handle: string): Promise<boolean> {
   const sessions = await deps.store.sessions.listSessions(session.wallet, deps.now())
-  const ended = sessions.filter(({ hash }) => sessionHandle(hash) === handle)
-  await endSessions(deps, session, ended)
-  return ended.some(({ hash }) => hash === session.hash)
+  const named = sessions.find(({ hash }) => sessionHandle(hash) === handle)
+  if (!named) return false
+  await endForWallet(deps.store, session.wallet, () => deps.store.sessions.endSession(named.hash, deps.now()))
+  deps.audit({ event: 'session_ended' })
+  return named.hash === session.hash
 }
 
-export async function endOtherSessions(deps: Deps, session: Session): Promise<void> {
-  const sessions = await deps.store.sessions.listSessions(session.wallet, deps.now())
-  const others = sessions.filter(({ hash }) => hash !== session.hash)
-  await endSessions(deps, session, others)
+/** Ends all but this one, and every login under way, which would be another one in a moment. */
+export async function endOtherSessions(deps: Deps, { wallet, hash: own }: Session): Promise<void> {
+  const { sessions } = deps.store
+  await endForWallet(deps.store, wallet, async () => {
+    for (const { hash } of await sessions.listSessions(wallet, deps.now())) {
+      if (hash !== own) await sessions.endSession(hash, deps.now())
+    }
+  })
+  deps.audit({ event: 'other_sessions_ended' })
 }
 
 /** Names a session on its owner's page without being of use for anything else. */
@@ -114,11 +125,4 @@ export function beginLogin(
   const challenge = sealChallenge(deps, { kind }, null, key)
   if (challenge === null) throw new Error('a challenge without a request is too long')
   return { to: loginPageUrl(deps, challenge), browserKey: key }
-}
-
-async function endSessions(deps: Deps, { wallet }: Session, sessions: Session[]): Promise<void> {
-  if (sessions.length === 0) return
-  await deps.store.wallets.raiseEpoch(wallet)
-  for (const { hash } of sessions) await deps.store.sessions.endSession(hash, deps.now())
-  deps.audit({ event: 'sessions_ended' })
 }

@@ -30,7 +30,10 @@ export type Challenge = {
   until: number
   /** as the text names it; empty where there is no app */
   clientName: string
+  /** of the browser it is for */
   browserHash: string
+  /** of the browser that asked: another one where this was taken up on another device */
+  askedBy: string
   /** names the key this login's session id is derived with */
   sessionKeyId: string
   /** whether it was taken up on another device than the one that asked: that one never gets a code */
@@ -45,22 +48,33 @@ export function newBrowserKey(): string {
 /** Seals a purpose into a challenge for one browser; null where it grows too long for a URL. */
 export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client | null, browserKey: string): string | null {
   const at = deps.now()
+  const browserHash = hashBrowserKey(browserKey)
   return sealFor(deps, {
     template: TEMPLATES[purpose.kind],
     nonce: randomBytes(16).toString('hex'),
     issuedAt: at,
     until: at + deps.settings.lifetimes.grant,
     clientName: client ? transliterateName(client.name) : '',
-    browserHash: hashBrowserKey(browserKey),
+    browserHash,
+    askedBy: browserHash,
     sessionKeyId: deps.keys.maker('mac').id,
     elsewhere: false,
     purpose,
   })
 }
 
-/** The same challenge for another device, with the same text and the same end. */
-export function resumeChallenge(deps: Deps, challenge: Challenge, browserKey: string): string | null {
-  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true })
+/**
+ * The same challenge for another device, with the same text and the same end. The app's `state` and verifier live in the
+ * browser that asked: who takes its link up learns neither.
+ */
+export function resumeChallenge(
+  deps: Deps,
+  challenge: Challenge,
+  asked: AuthorizationRequest,
+  browserKey: string,
+): string | null {
+  const purpose = { kind: 'app' as const, request: { ...asked, state: null, codeChallenge: null } }
+  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose })
 }
 
 /** What was sealed, whatever its age; undefined for anything this service did not seal. */
@@ -89,7 +103,7 @@ export function requestIdOf(challenge: Challenge): string {
  */
 export function sessionIdOf(ring: KeyRing, challenge: Challenge, elsewhere: boolean): string | undefined {
   const key = ring.opener('mac', challenge.sessionKeyId)
-  const browser = elsewhere ? 'elsewhere' : challenge.browserHash
+  const browser = elsewhere ? 'elsewhere' : challenge.askedBy
   return key && macOf(key, 'session id', Buffer.from(`${challenge.nonce}.${browser}`)).toString('base64url')
 }
 
@@ -107,7 +121,7 @@ function hashBrowserKey(browserKey: string): string {
 // Packed as an array: the names would cost a third of the URL.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null]
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
-type Packed = [number, string, number, number, string, string, string, 0 | 1, PackedPurpose]
+type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose]
 
 function pack(challenge: Challenge): Packed {
   return [
@@ -118,15 +132,16 @@ function pack(challenge: Challenge): Packed {
     challenge.clientName,
     challenge.browserHash,
     challenge.sessionKeyId,
-    challenge.elsewhere ? 1 : 0,
+    challenge.elsewhere ? challenge.askedBy : 0,
     packPurpose(challenge.purpose),
   ]
 }
 
 function unpack(packed: Packed): Challenge {
-  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, elsewhere, purpose] = packed
-  const challenge = { template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, elsewhere: elsewhere === 1 }
-  return { ...challenge, purpose: unpackPurpose(purpose) }
+  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, asker, purpose] = packed
+  const elsewhere = asker !== 0
+  const browsers = { browserHash, askedBy: elsewhere ? asker : browserHash, elsewhere }
+  return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, purpose: unpackPurpose(purpose) }
 }
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {

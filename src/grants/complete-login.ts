@@ -13,6 +13,7 @@ import {
   deniedRedirect,
 } from './authorization-request.ts'
 import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
+import { readChallengeUse } from './challenge-use.ts'
 import type { Deps } from './deps.ts'
 import { endEverything } from './end-grants.ts'
 import type { Proof, Verifier } from './login.ts'
@@ -25,8 +26,9 @@ export type CompleteOutcome =
   /** signed on another device than the one that asked: a session here, and no code anywhere */
   | { kind: 'signed_in_elsewhere'; sessionId: string; app: AskingApp; redirectUri: string }
   | { kind: 'denied'; to: string; app: AskingApp | null }
+  | { kind: 'denied_elsewhere'; app: AskingApp }
   | { kind: 'everything_ended' }
-  | { kind: 'broken' | 'wrong_browser' | 'expired' | 'used' | 'ended' | 'unknown_client' }
+  | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
 
 type CompleteRequest = { challenge: string | null; verifier: string | null; browserKey: string | null }
 
@@ -35,18 +37,17 @@ type RequestedApp = { client: Client; request: AuthorizationRequest; app: Asking
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = openChallenge(deps.keys, request.challenge ?? '')
   const verifier = unseal(deps.keys, 'grv', request.verifier ?? '') as Verifier | undefined
-  if (!challenge || verifier?.nonce !== challenge.nonce || verifier.elsewhere !== challenge.elsewhere) return { kind: 'broken' }
+  if (!challenge || !verifier || !isFor(verifier, challenge)) return { kind: 'broken' }
   // Whoever is lured into a stranger's login must not end up in the stranger's session.
   if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }
   if (verifier.expiresAt <= deps.now()) return { kind: 'expired' }
   const asked = await appOf(deps, challenge)
   if (asked === 'unknown_client') return { kind: 'unknown_client' }
   const { proof } = verifier
-  if (proof === 'denied') return denied(deps, asked)
-  if (challenge.purpose.kind === 'end_everything') {
-    await endEverything(deps, proof.wallet)
-    return { kind: 'everything_ended' }
-  }
+  if (proof === 'denied') return denied(deps, challenge, asked)
+  const use = await readChallengeUse(deps, challenge)
+  if (use !== 'open') return { kind: use === 'key_retired' ? 'expired' : use }
+  if (challenge.purpose.kind === 'end_everything') return endAll(deps, challenge, proof)
   // Asked again here: the client's rule may have changed since the wallet was vouched for.
   if (asked && !meetsConsentRule(asked.client, proof.method)) return { kind: 'ended' }
   return startSession(deps, challenge, proof, asked)
@@ -58,10 +59,25 @@ async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp |
   return client ? { client, request: purpose.request, app: askingApp(client, purpose.request) } : 'unknown_client'
 }
 
-function denied(deps: Deps, asked: RequestedApp | null): CompleteOutcome {
+function isFor(verifier: Verifier, { nonce, browserHash, elsewhere }: Challenge): boolean {
+  return verifier.nonce === nonce && verifier.browserHash === browserHash && verifier.elsewhere === elsewhere
+}
+
+function denied(deps: Deps, challenge: Challenge, asked: RequestedApp | null): CompleteOutcome {
   if (!asked) return { kind: 'denied', to: deps.settings.authUrl, app: null }
+  // The app waits for its answer in the browser that asked, where the person can still go on or decline.
+  if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: asked.app }
   deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: asked.client.id })
   return { kind: 'denied', to: deniedRedirect(deps, asked.request), app: asked.app }
+}
+
+/** Noted as used only when it is done: broken off half-way, it can be asked for again. The note is a session that never lived. */
+async function endAll(deps: Deps, challenge: Challenge, proof: Proof): Promise<CompleteOutcome> {
+  await endEverything(deps, proof.wallet)
+  const sessionId = sessionIdOf(deps.keys, challenge, false)
+  if (sessionId === undefined) return { kind: 'expired' }
+  await deps.store.sessions.startSession({ ...newSession(deps, sessionId, proof), endedAt: deps.now() }, randomUUID())
+  return { kind: 'everything_ended' }
 }
 
 async function startSession(
@@ -73,7 +89,7 @@ async function startSession(
   const sessionId = sessionIdOf(deps.keys, challenge, challenge.elsewhere)
   if (sessionId === undefined) return { kind: 'expired' }
   const session = newSession(deps, sessionId, proof)
-  if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'used' }
+  if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
 
   // Read after the insert, the epoch tells of every ending that could have missed the new session.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)

@@ -43,7 +43,7 @@ const DESCRIPTION: Record<LoginErrorCode, string> = {
   expired: 'This sign-in took too long. Start again at the app.',
   too_large: 'The request is too large.',
   continued_elsewhere: 'This sign-in was continued on another device.',
-  consent_needs_signature: "This app needs the wallet's own signature.",
+  consent_needs_signature: "Only the wallet's own signature will do here.",
   unsupported_media_type: 'The body must be application/json.',
   too_many_failures: 'This address was checked too often. Wait and try again.',
   temporarily_unavailable: 'The wallet could not be checked right now. Try again in a moment.',

@@ -7,13 +7,14 @@
 import { seal } from '../keys/sealed.ts'
 import { redirectUriHost } from '../oauth/redirect-uri.ts'
 import { type Address, shortenAddress } from '../wallet/address.ts'
-import { type Challenge, challengeExpiresAt, openChallenge, requestIdOf, sessionIdOf } from './challenge.ts'
+import { type Challenge, challengeExpiresAt, openChallenge } from './challenge.ts'
+import { readChallengeUse } from './challenge-use.ts'
 import type { Deps } from './deps.ts'
+import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
-import type { LoginMethod, Receipt, WalletKind } from './model.ts'
+import type { LoginMethod, WalletKind } from './model.ts'
 import { proveWallet } from './prove-wallet.ts'
-import { sealSignedMessage } from './receipt.ts'
-import { hashSessionId, meetsConsentRule } from './session.ts'
+import { meetsConsentRule } from './session.ts'
 import { composeSignInText, mayChooseScopes, requireClient, type SignInText, type WalletClaim } from './sign-in-text.ts'
 
 /** Seconds from the proof to its use. */
@@ -34,13 +35,15 @@ export type ChallengeDescription = {
   expires_at: number
   /** epoch seconds; until then lasts what is agreed to */
   until: number
-  /** where another device takes this up; null where it was taken up already */
+  /** where another device takes this up; null where it was taken up already, or where no app asked */
   resume_url: string | null
 }
 
 /** What a proof seals for `/login/complete`. */
 export type Verifier = {
   nonce: string
+  /** of the browser it is for: one challenge taken up on several devices has one nonce */
+  browserHash: string
   elsewhere: boolean
   expiresAt: number
   proof: Proof | 'denied'
@@ -72,7 +75,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     chain_ids: chainIds,
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
-    resume_url: challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
+    resume_url: app === null || challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
   }
 }
 
@@ -117,19 +120,17 @@ async function takeSignature(
   signature: string,
 ): Promise<Proof> {
   const { address, message, scopes } = text
+  const { chainId } = claim
   // Read before anything is put: an ending that comes in between is told by the epoch that is read afterwards.
   const wallet = await deps.store.wallets.readWallet(address)
-  const walletKind = await proveWallet(deps, { message, signature, address, chainId: claim.chainId }, wallet)
+  const walletKind = await proveWallet(deps, { message, signature, address, chainId }, wallet)
   await refuseUsed(deps, challenge)
   if (walletKind === 'ordinary' && !wallet.provedItself) await deps.store.wallets.rememberProof(address)
-  const receiptId =
-    challenge.purpose.kind === 'end_everything' ? null : await putReceipt(deps, challenge, claim, text, signature, walletKind)
-  if (receiptId !== null && (await deps.store.wallets.readEpoch(address)) !== wallet.epoch) {
-    // Something was ended while this was proved, and may have missed the new receipt.
-    await deps.store.receipts.withdrawReceipt(address, receiptId, deps.now())
-    throw new LoginError('expired', 'ended_since_proof')
-  }
-  return { wallet: address, walletKind, chainId: claim.chainId, method: 'signature', epoch: wallet.epoch, scopes, receiptId }
+  const proof = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes }
+  // It allows nobody anything, and whoever keeps ending things must not be able to stop it.
+  if (challenge.purpose.kind === 'end_everything') return { ...proof, epoch: wallet.epoch, receiptId: null }
+  const signed = { address, chainId, message, signature, scopes, walletKind }
+  return { ...proof, ...(await keepReceipt(deps, challenge, signed, wallet.epoch)) }
 }
 
 /** The word of a platform's own login server, off unless the operator turned it on. It is no consent and makes no receipt. */
@@ -154,53 +155,10 @@ async function takeWord(deps: Deps, challenge: Challenge, claim: WalletClaim, te
   }
 }
 
-/** Keeps the signed text. Its id is the challenge's own, so a second proof of the same challenge finds it taken. */
-async function putReceipt(
-  deps: Deps,
-  challenge: Challenge,
-  claim: WalletClaim,
-  { address, message, scopes }: SignInText,
-  signature: string,
-  walletKind: WalletKind,
-): Promise<string> {
-  const request = challenge.purpose.kind === 'app' ? challenge.purpose.request : null
-  const receipt: Receipt = {
-    id: requestIdOf(challenge),
-    wallet: address,
-    walletKind,
-    chainId: claim.chainId,
-    clientId: request?.clientId ?? '',
-    redirectUri: request?.redirectUri ?? '',
-    scopes,
-    resources: request?.resources ?? [],
-    issuedAt: challenge.issuedAt,
-    expiresAt: challenge.until,
-    withdrawnAt: null,
-    checkedAt: deps.now(),
-    sealed: sealSignedMessage(deps.keys, { message, signature }),
-  }
-  if ((await deps.store.receipts.insertReceipt(receipt)) === 'taken') throw new LoginError('already_used', 'receipt_taken')
-  const declined = request?.scopes.filter((scope) => !scopes.includes(scope)) ?? []
-  if (declined.length > 0) {
-    // What was switched off just now is not to come back through an older consent.
-    const { clientId } = receipt
-    await deps.store.receipts.withdrawReceipts({ wallet: address, clientId, naming: declined, except: receipt.id }, deps.now())
-  }
-  return receipt.id
-}
-
-/** Used up means: a session it can start was started, in this browser or on another device. */
 async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
-  if (await sessionStarted(deps, challenge, challenge.elsewhere)) throw new LoginError('already_used', 'challenge_used')
-  if (!challenge.elsewhere && (await sessionStarted(deps, challenge, true))) {
-    throw new LoginError('continued_elsewhere', 'challenge_continued_elsewhere')
-  }
-}
-
-async function sessionStarted(deps: Deps, challenge: Challenge, elsewhere: boolean): Promise<boolean> {
-  const sessionId = sessionIdOf(deps.keys, challenge, elsewhere)
-  if (sessionId === undefined) throw new LoginError('expired', 'session_key_retired')
-  return (await deps.store.sessions.readSession(hashSessionId(sessionId))) !== null
+  const use = await readChallengeUse(deps, challenge)
+  if (use === 'key_retired') throw new LoginError('expired', 'session_key_retired')
+  if (use !== 'open') throw new LoginError(use, `challenge_${use}`)
 }
 
 function clientIdOf({ purpose }: Challenge): { client_id?: string } {
@@ -208,7 +166,7 @@ function clientIdOf({ purpose }: Challenge): { client_id?: string } {
 }
 
 function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: Verifier['proof']): string {
-  const { nonce, elsewhere } = challenge
-  const verifier: Verifier = { nonce, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
+  const { nonce, browserHash, elsewhere } = challenge
+  const verifier: Verifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
   return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${seal(deps.keys, 'grv', verifier)}`
 }

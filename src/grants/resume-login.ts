@@ -7,9 +7,9 @@ export type ResumeOutcome = { kind: 'login'; to: string; browserKey: string } | 
 
 export function resumeLogin(deps: Deps, text: string | null, browserKey: string | null): ResumeOutcome {
   const challenge: Challenge | undefined = openChallenge(deps.keys, text ?? '')
-  if (!challenge || challenge.purpose.kind !== 'app' || challenge.elsewhere) return { kind: 'broken' }
+  if (challenge?.purpose.kind !== 'app' || challenge.elsewhere) return { kind: 'broken' }
   if (challengeExpiresAt(challenge) <= deps.now()) return { kind: 'expired' }
   const key = browserKey ?? newBrowserKey()
-  const resumed = resumeChallenge(deps, challenge, key)
+  const resumed = resumeChallenge(deps, challenge, challenge.purpose.request, key)
   return resumed === null ? { kind: 'broken' } : { kind: 'login', to: loginPageUrl(deps, resumed), browserKey: key }
 }

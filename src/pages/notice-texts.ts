@@ -69,6 +69,12 @@ export const noticeTexts = {
     text: 'This sign-in was continued there, and this page goes no further.',
     next: 'Go on where you signed. If you want to go on here as well, go back to {app} and start again.',
   },
+  declined_elsewhere: {
+    tone: 'info',
+    title: 'You declined',
+    text: 'Nothing was signed here, and {app} got nothing.',
+    next: 'You can close this page. Where you began, the sign-in is still open: decline it there as well, or let it run out.',
+  },
   continue_on_app: {
     tone: 'done',
     title: 'You are signed in on this device',

@@ -73,7 +73,7 @@ describe('clients create', () => {
     ).toBe(true)
   })
 
-  test('public and native clients have no secret; client_secret is null, and native ones always ask the person (RFC 8252)', async () => {
+  test('public and native clients have no secret; client_secret is null, and native ones always need a signed consent (RFC 8252)', async () => {
     expect(await create('--public')).toMatchObject({ client_secret: null, type: 'public', consent: 'session' })
     expect(await create('--native', '--redirect-uri', 'com.example.app:/callback')).toMatchObject({
       client_secret: null,

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
-import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
+import { newVisitor, openLogin } from './login-visit.ts'
 
 let browser: Browser
 let grantor: Grantor
@@ -91,6 +91,30 @@ test('who signs on the phone gets a session there and no code, and the first pag
   expect(answer.headers().location).toMatch(/^https:\/\/app\.example\.net\/callback\?code=/)
 })
 
+test('the proof made on the phone is worth nothing in the first browser: no session, no code', async () => {
+  let proof = ''
+  await installWallet(phone, wallet)
+  await phone.route('**/login/complete**', (route) => {
+    proof = route.request().url()
+    return route.abort()
+  })
+  await openLogin(page, grantor, client)
+  await phone.goto(await link())
+  await phone.locator('.wallet').click()
+  await phone.locator('#sign').click()
+  await expect.poll(() => proof).toContain('login_verifier=')
+  const own = new URL(page.url()).searchParams.get('login_challenge') ?? ''
+  const mixed = new URL(proof)
+  mixed.searchParams.set('login_challenge', own)
+  for (const [url, status] of [
+    [proof, 403],
+    [mixed.href, 400],
+  ] as const) {
+    expect((await page.goto(url))?.status()).toBe(status)
+    expect((await page.context().cookies()).filter(({ name }) => /session/.test(name))).toEqual([])
+  }
+})
+
 test('the first browser cannot finish what the phone has finished, panel or not', async () => {
   await installWallet(page, testWallet(1))
   await openLogin(page, grantor, client)
@@ -104,13 +128,13 @@ test('the first browser cannot finish what the phone has finished, panel or not'
   await page.locator('[data-notice="continued_elsewhere"]').waitFor()
 })
 
-test('a login taken up on a phone cannot be passed on once more, and cancelling it there is no more than that', async () => {
+test('a login taken up on a phone cannot be passed on once more, and cancelling it there leaves the first page open', async () => {
   await openLogin(page, grantor, client)
   await phone.goto(await link())
   expect(await phone.locator('#phone').count()).toBe(0)
   expect(await phone.locator('.slip-head').innerText()).toContain('Sign in to Aurora Notes')
   await phone.getByRole('button', { name: 'Cancel and go back to Aurora Notes' }).click()
-  expect((await backAtApp(phone)).has('code')).toBe(false)
+  await phone.locator('[data-notice="declined_elsewhere"]').waitFor()
   expect((await page.reload())?.status()).toBe(200)
 })
 

@@ -244,14 +244,20 @@ describe('malformed requests are 400, whatever is malformed', () => {
 
 describe('scope: under consent rule session a sign-in is for what the app asked for, all of it', () => {
   test.each(['enhancement', 'profile', 'enhancement profile admin', '', 'enhancement  profile', '"'])(
-    'choosing %j of enhancement and profile',
+    'choosing %j of enhancement and profile is 400, and what is left on is never widened',
     async (scope) => {
       const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
       const answer = await walk.loginApi('/login/message', { ...claim(), login_challenge: both, scope })
-      if (scope === '') expect(answer.status).toBe(200)
-      else refused(answer, 400, 'invalid_request')
+      refused(answer, 400, 'invalid_request')
     },
   )
+
+  test('none named is all of them', async () => {
+    const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
+    const text = (more: object) => walk.loginApi('/login/message', { ...claim(), login_challenge: both, ...more })
+    const all = (await text({ scope: 'enhancement profile' })).json()
+    for (const more of [{}, { scope: null }]) expect((await text(more)).json()).toEqual(all)
+  })
 
   test('all of them in any order is what was asked', async () => {
     const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))

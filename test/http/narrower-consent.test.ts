@@ -156,8 +156,10 @@ describe('what was switched off', () => {
     const issued = await app.freshCode({ scope: BOTH })
     const other = new Walk(app.grantor)
     const proved = await other.prove(await other.challenge(requestOf(app.client, { scope: BOTH })))
-    const narrow = await signIn(`${BOTH}`, undefined).then(() =>
-      app.walk.signIn(requestOf(app.client, { scope: BOTH, prompt: 'consent' }), app.walk.wallet, 'enhancement'),
+    const narrow = await app.walk.signIn(
+      requestOf(app.client, { scope: BOTH, prompt: 'consent' }),
+      app.walk.wallet,
+      'enhancement',
     )
     expectRefusal(await app.walk.exchange(app.client, issued), 'invalid_grant')
     expect((await other.complete(proved)).status).toBe(401)

@@ -2,7 +2,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, tokensOf } from '../support/app.ts'
 import { allRows } from '../support/rows.ts'
-import { API, FILES, outcomeOf, receiptsOf, signedClient, startSignedApp } from '../support/signed-app.ts'
+import {
+  API,
+  FILES,
+  outcomeOf,
+  receiptsOf,
+  signedClient,
+  signInToAccount,
+  startSignedApp,
+  vouchFor,
+} from '../support/signed-app.ts'
 import type { TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -42,8 +51,7 @@ describe('a session alone', () => {
 
   test('from the account page gives none either: that signature allows no app anything', async () => {
     const walk = new Walk(app.grantor)
-    const { location } = await walk.browse({ path: '/account' })
-    await walk.complete(await walk.prove(parameterOf(location, 'login_challenge')))
+    await signInToAccount(walk)
     expect((await walk.browse({ path: '/account' })).status).toBe(200)
     expect(await asking({}, app.client, walk)).toBe('login')
   })
@@ -70,7 +78,7 @@ describe('a covering receipt', () => {
       { scope: 'profile', resource: FILES },
       { scope: 'profile enhancement', resource: [FILES, API] },
     ]) {
-      expect(await asking(more), JSON.stringify(more)).toBe('code')
+      expect([more, await asking(more)]).toEqual([more, 'code'])
     }
     expect(await asking({ resource: API, prompt: 'none' })).toBe('code')
     expect(await receiptsOf(app.grantor, app.walk.wallet)).toHaveLength(signed)
@@ -185,18 +193,12 @@ test('a native client is always signed for, whatever its registration says: whic
 test('a vouched session never satisfies signed, not even through a receipt the wallet signed before', async () => {
   await app.walk.signIn(requestOf(app.client))
   expect(await asking()).toBe('code')
-  app.grantor.deps.settings.loginMayVouch = true
   const vouched = new Walk(app.grantor)
-  const challenge = await vouched.challenge(requestOf(await app.grantor.createClient()))
-  const accepted = await vouched.loginApi('/login/accept', {
-    login_challenge: challenge,
-    address: vouched.wallet.address,
-    chain_id: 1,
-  })
-  await vouched.complete((accepted.json().redirect_to as string).slice(app.grantor.authUrl.length))
+  await vouchFor(vouched, await app.grantor.createClient())
   expect(vouched.cookies.has('grantor_session')).toBe(true)
   expect(await asking({}, app.client, vouched)).toBe('login')
   expect(await asking({ prompt: 'none' }, app.client, vouched)).toBe('login_required')
+  app.grantor.deps.settings.loginMayVouch = true
   const own = await vouched.loginApi('/login/accept', {
     login_challenge: await vouched.challenge(requestOf(app.client)),
     address: vouched.wallet.address,

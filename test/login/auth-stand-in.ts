@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseAddress } from '../../src/wallet/address.ts'
-import { composeSignInMessage } from '../../src/wallet/sign-in-message.ts'
+import { CONSENT_TEMPLATE, composeConsentMessage } from '../../src/wallet/consent-message.ts'
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
@@ -64,19 +64,20 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
     if (path === '/login/reject') return { status: 200, body: { status: 'denied', redirect_to: complete } }
     const parsed = parseAddress(String(body.address))
     if (parsed.kind !== 'address') return refusal(400, 'invalid_request')
-    const message = composeSignInMessage({
-      template: 1,
+    const message = composeConsentMessage({
+      template: CONSENT_TEMPLATE,
       domain,
       address: parsed.address,
       chainId: Number(body.chain_id),
       clientName: challenge.client_name,
       clientHost: challenge.client_host,
+      clientId: '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20',
+      redirectUri: 'https://notes.aurora.example/callback',
       scopes: typeof body.scope === 'string' ? body.scope.split(' ') : challenge.scopes.map(({ name }) => name),
+      resources: ['https://api.example.com/'],
       until: now() + 30 * 86_400,
-      uri: 'https://notes.aurora.example/callback',
       nonce: 'k3Jd82LmPq9XvT4cWz7RbY',
       issuedAt: now(),
-      expiresAt: now() + 600,
       requestId: '9f0c2f1e',
     })
     if (path === '/login/message') return { status: 200, body: { message } }

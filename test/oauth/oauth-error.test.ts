@@ -16,6 +16,7 @@ const ALL = [
   errors.consentRequired(),
   errors.tooManyFailures(30),
   errors.temporarilyUnavailable('a_reason'),
+  errors.walletUnavailable('a_reason'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
 ]
 
@@ -47,7 +48,7 @@ test.each([
   ['temporarily_unavailable', 503],
   ['server_error', 500],
 ])('%s is answered with %i', (code, status) => {
-  expect(ALL.filter((each) => each.error === code).map((each) => each.status)).toEqual([status])
+  expect(new Set(ALL.filter((each) => each.error === code).map((each) => each.status))).toEqual(new Set([status]))
 })
 
 test('the client reads the code and a fixed wording; the reason stays with us', () => {
@@ -68,6 +69,6 @@ test('the client reads the code and a fixed wording; the reason stays with us', 
 
 test('only what passes by itself tells when to come again', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(['too_many_failures', 'temporarily_unavailable'])
+  expect(waiting).toEqual(['too_many_failures', 'temporarily_unavailable', 'temporarily_unavailable'])
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

@@ -1,7 +1,9 @@
 /** The service with a home chain of its own, and logins of contract wallets on it as far as a test wants them. */
 import { expect } from 'vitest'
 import type { Chain } from '../../src/config/chains.ts'
+import type { Grant } from '../../src/grants/model.ts'
 import type { Address } from '../../src/wallet/address.ts'
+import { claimsOf, type Tokens, tokensOf } from './app.ts'
 import { startChain, type TestChain } from './chain.ts'
 import type { TestRpc } from './chain-rpc.ts'
 import { allRows } from './rows.ts'
@@ -22,6 +24,9 @@ import {
 /** A login that has come as far as its proof. */
 export type Attempt = { walk: Walk; challenge: string; answer: Answer }
 
+/** A login that went all the way to the app's tokens. */
+export type Connected = { walk: Walk; tokens: Tokens; grantId: string }
+
 export type HomeChain = {
   grantor: Grantor
   client: TestClient
@@ -41,7 +46,12 @@ export type HomeChain = {
   proveAgain(attempt: Attempt, wallet: TestWallet): Promise<Answer>
   /** The browser comes back; the code it brings to the app. Throws where the proof was refused. */
   finish(attempt: Attempt): Promise<string>
-  /** How many questions either RPC was asked while this ran. */
+  /** A whole login. Throws where a step refuses. */
+  connect(wallet: TestWallet, more?: { walk?: Walk; client?: TestClient }): Promise<Connected>
+  /** What the store says of a grant. */
+  grantOf(connected: Connected): Promise<Grant | null>
+  isActive(connected: Connected, tokens?: Tokens): Promise<boolean>
+  /** Which questions either RPC was asked while this ran. */
   questions(run: () => Promise<unknown>): Promise<string[]>
   /** A refusal with this status and error, after which the database is as it was. */
   expectRefused(run: () => Promise<Answer>, status: number, error: string): Promise<Answer>
@@ -88,6 +98,17 @@ export async function startOnChain(options: StartOptions & { moreChains?: TestCh
     },
     async finish({ walk, answer }) {
       return parameterOf(movingTo(await walk.complete(redirectPath(answer))), 'code')
+    },
+    async connect(wallet, { walk = new Walk(grantor), client: asking = client } = {}) {
+      const code = await self.finish(await self.prove(wallet, { walk, client: asking }))
+      const exchanged = await walk.exchange(asking, code)
+      if (exchanged.status !== 200) throw new Error(`the exchange was answered ${exchanged.status}: ${exchanged.body}`)
+      const tokens = tokensOf(exchanged)
+      return { walk, tokens, grantId: claimsOf(tokens.access_token).grant_id }
+    },
+    grantOf: ({ grantId }) => grantor.store.grants.readGrant(grantId),
+    async isActive({ walk, tokens }, { access_token } = tokens) {
+      return (await walk.introspect(client, access_token)).json().active === true
     },
     async questions(run) {
       const before = [chain.asked.length, beside.asked.length] as const

@@ -5,7 +5,7 @@ import type { Address } from '../../src/wallet/address.ts'
 import { type App, appOf } from './app.ts'
 import type { Answer } from './send.ts'
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'
-import { parameterOf, Walk } from './walk.ts'
+import { movingTo, parameterOf, redirectPath, requestOf, Walk } from './walk.ts'
 
 export const API = 'https://api.example.com/'
 export const FILES = 'https://files.example.com/'
@@ -48,4 +48,31 @@ export async function changeClient(grantor: Grantor, client: TestClient, change:
   const { secret: _, ...record } = { ...client, ...change }
   await grantor.store.clients.replaceClient(record)
   await grantor.noticeChanges()
+}
+
+/** Signs in to the account page, which no app asked for. */
+export async function signInToAccount(walk: Walk): Promise<Answer> {
+  const { location } = await walk.browse({ path: '/account' })
+  return walk.complete(await walk.prove(parameterOf(location, 'login_challenge')))
+}
+
+/** The challenge that ends everything of whichever wallet signs it. */
+export async function endingChallenge(walk: Walk): Promise<string> {
+  return parameterOf(movingTo(await walk.postForm('/account/end-everything', {})), 'login_challenge')
+}
+
+/** Ends everything of this walk's wallet, by one signature. */
+export async function endEverything(walk: Walk): Promise<Answer> {
+  return walk.complete(await walk.prove(await endingChallenge(walk)))
+}
+
+/** A session that the platform's login server only vouched for. */
+export async function vouchFor(walk: Walk, client: TestClient): Promise<Answer> {
+  const { settings } = walk.grantor.deps
+  settings.loginMayVouch = true
+  const login_challenge = await walk.challenge(requestOf(client))
+  const accepted = await walk.loginApi('/login/accept', { login_challenge, address: walk.wallet.address, chain_id: 1 })
+  const answer = await walk.complete(redirectPath(accepted))
+  settings.loginMayVouch = false
+  return answer
 }

@@ -1,10 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { composeAccountMessage } from '../../src/wallet/account-message.ts'
+import {
+  ACCOUNT_TEMPLATE,
+  composeAccountMessage,
+  composeEndEverythingMessage,
+  END_EVERYTHING_TEMPLATE,
+} from '../../src/wallet/account-message.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
-import { composeSignInMessage } from '../../src/wallet/sign-in-message.ts'
 import { clientNames, patience, runs } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 
@@ -91,8 +95,14 @@ test('a very long text is refused at once', () => {
 test('the texts of other templates are no consents', () => {
   const expiresAt = exampleFields.until
   const uri = exampleFields.redirectUri
-  expect(readConsent(composeSignInMessage({ ...exampleFields, template: 1, uri, expiresAt, scopes: ['read'] }) ?? '')).toBeNull()
-  expect(readConsent(composeAccountMessage({ ...exampleFields, template: 3, loginUrl: uri, expiresAt }) ?? '')).toBeNull()
+  for (const [template, compose] of [
+    [ACCOUNT_TEMPLATE, composeAccountMessage],
+    [END_EVERYTHING_TEMPLATE, composeEndEverythingMessage],
+  ] as const) {
+    const text = compose({ ...exampleFields, template, loginUrl: uri, expiresAt })
+    expect(text).toContain(' wants you to sign in with your Ethereum account:')
+    expect(readConsent(text ?? '')).toBeNull()
+  }
 })
 
 describe('a line is not moved, doubled, left out, added or respelled', () => {

@@ -15,7 +15,7 @@ export const clientsCreate = defineCommand({
     name: { value: 'NAME', words: 'What people read when they sign in. Required.' },
     ...clientOptions,
     public: { words: 'A client that cannot keep a secret, such as an app in a browser. Needs PKCE.' },
-    native: { words: "An app on a person's own device: public, asked for consent every time (RFC 8252)." },
+    native: { words: "An app on a person's own device: public, with a signed consent always (RFC 8252)." },
     data: dataOption,
     json: jsonOption,
   },

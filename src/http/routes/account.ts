@@ -70,7 +70,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
     if (!session) return signIn(request, reply)
     const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
     const receipt = await readOwnReceipt(deps, session, id)
-    if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found' }))
+    if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found', retryUrl: '/account' }))
     const { message, signature, wallet, chainId } = receipt
     if (download) {
       return reply
@@ -141,7 +141,8 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
     setBrowserCookie(service, reply, browserKey)
     // The login server is another origin, so the form leads there by a page (`form-action`).
     const clientHost = new URL(deps.settings.loginUrl).host
-    return reply.headers(pageHeaders()).send(movingOnPage({ to, clientName: '', clientHost, outcome: 'allowed' }))
+    const page = movingOnPage({ to, clientName: '', clientHost, purpose: 'end_everything', outcome: 'to_sign' })
+    return reply.headers(pageHeaders()).send(page)
   })
 
   function sessionOf(request: FastifyRequest): Promise<Session | null> {
@@ -169,7 +170,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
 
   function signedOut(reply: FastifyReply): FastifyReply {
     clearSessionCookie(service, reply)
-    return reply.send(noticePage({ kind: 'signed_out' }))
+    return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
   }
 
   function describeScope(name: string): { name: string; description: string } {

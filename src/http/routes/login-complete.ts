@@ -29,12 +29,21 @@ function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome)
   switch (outcome.kind) {
     case 'signed_in':
     case 'denied':
-      return reply.send(movingOnPage({ to: outcome.to, ...(outcome.app ?? accountHost), outcome: outcome.kind }))
+      return reply.send(
+        movingOnPage({
+          to: outcome.to,
+          ...(outcome.app ?? accountHost),
+          purpose: outcome.app ? 'app' : 'account',
+          outcome: outcome.kind,
+        }),
+      )
     case 'signed_in_elsewhere': {
       // A web app has a site to go on at; a native one is on the other device.
       const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined
       return reply.send(noticePage({ kind: 'continue_on_app', ...outcome.app, retryUrl }))
     }
+    case 'denied_elsewhere':
+      return reply.send(noticePage({ kind: 'declined_elsewhere', ...outcome.app }))
     case 'everything_ended':
       return reply.send(noticePage({ kind: 'everything_ended' }))
     default: {
@@ -46,13 +55,14 @@ function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome)
 }
 
 const REFUSALS: Record<
-  'broken' | 'wrong_browser' | 'expired' | 'used' | 'ended' | 'unknown_client',
+  'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client',
   [status: number, notice: NoticeKind]
 > = {
   broken: [400, 'broken_link'],
   wrong_browser: [403, 'wrong_browser'],
   expired: [410, 'expired'],
-  used: [409, 'already_used'],
+  already_used: [409, 'already_used'],
+  continued_elsewhere: [409, 'continued_elsewhere'],
   ended: [401, 'login_required_again'],
   unknown_client: [403, 'unknown_client'],
 }

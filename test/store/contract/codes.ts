@@ -21,6 +21,24 @@ export function codesContract(subject: Subject): void {
     expect(await other.grants.readGrant(grant.id), 'what is settled is seen by every node').toEqual(born)
   })
 
+  test('a grant keeps what it rests on, from its code through every refresh: the wallet’s kind, the signed text, whether it is its own consent', async () => {
+    const [store, other] = subject().nodes
+    for (const basis of [
+      { walletKind: 'ordinary', receiptId: null, consented: false },
+      { walletKind: 'ordinary', receiptId: randomUUID(), consented: true },
+      { walletKind: 'contract', receiptId: randomUUID(), consented: true },
+      { walletKind: 'contract', receiptId: randomUUID(), consented: false },
+    ] as const) {
+      const grant = newGrant(basis)
+      expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toMatchObject({ kind: 'redeemed', grant: basis })
+      expect(await other.grants.readGrant(grant.id)).toMatchObject(basis)
+      const rotated = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))
+      expect(rotated).toMatchObject({ kind: 'rotated', grant: basis })
+      const [listed] = await other.grants.listGrants({ wallet: grant.wallet, at: NOW, limit: 1 })
+      expect(listed).toMatchObject(basis)
+    }
+  })
+
   test('a code redeemed by fifty requests at once, on two nodes, makes one grant: one wins, the others read its row (RFC 6749 §4.1.2)', async () => {
     const grant = newGrant()
     const outcomes = await race(subject(), 50, (store) => store.grants.redeemCode(grant, randomUUID(), NOW))

@@ -84,6 +84,7 @@ export function someSession(session: Partial<Session> = {}): Session {
     method: 'signature',
     walletKind: 'ordinary',
     receiptId: null,
+    epoch: 3,
     authTime: NOW,
     lastSeenAt: NOW,
     expiresAt: NOW + 14 * DAY,

@@ -1,0 +1,107 @@
+/** A contract wallet's receipt: from the sign-in over the account page to anybody's check of it, who needs only an RPC. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Address } from '../../src/wallet/address.ts'
+import { newFolder, type Ran, run } from '../cli/run.ts'
+import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
+import { safes, signForSafe } from '../support/safe.ts'
+import type { Answer } from '../support/walk.ts'
+import type { TestWallet } from '../support/wallet.ts'
+import { changeOwner, owner } from '../support/wallet-contracts.ts'
+
+const alice = owner('alice')
+const bob = owner('bob')
+const folder = newFolder()
+
+let home: HomeChain
+beforeAll(async () => {
+  home = await startOnChain()
+})
+beforeEach(() => home.setFaults(null))
+afterAll(() => home.close())
+
+/** Downloads the wallet's one receipt, in the browser that signed in. */
+async function download({ walk }: Connected, { address }: TestWallet): Promise<Answer> {
+  const [receipt] = await home.grantor.store.receipts.listReceipts(address as Address, { limit: 1 })
+  return walk.browse({ path: `/account/receipts/${receipt?.id}.json` })
+}
+
+async function verify(content: string, ...rpcs: string[]): Promise<Ran> {
+  const file = join(folder, 'receipt.json')
+  writeFileSync(file, content)
+  const named = rpcs.flatMap((url) => ['--rpc', url])
+  return run(['verify-receipt', file, '--json', ...named], {}, home.grantor.clock.now())
+}
+
+async function safeWallet(): Promise<TestWallet> {
+  const makeSafe = await safes(home.chain)
+  const { address, deploy } = await makeSafe([alice, bob], 2)
+  await deploy()
+  return { address, sign: (message) => signForSafe(message, address, 1, [alice, bob]) }
+}
+
+test.each([
+  ['deployed', () => home.walletOf(alice)],
+  ['not deployed yet (ERC-6492)', () => home.undeployedWalletOf(alice)],
+  ['a Safe of two owners', safeWallet],
+])('downloads as it was signed and holds, by grantor verify-receipt --rpc, with two RPCs that agree: %s', async (_, make) => {
+  const wallet = await make()
+  const answer = await download(await home.connect(wallet), wallet)
+  expect(answer.status).toBe(200)
+  expect(answer.headers['content-disposition']).toMatch(/^attachment; filename="grantor-receipt-[0-9a-f-]{36}\.json"$/)
+  const receipt = answer.json()
+  expect(Object.keys(receipt)).toEqual(['message', 'signature', 'address', 'chain_id'])
+  expect(receipt).toMatchObject({ address: wallet.address, chain_id: 1, signature: wallet.sign(receipt.message as string) })
+
+  const { exit, out } = await verify(answer.body, home.chain.url, home.beside.url)
+  expect([exit, JSON.parse(out)]).toMatchObject([
+    0,
+    {
+      verdict: 'holds',
+      wallet: 'contract',
+      expired: false,
+      consent: { address: wallet.address, client_id: home.client.id, chain_id: 1 },
+    },
+  ])
+})
+
+test('says nothing while no RPC is named, or one of two does not answer or lies', async () => {
+  const wallet = await home.undeployedWalletOf(bob)
+  const { body } = await download(await home.connect(wallet), wallet)
+  const verdictOf = async (...rpcs: string[]) => {
+    const { exit, out } = await verify(body, ...rpcs)
+    return [exit, JSON.parse(out).verdict as string]
+  }
+  expect(await verdictOf()).toEqual([1, 'could_not_check'])
+  for (const fault of ['429', 'deny', 'other_chain'] as const) {
+    home.beside.setFault(fault)
+    expect([fault, ...(await verdictOf(home.chain.url, home.beside.url))]).toEqual([fault, 1, 'could_not_check'])
+  }
+})
+
+test('does not hold with a changed text, or another signature, whatever the chain', async () => {
+  const wallet = await home.walletOf(alice)
+  const receipt = (await download(await home.connect(wallet), wallet)).json()
+  const message = (receipt.message as string).replace('MyApp', 'Another')
+  for (const change of [{ message }, { signature: bob.sign(receipt.message as string) }, { chain_id: 8453 }]) {
+    const { exit, out } = await verify(JSON.stringify({ ...receipt, ...change }), home.chain.url)
+    expect([exit, JSON.parse(out).verdict]).toEqual([1, 'does_not_hold'])
+  }
+})
+
+test('no longer holds once the owner was removed: it proves what the wallet says today', async () => {
+  const wallet = await home.changeableWalletOf(alice)
+  const { body } = await download(await home.connect(wallet), wallet)
+  expect((await verify(body, home.chain.url)).exit).toBe(0)
+  await home.chain.send(wallet.address, changeOwner(bob.address))
+  const { exit, out } = await verify(body, home.chain.url)
+  expect([exit, JSON.parse(out)]).toEqual([1, { verdict: 'does_not_hold', reason: 'not_signed' }])
+})
+
+test('is shown to nobody else: another wallet’s session gets 404', async () => {
+  const wallet = await home.walletOf(alice)
+  await home.connect(wallet)
+  const stranger = await home.connect(await home.walletOf(bob))
+  expect((await download(stranger, wallet)).status).toBe(404)
+})

@@ -1,0 +1,129 @@
+/** Refresh tokens of contract wallets rotate like all others, though between reading a row and moving it a chain is asked. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { tokensOf } from '../support/app.ts'
+import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import type { Answer } from '../support/walk.ts'
+import type { TestWallet } from '../support/wallet.ts'
+import { changeOwner, owner } from '../support/wallet-contracts.ts'
+
+const GRACE = 3600
+const alice = owner('alice')
+const bob = owner('bob')
+
+let home: HomeChain
+let wallet: TestWallet
+let connected: Connected
+beforeAll(async () => {
+  home = await startOnChain({ lifetimes: { contractGrace: GRACE } })
+})
+beforeEach(async () => {
+  home.setFaults(null)
+  wallet = await home.changeableWalletOf(alice)
+  connected = await home.connect(wallet)
+})
+afterAll(() => home.close())
+
+const refresh = (token: string): Promise<Answer> => connected.walk.refresh(home.client, token)
+const times = (length: number, token: string): Promise<Answer[]> => Promise.all(Array.from({ length }, () => refresh(token)))
+const fiftyTimes = (token: string): Promise<Answer[]> => times(50, token)
+
+describe('fifty simultaneous refreshes of one token', () => {
+  test.each([
+    ['an hour after the last check, so that each of them needs an answer of the chain', GRACE],
+    ['soon after the sign-in', 1],
+  ])('all get the one same successor: %s', async (_, later) => {
+    home.grantor.clock.advance(later)
+    const answers = await fiftyTimes(connected.tokens.refresh_token)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    const successors = new Set(answers.map((answer) => tokensOf(answer).refresh_token))
+    expect(successors.size).toBe(1)
+    expect(await home.grantOf(connected)).toMatchObject({ generation: 1, endedAt: null })
+    expect((await refresh([...successors][0] ?? '')).status).toBe(200)
+  })
+
+  test('of an owner who was removed all are refused, and the grant has ended once', async () => {
+    await home.chain.send(wallet.address, changeOwner(bob.address))
+    for (const answer of await fiftyTimes(connected.tokens.refresh_token)) expectRefusal(answer, 'invalid_grant')
+    expect(await home.grantOf(connected)).toMatchObject({ generation: 0 })
+    expect((await home.grantOf(connected))?.endedAt).not.toBeNull()
+    expect(await home.isActive(connected)).toBe(false)
+  })
+
+  test('while an RPC answers only some of them, yield one successor and 503, and never end the grant', async () => {
+    home.grantor.clock.advance(GRACE)
+    const first = fiftyTimes(connected.tokens.refresh_token)
+    home.beside.setFault('429')
+    const second = fiftyTimes(connected.tokens.refresh_token)
+    const answers = [...(await first), ...(await second)]
+    expect(answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
+    const successors = answers.filter(({ status }) => status === 200).map((answer) => tokensOf(answer).refresh_token)
+    expect(new Set(successors).size).toBeLessThanOrEqual(1)
+    home.beside.setFault(null)
+    expect((await refresh(successors[0] ?? connected.tokens.refresh_token)).status).toBe(200)
+    expect(await home.grantOf(connected)).toMatchObject({ endedAt: null })
+  })
+})
+
+test('a question that is being asked is not asked again: ten refreshes at once are one question to each RPC', async () => {
+  // both keep it waiting until all ten have come
+  home.setFaults('hang')
+  const asked = await home.questions(() => times(10, connected.tokens.refresh_token))
+  expect(asked).toEqual(['eth_call', 'eth_call'])
+})
+
+describe('a refresh whose answer was lost', () => {
+  test('may be repeated within the retry window, and yields the same successor', async () => {
+    const { refresh_token } = tokensOf(await refresh(connected.tokens.refresh_token))
+    home.grantor.clock.advance(59)
+    expect(tokensOf(await refresh(connected.tokens.refresh_token)).refresh_token).toBe(refresh_token)
+    expect(await home.grantOf(connected)).toMatchObject({ generation: 1, endedAt: null })
+  })
+
+  test('repeated after the window ends the grant (RFC 9700 §4.14.2)', async () => {
+    const { access_token } = tokensOf(await refresh(connected.tokens.refresh_token))
+    home.grantor.clock.advance(60)
+    expectRefusal(await refresh(connected.tokens.refresh_token), 'invalid_grant')
+    expect(await home.grantOf(connected)).toMatchObject({ endReason: 'refresh_replayed' })
+    expect((await connected.walk.introspect(home.client, access_token)).json()).toEqual({ active: false })
+  })
+
+  test('repeated within the window by an owner who was removed meanwhile ends the grant', async () => {
+    await refresh(connected.tokens.refresh_token)
+    await home.chain.send(wallet.address, changeOwner(bob.address))
+    expectRefusal(await refresh(connected.tokens.refresh_token), 'invalid_grant')
+    expect(await home.grantOf(connected)).toMatchObject({ endReason: 'wallet_changed' })
+  })
+})
+
+test('a token older than the one before the living one ends the grant, and no RPC is asked', async () => {
+  const oldest = connected.tokens.refresh_token
+  const { refresh_token } = tokensOf(await refresh(oldest))
+  const { refresh_token: living } = tokensOf(await refresh(refresh_token))
+  const asked = await home.questions(async () => expectRefusal(await refresh(oldest), 'invalid_grant'))
+  expect(asked).toEqual([])
+  expect(await home.grantOf(connected)).toMatchObject({ endReason: 'refresh_replayed' })
+  expectRefusal(await refresh(living), 'invalid_grant')
+})
+
+test('a refresh that is refused anyway asks no RPC: another client’s token, a scope never granted, a grant that has ended', async () => {
+  const other = await home.grantor.createClient({ scopes: ['enhancement', 'profile', 'admin'] })
+  const asked = await home.questions(async () => {
+    expectRefusal(await connected.walk.refresh(other, connected.tokens.refresh_token), 'invalid_grant')
+    expectRefusal(await connected.walk.refresh(home.client, connected.tokens.refresh_token, { scope: 'admin' }), 'invalid_scope')
+    await connected.walk.revoke(home.client, connected.tokens.refresh_token)
+    expectRefusal(await refresh(connected.tokens.refresh_token), 'invalid_grant')
+  })
+  expect(asked).toEqual([])
+})
+
+test('a grant that is ended while its chain is asked gives no token', async () => {
+  // one RPC keeps the check waiting until the revocation is through
+  home.beside.setFault('hang')
+  const before = home.beside.asked.length
+  const refreshing = refresh(connected.tokens.refresh_token)
+  await expect.poll(() => home.beside.asked.length).toBe(before + 1)
+  await connected.walk.revoke(home.client, connected.tokens.refresh_token)
+  expectRefusal(await refreshing, 'invalid_grant')
+  expect(await home.grantOf(connected)).toMatchObject({ endReason: 'revoked', generation: 0 })
+})

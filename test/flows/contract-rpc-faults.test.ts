@@ -1,0 +1,165 @@
+/** What an RPC may do during the sign-in of a contract wallet: never a login, never "wrong signature", and nothing lost. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Address } from '../../src/wallet/address.ts'
+import type { RpcFault } from '../support/chain-rpc.ts'
+import { type HomeChain, startOnChain } from '../support/contract-login.ts'
+import { allRows } from '../support/rows.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { type TestWallet, testWallet } from '../support/wallet.ts'
+import { owner } from '../support/wallet-contracts.ts'
+
+const alice = owner('alice')
+const mallory = owner('mallory')
+
+const FAULTS: RpcFault[] = [
+  'hang',
+  'trickle',
+  '429',
+  '500',
+  'huge',
+  'cut',
+  'redirect',
+  'malformed',
+  'other_chain',
+  'swapped_chain',
+]
+
+let home: HomeChain
+let wallet: TestWallet
+beforeAll(async () => {
+  // one failure is all that is allowed: what could not be checked must not count as one
+  home = await startOnChain({ failureLimit: 1 })
+})
+beforeEach(async () => {
+  home.setFaults(null)
+  wallet = await home.walletOf(alice)
+})
+afterAll(() => home.close())
+
+const forged = (): TestWallet => ({ ...wallet, sign: mallory.sign })
+
+/** 503 in plain words, nothing stored; and the challenge takes the owner's signature once the RPCs are back. */
+async function expectKept(): Promise<void> {
+  const before = allRows(home.grantor.databasePath)
+  const [attempt, forgery] = await Promise.all([home.prove(wallet), home.prove(forged())])
+  for (const { answer } of [attempt, forgery]) {
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
+    expect(answer.json()).toEqual({
+      error: 'temporarily_unavailable',
+      error_description: 'The wallet could not be checked right now. Try again in a moment.',
+    })
+  }
+  expect(allRows(home.grantor.databasePath)).toEqual(before)
+  home.setFaults(null)
+  const again = await home.proveAgain(attempt, wallet)
+  expect(again.status).toBe(200)
+  expect(await home.finish({ ...attempt, answer: again })).not.toBe('')
+}
+
+describe('both RPCs at fault: 503 with Retry-After for the owner and the forger alike, and the same challenge works later', () => {
+  test.each(FAULTS)('%s', async (fault) => {
+    home.setFaults(fault)
+    const started = performance.now()
+    await expectKept()
+    expect(performance.now() - started).toBeLessThan(6_000)
+  })
+})
+
+describe('one RPC at fault beside an honest one: the same', () => {
+  test.each(FAULTS)('%s', async (fault) => {
+    home.beside.setFault(fault)
+    await expectKept()
+  })
+})
+
+describe('one RPC lies beside an honest one', () => {
+  test('that says yes to all: 503 for a forger, never a login, whichever of the two it is; the owner signs in', async () => {
+    for (const rpc of [home.chain, home.beside]) {
+      home.setFaults(null)
+      rpc.setFault('lie')
+      const attempt = await home.prove(forged())
+      await home.expectRefused(() => home.proveAgain(attempt, forged()), 503, 'temporarily_unavailable')
+      expect((await home.proveAgain(attempt, wallet)).status).toBe(200)
+    }
+  })
+
+  test('that says no to all: 503 for the owner, never "wrong signature"; the challenge is kept', async () => {
+    home.beside.setFault('deny')
+    const attempt = await home.prove(wallet)
+    await home.expectRefused(() => home.proveAgain(attempt, wallet), 503, 'temporarily_unavailable')
+    home.beside.setFault(null)
+    expect((await home.proveAgain(attempt, wallet)).status).toBe(200)
+  })
+})
+
+test('both lying the same lie still sign nobody in as an address without a key, or with what is no signature', async () => {
+  home.setFaults('lie')
+  const zero = `0x${'0'.repeat(40)}`
+  const { walk, challenge } = await home.prove(wallet)
+  const claim = { login_challenge: challenge, address: zero, chain_id: 1, signature: alice.sign('') }
+  await home.expectRefused(() => walk.loginApi('/login/accept', claim), 403, 'address_not_allowed')
+  await home.expectRefused(
+    async () => (await home.prove(wallet, { walk: from('203.0.113.8'), proof: { signature: 'yes' } })).answer,
+    400,
+    'invalid_request',
+  )
+})
+
+test('a redirect is not followed, and nothing of the answer of an RPC, nor its URL, reaches the person or the log', async () => {
+  const lines = home.grantor.logLines.length
+  home.setFaults({ body: '{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"words of the RPC"}}' })
+  const { answer } = await home.prove(wallet)
+  home.setFaults('redirect')
+  await home.prove(wallet)
+  expect([...home.chain.asked, ...home.beside.asked]).not.toContain('elsewhere')
+  const said = answer.body + home.grantor.logLines.slice(lines).join('')
+  expect(said).toContain('error_-32000')
+  expect(answer.body).not.toContain('error_-32000')
+  for (const secret of ['words of the RPC', 'secret-key-of-the-operator', wallet.address, alice.sign('').slice(0, 12)]) {
+    expect(said).not.toContain(secret)
+  }
+})
+
+test('a wallet that could not be checked is nobody’s failure: twenty times 503, and the challenge still signs in', async () => {
+  home.setFaults('429')
+  const walk = from('203.0.113.9')
+  const attempt = await home.prove(wallet, { walk })
+  for (let i = 0; i < 20; i += 1) expect((await home.proveAgain(attempt, wallet)).status).toBe(503)
+  home.setFaults(null)
+  expect((await home.proveAgain(attempt, wallet)).status).toBe(200)
+})
+
+test('the login page’s own door says the same: 503 with Retry-After, and the form can be sent again', async () => {
+  home.setFaults('429')
+  const walk = from('203.0.113.10')
+  const challenge = await walk.challenge(requestOf(home.client))
+  const { signature } = await walk.proof(challenge, wallet)
+  const post = () =>
+    fetch(`${home.grantor.loginUrl}/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', origin: home.grantor.loginUrl },
+      body: JSON.stringify({ login_challenge: challenge, address: wallet.address, chain_id: 1, signature }),
+    })
+  const refused = await post()
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+  expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+  home.setFaults(null)
+  const taken = await post()
+  expect(taken.status).toBe(200)
+  expect(await taken.json()).toMatchObject({ status: 'success' })
+})
+
+test('meanwhile ordinary wallets sign in as if there were no chain', async () => {
+  home.setFaults('hang')
+  const walk = from('203.0.113.11', testWallet(0))
+  expect((await walk.signIn(requestOf(home.client))).code).not.toBe('')
+  const address = testWallet(0).address as Address
+  expect(await home.grantor.store.wallets.readWallet(address)).toMatchObject({ provedItself: true })
+})
+
+/** A browser in a network of its own, whose failures are nobody else's. */
+function from(clientIp: string, of: TestWallet = wallet): Walk {
+  const walk = new Walk(home.grantor, of)
+  walk.clientIp = clientIp
+  return walk
+}

@@ -1,0 +1,178 @@
+/** Nothing outlives the consent it rests on, and nothing rests on a consent that is not its own (decisions: consent rule `signed`). */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type App, claimsOf, tokensOf } from '../support/app.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import { API, changeClient, outcomeOf, receiptsOf, startSignedApp, vouchFor } from '../support/signed-app.ts'
+import type { TestClient } from '../support/start.ts'
+import { movingTo, parameterOf, requestOf, Walk } from '../support/walk.ts'
+
+const DAY = 86_400
+
+let app: App
+beforeEach(async () => {
+  app = await startSignedApp({ lifetimes: { session: 60 * DAY, sessionIdle: 60 * DAY } })
+})
+afterEach(() => app.close())
+
+const grantOf = (accessToken: string) => app.grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
+
+describe('the end that was signed', () => {
+  let end: number
+  beforeEach(async () => {
+    await app.walk.signIn(requestOf(app.client))
+    end = (await receiptsOf(app.grantor, app.walk.wallet))[0]?.expiresAt ?? 0
+  })
+
+  test('is the end of the grant of the login itself', async () => {
+    const { code } = await app.walk.signIn(requestOf(app.client, { prompt: 'consent' }))
+    const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
+    const { access_token } = tokensOf(await app.walk.exchange(app.client, code))
+    expect(await grantOf(access_token)).toMatchObject({ expiresAt: receipt?.expiresAt, receiptId: receipt?.id, consented: true })
+  })
+
+  test('is the end of every grant that comes of it later, and no refresh moves it', async () => {
+    app.grantor.clock.advance(20 * DAY)
+    let tokens = await app.freshTokens()
+    for (let day = 20; day < 30; day++) {
+      expect(await grantOf(tokens.access_token)).toMatchObject({ expiresAt: end })
+      expect((await grantOf(tokens.access_token))?.refreshExpiresAt).toBeLessThanOrEqual(end)
+      tokens = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
+      app.grantor.clock.advance(DAY - 1)
+    }
+    app.grantor.clock.at = end - 1
+    expect(claimsOf(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).access_token).exp).toBe(end)
+  })
+
+  test('cuts the last access tokens short, and ends refreshing, introspection and codes on their way', async () => {
+    app.grantor.clock.at = end - 30
+    const code = await app.freshCode()
+    const tokens = await app.freshTokens()
+    expect(tokens.expires_in).toBe(30)
+    expect(claimsOf(tokens.access_token).exp).toBe(end)
+    app.grantor.clock.at = end - 1
+    expect(await app.isActive(tokens.access_token)).toBe(true)
+    app.grantor.clock.at = end
+    expect(await app.isActive(tokens.access_token)).toBe(false)
+    expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
+    expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
+    expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('login')
+  })
+
+  test('of a younger receipt does not lengthen what rests on an older one', async () => {
+    const { access_token, refresh_token } = await app.freshTokens()
+    app.grantor.clock.advance(10 * DAY)
+    await app.walk.signIn(requestOf(app.client, { prompt: 'consent' }))
+    await app.walk.refresh(app.client, refresh_token)
+    expect(await grantOf(access_token)).toMatchObject({ expiresAt: end })
+    expect(await grantOf((await app.freshTokens()).access_token)).toMatchObject({ expiresAt: end + 10 * DAY })
+  })
+
+  test('holds where the operator lengthens the lifetime of grants afterwards', async () => {
+    app.grantor.deps.settings.lifetimes.grant = 365 * DAY
+    app.grantor.deps.settings.lifetimes.refreshIdle = 365 * DAY
+    const tokens = await app.freshTokens()
+    const next = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
+    expect(await grantOf(next.access_token)).toMatchObject({ expiresAt: end, refreshExpiresAt: end })
+  })
+})
+
+describe('a client that is moved from session to signed', () => {
+  let client: TestClient
+  beforeEach(async () => {
+    client = await app.grantor.createClient({ scopes: ['enhancement', 'profile'], resources: [API] })
+  })
+  const turnStrict = () => changeClient(app.grantor, client, { consent: 'signed' })
+
+  async function expectOver(tokens: { access_token: string; refresh_token: string }): Promise<void> {
+    expectRefusal(await app.walk.refresh(client, tokens.refresh_token), 'invalid_grant')
+    expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'consent_missing' })
+    expect(await app.isActive(tokens.access_token, client)).toBe(false)
+  }
+
+  test('goes on refreshing what the wallet signed for this client', async () => {
+    const { code } = await app.walk.signIn(requestOf(client))
+    const tokens = tokensOf(await app.walk.exchange(client, code))
+    await turnStrict()
+    expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(200)
+  })
+
+  test('refreshes nothing that rested on a session begun by a signature for another app', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    const tokens = await app.freshTokens({}, client)
+    await turnStrict()
+    await expectOver(tokens)
+  })
+
+  test('refreshes no scope the signature did not name, though it was for this client', async () => {
+    await app.walk.signIn(requestOf(client, { scope: 'enhancement' }))
+    const tokens = await app.freshTokens({ scope: 'profile' }, client)
+    await turnStrict()
+    await expectOver(tokens)
+  })
+
+  test('refreshes nothing that was only confirmed by a button, or vouched for', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    const page = await app.walk.authorize(requestOf(client, { prompt: 'consent' }))
+    const to = movingTo(await app.walk.confirm(page, 'allow'))
+    const confirmed = tokensOf(await app.walk.exchange(client, parameterOf(to, 'code')))
+
+    const vouched = new Walk(app.grantor)
+    await vouchFor(vouched, client)
+    const word = tokensOf(
+      await vouched.exchange(client, parameterOf((await vouched.authorize(requestOf(client))).location, 'code')),
+    )
+    await turnStrict()
+    await expectOver(confirmed)
+    await expectOver(word)
+  })
+
+  test('redeems no code of before that rested on the session, and spends nothing', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    const code = await app.freshCode({}, client)
+    await turnStrict()
+    const before = await app.grantor.store.grants.listGrants({ clientId: client.id, at: 0, limit: 10 })
+    expectRefusal(await app.walk.exchange(client, code), 'invalid_grant')
+    expect(await app.grantor.store.grants.listGrants({ clientId: client.id, at: 0, limit: 10 })).toEqual(before)
+  })
+
+  test('asks nobody again who signed for it before, and everybody else once', async () => {
+    await app.walk.signIn(requestOf(client))
+    await turnStrict()
+    expect(outcomeOf(await app.walk.authorize(requestOf(client)))).toBe('code')
+    expect(outcomeOf(await app.walk.authorize(requestOf(client, { scope: 'profile' })))).toBe('login')
+  })
+
+  test('keeps tokens of before to their end: only the next refresh asks for the consent', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    const tokens = await app.freshTokens({}, client)
+    await turnStrict()
+    expect(await app.isActive(tokens.access_token, client)).toBe(true)
+    expect(claimsOf(tokens.access_token).exp - app.grantor.clock.now()).toBeLessThanOrEqual(600)
+  })
+})
+
+describe('a scope taken from the client’s registration', () => {
+  test('is in no token from then on, though the signed text names it', async () => {
+    const challenge = await app.walk.challenge(requestOf(app.client, { scope: 'enhancement profile' }))
+    const path = await app.walk.prove(challenge)
+    await changeClient(app.grantor, app.client, { scopes: ['enhancement'], defaultScopes: ['enhancement'] })
+    const to = movingTo(await app.walk.complete(path))
+    const tokens = tokensOf(await app.walk.exchange(app.client, parameterOf(to, 'code')))
+    expect(tokens.scope).toBe('enhancement')
+    expect(claimsOf(tokens.access_token).scope).toBe('enhancement')
+    expect(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).scope).toBe('enhancement')
+    expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token, { scope: 'profile' }), 'invalid_scope')
+    expect(parameterOf((await app.walk.authorize(requestOf(app.client, { scope: 'profile' }))).location, 'error')).toBe(
+      'invalid_scope',
+    )
+  })
+
+  test('leaves no token at all where it was the only one, and spends no code for it', async () => {
+    await app.walk.signIn(requestOf(app.client, { scope: 'profile' }))
+    const code = await app.freshCode({ scope: 'profile' })
+    await changeClient(app.grantor, app.client, { scopes: ['enhancement'], defaultScopes: ['enhancement'] })
+    expectRefusal(await app.walk.exchange(app.client, code), 'invalid_scope')
+    await changeClient(app.grantor, app.client, {})
+    expect(tokensOf(await app.walk.exchange(app.client, code)).scope).toBe('profile')
+  })
+})

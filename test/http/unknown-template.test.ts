@@ -1,0 +1,31 @@
+/** During a rolling update a node meets challenges of another version, whose text it may not know how to compose. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { seal, unseal } from '../../src/keys/sealed.ts'
+import { allRows } from '../support/rows.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+
+let grantor: Grantor
+let client: TestClient
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+})
+afterAll(() => grantor.close())
+
+test('a challenge whose text this node cannot compose is 410, never "wrong signature", and nothing is stored', async () => {
+  const walk = new Walk(grantor)
+  const challenge = await walk.challenge(requestOf(client))
+  const { keys } = grantor.deps
+  const [template, ...sealed] = unseal(keys, 'grl', challenge) as [number, ...unknown[]]
+  expect(seal(keys, 'grl', [template, ...sealed]).length).toBe(challenge.length)
+  const newer = seal(keys, 'grl', [template + 97, ...sealed])
+
+  const { signature, ...claim } = await walk.proof(challenge)
+  const before = allRows(grantor.databasePath)
+  for (const path of ['/login/message', '/login/accept']) {
+    const answer = await walk.loginApi(path, { ...claim, login_challenge: newer, signature })
+    expect([answer.status, answer.json().error]).toEqual([410, 'expired'])
+  }
+  expect(allRows(grantor.databasePath)).toEqual(before)
+})

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { decodeQR } from 'qr/decode.js'
+import { expect, test } from 'vitest'
+import { qrCode } from '../../src/pages/qr-code.ts'
+import { walletLinks } from '../../src/pages/wallet-links.ts'
+import { runs } from '../support/runs.ts'
+
+/** Draws the code's path as a browser does, four pixels a module, and reads it as a camera does. */
+function read(markup: string): string {
+  const size = Number(/viewBox="0 0 (\d+)/.exec(markup)?.[1])
+  const scale = 4
+  const width = size * scale
+  const pixels = new Uint8Array(width * width * 4).fill(255)
+  for (const [, x = '', y = '', row = ''] of markup.matchAll(/M(\d+) (\d+)\.5(h\d+(?:m\d+ 0h\d+)*)/g)) {
+    let pen = Number(x)
+    for (const [, move, distance = ''] of row.matchAll(/([hm])(\d+)/g)) {
+      if (move === 'h') paint(pen, Number(y), Number(distance))
+      pen += Number(distance)
+    }
+  }
+  return decodeQR({ width, height: width, data: pixels })
+
+  function paint(x: number, y: number, length: number): void {
+    for (let line = 0; line < scale; line++) {
+      const start = ((y * scale + line) * width + x * scale) * 4
+      for (let i = 0; i < length * scale * 4; i++) if (i % 4 !== 3) pixels[start + i] = 0
+    }
+  }
+}
+
+test('the code says exactly the link, whatever its length and letters', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[A-Za-z0-9._-]{1,1200}$/), (challenge) => {
+      const link = `https://auth.example.com/login/resume?login_challenge=${challenge}`
+      expect(read(String(qrCode(link, 'a code')))).toBe(link)
+    }),
+    { numRuns: Math.ceil(runs / 15) },
+  )
+})
+
+test('a link too long for a phone’s camera gets no code: the page then offers the link alone', () => {
+  expect(qrCode('x'.repeat(1_270), 'a code')).not.toBeNull()
+  expect(qrCode('x'.repeat(1_271), 'a code')).toBeNull()
+})
+
+test('each wallet’s link carries the whole address of the sign-in, and nothing reads it on the way here', () => {
+  const url = 'https://auth.example.com:8443/login/resume?login_challenge=grl.a_b-c&x=%20'
+  const links = walletLinks(url)
+  expect(links).toHaveLength(5)
+  for (const { href } of links) {
+    expect(new URL(href).protocol).toBe('https:')
+    const parts = [href, decodeURIComponent(href), decodeURIComponent(decodeURIComponent(href))]
+    expect(parts.some((part) => part.includes(url.slice('https://'.length)))).toBe(true)
+  }
+})
+
+test('an address that only this machine can reach, or that is none, is no wallet’s', () => {
+  for (const url of ['http://localhost:4000/login/resume', 'javascript:alert(1)', '']) expect(walletLinks(url)).toEqual([])
+})

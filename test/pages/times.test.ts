@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { day, fromNow } from '../../src/pages/times.ts'
+
+const NOW = Date.UTC(2027, 0, 15, 8) / 1000
+const words = (html: unknown): string => String(html).replace(/<[^>]*>/g, '')
+
+test('a day is written out in UTC, with its moment for machines', () => {
+  expect(String(day(NOW))).toBe('<time datetime="2027-01-15T08:00:00.000Z">15 January 2027</time>')
+  expect(words(day(Date.UTC(2027, 0, 15, 23, 59, 59) / 1000))).toBe('15 January 2027')
+})
+
+test.each([
+  [0, 'just now'],
+  [-59, 'just now'],
+  [-60, '1 minute ago'],
+  [-3_599, '59 minutes ago'],
+  [-3_600, '1 hour ago'],
+  [-86_399, '23 hours ago'],
+  [-86_400, 'yesterday'],
+  [-59 * 86_400, '59 days ago'],
+  [-75 * 86_400, '2 months ago'],
+  [-800 * 86_400, '2 years ago'],
+  [90, 'in 1 minute'],
+  [86_400, 'tomorrow'],
+  [29.9 * 86_400, 'in 29 days'],
+])('how long ago or ahead is told in the unit a person would use: %d seconds', (seconds, told) => {
+  expect(words(fromNow(NOW + seconds, NOW))).toBe(told)
+})
