@@ -1,0 +1,139 @@
+/**
+ * An ending on one node, a request on another, cut into each other at every place between two of their store calls:
+ * once both are over, nothing that the ending ended is alive. No clock decides (decisions: the ledger).
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { endApp, endSessionOf, sessionHandle } from '../../src/grants/account.ts'
+import { endEverything, endGrantsOfWallet } from '../../src/grants/end-grants.ts'
+import type { Session } from '../../src/grants/model.ts'
+import { hashSessionId } from '../../src/grants/session.ts'
+import { claimsOf, tokensOf } from '../support/app.ts'
+import { allCuts, type Cut, startTwoNodes, type TwoNodes } from '../support/interleave.ts'
+import type { TestClient } from '../support/start.ts'
+import { type Answer, movingTo, parameterOf, requestOf, type Walk } from '../support/walk.ts'
+
+let nodes: TwoNodes
+let walk: Walk
+let signed: TestClient
+let bySession: TestClient
+
+beforeAll(async () => {
+  nodes = await startTwoNodes()
+  walk = nodes.app.walk
+  signed = nodes.app.client
+  bySession = await nodes.app.grantor.createClient()
+})
+afterAll(() => nodes.close())
+
+/** Makes sure that the browser is signed in, and the app allowed. */
+async function signIn(client: TestClient): Promise<Session> {
+  // the receipt signed last is to be the youngest
+  nodes.app.grantor.clock.advance(1)
+  const { location } = await walk.authorize(requestOf(client))
+  if (location.includes('login_challenge=')) await walk.signIn(requestOf(client))
+  const hash = hashSessionId(walk.cookies.get('grantor_session') ?? '')
+  return (await nodes.app.grantor.store.sessions.readSession(hash)) as Session
+}
+
+/** Each with how many store calls it makes. */
+const ENDINGS = {
+  everything: [5, (session: Session) => endEverything(nodes.node, session.wallet)],
+  'its app': [4, (session: Session) => endApp(nodes.node, session, signed.id)],
+  'its session': [4, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
+  'what the operator ends': [
+    4,
+    (session: Session) => endGrantsOfWallet(nodes.node.store, session.wallet, signed.id, nodes.node.now()),
+  ],
+} as const satisfies Record<string, [number, (session: Session) => Promise<unknown>]>
+
+test.each<[string, 'session' | 'signed', keyof typeof ENDINGS, number]>([
+  ['a session that ends with everything', 'session', 'everything', 0],
+  // a visit that is to be written down takes the request through one more commit
+  ['a session not seen for a while that ends with everything', 'session', 'everything', 601],
+  ['a session that is ended', 'session', 'its session', 601],
+  ['a consent that ends with everything', 'signed', 'everything', 601],
+  ['a consent whose app is ended', 'signed', 'its app', 0],
+  ['a consent whose app is ended, not seen for a while', 'signed', 'its app', 601],
+  ['a consent the operator ends', 'signed', 'what the operator ends', 0],
+  ['a consent whose session is ended', 'signed', 'its session', 0],
+])('an authorize request on %s gives no code that counts afterwards', async (_, rule, what, idle) => {
+  const client = rule === 'signed' ? signed : bySession
+  const [calls, end] = ENDINGS[what]
+  for (const at of allCuts(5, calls)) {
+    const session = await signIn(client)
+    nodes.app.grantor.clock.advance(idle)
+    const { location } = await nodes.cut(
+      at,
+      () => walk.authorize(requestOf(client)),
+      () => end(session),
+    )
+    if (location.includes('login_challenge=')) continue
+    expect([at, (await walk.exchange(client, parameterOf(location, 'code'))).status]).toEqual([at, 400])
+  }
+})
+
+test('the button of the confirmation page, pressed while everything ends, gives no code that counts afterwards', async () => {
+  const [calls, end] = ENDINGS.everything
+  for (const at of allCuts(4, calls)) {
+    const session = await signIn(bySession)
+    const page = await walk.authorize(requestOf(bySession, { prompt: 'consent' }))
+    nodes.app.grantor.clock.advance(599)
+    const answer = await nodes.cut(
+      at,
+      () => walk.confirm(page, 'allow'),
+      () => end(session),
+    )
+    if (answer.status === 401) continue
+    expect([at, (await walk.exchange(bySession, parameterOf(movingTo(answer), 'code'))).status]).toEqual([at, 400])
+  }
+})
+
+describe('tokens', () => {
+  test.each<keyof typeof ENDINGS>(['its app', 'everything'])(
+    'redeemed while %s ends are inactive, and refresh nothing',
+    async (what) => {
+      const [calls, end] = ENDINGS[what]
+      for (const at of allCuts(2, calls)) {
+        const session = await signIn(signed)
+        const code = await nodes.app.freshCode()
+        await expectOver(
+          await nodes.cut(
+            at,
+            () => walk.exchange(signed, code),
+            () => end(session),
+          ),
+          at,
+        )
+      }
+    },
+  )
+
+  test.each<keyof typeof ENDINGS>(['its app', 'everything'])(
+    'refreshed while %s ends are inactive, and refresh nothing more',
+    async (what) => {
+      const [calls, end] = ENDINGS[what]
+      for (const at of allCuts(1, calls)) {
+        const session = await signIn(signed)
+        const tokens = await nodes.app.freshTokens()
+        await expectOver(
+          await nodes.cut(
+            at,
+            () => walk.refresh(signed, tokens.refresh_token),
+            () => end(session),
+          ),
+          at,
+        )
+        expect(await nodes.app.isActive(tokens.access_token)).toBe(false)
+      }
+    },
+  )
+
+  async function expectOver(answer: Answer, at: Cut): Promise<void> {
+    if (answer.status !== 200) return expect(answer.json().error).toBe('invalid_grant')
+    const tokens = tokensOf(answer)
+    expect([at, await nodes.app.isActive(tokens.access_token)]).toEqual([at, false])
+    expect((await walk.refresh(signed, tokens.refresh_token)).status).toBe(400)
+    const grant = await nodes.app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
+    expect(grant?.endedAt).not.toBeNull()
+  }
+})

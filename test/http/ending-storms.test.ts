@@ -1,0 +1,106 @@
+/** Fifty requests at once against an ending: whichever came first, what was ended is over once the page says so. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type App, tokensOf } from '../support/app.ts'
+import { allRows } from '../support/rows.ts'
+import { endEverything, endingChallenge, standingReceipts, startSignedApp } from '../support/signed-app.ts'
+import { type Answer, requestOf, Walk } from '../support/walk.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startSignedApp({ failureLimit: 1_000_000 })
+})
+beforeEach(async () => {
+  app.grantor.clock.advance(1)
+  if ((await app.walk.authorize(requestOf(app.client))).location.includes('login_challenge='))
+    await app.walk.signIn(requestOf(app.client))
+})
+afterAll(() => app.close())
+
+const fifty = <Result>(make: (index: number) => Promise<Result>) =>
+  Promise.all(Array.from({ length: 50 }, (_, index) => make(index)))
+const endApp = () => app.walk.postForm('/account/apps/end', { client_id: app.client.id })
+
+/** Sends the ending amid fifty requests, and gives their answers once all is over. */
+async function amid(requests: (index: number) => Promise<Answer>, end: () => Promise<Answer> = endApp): Promise<Answer[]> {
+  let ending: Promise<Answer> | undefined
+  const answers = await fifty((index) => {
+    if (index === 25) ending = end()
+    return requests(index)
+  })
+  expect([200, 303]).toContain((await ending)?.status)
+  return answers
+}
+
+async function expectAllOver(answers: Answer[]): Promise<void> {
+  for (const answer of answers) {
+    if (answer.status !== 200) expect(answer.json().error).toBe('invalid_grant')
+    else expect(await app.isActive(tokensOf(answer).access_token)).toBe(false)
+  }
+  const living = { clientId: app.client.id, living: true, at: app.grantor.clock.now(), limit: 100 }
+  expect(await app.grantor.store.grants.listGrants(living)).toEqual([])
+}
+
+test('fifty codes redeemed while their app is ended: no token is active, no grant lives', async () => {
+  const codes = await fifty(() => app.freshCode())
+  await expectAllOver(await amid((index) => app.walk.exchange(app.client, codes[index] ?? '')))
+})
+
+test('fifty refreshes while their app is ended, of fifty grants and of one', async () => {
+  const grants = await fifty(() => app.freshTokens())
+  const one = await app.freshTokens()
+  await expectAllOver(await amid((index) => app.walk.refresh(app.client, (index % 2 ? grants[index] : one)?.refresh_token ?? '')))
+})
+
+test('fifty proofs while the app is ended: a consent stands only where its login can still be finished', async () => {
+  const walks = await fifty(async () => {
+    const walk = new Walk(app.grantor)
+    return { walk, proof: await walk.proof(await walk.challenge(requestOf(app.client))) }
+  })
+  const answers = await amid((index) => app.walk.loginApi('/login/accept', walks[index]?.proof ?? {}))
+  for (const { status } of answers) expect([200, 410]).toContain(status)
+  const completed = await Promise.all(
+    answers.map(async (answer, index) => {
+      if (answer.status !== 200) return 0
+      const path = (answer.json().redirect_to as string).slice(app.grantor.authUrl.length)
+      return (await walks[index]?.walk.complete(path))?.status === 200 ? 1 : 0
+    }),
+  )
+  expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(completed.filter((each) => each === 1).length)
+})
+
+test('fifty logins return while everything ends: not one session lives, not one consent stands', async () => {
+  const walks = await fifty(async () => {
+    const walk = new Walk(app.grantor)
+    return { walk, path: await walk.prove(await walk.challenge(requestOf(app.client))) }
+  })
+  const ender = new Walk(app.grantor)
+  const end = await ender.prove(await endingChallenge(ender))
+  await amid(
+    (index) => walks[index]?.walk.complete(walks[index]?.path ?? '') as Promise<Answer>,
+    () => ender.complete(end),
+  )
+  const sessions = allRows(app.grantor.databasePath).sessions as { ended_at: number | null }[]
+  expect(sessions.filter(({ ended_at }) => ended_at === null)).toEqual([])
+  expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
+})
+
+test('fifty presses of the same button end the app once: every one is answered, nothing is revived', async () => {
+  const tokens = await app.freshTokens()
+  const answers = await fifty(endApp)
+  expect(new Set(answers.map(({ status, location }) => `${status} ${location}`))).toEqual(
+    new Set(['303 /account?done=app_ended']),
+  )
+  expect(await app.isActive(tokens.access_token)).toBe(false)
+  expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
+})
+
+test('ended under fifty other endings, everything is over: no session that keeps ending things can hold it up', async () => {
+  const tokens = await app.freshTokens()
+  const [answer] = await Promise.all([
+    endEverything(new Walk(app.grantor)),
+    fifty(() => app.walk.postForm('/account/sessions/end-others', {})),
+  ])
+  expect(answer.status).toBe(200)
+  expect(await app.isActive(tokens.access_token)).toBe(false)
+  expect((await app.walk.browse({ path: '/account' })).status).toBe(302)
+})

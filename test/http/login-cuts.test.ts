@@ -1,0 +1,80 @@
+/** An ending on one node, a login on another, cut into each other at every place between two of their store calls. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endApp, endOtherSessions } from '../../src/grants/account.ts'
+import { endEverything } from '../../src/grants/end-grants.ts'
+import type { Session } from '../../src/grants/model.ts'
+import { hashSessionId } from '../../src/grants/session.ts'
+import { allCuts, startTwoNodes, type TwoNodes } from '../support/interleave.ts'
+import { standingReceipts } from '../support/signed-app.ts'
+import type { TestClient } from '../support/start.ts'
+import { movingTo, parameterOf, requestOf, Walk } from '../support/walk.ts'
+
+let nodes: TwoNodes
+let client: TestClient
+/** a session of the wallet in another browser, which does the ending */
+let session: Session
+
+beforeAll(async () => {
+  nodes = await startTwoNodes()
+  client = nodes.app.client
+  await nodes.app.walk.signIn(requestOf(client))
+  session = (await readSession(nodes.app.walk)) as Session
+})
+afterAll(() => nodes.close())
+
+const readSession = (walk: Walk): Promise<Session | null> =>
+  nodes.app.grantor.store.sessions.readSession(hashSessionId(walk.cookies.get('grantor_session') ?? ''))
+
+test.each<[string, number, () => Promise<unknown>]>([
+  ['everything ends', 5, () => endEverything(nodes.node, session.wallet)],
+  ['its app ends', 4, () => endApp(nodes.node, session, client.id)],
+])('a consent whose proof had begun before %s does not outlive it', async (_, calls, end) => {
+  for (const at of allCuts(7, calls)) {
+    const walk = new Walk(nodes.app.grantor)
+    const proof = await walk.proof(await walk.challenge(requestOf(client)))
+    const answer = await nodes.cut(at, () => walk.loginApi('/login/accept', proof), end)
+    const begunBefore = at.request > 0 && (at.outer === 'request' || at.ending === 0)
+    if (begunBefore) expect([at, await standingReceipts(nodes.app.grantor, walk.wallet)]).toEqual([at, 0])
+    expect([at, [200, 410].includes(answer.status)]).toEqual([at, true])
+    await end()
+  }
+})
+
+test.each<[string, number, () => Promise<unknown>]>([
+  ['everything ends', 5, () => endEverything(nodes.node, session.wallet)],
+  ['all other sessions end', 4, () => endOtherSessions(nodes.node, session)],
+])(
+  'a login that returns while %s starts no session that lives on, gives no code that counts, leaves no receipt',
+  async (_, calls, end) => {
+    for (const at of allCuts(6, calls)) {
+      const walk = new Walk(nodes.app.grantor)
+      const path = await walk.prove(await walk.challenge(requestOf(client)))
+      const answer = await nodes.cut(at, () => walk.complete(path), end)
+      expect([at, [200, 401].includes(answer.status)]).toEqual([at, true])
+      if (answer.status === 200) {
+        expect([at, (await readSession(walk))?.endedAt]).toEqual([at, expect.any(Number)])
+        expect([at, (await walk.exchange(client, parameterOf(movingTo(answer), 'code'))).status]).toEqual([at, 400])
+      } else {
+        expect([at, walk.cookies.has('grantor_session')]).toEqual([at, false])
+        expect([at, await standingReceipts(nodes.app.grantor, walk.wallet)]).toEqual([at, 0])
+      }
+      await endApp(nodes.node, session, client.id)
+    }
+  },
+)
+
+test('a login that returns while its app ends has a session at most: no code that counts, no receipt', async () => {
+  for (const at of allCuts(6, 4)) {
+    const walk = new Walk(nodes.app.grantor)
+    const path = await walk.prove(await walk.challenge(requestOf(client)))
+    const answer = await nodes.cut(
+      at,
+      () => walk.complete(path),
+      () => endApp(nodes.node, session, client.id),
+    )
+    if (answer.status === 200) {
+      expect([at, (await walk.exchange(client, parameterOf(movingTo(answer), 'code'))).status]).toEqual([at, 400])
+    }
+    expect([at, await standingReceipts(nodes.app.grantor, walk.wallet)]).toEqual([at, 0])
+  }
+})

@@ -1,0 +1,98 @@
+/** Two things at once, in every order their store calls can be cut in two: what a slow disk or another node would do by chance. */
+import type { Deps } from '../../src/grants/deps.ts'
+import type { Store } from '../../src/grants/ports.ts'
+import { openSqliteStore } from '../../src/store/sqlite/index.ts'
+import type { App } from './app.ts'
+import { startSignedApp } from './signed-app.ts'
+
+/** Holds whoever calls a store before one of its calls. */
+class Turnstile {
+  #count = 0
+  #holdAt = Number.POSITIVE_INFINITY
+  #reached: () => void = () => {}
+  #open: () => void = () => {}
+
+  /** Watches every call to a store's books, in place. */
+  constructor(store: Store) {
+    for (const book of [store.grants, store.wallets, store.sessions, store.receipts]) {
+      const methods = book as unknown as Record<string, (...args: unknown[]) => unknown>
+      for (const [name, method] of Object.entries(methods)) {
+        methods[name] = async (...args) => {
+          if (this.#count++ === this.#holdAt) {
+            this.#reached()
+            await new Promise<void>((resolve) => (this.#open = resolve))
+          }
+          return method(...args)
+        }
+      }
+    }
+  }
+
+  /** Runs until `calls` calls were made, or to its end. */
+  async begin<Result>(calls: number, run: () => Promise<Result>): Promise<{ go(): Promise<Result> }> {
+    this.#count = 0
+    this.#holdAt = calls
+    const reached = new Promise<void>((resolve) => (this.#reached = resolve))
+    const result = run()
+    await Promise.race([reached, result])
+    this.#holdAt = Number.POSITIVE_INFINITY
+    return {
+      go: () => {
+        this.#open()
+        return result
+      },
+    }
+  }
+}
+
+export type Cut = {
+  /** which of the two began, stopped, and ended last */
+  outer: 'request' | 'ending'
+  /** calls of each before the other one goes on */
+  request: number
+  ending: number
+}
+
+export type TwoNodes = {
+  app: App
+  /** another node on the same file, where endings happen */
+  node: Deps
+  /** Runs both, cut once each. */
+  cut<Answer>(at: Cut, request: () => Promise<Answer>, ending: () => Promise<unknown>): Promise<Answer>
+  close(): Promise<void>
+}
+
+export async function startTwoNodes(): Promise<TwoNodes> {
+  const app = await startSignedApp({ failureLimit: 1_000_000 })
+  const node = { ...app.grantor.deps, store: openSqliteStore(app.grantor.databasePath) }
+  const [here, there] = [new Turnstile(app.grantor.store), new Turnstile(node.store)]
+  return {
+    app,
+    node,
+    async cut(at, request, ending) {
+      if (at.outer === 'request') {
+        const asked = await here.begin(at.request, request)
+        const ended = await there.begin(at.ending, ending)
+        const answer = await asked.go()
+        await ended.go()
+        return answer
+      }
+      const ended = await there.begin(at.ending, ending)
+      const asked = await here.begin(at.request, request)
+      await ended.go()
+      return asked.go()
+    },
+    async close() {
+      await node.store.close()
+      await app.close()
+    },
+  }
+}
+
+/** Every cut of a request of at most `request` store calls and an ending of at most `ending`. */
+export function allCuts(request: number, ending: number): Cut[] {
+  const upTo = (last: number) => Array.from({ length: last + 1 }, (_, at) => at)
+  return (['request', 'ending'] as const).flatMap((outer) =>
+    upTo(request).flatMap((asked) => upTo(ending).map((ended): Cut => ({ outer, request: asked, ending: ended }))),
+  )
+}
