@@ -113,7 +113,7 @@ async function answerSigned(
   browser: Browser,
 ): Promise<AuthorizeOutcome> {
   // Read after the epoch: a receipt withdrawn since makes a code that counts no more.
-  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, standing.session, request)
+  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, standing.session, client, request)
   if (!receipt) {
     if (prompt.none) throw consentRequired()
     return toLogin(deps, client, request, browser)

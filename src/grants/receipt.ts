@@ -1,10 +1,11 @@
 /** Receipts: what a wallet signed, kept sealed, and what may rest on it. */
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
+import { redirectUriMatches } from '../oauth/redirect-uri.ts'
 import { isSubset } from '../oauth/scope.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
-import type { Receipt, Session } from './model.ts'
+import type { Client, Receipt, Session } from './model.ts'
 
 export type SignedMessage = { message: string; signature: string }
 
@@ -22,13 +23,20 @@ export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | un
 const LOOKED_AT = 50
 
 /** The youngest receipt of this session's wallet that allows at least what is asked for, and still holds. */
-export async function findCoveringReceipt(deps: Deps, session: Session, request: AuthorizationRequest): Promise<Receipt | null> {
-  const { clientId, scopes, resources } = request
-  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId, limit: LOOKED_AT })
+export async function findCoveringReceipt(
+  deps: Deps,
+  session: Session,
+  client: Client,
+  request: AuthorizationRequest,
+): Promise<Receipt | null> {
+  const { redirectUri, scopes, resources } = request
+  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: LOOKED_AT })
   const covering = receipts.find(
     (receipt) =>
       receipt.withdrawnAt === null &&
       receipt.expiresAt > deps.now() &&
+      // ERC-5573: the URI is the one who was authorized, and its host the one the person read. A client's other one was not.
+      redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&
       isSubset(scopes, receipt.scopes) &&
       isSubset(resources, receipt.resources),
   )

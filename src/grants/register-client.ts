@@ -83,7 +83,6 @@ export function clientFaults(client: Client): string[] {
     ...scopeFaults(client),
     ...resourceFaults(client),
     ...authenticationFaults(client),
-    ...consentFaults(client),
   ]
 }
 
@@ -153,13 +152,6 @@ function authenticationFaults(client: Client): string[] {
     faults.push('Refresh tokens come from authorization codes: allow authorization_code too.')
   }
   return faults
-}
-
-/** A registration of one is signed whatever it says; a later change says so plainly. */
-function consentFaults(client: Client): string[] {
-  return client.type === 'native' && client.consent !== 'signed'
-    ? ['A native client is always --consent signed: nobody can prove which app it is that asks (RFC 8252 section 8.6).']
-    : []
 }
 
 function unique(texts: string[]): string[] {

@@ -75,7 +75,7 @@ export const accountTexts = {
     state: 'State',
     living: 'In force',
     over: 'Over since {day}',
-    withdrawn: 'Withdrawn: you ended this app’s access',
+    withdrawn: 'Withdrawn: it allows nothing any more',
     text: 'The signed text',
     textHint: 'Byte for byte. It alone counts; all the rest of this page is only our reading of it.',
     signature: 'The signature',

@@ -78,7 +78,7 @@ test('ending an app withdraws its receipts: it has to be signed for anew', async
   await page.getByRole('button', { name: 'End access of Aurora Notes' }).click()
   await page.getByRole('status').waitFor()
   await page.goto(`${grantor.authUrl}${receipt}`)
-  expect(await page.locator('.facts').innerText()).toContain('Withdrawn: you ended this app’s access')
+  expect(await page.locator('.facts').innerText()).toContain('Withdrawn: it allows nothing any more')
   // the session is there, the consent is not
   await openLogin(page, grantor, client)
 })

@@ -214,7 +214,7 @@ describe('a login server that vouches', () => {
 
     await openLogin(page, grantor, await grantor.createClient({ consent: 'signed' }))
     await vouch.click()
-    await page.getByText("This app needs the wallet's own signature.").waitFor()
+    await page.getByText("Only the wallet's own signature will do here.").waitFor()
     await page.getByRole('button', { name: 'Test Wallet' }).click()
     expect((await backAtApp(page)).has('code')).toBe(true)
     expect(signed).toHaveLength(1)

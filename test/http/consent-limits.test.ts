@@ -24,6 +24,7 @@ describe('the end that was signed', () => {
   })
 
   test('is the end of the grant of the login itself', async () => {
+    app.grantor.clock.advance(1)
     const { code } = await app.walk.signIn(requestOf(app.client, { prompt: 'consent' }))
     const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
     const { access_token } = tokensOf(await app.walk.exchange(app.client, code))

@@ -88,17 +88,18 @@ describe('no input makes a 5xx', () => {
     const parameters = endpoint.method === 'OPTIONS' ? {} : (good[endpoint.path] ?? {})
     const authorization = endpoint.path.startsWith('/login/') ? LOGIN_SERVER : basic(app.client.id, app.client.secret)
     const cookie = [...app.walk.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const statuses = new Set<number>()
+    let reached = endpoint.method === 'OPTIONS'
     await fc.assert(
       fc.asyncProperty(anyRequestTo({ ...endpoint, parameters }, genuine, { authorization, cookie }), async (request) => {
         const answer = await app.grantor.authServer.inject(request)
-        statuses.add(answer.statusCode)
+        // A code is spent by the first wrong verifier, so at the token endpoint reaching the ledger counts too.
+        reached ||= answer.statusCode < 400 || answer.body.includes('"invalid_grant"')
         expect(answer.statusCode).toBeLessThan(500)
       }),
       { numRuns: runs },
     )
     // the good request and its neighbours got through to where the work is done
-    expect([...statuses].some((status) => status < 400) || endpoint.method === 'OPTIONS').toBe(true)
+    expect(reached).toBe(true)
   })
 
   test.each(['/', '/oauth/', '/login/', '/.well-known/', '/assets/', '/health/'])('no path below %s', async (folder) => {

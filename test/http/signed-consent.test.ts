@@ -1,5 +1,6 @@
 /** Consent rule `signed`: the wallet must have signed a consent that covers what is asked for; while one does, nobody is asked again. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { clientFaults } from '../../src/grants/register-client.ts'
 import { type App, tokensOf } from '../support/app.ts'
 import { allRows } from '../support/rows.ts'
 import {
@@ -123,6 +124,29 @@ describe('one new signature', () => {
     expect(await asking({ resource: API }, twin)).toBe('code')
   })
 
+  test('is what another redirect URI of the same client means: its host is the one the text names (ERC-5573: the delegate)', async () => {
+    const redirectUris = ['https://app.example.net/callback', 'https://other.example/cb', 'https://app.example.net/callback?x']
+    const client = await signedClient(app.grantor, { redirectUris })
+    await app.walk.signIn(requestOf(client))
+    expect(await asking({}, client)).toBe('code')
+    for (const redirect_uri of redirectUris.slice(1)) {
+      expect(await asking({ redirect_uri }, client)).toBe('login')
+      expect(await asking({ redirect_uri, prompt: 'none' }, client)).toBe('consent_required')
+    }
+    await app.walk.signIn(requestOf(client, { redirect_uri: 'https://other.example/cb' }))
+    for (const redirect_uri of redirectUris.slice(0, 2)) expect(await asking({ redirect_uri }, client)).toBe('code')
+  })
+
+  test('is not what another port of a native client’s own device means (RFC 8252 §7.3)', async () => {
+    const native = await app.grantor.createClient({
+      type: 'native',
+      redirectUris: ['http://127.0.0.1/cb', 'com.example.app:/cb'],
+    })
+    await app.walk.signIn(requestOf(native, { ...PKCE, redirect_uri: 'http://127.0.0.1:5001/cb' }))
+    expect(await asking({ ...PKCE, redirect_uri: 'http://127.0.0.1:6002/cb' }, native)).toBe('code')
+    expect(await asking({ ...PKCE, redirect_uri: 'com.example.app:/cb' }, native)).toBe('login')
+  })
+
   test('is what an expired consent means, from its last second on', async () => {
     const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
     app.grantor.clock.at = (receipt?.expiresAt ?? 0) - 3600
@@ -181,6 +205,7 @@ describe('who declines', () => {
 test('a native client is always signed for, whatever its registration says: which app asks cannot be proved (RFC 8252 §8.6)', async () => {
   const native = await app.grantor.createClient({ type: 'native', consent: 'session', redirectUris: ['com.example.app:/cb'] })
   expect(native.consent).toBe('signed')
+  expect(clientFaults({ ...native, consent: 'session' })).toHaveLength(1)
   const walk = await browserWithSession()
   expect(await asking(PKCE, native, walk)).toBe('login')
   const { code, to } = await walk.signIn(requestOf(native, PKCE))

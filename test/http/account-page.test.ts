@@ -1,0 +1,259 @@
+/** The account page by HTTP: what a wallet allowed and where it is signed in, shown to its own session and changed by its own forms alone. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { pageHeaders } from '../../src/pages/page-headers.ts'
+import { type App, type Tokens, tokensOf } from '../support/app.ts'
+import { allRows } from '../support/rows.ts'
+import { changeClient, outcomeOf, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../support/signed-app.ts'
+import { type Answer, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+const DAY = 86_400
+
+let app: App
+beforeEach(async () => {
+  app = await startSignedApp()
+})
+afterEach(() => app.close())
+
+const page = (walk = app.walk) => walk.browse({ path: '/account' })
+
+type Shown = { client: string; since: number; until: number; lastUsed: number; receipts: string[]; text: string }
+
+/** The apps on the page, in its order. */
+function appsOn({ body }: Answer): Shown[] {
+  return body
+    .split('<article class="slip">')
+    .filter((slip) => slip.includes('action="/account/apps/end"'))
+    .map((slip) => {
+      const facts = /<dl class="facts">([\s\S]*?)<\/dl>/.exec(slip)?.[1] ?? ''
+      const [since = 0, until = 0, , lastUsed = 0] = [...facts.matchAll(/datetime="([^"]+)"/g)].map(
+        ([, at = '']) => Date.parse(at) / 1000,
+      )
+      const receipts = [...slip.matchAll(/href="\/account\/receipts\/([0-9a-f-]{36})"/g)].map(([, id = '']) => id)
+      return { client: /name="client_id" value="([^"]+)"/.exec(slip)?.[1] ?? '', since, until, lastUsed, receipts, text: slip }
+    })
+}
+
+/** The handles of the sessions that can be ended, and when each session was last seen. */
+function sessionsOn({ body }: Answer): { handles: string[]; rows: number } {
+  const part = body.slice(body.indexOf('id="sessions-title"'), body.indexOf('id="end-title"'))
+  return {
+    handles: [...part.matchAll(/name="session" value="([^"]+)"/g)].map(([, handle = '']) => handle),
+    rows: part.split('<li class="row">').length - 1,
+  }
+}
+
+describe('without a session', () => {
+  test('leads to the login page with a challenge for the account alone, and writes nothing', async () => {
+    const before = allRows(app.grantor.databasePath)
+    const answer = await page()
+    expect(answer.status).toBe(302)
+    expect(answer.location.startsWith(`${app.grantor.loginUrl}/login?login_challenge=`)).toBe(true)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    const described = (await app.walk.describe(parameterOf(answer.location, 'login_challenge'))).json()
+    expect(described).toMatchObject({
+      purpose: 'account',
+      client_name: '',
+      client_host: new URL(app.grantor.authUrl).host,
+      scopes: [],
+      resources: [],
+      may_choose_scopes: false,
+      resume_url: null,
+      until: app.grantor.clock.now() + 600,
+    })
+  })
+
+  test('the text to sign allows nothing, names the login URL alone, and is good for ten minutes', async () => {
+    const challenge = parameterOf((await page()).location, 'login_challenge')
+    const claim = { login_challenge: challenge, address: app.walk.wallet.address, chain_id: 1 }
+    const message = (await app.walk.loginApi('/login/message', claim)).json().message as string
+    const at = (seconds: number) => new Date((app.grantor.clock.now() + seconds) * 1000).toISOString().replace('.000Z', 'Z')
+    expect(message).toContain('This allows no app anything.')
+    expect(message).toContain(`\nURI: ${app.grantor.loginUrl}/login\n`)
+    expect(message).toContain(`\nIssued At: ${at(0)}\nExpiration Time: ${at(600)}\n`)
+    expect(message).not.toContain('Resources')
+    expect(message).not.toContain('recap')
+  })
+
+  test('signed, it is a session, and the page moves on to the account', async () => {
+    const answer = await signInToAccount(app.walk)
+    expect(answer.status).toBe(200)
+    expect(movingTo(answer)).toBe(`${app.grantor.authUrl}/account`)
+    expect(answer.body).not.toContain('code=')
+    const shown = await page()
+    expect(shown.status).toBe(200)
+    expect(shown.headers).toMatchObject(pageHeaders())
+    expect(shown.body).toContain('id="no-apps"')
+  })
+
+  test.each(['/account/apps/end', '/account/sessions/end', '/account/sessions/end-others', '/account/sign-out'])(
+    'nothing is ended by %s: 401, and the way to sign in',
+    async (path) => {
+      await app.walk.signIn(requestOf(app.client))
+      const before = allRows(app.grantor.databasePath)
+      const answer = await new Walk(app.grantor).postForm(path, { client_id: app.client.id, session: 'x' })
+      expect([answer.status, noticeOf(answer)]).toEqual([401, 'login_required_again'])
+      expect(allRows(app.grantor.databasePath)).toEqual(before)
+    },
+  )
+})
+
+describe('what it lists', () => {
+  test('an app since its first consent, until the last of it ends, and when it was last used', async () => {
+    const start = app.grantor.clock.now()
+    const { code } = await app.walk.signIn(requestOf(app.client, { scope: 'profile' }))
+    const tokens: Tokens = tokensOf(await app.walk.exchange(app.client, code))
+    app.grantor.clock.advance(2 * DAY)
+    await app.walk.refresh(app.client, tokens.refresh_token)
+    const used = app.grantor.clock.now()
+    app.grantor.clock.advance(60)
+    await app.walk.signIn(requestOf(await app.grantor.createClient({ name: 'Another' }), { prompt: 'login' }))
+    app.grantor.clock.advance(3600)
+    const [another, mine] = appsOn(await page())
+    expect(another?.text).toContain('Another')
+    expect(mine).toMatchObject({ client: app.client.id, since: start, until: start + 30 * DAY, lastUsed: used })
+    expect(mine?.text).toContain('See your profile')
+    expect(mine?.text).not.toContain('enhancement')
+    expect(mine?.receipts).toEqual(
+      (await receiptsOf(app.grantor, app.walk.wallet)).filter(({ clientId }) => clientId === app.client.id).map(({ id }) => id),
+    )
+  })
+
+  test('an app that has a consent and no tokens yet; not one whose consent and tokens are over', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    expect(appsOn(await page())).toHaveLength(1)
+    app.grantor.clock.advance(30 * DAY)
+    await signInToAccount(app.walk)
+    expect(appsOn(await page())).toEqual([])
+  })
+
+  test('older receipts beside the newer ones, the withdrawn ones told as withdrawn', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    await app.walk.postForm('/account/apps/end', { client_id: app.client.id })
+    expect(appsOn(await page())).toEqual([])
+    app.grantor.clock.advance(60)
+    await app.walk.signIn(requestOf(app.client))
+    const [mine] = appsOn(await page())
+    expect(mine?.receipts).toEqual((await receiptsOf(app.grantor, app.walk.wallet)).map(({ id }) => id))
+    expect(mine?.text.split('withdrawn').length).toBe(2)
+  })
+
+  test('a renamed app by its name of today, with a hostile name as text', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    await changeClient(app.grantor, app.client, { name: '<script>alert(1)</script>"\'' })
+    const { body } = await page()
+    expect(body).not.toContain('<script>alert')
+    expect(body).toContain('&lt;script&gt;')
+  })
+
+  test('this session and the others of this wallet, each others’ handles and nobody else’s', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    const [elsewhere, stranger] = [new Walk(app.grantor), new Walk(app.grantor, testWallet(1))]
+    await signInToAccount(elsewhere)
+    await signInToAccount(stranger)
+    const shown = sessionsOn(await page())
+    expect(shown).toMatchObject({ rows: 2, handles: [expect.stringMatching(/^[A-Za-z0-9_-]{16}$/)] })
+    const ids = [app.walk, elsewhere].map((walk) => walk.cookies.get('grantor_session') ?? '')
+    for (const id of ids) expect((await page()).body).not.toContain(id)
+    expect(sessionsOn(await page(stranger))).toMatchObject({ rows: 1, handles: [] })
+  })
+
+  test('a vouched session sees its apps and may end them, but no receipt', async () => {
+    const client = await app.grantor.createClient()
+    const vouched = new Walk(app.grantor)
+    await vouchFor(vouched, client)
+    const tokens = tokensOf(
+      await vouched.exchange(client, parameterOf((await vouched.authorize(requestOf(client))).location, 'code')),
+    )
+    const [mine] = appsOn(await page(vouched))
+    expect(mine).toMatchObject({ client: client.id, receipts: [] })
+    await vouched.postForm('/account/apps/end', { client_id: client.id })
+    expect(await app.isActive(tokens.access_token, client)).toBe(false)
+  })
+
+  test('never a whole address, a signature, a token or a session id', async () => {
+    await app.walk.signIn(requestOf(app.client))
+    const { body } = await page()
+    expect(body).toContain('0xf39F…2266')
+    expect(body).not.toContain(app.walk.wallet.address)
+    expect(body).not.toContain(app.walk.cookies.get('grantor_session'))
+    expect(body).not.toMatch(/0x[0-9a-f]{60}/)
+  })
+})
+
+describe('its forms', () => {
+  beforeEach(async () => void (await app.walk.signIn(requestOf(app.client))))
+
+  test.each(['https://evil.example', 'null', 'http://localhost', ''])(
+    'from the origin "%s" are refused: 403, and nothing is done',
+    async (origin) => {
+      await signInToAccount(new Walk(app.grantor))
+      const { handles } = sessionsOn(await page())
+      const before = allRows(app.grantor.databasePath)
+      for (const path of ['apps/end', 'sessions/end', 'sessions/end-others', 'sign-out', 'end-everything']) {
+        const answer = await app.walk.postForm(
+          `/account/${path}`,
+          { client_id: app.client.id, session: handles[0] ?? '' },
+          { origin },
+        )
+        expect([path, answer.status, noticeOf(answer)]).toEqual([path, 403, 'foreign_origin'])
+        expect(answer.headers).not.toHaveProperty('set-cookie')
+      }
+      expect(allRows(app.grantor.databasePath)).toEqual(before)
+    },
+  )
+
+  test('that name what is another wallet’s, or nothing at all, touch nobody’s rows', async () => {
+    const stranger = new Walk(app.grantor, testWallet(1))
+    const theirs = tokensOf(await stranger.exchange(app.client, (await stranger.signIn(requestOf(app.client))).code))
+    await signInToAccount(new Walk(app.grantor, testWallet(1)))
+    const { handles } = sessionsOn(await page(stranger))
+    const { sessions, grants, receipts } = allRows(app.grantor.databasePath)
+    for (const session of [handles[0] ?? '', '', 'x', '%', '*', ' ', 'A'.repeat(16), 'a'.repeat(9000)]) {
+      expect((await app.walk.postForm('/account/sessions/end', { session })).status).toBe(303)
+    }
+    for (const client_id of ['', 'x', '%', "' OR 1=1 --", app.client.id.toUpperCase(), ` ${app.client.id}`]) {
+      expect((await app.walk.postForm('/account/apps/end', { client_id })).status).toBe(303)
+    }
+    await app.walk.postForm('/account/sessions/end-others', {})
+    const after = allRows(app.grantor.databasePath)
+    expect({ sessions: after.sessions, grants: after.grants, receipts: after.receipts }).toEqual({ sessions, grants, receipts })
+    expect(await app.isActive(theirs.access_token)).toBe(true)
+  })
+
+  test('sent twice or in another type are refused', async () => {
+    expect((await app.walk.postForm('/account/apps/end', 'client_id=a&client_id=b')).status).toBe(400)
+    const json = { 'content-type': 'application/json' }
+    expect((await app.walk.postForm('/account/apps/end', `{"client_id":"${app.client.id}"}`, json)).status).toBe(415)
+    expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('code')
+  })
+
+  test('are nothing a link can do: GET is 405 or no page at all', async () => {
+    const before = allRows(app.grantor.databasePath)
+    for (const path of ['apps/end', 'sessions/end', 'sessions/end-others', 'sign-out']) {
+      expect((await app.walk.browse({ path: `/account/${path}?client_id=${app.client.id}` })).status).toBe(405)
+    }
+    expect((await app.walk.browse({ path: '/account/end-everything' })).status).toBe(200)
+    expect(allRows(app.grantor.databasePath)).toEqual(before)
+  })
+})
+
+test('with a store that cannot be read every page of it is 503 with Retry-After, and no login page', async () => {
+  await app.walk.signIn(requestOf(app.client))
+  const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
+  await app.grantor.store.close()
+  const stranger = new Walk(app.grantor)
+  for (const walk of [app.walk, stranger]) {
+    const answers = [
+      await page(walk),
+      await walk.browse({ path: `/account/receipts/${receipt?.id}` }),
+      await walk.postForm('/account/sign-out', {}),
+    ]
+    for (const answer of answers) {
+      expect([answer.status, noticeOf(answer), answer.location]).toEqual([503, 'unavailable', ''])
+      expect(answer.headers['retry-after']).toMatch(/^\d+$/)
+      expect(answer.headers).not.toHaveProperty('set-cookie')
+    }
+  }
+})
