@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Address } from '../../src/wallet/address.ts'
+import { someReceipt } from '../store/contract/subject.ts'
 import { newFolder, run } from './run.ts'
 
 const ALICE: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -98,6 +99,25 @@ describe('grants revoke', () => {
     })
     expect(await listed('--living')).toEqual([expect.objectContaining({ grant_id: other })])
     expect((await listed()).find(({ grant_id }) => grant_id === one)).toMatchObject({ state: 'operator', ended_at: NOW })
+  })
+
+  test('withdraws what the wallet signed too, for the one client or for all: no consent is left to give the next code', async () => {
+    const [app, other, bobs] = [
+      someReceipt({ wallet: ALICE, clientId: 'app' }),
+      someReceipt({ wallet: ALICE, clientId: 'other' }),
+      someReceipt({ wallet: BOB, clientId: 'app' }),
+    ]
+    const store = openSqliteStore(path)
+    for (const receipt of [app, other, bobs]) await store.receipts.insertReceipt(receipt)
+    const standing = async () => {
+      const receipts = await Promise.all([ALICE, BOB].map((wallet) => store.receipts.listReceipts(wallet, { limit: 10 })))
+      return receipts.flat().flatMap(({ id, withdrawnAt }) => (withdrawnAt === null ? [id] : []))
+    }
+    await run(['grants', 'revoke', '--wallet', ALICE, '--client', 'app'], env)
+    expect(await standing()).toEqual([other.id, bobs.id])
+    await run(['grants', 'revoke', '--wallet', ALICE], env)
+    expect(await standing()).toEqual([bobs.id])
+    await store.close()
   })
 
   test('ends everything a wallet allowed, and voids its codes under way by raising its epoch', async () => {
