@@ -25,7 +25,9 @@ export type CompleteOutcome =
   | { kind: 'signed_in'; sessionId: string; to: string; app: AskingApp | null }
   /** signed on another device than the one that asked: a session here, and no code anywhere */
   | { kind: 'signed_in_elsewhere'; sessionId: string; app: AskingApp; redirectUri: string }
-  | { kind: 'denied'; to: string; app: AskingApp | null }
+  | { kind: 'denied'; to: string; app: AskingApp }
+  /** declined, and no app asked */
+  | { kind: 'cancelled' }
   | { kind: 'denied_elsewhere'; app: AskingApp }
   | { kind: 'everything_ended' }
   | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
@@ -64,7 +66,7 @@ function isFor(verifier: Verifier, { nonce, browserHash, elsewhere }: Challenge)
 }
 
 function denied(deps: Deps, challenge: Challenge, asked: RequestedApp | null): CompleteOutcome {
-  if (!asked) return { kind: 'denied', to: deps.settings.authUrl, app: null }
+  if (!asked) return { kind: 'cancelled' }
   // The app waits for its answer in the browser that asked, where the person can still go on or decline.
   if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: asked.app }
   deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: asked.client.id })

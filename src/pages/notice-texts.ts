@@ -109,6 +109,13 @@ export const noticeTexts = {
     next: 'Go back to {app} in this browser and sign in again.',
     button: 'Start again',
   },
+  cancelled: {
+    tone: 'info',
+    title: 'You cancelled',
+    text: 'Nothing was signed, and nothing has changed.',
+    next: 'You can close this page, or sign in to your account page after all.',
+    button: 'Sign in',
+  },
   login_required_again: {
     tone: 'info',
     title: 'Please sign in again',

@@ -42,6 +42,8 @@ function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome)
       const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined
       return reply.send(noticePage({ kind: 'continue_on_app', ...outcome.app, retryUrl }))
     }
+    case 'cancelled':
+      return reply.send(noticePage({ kind: 'cancelled', retryUrl: '/account' }))
     case 'denied_elsewhere':
       return reply.send(noticePage({ kind: 'declined_elsewhere', ...outcome.app }))
     case 'everything_ended':
