@@ -29,16 +29,6 @@ export const origin: Parser<string> = (text) => {
   return { fault: `must be an origin alone, as in https://auth.example.com: no path, trailing slash, query or fragment${meant}` }
 }
 
-/** `sqlite:PATH`; a `postgres://` URL may carry a password, so no fault repeats the value. */
-export const databaseUrl: Parser<{ kind: 'sqlite'; path: string }> = (text) => {
-  if (/^postgres(ql)?:/.test(text)) return { fault: 'names PostgreSQL, which comes with a later version; use sqlite:PATH' }
-  const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : ''
-  if (path === '' || path.startsWith('//')) return { fault: 'must be sqlite:PATH, as in sqlite:/var/lib/grantor/grantor.sqlite' }
-  // Two processes (serve, and an operator's command) would each get a database of their own.
-  if (path === ':memory:') return { fault: 'must name a file: a database in memory is lost at the first restart' }
-  return { value: { kind: 'sqlite', path } }
-}
-
 /** At least 32 characters; for 256 bits of chance, `openssl rand -base64 32` makes 44. */
 export const secret: Parser<string> = (text) => {
   if (text.length < 32) return { fault: 'is too short: at least 32 characters, as made by: openssl rand -base64 32' }

@@ -144,7 +144,8 @@ function addressOf(url: string | undefined): Address | undefined {
 /** The secrets among a program's settings, for the log's redaction. */
 export function secretsOf(settings: { [Key in SettingKey]?: unknown }): string[] {
   const keys = (Object.keys(table) as SettingKey[]).filter((key) => (table[key] as Setting).secret)
-  return keys.map((key) => settings[key]).filter((value) => typeof value === 'string')
+  const { password } = (settings.databaseUrl ?? {}) as { password?: unknown }
+  return [...keys.map((key) => settings[key]), password].filter((value) => typeof value === 'string')
 }
 
 /** Whether the program cannot do without the setting. */

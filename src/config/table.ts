@@ -1,5 +1,6 @@
 /** Every setting, once: its name, its words, its default and how it is read. Parsing, `--help` and docs/settings.md come from here. */
 import { chains } from './chains.ts'
+import { databaseUrl } from './database-url.ts'
 import * as read from './parsers.ts'
 
 export type Program = 'start' | 'serve' | 'login-server' | 'migrate' | 'clients' | 'grants' | 'keys'
@@ -82,9 +83,10 @@ const addresses = {
 const store = {
   databaseUrl: {
     name: 'DATABASE_URL',
-    words: 'sqlite:PATH. The file and its folder must be writable.',
+    words:
+      '`sqlite:PATH`, a file that is writable as its folder is; or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, PostgreSQL 15 or newer, with parameters as described in operations.md. Without `sslmode` the certificate is checked, except on this machine.',
     usedBy: storeUsers,
-    parse: read.databaseUrl,
+    parse: databaseUrl,
   },
   secret: {
     name: 'SECRET',

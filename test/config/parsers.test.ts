@@ -75,18 +75,6 @@ test('listen addresses are host and port, IPv6 in brackets', () => {
   ).toEqual([])
 })
 
-test('a database is a SQLite file; PostgreSQL is told to come later; a database in memory would forget everything', () => {
-  expect(read.databaseUrl('sqlite:data/grantor.sqlite')).toEqual({ value: { kind: 'sqlite', path: 'data/grantor.sqlite' } })
-  for (const url of ['postgres://u:p@h/db', 'postgresql://h/db']) {
-    expect(read.databaseUrl(url)).toEqual({ fault: expect.stringContaining('later version') })
-  }
-  expect(
-    ['sqlite:', 'sqlite://x', 'sqlite::memory:', 'mysql://h/db', '/var/lib/x.sqlite'].filter((text) =>
-      accepted(read.databaseUrl(text)),
-    ),
-  ).toEqual([])
-})
-
 test('trusted proxies are addresses and networks, never everybody', () => {
   expect(read.networks('10.0.0.5, 10.1.0.0/16,2001:db8::/32')).toEqual({ value: ['10.0.0.5', '10.1.0.0/16', '2001:db8::/32'] })
   expect(

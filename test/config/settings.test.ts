@@ -181,7 +181,7 @@ describe('secrets', () => {
     const faults = faultsOf({
       GRANTOR_SECRET: 'hunter2',
       GRANTOR_LOGIN_SECRET: 'hunter2',
-      GRANTOR_DATABASE_URL: 'postgres://grantor:hunter2@db.example.com/grantor',
+      GRANTOR_DATABASE_URL: 'postgres://grantor:hunter2@db.example.com/grantor?sslmode=hunter2',
       GRANTOR_AUTH_URL: 'https://user:hunter2@auth.example.com',
       GRANTOR_LOGIN_URL: 'https://login.example.com?token=hunter2',
       GRANTOR_SECERT: 'hunter2',

@@ -1,0 +1,38 @@
+/** The client registry on PostgreSQL. A client is one record; every change raises the store's revision in the same statement. */
+import type { Client } from '../../grants/model.ts'
+import type { ClientBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { raising } from './revision.ts'
+import { isStorable } from './statement.ts'
+
+type ClientRow = { record: string }
+
+export function createClientBook(connection: Connection): ClientBook {
+  const insert = connection.prepare(
+    'once',
+    raising('INSERT INTO clients (id, record, created_at) VALUES (:id, :record, :createdAt) ON CONFLICT (id) DO NOTHING'),
+  )
+  const replace = connection.prepare('move', raising('UPDATE clients SET record = :record WHERE id = :id'))
+  const remove = connection.prepare('once', raising('DELETE FROM clients WHERE id = :id'))
+  const read = connection.prepare<ClientRow>('read', 'SELECT record FROM clients WHERE id = :id')
+  const list = connection.prepare<ClientRow>('read', 'SELECT record FROM clients ORDER BY created_at, id')
+  return {
+    insertClient: async (client) =>
+      (await insert({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt })).length > 0
+        ? 'inserted'
+        : 'taken',
+    replaceClient: async (client) =>
+      (await replace({ id: client.id, record: JSON.stringify(client) })).length > 0 ? 'replaced' : 'unknown',
+    deleteClient: async (clientId) => ((await remove({ id: clientId })).length > 0 ? 'deleted' : 'unknown'),
+    async readClient(clientId) {
+      if (!isStorable(clientId)) return null
+      const [row] = await read({ id: clientId })
+      return row ? clientOf(row) : null
+    },
+    listClients: async () => (await list()).map(clientOf),
+  }
+}
+
+function clientOf({ record }: ClientRow): Client {
+  return JSON.parse(record) as Client
+}

@@ -1,0 +1,70 @@
+/** A row of `grants`, and the grant it stands for. */
+import type { EndReason, Grant } from '../../grants/model.ts'
+
+export type GrantRow = {
+  id: string
+  client_id: string
+  wallet: string
+  wallet_kind: string
+  receipt_id: string | null
+  consented: boolean
+  scopes: string[]
+  resources: string[]
+  created_at: number
+  expires_at: number
+  refresh_expires_at: number
+  generation: number
+  refresh_key_id: string
+  rotated_at: number
+  attempt_id: string
+  ended_at: number | null
+  end_reason: string | null
+  /** jti → exp */
+  revoked_tokens: Record<string, number>
+}
+
+const NAMES = [
+  'id',
+  'client_id',
+  'wallet',
+  'wallet_kind',
+  'receipt_id',
+  'consented',
+  'scopes',
+  'resources',
+  'created_at',
+  'expires_at',
+  'refresh_expires_at',
+  'generation',
+  'refresh_key_id',
+  'rotated_at',
+  'attempt_id',
+  'ended_at',
+  'end_reason',
+  'revoked_tokens',
+] as const satisfies (keyof GrantRow)[]
+
+// By name, never *: a column that a later version adds must not change what a running node has prepared.
+export const COLUMNS = NAMES.map((name) => `grants.${name}`).join(', ')
+
+export function grantOf(row: GrantRow): Grant {
+  return {
+    id: row.id,
+    clientId: row.client_id,
+    wallet: row.wallet as Grant['wallet'],
+    walletKind: row.wallet_kind as Grant['walletKind'],
+    receiptId: row.receipt_id,
+    consented: row.consented,
+    scopes: row.scopes,
+    resources: row.resources,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    refreshExpiresAt: row.refresh_expires_at,
+    generation: row.generation,
+    refreshKeyId: row.refresh_key_id,
+    rotatedAt: row.rotated_at,
+    endedAt: row.ended_at,
+    endReason: row.end_reason as EndReason | null,
+    revokedTokens: row.revoked_tokens,
+  }
+}

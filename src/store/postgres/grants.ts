@@ -1,0 +1,180 @@
+/** The grant ledger on PostgreSQL. What each move promises stands in `grants/ports.ts`; here is how one row decides it. */
+import type { EndReason } from '../../grants/model.ts'
+import {
+  type GrantLedger,
+  LATE_BY_AT_MOST,
+  type NewGrant,
+  type RotateOutcome,
+  type Rotation,
+  StoreUnavailable,
+} from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { listingGrants } from './grant-lists.ts'
+import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { isStorable } from './statement.ts'
+
+// Idle time is a duration from the store's own moment on; the absolute end is what was agreed to, to the second.
+const INSERT = `
+  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
+                      refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason)
+  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
+          :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId,
+          CASE WHEN :endReason::text IS NOT NULL THEN :at END, :endReason::text)
+  ON CONFLICT (id) DO NOTHING
+  RETURNING ${COLUMNS}`
+
+const ROTATE = `
+  UPDATE grants
+  SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
+      refresh_expires_at = least(:at + :refreshIdle::bigint, expires_at)
+  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
+    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked::boolean)`
+
+// Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
+const ROTATE_NARROWED = `${ROTATE}
+    AND :storable::boolean AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
+
+// Why the update moved nothing. A replay ends the grant in the same statement, by what the row is at that moment, its
+// lock held, and not by what was read before: \`present\` is the row as it was when the statement began, \`ended_now\` is
+// what came of the condition. Where the two disagree somebody else was in between, and the question is asked anew.
+const WHY_NOT = `
+  WITH ended AS (
+    UPDATE grants
+    SET ended_at = :at,
+        end_reason = CASE WHEN generation > :generation THEN 'refresh_replayed' ELSE 'refresh_newer_than_row' END
+    WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL AND refresh_expires_at > :at
+      AND (generation < :generation OR generation > :generation + 1
+           OR (generation = :generation + 1 AND attempt_id <> :attemptId
+               AND NOT (rotated_at <= :at + ${LATE_BY_AT_MOST} AND :at < rotated_at + :retryWindow::bigint)))
+    RETURNING id, generation)
+  SELECT ${COLUMNS}, ended.id IS NOT NULL AS ended_now, ended.generation AS ended_generation, :at AS at
+  FROM grants LEFT JOIN ended ON ended.id = grants.id
+  WHERE grants.id = :grantId`
+
+/** How many access tokens of one grant may be revoked alone at one time. */
+const REVOKED_AT_MOST = 64
+
+const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigint > :at AND key <> :jti::text'
+
+// Forgets what has expired, adds the new one; where there is no room for it the grant ends instead. Everything is computed
+// from the row itself, so that two at once on one grant both count.
+const REVOKE_TOKEN = `
+  UPDATE grants
+  SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
+                       || jsonb_build_object(:jti::text, :expiresAt::bigint),
+      ended_at = CASE WHEN (SELECT count(*) ${STILL_REVOKED}) >= ${REVOKED_AT_MOST} THEN coalesce(ended_at, :at) ELSE ended_at END,
+      end_reason = CASE WHEN (SELECT count(*) ${STILL_REVOKED}) >= ${REVOKED_AT_MOST}
+                        THEN coalesce(end_reason, 'too_many_revoked_tokens') ELSE end_reason END
+  WHERE id = :grantId AND client_id = :clientId
+  RETURNING ended_at`
+
+const END = `
+  UPDATE grants SET ended_at = :at, end_reason = :reason
+  WHERE id = :grantId AND ended_at IS NULL AND (:clientId::text IS NULL OR client_id = :clientId)
+  RETURNING id`
+
+/** How often a question is asked anew because others moved the row meanwhile. Each time one of them got what it wanted. */
+const ASKED_AT_MOST = 20
+
+type Present = GrantRow & { ended_now: boolean; ended_generation: number | null; at: number }
+
+export function createGrantLedger(connection: Connection): GrantLedger {
+  const insert = connection.prepare<GrantRow>('move', INSERT)
+  const rotate = connection.prepare<GrantRow>('move', `${ROTATE} RETURNING ${COLUMNS}`)
+  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE_NARROWED} RETURNING ${COLUMNS}`)
+  const whyNot = connection.prepare<Present>('move', WHY_NOT)
+  const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN)
+  const end = connection.prepare<{ id: string }>('move', END)
+  const read = connection.prepare<GrantRow>('read', `SELECT ${COLUMNS} FROM grants WHERE id = :id`)
+  const owner = connection.prepare<{ client_id: string }>('read', 'SELECT client_id FROM grants WHERE id = :id')
+
+  async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {
+    const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })
+    return row
+  }
+
+  async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {
+    const { scopes, resources, refreshExpiresAt, ...named } = rotation
+    const values = { ...named, refreshIdle: refreshExpiresAt - rotation.at }
+    if (scopes.length + resources.length === 0) return (await rotate(values))[0]
+    const [askedScopes, askedResources] = [scopes.filter(isStorable), resources.filter(isStorable)]
+    const storable = askedScopes.length + askedResources.length === scopes.length + resources.length
+    return (await rotateNarrowed({ ...values, scopes: askedScopes, resources: askedResources, storable }))[0]
+  }
+
+  /** Null where the row has changed under the question. */
+  async function whyNotRotated(rotation: Rotation): Promise<RotateOutcome | null> {
+    const { grantId, clientId, generation, attemptId, retryWindow, at } = rotation
+    const [row] = await whyNot({ grantId, clientId, generation, attemptId, retryWindow, at })
+    if (!row) return { kind: 'unknown' }
+    if (row.client_id !== clientId) return { kind: 'foreign' }
+    if (row.ended_now) {
+      const grant = grantOf({ ...row, generation: row.ended_generation ?? row.generation })
+      return { kind: grant.generation > generation ? 'replayed' : 'newer_than_row', grant }
+    }
+    if (row.ended_at !== null) return { kind: 'ended' }
+    return whyItStands(row, rotation)
+  }
+
+  return {
+    async redeemCode(grant, attemptId, at) {
+      const inserted = await put(grant, attemptId, at, null)
+      if (inserted) return { kind: 'redeemed', grant: grantOf(inserted) }
+      const [row] = await read({ id: grant.id })
+      if (!row) throw new StoreUnavailable('the grant was taken by a row that is gone')
+      const ours = row.attempt_id === attemptId && row.ended_at === null
+      return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+    },
+
+    async spendCode(grant, attemptId, at) {
+      await put(grant, attemptId, at, 'code_spent')
+    },
+
+    async rotateRefreshToken(rotation) {
+      for (let left = ASKED_AT_MOST; left > 0; left--) {
+        const row = await rotateOnce(rotation)
+        if (row) return { kind: 'rotated', grant: grantOf(row) }
+        const outcome = await whyNotRotated(rotation)
+        if (outcome) return outcome
+      }
+      throw new StoreUnavailable('the grant is moved by too many at once')
+    },
+
+    async endGrant(grantId, reason, at, clientId) {
+      if ((await end({ grantId, reason, at, clientId: clientId ?? null })).length > 0) return 'ended'
+      const [row] = await owner({ id: grantId })
+      if (!row) return 'unknown'
+      return clientId !== undefined && row.client_id !== clientId ? 'foreign' : 'ended_before'
+    },
+
+    async revokeAccessToken(token) {
+      const [row] = await revokeToken(token)
+      if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
+      return (await owner({ id: token.grantId })).length > 0 ? 'foreign' : 'unknown'
+    },
+
+    async readGrant(grantId) {
+      if (!isStorable(grantId)) return null
+      const [row] = await read({ id: grantId })
+      return row ? grantOf(row) : null
+    },
+
+    ...listingGrants(connection),
+  }
+}
+
+/** Why a living row was neither moved nor ended; null where by now it could be. */
+function whyItStands(row: Present, { generation, attemptId, retryWindow, scopes, resources, walletChecked }: Rotation) {
+  const grant = grantOf(row)
+  const step = row.generation - generation
+  // Our own update, whose answer was lost on the way.
+  if (step === 1 && row.attempt_id === attemptId) return { kind: 'rotated', grant } as const
+  if (row.refresh_expires_at <= row.at) return { kind: 'expired' } as const
+  // A stored time in the future closes the window: no clock that jumped back may reopen it.
+  const repeatable = step === 1 && row.rotated_at <= row.at + LATE_BY_AT_MOST && row.at < row.rotated_at + retryWindow
+  if (step !== 0 && !repeatable) return null
+  if (scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' } as const
+  if (resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' } as const
+  if (grant.walletKind === 'contract' && !walletChecked) return { kind: 'wallet_unchecked', grant } as const
+  return repeatable ? ({ kind: 'repeated', grant } as const) : null
+}

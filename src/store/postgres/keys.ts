@@ -1,0 +1,51 @@
+/** Keys on PostgreSQL, wrapped as they come. Every change raises the store's revision in the same statement. */
+import type { KeyBook, KeyRecord } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { raising } from './revision.ts'
+
+type KeyRow = {
+  id: string
+  kind: string
+  number: number
+  algorithm: string
+  wrapped: Uint8Array | null
+  created_at: number
+  starts_at: number
+  retired_at: number | null
+}
+
+export function createKeyBook(connection: Connection): KeyBook {
+  const insert = connection.prepare(
+    'once',
+    raising(`
+      INSERT INTO keys (id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at)
+      VALUES (:id, :kind, :number, :algorithm, :wrapped, :createdAt, :startsAt, :retiredAt)
+      ON CONFLICT DO NOTHING`),
+  )
+  const retire = connection.prepare(
+    'once',
+    raising('UPDATE keys SET retired_at = :at, wrapped = NULL WHERE id = :keyId AND kind = :kind AND retired_at IS NULL'),
+  )
+  const list = connection.prepare<KeyRow>(
+    'read',
+    'SELECT id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at FROM keys ORDER BY kind, number',
+  )
+  return {
+    insertKey: async (key) => ((await insert(key)).length > 0 ? 'inserted' : 'taken'),
+    listKeys: async () => (await list()).map(keyOf),
+    retireKey: async (keyId, kind, at) => ((await retire({ keyId, kind, at })).length > 0 ? 'retired' : 'unknown'),
+  }
+}
+
+function keyOf(row: KeyRow): KeyRecord {
+  return {
+    id: row.id,
+    kind: row.kind as KeyRecord['kind'],
+    number: row.number,
+    algorithm: row.algorithm as KeyRecord['algorithm'],
+    wrapped: row.wrapped && new Uint8Array(row.wrapped),
+    createdAt: row.created_at,
+    startsAt: row.starts_at,
+    retiredAt: row.retired_at,
+  }
+}

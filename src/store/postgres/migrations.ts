@@ -1,0 +1,176 @@
+/** The schema, as numbered steps forward, the same numbers as SQLite's. A step that has landed never changes; the next one comes after it. */
+import { SchemaMismatch } from '../../grants/ports.ts'
+import { codeOf } from './failures.ts'
+import type { Sql } from './server.ts'
+
+export type Migration = { number: number; name: string; sql: string }
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: 'ledger',
+    // Texts compare byte by byte, as on SQLite. The grants leave room beside each row, so that a rotation, which touches
+    // no index, stays on its page; what it leaves behind is swept up early.
+    sql: `
+      CREATE TABLE grants (
+        id text COLLATE "C" PRIMARY KEY,
+        client_id text COLLATE "C" NOT NULL,
+        wallet text COLLATE "C" NOT NULL,
+        scopes jsonb NOT NULL,
+        resources jsonb NOT NULL,
+        created_at bigint NOT NULL,
+        expires_at bigint NOT NULL,
+        refresh_expires_at bigint NOT NULL,
+        generation bigint NOT NULL,
+        refresh_key_id text COLLATE "C" NOT NULL,
+        rotated_at bigint NOT NULL,
+        attempt_id text COLLATE "C" NOT NULL,
+        ended_at bigint,
+        end_reason text COLLATE "C",
+        revoked_tokens jsonb NOT NULL DEFAULT '{}'
+      ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+      CREATE INDEX grants_by_wallet ON grants (wallet, client_id);
+      CREATE INDEX grants_by_client ON grants (client_id);
+      CREATE TABLE wallets (
+        address text COLLATE "C" PRIMARY KEY,
+        epoch bigint NOT NULL,
+        proved_itself boolean NOT NULL
+      );
+      CREATE TABLE sessions (
+        hash text COLLATE "C" PRIMARY KEY,
+        wallet text COLLATE "C" NOT NULL,
+        chain_id bigint NOT NULL,
+        method text COLLATE "C" NOT NULL,
+        auth_time bigint NOT NULL,
+        last_seen_at bigint NOT NULL,
+        expires_at bigint NOT NULL,
+        attempt_id text COLLATE "C" NOT NULL,
+        ended_at bigint
+      ) WITH (fillfactor = 90);
+      CREATE INDEX sessions_by_wallet ON sessions (wallet);
+      CREATE TABLE clients (
+        id text COLLATE "C" PRIMARY KEY,
+        record text NOT NULL,
+        created_at bigint NOT NULL
+      );
+      CREATE TABLE keys (
+        id text COLLATE "C" PRIMARY KEY,
+        kind text COLLATE "C" NOT NULL,
+        number bigint NOT NULL,
+        algorithm text COLLATE "C" NOT NULL,
+        wrapped bytea,
+        created_at bigint NOT NULL,
+        starts_at bigint NOT NULL,
+        retired_at bigint,
+        UNIQUE (kind, number)
+      );
+      CREATE TABLE revision (id integer PRIMARY KEY CHECK (id = 1), number bigint NOT NULL);
+      INSERT INTO revision VALUES (1, 0);
+    `,
+  },
+  {
+    number: 2,
+    name: 'receipts',
+    sql: `
+      CREATE TABLE receipts (
+        wallet text COLLATE "C" NOT NULL,
+        id text COLLATE "C" NOT NULL,
+        wallet_kind text COLLATE "C" NOT NULL,
+        chain_id bigint NOT NULL,
+        client_id text COLLATE "C" NOT NULL,
+        redirect_uri text COLLATE "C" NOT NULL,
+        scopes jsonb NOT NULL,
+        resources jsonb NOT NULL,
+        issued_at bigint NOT NULL,
+        expires_at bigint NOT NULL,
+        withdrawn_at bigint,
+        checked_at bigint NOT NULL,
+        sealed text NOT NULL,
+        PRIMARY KEY (wallet, id)
+      );
+      ALTER TABLE grants ADD COLUMN wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary';
+      ALTER TABLE grants ADD COLUMN receipt_id text COLLATE "C";
+      ALTER TABLE grants ADD COLUMN consented boolean NOT NULL DEFAULT false;
+      ALTER TABLE sessions ADD COLUMN wallet_kind text COLLATE "C" NOT NULL DEFAULT 'ordinary';
+      ALTER TABLE sessions ADD COLUMN receipt_id text COLLATE "C";
+      ALTER TABLE sessions ADD COLUMN epoch bigint NOT NULL DEFAULT -1;
+    `,
+  },
+  {
+    number: 3,
+    name: 'cleaning',
+    // Indexed is the moment a row is over. A refresh and a visit change neither of the two times, so they leave the index alone.
+    sql: `
+      CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
+      CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
+      CREATE INDEX receipts_by_end ON receipts (expires_at);
+      CREATE INDEX keys_by_end ON keys (retired_at) WHERE retired_at IS NOT NULL;
+      CREATE TABLE leases (
+        name text COLLATE "C" PRIMARY KEY,
+        holder text COLLATE "C" NOT NULL,
+        expires_at bigint NOT NULL
+      );
+      CREATE TABLE restorations (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        begun_at bigint NOT NULL,
+        confirmed_at bigint
+      );
+    `,
+  },
+]
+
+export type AppliedMigration = { number: number; name: string; applied_at: number }
+
+// Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.
+const CAME_SECOND = ['23505', '42P07', '40P01', '40001']
+
+/** The steps this database has taken, in order. */
+export async function appliedMigrations(sql: Pick<Sql, 'unsafe'>): Promise<AppliedMigration[]> {
+  try {
+    return [...(await sql.unsafe<AppliedMigration[]>('SELECT number, name, applied_at FROM migrations ORDER BY number'))]
+  } catch (error) {
+    if (codeOf(error) === '42P01') return []
+    throw error
+  }
+}
+
+/**
+ * Takes every step the database has not taken yet, in one transaction. Of several at once one takes them; the others
+ * wait for its lock on the table of steps and find nothing left. Returns the steps taken.
+ */
+export async function migrate(sql: Sql, at: number): Promise<Migration[]> {
+  for (let left = 5; ; left--) {
+    try {
+      return await sql.begin(async (transaction) => {
+        await transaction.unsafe(
+          'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
+        )
+        // Nodes that are starting may still read it.
+        await transaction.unsafe('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
+        const last = (await appliedMigrations(transaction)).at(-1)?.number ?? 0
+        refuseNewer(last)
+        const pending = MIGRATIONS.filter((migration) => migration.number > last)
+        for (const { number, name, sql: step } of pending) {
+          await transaction.unsafe(step)
+          await transaction.unsafe('INSERT INTO migrations VALUES ($1, $2, $3)', [number, name, at])
+        }
+        return pending
+      })
+    } catch (error) {
+      if (left === 0 || !CAME_SECOND.includes(codeOf(error))) throw error
+    }
+  }
+}
+
+/** Throws `SchemaMismatch` unless the database has taken exactly the steps this program knows. */
+export function requireCurrentSchema(applied: readonly AppliedMigration[]): void {
+  const last = applied.at(-1)?.number ?? 0
+  refuseNewer(last)
+  if (last < (MIGRATIONS.at(-1)?.number ?? 0)) throw new SchemaMismatch('The database is not up to date. Run: grantor migrate')
+}
+
+function refuseNewer(last: number): void {
+  if (last > (MIGRATIONS.at(-1)?.number ?? 0)) {
+    throw new SchemaMismatch('The database was made by a newer version of grantor than this one. Use that version.')
+  }
+}

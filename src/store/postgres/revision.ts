@@ -1,0 +1,13 @@
+/** The store's revision: one row that grows with every change of a client or a key. */
+
+/** Makes a change of a client or a key raise the revision, in one statement, where it changed something. */
+export function raising(change: string): string {
+  return `
+    WITH changed AS (${change} RETURNING id)
+    UPDATE revision SET number = number + 1 WHERE id = 1 AND EXISTS (SELECT FROM changed)
+    RETURNING number`
+}
+
+export const READ_REVISION = 'SELECT number FROM revision WHERE id = 1'
+/** Writes, and changes nothing. */
+export const PROBE = 'UPDATE revision SET number = number WHERE id = 1'

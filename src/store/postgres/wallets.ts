@@ -1,0 +1,32 @@
+/** Wallets on PostgreSQL: one row each, written on the first proof or the first ending. */
+import type { WalletBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+type WalletRow = { epoch: number; proved_itself: boolean }
+
+export function createWalletBook(connection: Connection): WalletBook {
+  const read = connection.prepare<WalletRow>('read', 'SELECT epoch, proved_itself FROM wallets WHERE address = :wallet')
+  const remember = connection.prepare<WalletRow>(
+    'move',
+    `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, true)
+     ON CONFLICT (address) DO UPDATE SET proved_itself = true
+     RETURNING epoch`,
+  )
+  // Raised twice, where the first answer was lost, it ends no less.
+  const raise = connection.prepare<WalletRow>(
+    'move',
+    `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)
+     ON CONFLICT (address) DO UPDATE SET epoch = wallets.epoch + 1
+     RETURNING epoch`,
+  )
+  const epochOf = ([row]: WalletRow[]): number => row?.epoch ?? 0
+  return {
+    async readWallet(wallet) {
+      const [row] = await read({ wallet })
+      return { epoch: row?.epoch ?? 0, provedItself: row?.proved_itself ?? false }
+    },
+    readEpoch: async (wallet) => epochOf(await read({ wallet })),
+    rememberProof: async (wallet) => epochOf(await remember({ wallet })),
+    raiseEpoch: async (wallet) => epochOf(await raise({ wallet })),
+  }
+}

@@ -1,0 +1,88 @@
+/** The whole flow on PostgreSQL, on two nodes with one database between them. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createUpkeep, type Upkeep } from '../../src/grants/upkeep.ts'
+import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
+import { keepingOf } from '../support/key-keeping.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import { startGrantor } from '../support/start.ts'
+import { Walk } from '../support/walk.ts'
+
+let database: PostgresDatabase
+let first: App
+let second: App
+let upkeep: Upkeep
+
+beforeAll(async () => {
+  database = await createPostgresDatabase()
+  first = await startApp({ postgres: database.address })
+  const { clock, authUrl, loginUrl } = first.grantor
+  const settings = { authUrl, loginUrl, defaultResource: authUrl }
+  const node = await startGrantor({ postgres: database.address, clock, settings })
+  const walk = new Walk(node)
+  for (const [name, value] of first.walk.cookies) walk.cookies.set(name, value)
+  second = appOf(node, first.client, walk)
+  upkeep = createUpkeep(node.store, node.deps.clients, node.deps.keys, keepingOf(node))
+  await upkeep.noticeChanges()
+})
+afterAll(async () => {
+  await second?.close()
+  await first?.close()
+  await database.drop()
+})
+
+test('sign in, code, tokens, refresh, introspect, revoke: each step on either node', async () => {
+  const code = await first.freshCode()
+  const tokens = tokensOf(await second.walk.exchange(second.client, code))
+  expect(await first.isActive(tokens.access_token)).toBe(true)
+  const next = tokensOf(await first.walk.refresh(first.client, tokens.refresh_token))
+  const repeated = tokensOf(await second.walk.refresh(second.client, tokens.refresh_token))
+  expect(repeated.refresh_token, 'a retry elsewhere gets the same successor').toBe(next.refresh_token)
+  expect(await second.isActive(next.access_token)).toBe(true)
+  expect((await second.walk.revoke(second.client, next.access_token)).status).toBe(200)
+  expect(await first.isActive(next.access_token)).toBe(false)
+  expect(await first.isActive(tokens.access_token), 'an access token is revoked alone').toBe(true)
+  expect((await first.walk.revoke(first.client, next.refresh_token)).status).toBe(200)
+  expect(await second.isActive(tokens.access_token)).toBe(false)
+  expectRefusal(await second.walk.refresh(second.client, next.refresh_token), 'invalid_grant')
+})
+
+test('what is ended on one node is ended on the other from the answer on', async () => {
+  for (let round = 0; round < 10; round++) {
+    const tokens = await first.freshTokens()
+    expect(await second.isActive(tokens.access_token)).toBe(true)
+    await first.walk.revoke(first.client, tokens.refresh_token)
+    expect(await second.isActive(tokens.access_token)).toBe(false)
+    expectRefusal(await second.walk.refresh(second.client, tokens.refresh_token), 'invalid_grant')
+  }
+})
+
+test('one code and one refresh token, used 50 times at once on both nodes: one grant, one successor', async () => {
+  const code = await first.freshCode()
+  const at = (index: number) => (index % 2 ? first : second).walk
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => at(index).exchange(first.client, code)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  const { refresh_token } = await first.freshTokens()
+  const again = await Promise.all(Array.from({ length: 50 }, (_, index) => at(index).refresh(first.client, refresh_token)))
+  expect(new Set(again.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(new Set(again.map((answer) => tokensOf(answer).refresh_token)).size).toBe(1)
+})
+
+test('the moments that nodes compare are the database’s, whatever a node takes for the time', async () => {
+  const tokens = await first.freshTokens()
+  const [{ now } = { now: 0 }] = await database.sql<{ now: number }[]>`SELECT extract(epoch FROM now())::bigint AS now`
+  await first.walk.refresh(first.client, tokens.refresh_token)
+  const grant = await second.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
+  expect(Math.abs((grant?.rotatedAt ?? 0) - now)).toBeLessThanOrEqual(5)
+})
+
+test('a client that is disabled on one node is refused on the other as soon as that looks, which it does twice a second', async () => {
+  const { id, secret: _, ...client } = first.client
+  await first.grantor.store.clients.replaceClient({ ...client, id, disabledAt: 1 })
+  await upkeep.noticeChanges()
+  const code = await second.walk.exchange(second.client, 'whatever')
+  expect(code.status).toBe(401)
+  await first.grantor.store.clients.replaceClient({ ...client, id })
+  await upkeep.noticeChanges()
+  expect((await second.walk.exchange(second.client, 'whatever')).status).toBe(400)
+})

@@ -1,0 +1,85 @@
+/** What is over is found through an index on PostgreSQL too, whatever else is in the table; a refresh stays on its page. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createCleaning } from '../../src/store/postgres/cleaning.ts'
+import { Connection, type Kind } from '../../src/store/postgres/connection.ts'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { compile } from '../../src/store/postgres/statement.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { NOW } from './contract/subject.ts'
+
+const ROWS = 30_000
+
+let database: PostgresDatabase
+beforeAll(async () => {
+  database = await createPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  const { sql } = database
+  await sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id)
+    SELECT gen_random_uuid(), 'client', 'wallet' || n, '[]', '[]', ${NOW}, ${NOW} + n, ${NOW} + n, 0, 'key', ${NOW}, 'attempt'
+    FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+    SELECT gen_random_uuid(), 'wallet' || n, 1, 'signature', ${NOW}, ${NOW}, ${NOW} + n, 'attempt'
+    FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO receipts (wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at,
+                          checked_at, sealed)
+    SELECT 'wallet' || n, gen_random_uuid(), 'ordinary', 1, 'client', '', '[]', '[]', ${NOW}, ${NOW} + n, ${NOW}, 'sealed'
+    FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO keys (id, kind, number, algorithm, created_at, starts_at, retired_at)
+    SELECT gen_random_uuid(), 'seal', n, 'AES-256-GCM', ${NOW}, ${NOW}, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe('ANALYZE')
+}, 60_000)
+afterAll(() => database.drop())
+
+/** Notes every statement it is asked to prepare. */
+class NotingConnection extends Connection {
+  readonly sql: string[] = []
+  override prepare<Row>(kind: Kind, sql: string) {
+    this.sql.push(sql)
+    return super.prepare<Row>(kind, sql)
+  }
+}
+
+test('each sweep finds its rows by index, and no table is scanned, by the database’s clock and by a given one', async () => {
+  for (const clock of ['database', 'given'] as const) {
+    const connection = new NotingConnection(database.address, clock)
+    createCleaning(connection)
+    const sweeps = connection.sql.filter((sql) => sql.includes('DELETE'))
+    expect(sweeps).toHaveLength(4)
+    for (const sweep of sweeps) {
+      const { text, valuesOf } = compile(sweep, clock)
+      const values = valuesOf({ at: NOW + ROWS, overFor: 100, limit: 50 })
+      const rows = await database.sql.unsafe(`EXPLAIN ${text}`, values as never[])
+      const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+      expect(plan, `${clock}: ${sweep}`).not.toContain('Seq Scan')
+      // Among rows of one and the same second the order may be made; what the index orders already is not sorted again.
+      expect(plan, `${clock}: ${sweep}`).not.toMatch(/->  Sort /)
+      expect(plan, `${clock}: ${sweep}`).toMatch(/Index (Only )?Scan using \w+_by_end/)
+    }
+    await connection.close()
+  }
+})
+
+test('a refresh writes no index: its new version stays on the page of the old one', async () => {
+  const { sql } = database
+  const hot = async () => {
+    await sql.unsafe('SELECT pg_stat_force_next_flush()')
+    const [row] = await sql.unsafe(
+      "SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = 'grants'",
+    )
+    return { all: Number(row?.all), hot: Number(row?.hot) }
+  }
+  const rotate = `UPDATE grants SET generation = generation + 1, rotated_at = rotated_at + 1, refresh_expires_at = refresh_expires_at + 1
+                  WHERE id = (SELECT id FROM grants ORDER BY id LIMIT 1)`
+  // A full page is cleaned up at the first touch.
+  await sql.unsafe(rotate)
+  const before = await hot()
+  for (let time = 0; time < 20; time++) await sql.unsafe(rotate)
+  const after = await hot()
+  expect(after.all - before.all).toBe(20)
+  expect(after.hot - before.hot).toBe(20)
+})

@@ -1,0 +1,183 @@
+/** PostgreSQL in trouble: what a move says meanwhile, and that it works again by itself. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { StoreUnavailable } from '../../src/grants/ports.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { livingGrant, NOW, newGrant, rotationOf } from './contract/subject.ts'
+
+async function open(address: PostgresAddress) {
+  const store = await openPostgresStore(address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function openNew(extra = '') {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  const address = addressOf(database.url, extra)
+  return { database, address, store: await open(address) }
+}
+
+/** Ends all connections of the stores; resolves when they are gone. */
+const endConnections = ({ sql, name }: Awaited<ReturnType<typeof newPostgresDatabase>>) =>
+  sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
+
+test('connections that are cut again and again, under load: every move is done once and told, none is lost or done twice', async () => {
+  const { database, store } = await openNew()
+  const grants = await Promise.all(Array.from({ length: 8 }, () => livingGrant(store)))
+  const done = new AbortController()
+  const cut = (async () => {
+    while (!done.signal.aborted) {
+      await endConnections(database)
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+  })()
+  const kinds = await Promise.all(
+    grants.map(async (grant) => {
+      const told: string[] = []
+      for (let generation = 0; generation < 40; generation++) {
+        const rotation = rotationOf(grant, generation)
+        // A caller that is told 503 asks again, as the same attempt only where it is one.
+        const outcome = await store.grants.rotateRefreshToken(rotation).catch(() => store.grants.rotateRefreshToken(rotation))
+        told.push(outcome.kind)
+      }
+      return told
+    }),
+  )
+  done.abort()
+  await cut
+  expect(new Set(kinds.flat())).toEqual(new Set(['rotated']))
+  for (const grant of grants) expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 40, endedAt: null })
+})
+
+test('a code whose insert waits when its connection is cut is redeemed by the retry, once', async () => {
+  const { database, store } = await openNew()
+  const grant = newGrant()
+  await store.checkWritable()
+  const redeemed = await database.sql.begin(async (holder) => {
+    await holder.unsafe('LOCK TABLE grants IN EXCLUSIVE MODE')
+    const under = store.grants.redeemCode(grant, 'attempt', NOW)
+    const waiting = () => holder`SELECT pid FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event_type = 'Lock'`
+    await expect.poll(async () => (await waiting()).length).toBe(1)
+    await holder`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event_type = 'Lock'`
+    return { under }
+  })
+  expect((await redeemed.under).kind).toBe('redeemed')
+  expect(await store.grants.listGrants({ at: NOW, limit: 10 })).toHaveLength(1)
+})
+
+test('a row that stays locked is StoreUnavailable after two seconds, and nobody waits behind it for longer', async () => {
+  const { database, store } = await openNew()
+  const [locked, free] = [await livingGrant(store), await livingGrant(store)]
+  const rotation = rotationOf(locked, 0)
+  await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${locked.id} FOR UPDATE`
+    const before = performance.now()
+    const stuck = store.grants.rotateRefreshToken(rotation).catch((error: unknown) => error)
+    expect((await store.grants.rotateRefreshToken(rotationOf(free, 0))).kind).toBe('rotated')
+    expect(await stuck).toBeInstanceOf(StoreUnavailable)
+    expect(performance.now() - before).toBeLessThan(3000)
+  })
+  expect((await store.grants.rotateRefreshToken(rotation)).kind).toBe('rotated')
+})
+
+test('more than the line holds are refused at once, and those in it are answered', async () => {
+  const { database, store } = await openNew('pool_size=2')
+  const grant = await livingGrant(store)
+  const outcomes = await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${grant.id} FOR UPDATE`
+    const asked = Array.from({ length: 10_002 }, () =>
+      store.grants.endGrant(grant.id, 'revoked', NOW).catch((error: unknown) => error),
+    )
+    const before = performance.now()
+    await expect(store.grants.readGrant(grant.id)).rejects.toThrow('too many statements are waiting')
+    expect(performance.now() - before).toBeLessThan(1000)
+    return { asked }
+  })
+  const told = await Promise.all(outcomes.asked)
+  expect(told.filter((each) => each !== 'ended' && each !== 'ended_before' && !(each instanceof StoreUnavailable))).toEqual([])
+  expect((await store.grants.readGrant(grant.id))?.endReason).toBe('revoked')
+})
+
+test('a read-only database is StoreUnavailable for moves while reads are answered, and passes by itself', async () => {
+  const { database, store } = await openNew()
+  const grant = await livingGrant(store)
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`)
+  await endConnections(database)
+  await expect(store.grants.endGrant(grant.id, 'revoked', NOW)).rejects.toThrow('25006')
+  expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} RESET default_transaction_read_only`)
+  const end = () => store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => 'unavailable')
+  await expect.poll(end, { timeout: 4000, interval: 100 }).toMatch(/^ended/)
+})
+
+test('a user that may no longer connect, and too many connections, are StoreUnavailable and pass', async () => {
+  const { database, store } = await openNew()
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} CONNECTION LIMIT 1`)
+  await database.sql.unsafe(`CREATE ROLE ${database.name} LOGIN PASSWORD 'p'`)
+  onTestFinished(async () => void (await database.sql.unsafe(`DROP OWNED BY ${database.name}; DROP ROLE ${database.name}`)))
+  await database.sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${database.name}`)
+  const asOther = { ...database.address, user: database.name, password: 'p' }
+  await expect(openPostgresStore(asOther)).rejects.toThrow('53300')
+  await expect(openPostgresStore({ ...asOther, password: 'wrong' })).rejects.toThrow('28P01')
+  await expect(openPostgresStore({ ...asOther, database: 'nowhere' })).rejects.toThrow('3D000')
+  await store.checkWritable()
+})
+
+test('a server that was made to forget is refused', async () => {
+  const { database, address } = await openNew()
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} SET synchronous_commit = off`)
+  await expect(openPostgresStore(address)).rejects.toThrow('acknowledges before it has stored')
+})
+
+test('a server without TLS is not spoken to where TLS was asked for', async () => {
+  const { database } = await openNew()
+  for (const mode of ['require', 'verify-ca', 'verify-full']) {
+    await expect(openPostgresStore(addressOf(database.url, `sslmode=${mode}`))).rejects.toBeInstanceOf(StoreUnavailable)
+  }
+})
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+afterAll(() => server.remove())
+
+test.each(['fast', 'immediate', 'kill'] as const)(
+  'a server that is stopped (%s): StoreUnavailable, soon at once, and work again within seconds of its start, without a restart',
+  { timeout: 60_000 },
+  async (how) => {
+    const address = addressOf(server.urlOf('postgres'))
+    await migratePostgres(address, NOW)
+    const store = await open(address)
+    const grant = await livingGrant(store)
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind).toBe('rotated')
+    await server.stop(how)
+    const before = performance.now()
+    await expect(store.grants.readGrant(grant.id)).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(performance.now() - before).toBeLessThan(2500)
+    const again = performance.now()
+    const many = await Promise.allSettled(Array.from({ length: 500 }, () => store.grants.readGrant(grant.id)))
+    expect(new Set(many.map(({ status }) => status))).toEqual(new Set(['rejected']))
+    expect(performance.now() - again, 'refused without waiting, once it is known').toBeLessThan(1000)
+    await server.start()
+    const read = () => store.grants.readGrant(grant.id).catch(() => null)
+    await expect.poll(read, { timeout: 5000, interval: 50 }).toMatchObject({ generation: 1, endedAt: null })
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 1))).kind).toBe('rotated')
+  },
+)
+
+test('of several servers the one that takes writes is used, and the dead ones do not matter', async () => {
+  const address = addressOf(server.urlOf('postgres'))
+  await migratePostgres(address, NOW)
+  const [dead = 0] = await freePorts(1)
+  const [living] = address.servers
+  if (!living) throw new Error('no server')
+  const several: PostgresAddress = { ...address, target: 'read-write', servers: [{ host: '127.0.0.1', port: dead }, living] }
+  const store = await open(several)
+  expect((await store.grants.redeemCode(newGrant(), randomUUID(), NOW)).kind).toBe('redeemed')
+  await expect(openPostgresStore({ ...address, servers: [{ host: '127.0.0.1', port: dead }] })).rejects.toThrow('ECONNREFUSED')
+})

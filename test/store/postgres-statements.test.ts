@@ -1,0 +1,200 @@
+/** What each move costs on PostgreSQL: how many statements, how many commits, and how each statement finds its rows. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createCleaning } from '../../src/store/postgres/cleaning.ts'
+import { createClientBook } from '../../src/store/postgres/clients.ts'
+import { type Ask, Connection, type Kind } from '../../src/store/postgres/connection.ts'
+import { createGrantLedger } from '../../src/store/postgres/grants.ts'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { createReceiptBook } from '../../src/store/postgres/receipts.ts'
+import { createSessionBook } from '../../src/store/postgres/sessions.ts'
+import { compile } from '../../src/store/postgres/statement.ts'
+import { createWalletBook } from '../../src/store/postgres/wallets.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { livingGrant, NOW, newGrant, rotationOf, someClient, someReceipt, someSession, someWallet } from './contract/subject.ts'
+
+/** Notes what it prepares and what it asks. */
+class NotingConnection extends Connection {
+  readonly prepared: string[] = []
+  asked: string[] = []
+  override prepare<Row>(kind: Kind, sql: string): Ask<Row> {
+    this.prepared.push(sql)
+    const ask = super.prepare<Row>(kind, sql)
+    return (named) => {
+      this.asked.push(sql.trim().split(/\s/)[0] ?? '')
+      return ask(named)
+    }
+  }
+}
+
+let database: PostgresDatabase
+let connection: NotingConnection
+let books: ReturnType<typeof booksOf>
+const booksOf = (on: Connection) => ({
+  grants: createGrantLedger(on),
+  wallets: createWalletBook(on),
+  sessions: createSessionBook(on),
+  receipts: createReceiptBook(on),
+  clients: createClientBook(on),
+})
+
+beforeAll(async () => {
+  database = await createPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  // One connection, so that its transactions are counted in one place.
+  connection = new NotingConnection({ ...database.address, poolSize: 1 }, 'given')
+  books = booksOf(connection)
+  const filler = `SELECT 'g' || n, 'c' || n % 100, 'w' || n % 1000, '[]', '[]', n, n, n, 0, 'k', n, 'a' FROM generate_series(1, 20000) AS n`
+  await database.sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id) ${filler};
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+      SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, n, 'a' FROM generate_series(1, 20000) AS n;
+    INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 20000) AS n;
+    INSERT INTO clients SELECT 'c' || n, '{}', n FROM generate_series(1, 2000) AS n;
+    INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '[]', '[]', n, n, NULL, n, '' FROM generate_series(1, 20000) AS n;
+    ANALYZE`)
+})
+afterAll(async () => {
+  await connection.close()
+  await database.drop()
+})
+
+/** Statements of a move, by their first word, and how often PostgreSQL gave a transaction number: once for each that wrote. */
+async function costOf(move: () => Promise<unknown>) {
+  const writes = async () => Number((await database.sql.unsafe(`SELECT pg_current_xact_id()::text AS id`))[0]?.id)
+  connection.asked = []
+  const before = await writes()
+  await move()
+  return { statements: connection.asked, writes: (await writes()) - before - 1 }
+}
+
+const living = () => livingGrant({ grants: books.grants } as never)
+
+test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]; writes: number }]>([
+  ['redeem', async () => () => books.grants.redeemCode(newGrant(), randomUUID(), NOW), { statements: ['INSERT'], writes: 1 }],
+  [
+    'refresh',
+    async () => {
+      const grant = await living()
+      return () => books.grants.rotateRefreshToken(rotationOf(grant, 0))
+    },
+    { statements: ['UPDATE'], writes: 1 },
+  ],
+  [
+    'a repeated refresh, which writes nothing,',
+    async () => {
+      const grant = await living()
+      await books.grants.rotateRefreshToken(rotationOf(grant, 0))
+      return () => books.grants.rotateRefreshToken(rotationOf(grant, 0))
+    },
+    { statements: ['UPDATE', 'WITH'], writes: 0 },
+  ],
+  [
+    'a replayed refresh',
+    async () => {
+      const grant = await living()
+      await books.grants.rotateRefreshToken(rotationOf(grant, 0))
+      await books.grants.rotateRefreshToken(rotationOf(grant, 1))
+      return () => books.grants.rotateRefreshToken(rotationOf(grant, 0))
+    },
+    { statements: ['UPDATE', 'WITH'], writes: 1 },
+  ],
+  [
+    'revoking a grant',
+    async () => {
+      const { id } = await living()
+      return () => books.grants.endGrant(id, 'revoked', NOW)
+    },
+    { statements: ['UPDATE'], writes: 1 },
+  ],
+  [
+    'revoking an access token',
+    async () => {
+      const { id, clientId } = await living()
+      return () => books.grants.revokeAccessToken({ grantId: id, clientId, jti: 'j', expiresAt: NOW + 9, at: NOW })
+    },
+    { statements: ['UPDATE'], writes: 1 },
+  ],
+  ['introspect', async () => () => books.grants.readGrant('g1'), { statements: ['SELECT'], writes: 0 }],
+  ['reading a session', async () => () => books.sessions.readSession('h1'), { statements: ['SELECT'], writes: 0 }],
+  ['reading an epoch', async () => () => books.wallets.readEpoch(someWallet()), { statements: ['SELECT'], writes: 0 }],
+  [
+    'starting a session',
+    async () => () => books.sessions.startSession(someSession(), 'a'),
+    { statements: ['INSERT'], writes: 1 },
+  ],
+  ['keeping a receipt', async () => () => books.receipts.insertReceipt(someReceipt()), { statements: ['INSERT'], writes: 1 }],
+  ['registering a client', async () => () => books.clients.insertClient(someClient()), { statements: ['WITH'], writes: 1 }],
+])('%s costs what was promised', async (_, prepare, cost) => {
+  const move = await prepare()
+  expect(await costOf(move)).toEqual(cost)
+})
+
+/** How each table is gone through: the kind of scan and its index, a line each. */
+async function planOf(sql: string): Promise<string[]> {
+  const { text } = compile(sql, 'given')
+  const name = `s${randomUUID().replaceAll('-', '')}`
+  await database.sql.unsafe(`PREPARE ${name} AS ${text}`)
+  const [types] = await database.sql.unsafe(
+    `SELECT cardinality(parameter_types) AS count FROM pg_prepared_statements WHERE name = '${name}'`,
+  )
+  const count = Number(types?.count)
+  // As a statement used often is planned: without a look at its values.
+  await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
+  const nulls = count === 0 ? '' : `(${Array.from({ length: count }, () => 'NULL').join(', ')})`
+  const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) EXECUTE ${name}${nulls}`)
+  return rows
+    .map((row) => String(row['QUERY PLAN']).trim().replace(/^-> +/, ''))
+    .filter((line) => /(Seq |Index |Bitmap |Index Only )Scan/.test(line))
+}
+
+test('redeem, rotate, end, revoke, read, start a session: each finds its row by the primary key of its table, and no other way', async () => {
+  const noting = new NotingConnection(database.address, 'database')
+  createGrantLedger(noting)
+  createWalletBook(noting)
+  createSessionBook(noting)
+  const hot = noting.prepared.filter((sql) => !sql.includes('wallet = :wallet'))
+  await noting.close()
+  expect(hot.length).toBeGreaterThan(12)
+  for (const sql of hot) {
+    const steps = await planOf(sql)
+    const elsewhere = steps.filter((step) => !/^Index (Only )?Scan using (grants|wallets|sessions)_pkey on /.test(step))
+    expect(elsewhere, `plan of ${sql}`).toEqual([])
+    expect(steps.length > 0 || /^\s*INSERT/.test(sql), `a plan for ${sql}`).toBe(true)
+  }
+})
+
+test('what is over is found through an index on when that was, never by a scan', async () => {
+  const noting = new NotingConnection(database.address, 'database')
+  createCleaning(noting)
+  const statements = noting.prepared.filter((sql) => /^\s*DELETE FROM (grants|sessions|receipts)/.test(sql))
+  await noting.close()
+  expect(statements).toHaveLength(3)
+  for (const sql of statements) {
+    const steps = await planOf(sql)
+    expect(
+      steps.filter((step) => step.startsWith('Seq')),
+      `plan of ${sql}`,
+    ).toEqual([])
+    expect(steps, `plan of ${sql}`).toContainEqual(expect.stringMatching(/_by_end/))
+  }
+})
+
+test('a thousand refreshes add no row, touch no index, and stay on their page', async () => {
+  const grant = await living()
+  const rows = async () => Number((await database.sql.unsafe('SELECT count(*) AS count FROM grants'))[0]?.count)
+  const before = await rows()
+  for (let generation = 0; generation < 1000; generation++) {
+    expect((await books.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
+  }
+  expect(await rows()).toBe(before)
+  // The counters are told late; every update of this connection is in them once it has gone.
+  await connection.close()
+  await expect
+    .poll(async () => {
+      const [table] = await database.sql.unsafe(`SELECT n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = 'grants'`)
+      return Number(table?.hot)
+    })
+    .toBeGreaterThanOrEqual(950)
+})

