@@ -27,6 +27,8 @@ export type World = {
   print(line: string): void
   /** one line to standard error */
   complain(line: string): void
+  /** one line from the person at the terminal; absent where nobody sits there */
+  ask?: ((question: string) => Promise<string>) | undefined
   /** epoch seconds */
   now(): number
 }

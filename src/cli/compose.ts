@@ -2,12 +2,12 @@
  * The only place where real adapters meet the domain: settings in, parts that work together out. What answers HTTP is
  * loaded only when a server is composed, so that the operator's commands start without it.
  */
-import { existsSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
+import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
 import { ClientDirectory } from '../grants/client-directory.ts'
 import type { Lifetimes, ServiceSettings } from '../grants/deps.ts'
 import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
-import { type Store, StoreUnavailable } from '../grants/ports.ts'
+import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
 import { createUpkeep } from '../grants/upkeep.ts'
 import type { Service } from '../http/service.ts'
 import { KeyRing } from '../keys/key-ring.ts'
@@ -16,21 +16,23 @@ import type { DevelopmentWallet } from '../login/server.ts'
 import { createAuditLog } from '../ops/audit-log.ts'
 import { repeatEvery } from '../ops/background.ts'
 import type { Logger } from '../ops/logger.ts'
+import type { Metrics } from '../ops/metrics.ts'
 import { noMetrics } from '../ops/no-metrics.ts'
 import { createFailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
-import { openSqliteStore, SchemaMismatch } from '../store/sqlite/index.ts'
 import { Failure } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
+import { openDatabase } from './database.ts'
 
 type World = { logger: Logger; now: () => number }
+type RunningMetrics = Service['metrics'] & Pick<Metrics, 'countSwept'>
 
 /** The auth service on its store: `server` does not listen yet. `close` after the server has been closed. */
 export async function composeAuthService(
   settings: Settings<'serve' | 'start'>,
-  { logger, now, metrics = noMetrics }: World & { metrics?: Service['metrics'] | undefined },
+  { logger, now, metrics = noMetrics }: World & { metrics?: RunningMetrics | undefined },
 ) {
   const serverModule = import('../http/server.ts')
-  const store = openStore(settings)
+  const store = await openStore(settings)
   try {
     const keys = new KeyRing(now)
     const clients = new ClientDirectory(store, now)
@@ -57,9 +59,19 @@ export async function composeAuthService(
       logger,
       trustedProxies: settings.trustedProxies,
     })
+    const sweep = createSweeper({
+      cleaning: store.cleaning,
+      lifetimes: lifetimes(settings),
+      now,
+      note(kind, rows) {
+        metrics.countSwept(kind, rows)
+        logger.info({ kind, rows }, 'cleaned')
+      },
+    })
     const background = [
       repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
       repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
+      repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ]
     const close = async () => {
       await Promise.all(background.map((each) => each.stop()))
@@ -95,11 +107,13 @@ function serviceSettings(settings: Settings<'serve' | 'start'>): ServiceSettings
   return { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, scopeDescriptions, lifetimes: lifetimes(settings) }
 }
 
-/** Opens the database as it is. A missing, older or newer one is one line that says what to do. */
-function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl'>): Store {
-  // Opening would make the file, and a mistyped path would then look like a database that lost everything.
-  if (!existsSync(databaseUrl.path)) throw new Failure(`there is no database at ${databaseUrl.path}; grantor migrate makes one`)
-  return sayingWhatToDo(() => openSqliteStore(databaseUrl.path))
+/** A missing, older or newer database is one line that says what to do. */
+async function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl'>): Promise<Store> {
+  try {
+    return await openDatabase(databaseUrl)
+  } catch (error) {
+    throw failureOf(error)
+  }
 }
 
 /** Opens the store, uses it, and closes it whatever happens. */
@@ -107,7 +121,7 @@ export async function withStore<Result>(
   settings: Pick<Settings<'migrate'>, 'databaseUrl'>,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const store = openStore(settings)
+  const store = await openStore(settings)
   try {
     return await use(store)
   } catch (error) {
@@ -145,14 +159,6 @@ function lifetimes(settings: Settings<'keys'>): Lifetimes {
     sessionIdle: settings.sessionIdleLifetime,
     session: settings.sessionLifetime,
     contractGrace: settings.contractGrace,
-  }
-}
-
-function sayingWhatToDo<Result>(open: () => Result): Result {
-  try {
-    return open()
-  } catch (error) {
-    throw failureOf(error)
   }
 }
 

@@ -103,6 +103,17 @@ function thisProcess(): World {
     env: process.env,
     print: (line) => void process.stdout.write(`${line}\n`),
     complain: (line) => void process.stderr.write(`${line}\n`),
+    ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
     now: () => Math.floor(Date.now() / 1000),
+  }
+}
+
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return await terminal.question(question)
+  } finally {
+    terminal.close()
   }
 }

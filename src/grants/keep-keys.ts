@@ -89,6 +89,15 @@ export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: bool
   return { kind: 'retired' }
 }
 
+/** Puts a new key in place of each kind's, at once, and retires all others. Returns how many were retired. */
+export async function replaceKeys(keeping: KeyKeeping): Promise<number> {
+  const before = (await keeping.book.listKeys()).filter((key) => key.retiredAt === null)
+  // The new ones first: broken off in between, no kind is left without a key.
+  for (const kind of KEY_KINDS) await rotateKey(keeping, kind, 0)
+  for (const key of before) await keeping.book.retireKey(key.id, key.kind, keeping.now())
+  return before.length
+}
+
 export type KeyState = 'announced' | 'makes' | 'opens' | 'retired'
 
 /** Where a key stands in its life; for `keys list`. */

@@ -50,6 +50,7 @@ export type EndReason =
   | 'user'
   | 'consent_missing'
   | 'wallet_changed'
+  | 'restored'
 
 /** Whose key signs: the address's own, or the owners' of a contract at the address (ERC-1271). */
 export type WalletKind = 'ordinary' | 'contract'

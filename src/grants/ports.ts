@@ -14,6 +14,18 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
+/** The store's schema is not the one this program knows. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch'
+}
+
+/**
+ * By how many seconds a move's moment may be behind the one that was stored before it, without its clock having jumped:
+ * a move may wait two for its turn, and both are whole seconds. So of two refreshes sent together through two nodes the
+ * one that was sent first may be the one that comes last.
+ */
+export const LATE_BY_AT_MOST = 3
+
 /** A grant about to be born from an authorization code. */
 export type NewGrant = Pick<
   Grant,
@@ -161,6 +173,36 @@ export interface KeyBook {
   retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
 }
 
+/** Rows that leave once they are over. Those of wallets and clients do not. */
+export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys'
+
+export interface Cleaning {
+  /**
+   * Takes out at most `limit` rows that have been over for `overFor` seconds: a grant or session by its ending or else its
+   * absolute end, a receipt by its end, a key by its retirement. Those longest over go first. Returns how many went.
+   */
+  sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
+  /**
+   * Takes or renews a lease for `lifetime` seconds: of any number of holders one has it, until it expires unrenewed.
+   * An end further away than two lifetimes was written by a clock that was wrong, and binds nobody.
+   */
+  takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
+}
+
+/** A database that was put back from a backup, and whether somebody has confirmed what it holds. */
+export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
+
+export interface RestorationBook {
+  /** Notes that one begins; from now on the store counts as unconfirmed. */
+  beginRestoration(at: number): Promise<Restoration>
+  /** the latest one */
+  readRestoration(): Promise<Restoration | null>
+  /** Ends every grant and session and withdraws every receipt there is, in batches. Broken off, it is to be repeated. */
+  endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
+  /** Notes that somebody looked through clients, secrets and keys. */
+  confirmRestoration(number: number, at: number): Promise<void>
+}
+
 export interface Store {
   readonly grants: GrantLedger
   readonly wallets: WalletBook
@@ -168,6 +210,8 @@ export interface Store {
   readonly receipts: ReceiptBook
   readonly clients: ClientBook
   readonly keys: KeyBook
+  readonly cleaning: Cleaning
+  readonly restorations: RestorationBook
   /** Grows with every change of a client or a key, so that each node notices within a second. */
   readRevision(): Promise<number>
   /** Proves that the store takes writes now, without leaving a row. */

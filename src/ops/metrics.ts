@@ -8,6 +8,8 @@ export type Metrics = {
   observeRequest(request: RequestObservation): void
   /** `error` is what the client read (`invalid_grant`), `reason` our own word (`code_replayed`). */
   countRefusal(error: string, reason: string): void
+  /** rows of one table that were over and have left */
+  countSwept(kind: string, rows: number): void
   /** everything, in the text format */
   render(): Promise<string>
   contentType: string
@@ -31,11 +33,18 @@ export function createMetrics(): Metrics {
     labelNames: ['error', 'reason'] as const,
     registers: [registry],
   })
+  const swept = new Counter({
+    name: 'grantor_swept_rows_total',
+    help: 'Rows that were over and have left the database, by table.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  })
   return {
     // Labels come from sets we choose (route patterns, known methods, status codes), or a stranger could fill the memory.
     observeRequest: ({ route, method, status, seconds: took }) =>
       seconds.observe({ route, method: METHODS.has(method) ? method : 'other', status }, took),
     countRefusal: (error, reason) => refusals.inc({ error, reason }),
+    countSwept: (kind, rows) => swept.inc({ kind }, rows),
     render: () => registry.metrics(),
     contentType: registry.contentType,
   }

@@ -103,14 +103,14 @@ describe('an access token ends itself alone', () => {
     expectRefusal(await app.walk.refresh(app.client, tokens.at(-1)?.refresh_token ?? ''), 'invalid_grant')
   })
 
-  test('what has expired is forgotten by the next revocation, so 64 are 64 living ones', async () => {
+  test('what has expired for an hour is forgotten by the next revocation', async () => {
     let tokens = await app.freshTokens()
     for (let round = 0; round < 3; round++) {
       for (let step = 0; step < 40; step++) {
         expectDone(await app.walk.revoke(app.client, tokens.access_token))
         tokens = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
       }
-      app.grantor.clock.advance(600)
+      app.grantor.clock.advance(600 + 3600)
       tokens = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
     }
     expectDone(await app.walk.revoke(app.client, tokens.access_token))
@@ -129,6 +129,16 @@ describe('an access token ends itself alone', () => {
   })
 })
 
+test('a token revoked where the clock is ten minutes ahead is inactive where it is right, then and after the next revocation', async () => {
+  const first = await app.freshTokens()
+  const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
+  expectDone(await app.walk.revoke(app.client, first.access_token))
+  app.grantor.clock.advance(600)
+  expectDone(await app.walk.revoke(app.client, second.access_token))
+  app.grantor.clock.advance(-600)
+  for (const { access_token } of [first, second]) expect(await app.isActive(access_token)).toBe(false)
+})
+
 describe("another client's token is invalid_grant, and stays alive (RFC 7009 §2.1)", () => {
   test.each(['access_token', 'refresh_token'] as const)('its %s', async (kind) => {
     const tokens = await app.freshTokens()
@@ -140,9 +150,9 @@ describe("another client's token is invalid_grant, and stays alive (RFC 7009 §2
 })
 
 describe('what cannot be revoked any more is 200 with an empty body, and changes nothing (RFC 7009 §2.2)', () => {
-  test('an expired access token', async () => {
+  test('an access token that expired an hour ago', async () => {
     const { access_token } = await app.freshTokens()
-    app.grantor.clock.advance(600)
+    app.grantor.clock.advance(600 + 3600)
     expectDone(await app.walk.revoke(app.client, access_token))
     expectDone(await app.walk.revoke(stranger, access_token))
     expect(await grantOf(access_token)).toMatchObject({ revokedTokens: {} })

@@ -1,5 +1,6 @@
 /** How SQLite finds the rows: on the hot paths always by a table's own key. */
 import { expect, onTestFinished, test } from 'vitest'
+import { createCleaning } from '../../src/store/sqlite/cleaning.ts'
 import { createClientBook } from '../../src/store/sqlite/clients.ts'
 import { Connection } from '../../src/store/sqlite/connection.ts'
 import { createGrantLedger } from '../../src/store/sqlite/grants.ts'
@@ -93,6 +94,36 @@ test('a wallet’s receipts are one subtree of their table: each statement on th
   expect(statements.length).toBeGreaterThan(4)
   const byWallet = expect.stringMatching(/^SEARCH receipts USING PRIMARY KEY \(wallet=\?( AND id=\?)?\)$/)
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byWallet])
+})
+
+test('what is over is found through an index on when that was, never by a scan, and each row by its own key', async () => {
+  const connection = await openNoting()
+  createCleaning(connection)
+  const statements = [...connection.sql].filter((sql) => /^\s*DELETE/.test(sql))
+  expect(statements).toHaveLength(4)
+  for (const sql of statements) {
+    const [byKey, byEnd, ...more] = planOf(connection, sql)
+    expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_keys_1) /)
+    expect(byEnd, `plan of ${sql}`).toMatch(
+      /^SEARCH \w+ USING (COVERING )?INDEX \w+_by_end \((<expr>|expires_at|retired_at)<\?\)$/,
+    )
+    expect(more).toEqual([])
+    const sorts = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+    expect(sorts.filter(({ detail }) => detail.includes('TEMP B-TREE'))).toEqual([])
+  }
+})
+
+test('a refresh and a visit change their row alone: no index is written, so cleaning costs them nothing', async () => {
+  const connection = await openNoting()
+  createGrantLedger(connection)
+  createSessionBook(connection)
+  const statements = [...connection.sql].filter((sql) => sql.includes('generation + 1') || sql.includes('SET last_seen_at'))
+  expect(statements, 'rotate, rotate narrowed, touch').toHaveLength(3)
+  for (const sql of statements) {
+    const steps = connection.prepareWrite(`EXPLAIN ${sql}`).all() as { opcode: string; p1: number }[]
+    const written = steps.filter(({ opcode }) => opcode === 'OpenWrite').map(({ p1 }) => p1)
+    expect(written, `trees written by ${sql}`).toHaveLength(1)
+  }
 })
 
 test('nothing on the hot paths prepares a statement while it answers', async () => {

@@ -4,11 +4,13 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { anyOrderContract } from './contract/any-order.ts'
+import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
 import { endingsContract } from './contract/endings.ts'
 import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
+import { restorationsContract } from './contract/restorations.ts'
 import { revokedTokensContract } from './contract/revoked-tokens.ts'
 import type { StoreUnderTest } from './contract/subject.ts'
 import { unavailableContract } from './contract/unavailable.ts'
@@ -35,6 +37,8 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('receipts', () => receiptsContract(subject))
     describe('clients', () => clientsContract(subject))
     describe('keys', () => keysContract(subject))
+    describe('cleaning', () => cleaningContract(subject))
+    describe('restorations', () => restorationsContract(subject))
     describe('moves in any order', () => anyOrderContract(subject))
     describe('trouble', () => unavailableContract(subject))
   })

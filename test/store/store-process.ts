@@ -1,9 +1,11 @@
 /**
- * A process of its own on a SQLite file: `node store-process.ts TASK PATH`. It says `ready`, waits for a line, does
+ * A process of its own on a SQLite file, or (to migrate) on PostgreSQL: `node store-process.ts TASK PATH_OR_URL`. It says `ready`, waits for a line, does
  * its task, and tells what came of it, line by line.
  */
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
+import { databaseUrl } from '../../src/config/database-url.ts'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { NOW, newGrant } from './contract/subject.ts'
 
@@ -67,6 +69,11 @@ const tasks: Record<string, () => Promise<void>> = {
   async migrate() {
     say('ready')
     await told()
+    const parsed = databaseUrl(path)
+    if ('value' in parsed && parsed.value.kind === 'postgres') {
+      say(String((await migratePostgres(parsed.value, NOW)).length))
+      return
+    }
     say(String((await migrateSqlite(path, NOW)).length))
     await openSqliteStore(path).close()
   },

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
-import { migrateSqlite, sqliteMigrationStatus } from '../../store/sqlite/index.ts'
-import { defineCommand, EXIT } from '../command.ts'
-import { failureOf } from '../compose.ts'
+import type { Settings } from '../../config/settings.ts'
+import { defineCommand, EXIT, Failure, UsageFailure, type World } from '../command.ts'
+import { failureOf, keyKeeping, withStore } from '../compose.ts'
+import { databaseStatus, isThere, migrateDatabase, placeOf } from '../database.ts'
 import { time } from '../print.ts'
+import { type Confirming, putRight } from '../restored.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
 export const migrate = defineCommand({
@@ -13,16 +14,26 @@ export const migrate = defineCommand({
   ],
   options: {
     status: { words: 'Changes nothing; tells which steps were taken and which are pending. Exit code 1 when some are.' },
+    restored: {
+      words:
+        'For a database put back from a backup, with the servers stopped: ends every grant and session in it, withdraws what was signed, replaces all keys (GRANTOR_SECRET), and shows clients and keys for you to confirm. Until then the service is not ready.',
+    },
+    yes: { words: 'With --restored: confirms without asking.' },
     data: dataOption,
     json: jsonOption,
   },
-  examples: ['grantor migrate', 'grantor migrate --status --json'],
+  examples: ['grantor migrate', 'grantor migrate --status --json', 'grantor migrate --restored'],
   program: 'migrate',
   async run({ options }, world) {
-    const { path } = settingsFor('migrate', world, options.data).databaseUrl
+    if (options.yes && !options.restored) throw new UsageFailure('--yes goes with --restored')
+    if (options.status && options.restored) throw new UsageFailure('--status changes nothing, so it does not go with --restored')
+    const { databaseUrl } = settingsFor('migrate', world, options.data)
+    // Read before anything is changed: the new keys need the secret.
+    const restoring = options.restored ? settingsFor('keys', world, options.data) : null
     try {
-      if (options.status) return await status(path, options.json, world.print)
-      const taken = await migrateSqlite(path, world.now())
+      if (restoring) return await restored(restoring, world, options)
+      if (options.status) return await status(databaseUrl, options.json, world.print)
+      const taken = await migrateDatabase(databaseUrl, world.now())
       if (options.json) world.print(JSON.stringify({ taken: taken.map(({ number, name }) => ({ number, name })) }))
       else if (taken.length === 0) world.print('The database is up to date.')
       else for (const { number, name } of taken) world.print(`Took step ${number} (${name}).`)
@@ -33,9 +44,20 @@ export const migrate = defineCommand({
   },
 })
 
-async function status(path: string, json: boolean, print: (line: string) => void): Promise<number> {
-  // Looking must not make the file.
-  const { applied, pending } = existsSync(path) ? await sqliteMigrationStatus(path) : { applied: [], pending: null }
+/** A backup may be of an older schema too. */
+async function restored(settings: Settings<'keys'>, world: World, confirming: Confirming): Promise<number> {
+  const { databaseUrl } = settings
+  if (!isThere(databaseUrl)) throw new Failure(`there is no database at ${placeOf(databaseUrl)}; put the backup there first`)
+  await migrateDatabase(databaseUrl, world.now())
+  return withStore(settings, (store) => putRight(store, keyKeeping(settings, store, world.now), world, confirming))
+}
+
+async function status(
+  databaseUrl: Settings<'migrate'>['databaseUrl'],
+  json: boolean,
+  print: (line: string) => void,
+): Promise<number> {
+  const { applied, pending } = (await databaseStatus(databaseUrl)) ?? { applied: [], pending: null }
   if (json) {
     print(
       JSON.stringify({
@@ -44,7 +66,7 @@ async function status(path: string, json: boolean, print: (line: string) => void
         pending: pending?.map(({ number, name }) => ({ number, name })) ?? [],
       }),
     )
-  } else if (pending === null) print(`There is no database at ${path} yet; grantor migrate makes it.`)
+  } else if (pending === null) print(`There is no database at ${placeOf(databaseUrl)} yet; grantor migrate makes it.`)
   else {
     for (const { number, name, applied_at } of applied) print(`${number} ${name}: taken ${time(applied_at)}`)
     for (const { number, name } of pending) print(`${number} ${name}: pending; run grantor migrate`)

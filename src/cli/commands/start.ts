@@ -2,9 +2,9 @@ import type { Settings } from '../../config/settings.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { migrateSqlite } from '../../store/sqlite/index.ts'
 import { defineCommand, UsageFailure, type World } from '../command.ts'
 import { composeAuthService, composeLoginServer, failureOf } from '../compose.ts'
+import { migrateDatabase } from '../database.ts'
 import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../demo.ts'
 import { developmentLog } from '../development-log.ts'
 import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } from '../development-store.ts'
@@ -126,7 +126,7 @@ async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports
 
 async function openAuthService(settings: Settings<'start'>, logger: Logger, now: () => number, metrics: Metrics | undefined) {
   try {
-    await migrateSqlite(settings.databaseUrl.path, now())
+    await migrateDatabase(settings.databaseUrl, now())
   } catch (error) {
     throw failureOf(error)
   }

@@ -1,4 +1,7 @@
-/** `/health/live`: the process answers. `/health/ready`: the store takes writes and the keys are loaded. */
+/**
+ * `/health/live`: the process answers. `/health/ready`: the store takes writes, the keys are loaded, and a database that
+ * was put back from a backup has been confirmed.
+ */
 import type { FastifyInstance } from 'fastify'
 import { JSON_HEADERS } from '../error-reply.ts'
 import type { Service } from '../service.ts'
@@ -11,10 +14,13 @@ export function healthRoutes(server: FastifyInstance, { deps }: Service): void {
 
   async function problemNow(): Promise<string | null> {
     if (!deps.keys.isLoaded()) return 'keys_not_loaded'
-    return deps.store.checkWritable().then(
-      () => null,
-      () => 'store_not_writable',
-    )
+    try {
+      await deps.store.checkWritable()
+      const restoration = await deps.store.restorations.readRestoration()
+      return restoration && restoration.confirmedAt === null ? 'restored_unconfirmed' : null
+    } catch {
+      return 'store_not_writable'
+    }
   }
 
   server.route({

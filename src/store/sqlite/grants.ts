@@ -1,14 +1,15 @@
 /** The grant ledger on SQLite. What each move promises stands in `grants/ports.ts`; here is how one row decides it. */
 import type { StatementSync } from 'node:sqlite'
 import type { EndReason, Grant } from '../../grants/model.ts'
-import type {
-  GrantFilter,
-  GrantLedger,
-  NewGrant,
-  RedeemOutcome,
-  RevokeTokenOutcome,
-  RotateOutcome,
-  Rotation,
+import {
+  type GrantFilter,
+  type GrantLedger,
+  LATE_BY_AT_MOST,
+  type NewGrant,
+  type RedeemOutcome,
+  type RevokeTokenOutcome,
+  type RotateOutcome,
+  type Rotation,
 } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 import { type GrantRow, grantOf } from './grant-row.ts'
@@ -214,5 +215,5 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
 /** A stored time in the future closes the window: no clock that jumped back may reopen it. */
 function isWithinWindow(row: GrantRow, { at, retryWindow }: Rotation): boolean {
-  return row.rotated_at <= at && at < row.rotated_at + retryWindow
+  return row.rotated_at <= at + LATE_BY_AT_MOST && at < row.rotated_at + retryWindow
 }

@@ -1,5 +1,6 @@
 /** The store on SQLite: one file, one machine, any number of processes. */
 import type { Store } from '../../grants/ports.ts'
+import { createCleaning } from './cleaning.ts'
 import { createClientBook } from './clients.ts'
 import { Connection } from './connection.ts'
 import { createGrantLedger } from './grants.ts'
@@ -13,10 +14,11 @@ import {
   requireCurrentSchema,
 } from './migrations.ts'
 import { createReceiptBook } from './receipts.ts'
+import { createRestorationBook } from './restorations.ts'
 import { createSessionBook } from './sessions.ts'
 import { createWalletBook } from './wallets.ts'
 
-export { SchemaMismatch } from './migrations.ts'
+export { SchemaMismatch } from '../../grants/ports.ts'
 
 /** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be opened. */
 export function openSqliteStore(path: string): Store {
@@ -36,6 +38,8 @@ export function openSqliteStore(path: string): Store {
     receipts: createReceiptBook(connection),
     clients: createClientBook(connection),
     keys: createKeyBook(connection),
+    cleaning: createCleaning(connection),
+    restorations: createRestorationBook(connection),
     readRevision: () => connection.read(() => (revision.get() as { number: number }).number),
     checkWritable: () => connection.write(() => void probe.run()),
     close: () => connection.close(),

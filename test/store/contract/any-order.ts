@@ -79,7 +79,7 @@ type Move = typeof moves extends fc.Arbitrary<infer Value> ? Value : never
 export function anyOrderContract(subject: Subject): void {
   test(
     'whatever is asked in whatever order, every move comes out as promised and leaves the row it promises',
-    { timeout: 20_000 + runs * 100 },
+    { timeout: 20_000 + runs * 300 },
     () =>
       fc.assert(
         fc.asyncProperty(fc.array(moves, { minLength: 5, maxLength: 30, size: 'max' }), async (sequence) => {

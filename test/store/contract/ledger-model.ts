@@ -1,12 +1,13 @@
 /** The ledger once more, in memory and one move at a time: what `grants/ports.ts` promises, without SQL and races. */
 import type { EndReason, Grant } from '../../../src/grants/model.ts'
-import type {
-  GrantLedger,
-  NewGrant,
-  RedeemOutcome,
-  RevokeTokenOutcome,
-  RotateOutcome,
-  Rotation,
+import {
+  type GrantLedger,
+  LATE_BY_AT_MOST,
+  type NewGrant,
+  type RedeemOutcome,
+  type RevokeTokenOutcome,
+  type RotateOutcome,
+  type Rotation,
 } from '../../../src/grants/ports.ts'
 
 type Row = { grant: Grant; attemptId: string }
@@ -38,7 +39,7 @@ export class LedgerModel {
     const behind = grant.generation - rotation.generation
     if (behind === 1 && row.attemptId === attemptId) return { kind: 'rotated', grant }
     if (grant.refreshExpiresAt <= at) return { kind: 'expired' }
-    const inWindow = grant.rotatedAt <= at && at < grant.rotatedAt + rotation.retryWindow
+    const inWindow = grant.rotatedAt <= at + LATE_BY_AT_MOST && at < grant.rotatedAt + rotation.retryWindow
     if (behind < 0 || behind > 1 || (behind === 1 && !inWindow)) {
       this.#end(grantId, behind < 0 ? 'refresh_newer_than_row' : 'refresh_replayed', at)
       return { kind: behind < 0 ? 'newer_than_row' : 'replayed', grant }

@@ -66,7 +66,8 @@ export function refreshContract(subject: Subject): void {
     { title: 'in the second of the refresh', after: 0, kind: 'repeated' },
     { title: 'in the last second of the window', after: 59, kind: 'repeated' },
     { title: 'when the window is over', after: 60, kind: 'replayed' },
-    { title: 'by a clock that jumped back behind the refresh', after: -1, kind: 'replayed' },
+    { title: 'a second behind, having waited for its turn', after: -1, kind: 'repeated' },
+    { title: 'by a clock that jumped back behind the refresh', after: -4, kind: 'replayed' },
   ])('the previous token again, $title, is $kind', async ({ after, kind }) => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)

@@ -1,0 +1,66 @@
+/** Restorations on SQLite: what a backup brought back is ended, batch by batch, and one row tells whether it was confirmed. */
+import type { Restoration, RestorationBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
+
+/** How many rows one move goes through. */
+const BATCH = 500
+
+export function createRestorationBook(connection: Connection): RestorationBook {
+  const begin = connection.prepareWrite('INSERT INTO restorations (begun_at) VALUES (?) RETURNING *')
+  const confirm = connection.prepareWrite(
+    'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL',
+  )
+  const read = connection.prepareRead('SELECT * FROM restorations ORDER BY number DESC LIMIT 1')
+
+  const everything = {
+    grants: { keys: ['id'], end: "ended_at = ?, end_reason = 'restored'", living: 'ended_at IS NULL' },
+    sessions: { keys: ['hash'], end: 'ended_at = ?', living: 'ended_at IS NULL' },
+    receipts: { keys: ['wallet', 'id'], end: 'withdrawn_at = ?', living: 'withdrawn_at IS NULL' },
+  }
+
+  /** Goes through a table by its own key, so that no row is looked at twice. Returns how many ended. */
+  async function endAll(table: keyof typeof everything, at: number): Promise<number> {
+    const { keys, end, living } = everything[table]
+    const [key, marks] = [`(${keys.join(', ')})`, `(${keys.map(() => '?').join(', ')})`]
+    const next = connection.prepareWrite(
+      `SELECT ${keys.join(', ')} FROM ${table} WHERE ${key} > ${marks} ORDER BY ${keys.join(', ')} LIMIT ${BATCH}`,
+    )
+    const endOne = connection.prepareWrite(`UPDATE ${table} SET ${end} WHERE ${key} = ${marks} AND ${living}`)
+    const endBatch = (after: string[]) =>
+      connection.write(() => {
+        const rows = next.all(...after).map((row) => Object.values(row) as string[])
+        const changes = rows.map((row) => Number(endOne.run(at, ...row).changes))
+        return { ended: changes.reduce((sum, each) => sum + each, 0), last: rows.at(BATCH - 1) }
+      })
+    let ended = 0
+    for (let after: string[] | undefined = keys.map(() => ''); after !== undefined; ) {
+      const batch = await endBatch(after)
+      ended += batch.ended
+      after = batch.last
+    }
+    return ended
+  }
+
+  return {
+    beginRestoration: (at) => connection.write(() => restorationOf(begin.get(at) as RestorationRow)),
+    readRestoration: () =>
+      connection.read(() => {
+        const row = read.get()
+        return row ? restorationOf(row as RestorationRow) : null
+      }),
+    async endEverything(at) {
+      return {
+        grants: await endAll('grants', at),
+        sessions: await endAll('sessions', at),
+        receipts: await endAll('receipts', at),
+      }
+    },
+    confirmRestoration: (number, at) => connection.write(() => void confirm.run({ number, at })),
+  }
+}
+
+function restorationOf(row: RestorationRow): Restoration {
+  return { number: row.number, begunAt: row.begun_at, confirmedAt: row.confirmed_at }
+}

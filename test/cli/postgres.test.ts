@@ -1,0 +1,51 @@
+/** The commands on a PostgreSQL database: the same as on a file. */
+import { expect, test } from 'vitest'
+import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
+import { newPostgresDatabase } from '../support/postgres.ts'
+import { run } from './run.ts'
+
+const steps = MIGRATIONS.map(({ number, name }) => ({ number, name }))
+
+test('migrate takes the steps once, and --status --json tells which', async () => {
+  const { url } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  const before = await run(['migrate', '--status', '--json'], env)
+  expect(before.exit).toBe(1)
+  expect(JSON.parse(before.out)).toEqual({ exists: true, applied: [], pending: steps })
+  expect(await run(['migrate'], env, 1_800_000_000)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 1') })
+  expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: 'The database is up to date.\n' })
+  const after = await run(['migrate', '--status', '--json'], env)
+  expect(after.exit).toBe(0)
+  expect(JSON.parse(after.out)).toEqual({
+    exists: true,
+    applied: steps.map((step) => ({ ...step, applied_at: 1_800_000_000 })),
+    pending: [],
+  })
+})
+
+test('a client that is registered there is listed there', async () => {
+  const { url } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  await run(['migrate'], env)
+  const create = ['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://app.example.com/callback', '--json']
+  const created = await run(create, env)
+  expect(created.exit).toBe(0)
+  const { out } = await run(['clients', 'list', '--json'], env)
+  expect(out).toContain((JSON.parse(created.out) as { client_id: string }).client_id)
+})
+
+test('what is wrong is one line, without the password', async () => {
+  const { url } = await newPostgresDatabase()
+  const password = /:([^:@]+)@/.exec(url)?.[1] ?? ''
+  for (const [wrong, words] of [
+    [url, 'not up to date'],
+    [url.replace(/@.*$/, '@127.0.0.1:1/nowhere'), 'ECONNREFUSED'],
+    [`${url}?sslmode=require`, 'the database cannot be used'],
+  ] as const) {
+    const { exit, err } = await run(['clients', 'list'], { GRANTOR_DATABASE_URL: wrong })
+    expect(exit).toBe(1)
+    expect(err).toMatch(/^grantor: .*\n$/)
+    expect(err).toContain(words)
+    expect(err).not.toContain(password)
+  }
+})
