@@ -22,6 +22,7 @@ import { createLoginServer, type DevelopmentWallet } from '../../src/login/serve
 import { createAuditLog } from '../../src/ops/audit-log.ts'
 import { noMetrics } from '../../src/ops/no-metrics.ts'
 import { createFailureLimit } from '../../src/ops/rate-limit.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { freePorts } from './free-ports.ts'
 
@@ -58,6 +59,8 @@ export type StartOptions = {
   trustedProxies?: string[]
   /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
   databasePath?: string
+  /** a PostgreSQL database instead, which tells its own time */
+  postgres?: PostgresAddress
   clock?: TestClock
   ports?: number[]
   /** where contract wallets are asked; nowhere when absent */
@@ -91,14 +94,23 @@ export type Grantor = {
   close(): Promise<void>
 }
 
+async function sqliteStore(path: string, clock: TestClock): Promise<Store> {
+  await migrateSqlite(path, clock.now())
+  return openSqliteStore(path)
+}
+
+async function postgresStore(address: PostgresAddress, clock: TestClock): Promise<Store> {
+  await migratePostgres(address, clock.now())
+  return openPostgresStore(address)
+}
+
 export async function startGrantor(options: StartOptions = {}): Promise<Grantor> {
   const clock = options.clock ?? new TestClock()
   const ports = options.ports ?? (await freePorts(2))
   const [authUrl, loginUrl] = [`http://localhost:${ports[0]}`, `http://localhost:${ports[1]}`]
-  const folder = options.databasePath ? null : await mkdtemp(join(tmpdir(), 'grantor-test-'))
+  const folder = options.databasePath || options.postgres ? null : await mkdtemp(join(tmpdir(), 'grantor-test-'))
   const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
-  await migrateSqlite(databasePath, clock.now())
-  const store = openSqliteStore(databasePath)
+  const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
 
   const lifetimes = { ...LIFETIMES, ...options.lifetimes }
   const settings: ServiceSettings = {

@@ -1,0 +1,255 @@
+/**
+ * One person and the apps it uses: a random life of codes, refreshes, races, replays, revocations and endings, on
+ * whatever node chance picks. It goes on after every lost answer as a good client does, by asking again.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Entry, Tokens } from './history.ts'
+import type { ServiceNode } from './nodes.ts'
+import type { Random } from './random.ts'
+import type { AppClient, Person, RecordedClient } from './recorded-client.ts'
+
+/** A grant as its app knows it. */
+type Held = { client: AppClient; code: string; access: string[]; refresh: string; earlier: string[] }
+
+export type Place = {
+  recorded: RecordedClient
+  nodes: readonly ServiceNode[]
+  clients: readonly AppClient[]
+  /** how many requests take part in a race */
+  racers: number
+  /** milliseconds in which a request without an answer may still be worked on */
+  settling: number
+}
+
+/** How long a client asks again before it gives up. */
+const PERSEVERANCE_MS = 30_000
+/** How many grants one person keeps at a time. */
+const KEPT = 6
+
+const isTokens = (told: Entry['told']): told is Tokens => told.kind === 'tokens'
+
+export class Actor {
+  readonly #place: Place
+  readonly #random: Random
+  readonly #name: string
+  #person: Person
+  #held: Held[] = []
+
+  private constructor(place: Place, random: Random, name: string, person: Person) {
+    this.#place = place
+    this.#random = random
+    this.#name = name
+    this.#person = person
+  }
+
+  static async signedIn(place: Place, random: Random, name: string): Promise<Actor> {
+    const person = await place.recorded.signIn(random.pick(place.nodes), name, random.pick(place.clients))
+    return new Actor(place, random, name, person)
+  }
+
+  /** Lives until the time (of `performance.now`), or for so many steps. */
+  async live(until: number, steps = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let step = 0; step < steps && performance.now() < until; step++) await this.#step()
+  }
+
+  /** Looks at everything it knows of once more, on every node, and uses every leaf. */
+  async audit(): Promise<void> {
+    for (const held of this.#held) {
+      for (const node of this.#place.nodes) {
+        for (const token of held.access.slice(-2)) {
+          await this.#persistently(() => this.#place.recorded.introspect(node, held.client, token))
+        }
+      }
+      await this.#refresh(held)
+      const token = held.access.at(-1) ?? ''
+      await this.#persistently(() => this.#place.recorded.introspect(this.#node(), held.client, token))
+    }
+  }
+
+  async #step(): Promise<void> {
+    const steps: [number, (held: Held) => Promise<void>][] = [
+      [30, (held) => this.#refresh(held)],
+      [20, (held) => this.#introspect(held)],
+      [8, (held) => this.#refreshTogether(held, 2 + this.#random.below(4))],
+      [3, (held) => this.#refreshTogether(held, this.#place.racers)],
+      [3, (held) => this.#refreshAndRevoke(held)],
+      [3, (held) => this.#askAsAnother(held)],
+      [2, (held) => this.#replayRefresh(held)],
+      [2, (held) => this.#redeemAgain(held)],
+      [3, (held) => this.#revoke(held, held.refresh)],
+      [3, (held) => this.#revoke(held, this.#random.pick(held.access))],
+      [2, (held) => this.#endApp(held.client)],
+      [3, () => this.#endAppWhileRedeeming()],
+      [1, () => this.#signInAgain()],
+      [3, () => this.#raceForCode()],
+      [15, () => this.#begin()],
+    ]
+    const held = this.#held.length === 0 ? undefined : this.#random.pick(this.#held)
+    let ticket = this.#random.below(steps.reduce((sum, [weight]) => sum + weight, 0))
+    for (const [weight, run] of steps) {
+      ticket -= weight
+      if (ticket < 0) return held ? run(held) : this.#begin()
+    }
+  }
+
+  #node(): ServiceNode {
+    return this.#random.pick(this.#place.nodes)
+  }
+
+  /** Asks again until there is an answer; another node may have one. */
+  async #persistently(ask: () => Promise<Entry>): Promise<Entry> {
+    const since = performance.now()
+    let entry = await ask()
+    let lost = false
+    while (entry.told.kind === 'lost' && performance.now() - since < PERSEVERANCE_MS) {
+      lost = true
+      await pause(20 + this.#random.below(100))
+      entry = await ask()
+    }
+    // A request whose answer is lost may still be under way; only afterwards is what comes next sure to be younger.
+    if (lost && this.#place.settling > 0) await pause(this.#place.settling)
+    return entry
+  }
+
+  async #code(client: AppClient): Promise<string | null> {
+    const { told } = await this.#persistently(() => this.#place.recorded.authorize(this.#node(), this.#person, client))
+    if (told.kind === 'login') await this.#signInAgain()
+    return told.kind === 'code' ? told.code : null
+  }
+
+  async #begin(): Promise<void> {
+    const client = this.#random.pick(this.#place.clients)
+    const code = await this.#code(client)
+    if (code === null) return
+    const { told } = await this.#persistently(() => this.#place.recorded.redeem(this.#node(), client, code))
+    this.#keep(client, code, told)
+  }
+
+  #keep(client: AppClient, code: string, told: Entry['told']): void {
+    if (!isTokens(told)) return
+    this.#held.push({ client, code, access: [told.access], refresh: told.refresh, earlier: [] })
+    if (this.#held.length > KEPT) this.#held.splice(this.#random.below(KEPT), 1)
+  }
+
+  #move(held: Held, told: Entry['told']): void {
+    if (!isTokens(told)) return
+    held.access.push(told.access)
+    if (told.refresh === held.refresh) return
+    held.earlier.push(held.refresh)
+    held.refresh = told.refresh
+  }
+
+  async #refresh(held: Held): Promise<void> {
+    const { refresh } = held
+    const { told } = await this.#persistently(() => this.#place.recorded.refresh(this.#node(), held.client, refresh))
+    this.#move(held, told)
+  }
+
+  async #introspect(held: Held): Promise<void> {
+    const token = this.#random.pick(held.access.slice(-4))
+    await this.#place.recorded.introspect(this.#node(), held.client, token)
+  }
+
+  async #refreshTogether(held: Held, count: number): Promise<void> {
+    const { refresh, client } = held
+    const all = await this.#atOnce(count, () => this.#place.recorded.refresh(this.#node(), client, refresh))
+    const won = all.find(({ told }) => isTokens(told))
+    if (!won) return this.#refresh(held)
+    if (all.some(({ told }) => told.kind === 'lost')) await pause(this.#place.settling)
+    this.#move(held, won.told)
+  }
+
+  async #refreshAndRevoke(held: Held): Promise<void> {
+    const { refresh, client } = held
+    const { recorded, racers } = this.#place
+    const revokers = new Set([this.#random.below(racers), this.#random.below(racers)])
+    const all = await this.#atOnce(racers, (index) =>
+      revokers.has(index) ? recorded.revoke(this.#node(), client, refresh) : recorded.refresh(this.#node(), client, refresh),
+    )
+    for (const { told } of all) this.#move(held, told)
+    await this.#introspect(held)
+    await this.#refresh(held)
+  }
+
+  async #raceForCode(): Promise<void> {
+    const client = this.#random.pick(this.#place.clients)
+    const code = await this.#code(client)
+    if (code === null) return
+    const { recorded, racers } = this.#place
+    const all = await this.#atOnce(racers, () => recorded.redeem(this.#node(), client, code))
+    const won = all.find(({ told }) => isTokens(told))
+    if (!won) return
+    this.#keep(client, code, won.told)
+    await this.#introspect(this.#held.at(-1) as Held)
+  }
+
+  #atOnce(count: number, ask: (index: number) => Promise<Entry>): Promise<Entry[]> {
+    return Promise.all(Array.from({ length: count }, (_, index) => ask(index)))
+  }
+
+  async #askAsAnother(held: Held): Promise<void> {
+    const other = this.#random.pick(this.#place.clients.filter((client) => client !== held.client))
+    const { recorded } = this.#place
+    await this.#random.pick([
+      () => recorded.introspect(this.#node(), other, held.access.at(-1) ?? ''),
+      () => recorded.refresh(this.#node(), other, held.refresh),
+      () => recorded.revoke(this.#node(), other, held.refresh),
+      () => recorded.redeem(this.#node(), other, held.code),
+    ])()
+    await this.#introspect(held)
+  }
+
+  async #replayRefresh(held: Held): Promise<void> {
+    if (held.earlier.length < 2) return this.#refresh(held)
+    const old = this.#random.pick(held.earlier.slice(0, -1))
+    await this.#persistently(() => this.#place.recorded.refresh(this.#node(), held.client, old))
+    await this.#introspect(held)
+  }
+
+  async #redeemAgain(held: Held): Promise<void> {
+    await this.#persistently(() => this.#place.recorded.redeem(this.#node(), held.client, held.code))
+    await this.#introspect(held)
+  }
+
+  async #revoke(held: Held, token: string): Promise<void> {
+    await this.#persistently(() => this.#place.recorded.revoke(this.#node(), held.client, token))
+    await this.#introspect(held)
+  }
+
+  async #endApp(client: AppClient): Promise<void> {
+    const { told } = await this.#persistently(() => this.#place.recorded.endApp(this.#node(), this.#person, client))
+    if (told.kind === 'refused') await this.#signInAgain()
+    for (const held of this.#held.filter((each) => each.client === client)) await this.#introspect(held)
+  }
+
+  /** Codes that are redeemed just before, while and just after their app is ended. */
+  async #endAppWhileRedeeming(): Promise<void> {
+    const client = this.#random.pick(this.#place.clients)
+    const codes: string[] = []
+    for (let count = 0; count < 4; count++) codes.push((await this.#code(client)) ?? '')
+    const { recorded } = this.#place
+    const late = codes.pop()
+    const ending = recorded.endApp(this.#node(), this.#person, client)
+    const redemptions = codes.filter(Boolean).map(async (code) => {
+      await pause(this.#random.below(8))
+      const { told } = await recorded.redeem(this.#node(), client, code)
+      this.#keep(client, code, told)
+      if (isTokens(told)) await recorded.introspect(this.#node(), client, told.access)
+    })
+    await Promise.all([ending, ...redemptions])
+    if (late) await recorded.redeem(this.#node(), client, late)
+    for (const held of this.#held.filter(({ code }) => codes.includes(code))) await this.#introspect(held)
+  }
+
+  async #signInAgain(): Promise<void> {
+    const { recorded, clients } = this.#place
+    const code = await this.#place.recorded.authorize(this.#node(), this.#person, this.#random.pick(clients))
+    await this.#persistently(() => recorded.signOut(this.#node(), this.#person))
+    await recorded.authorize(this.#node(), this.#person, this.#random.pick(clients))
+    if (code.told.kind === 'code') {
+      const client = clients.find(({ id }) => code.asked.op === 'authorize' && id === code.asked.client) as AppClient
+      await recorded.redeem(this.#node(), client, code.told.code)
+    }
+    this.#person = await recorded.signIn(this.#node(), this.#name, this.#random.pick(clients))
+  }
+}

@@ -1,0 +1,77 @@
+/** Sorts a history by code: everything that was asked and told about one code, its grant and its tokens. */
+import type { Entry, Tokens } from './history.ts'
+
+export type Lineage = {
+  code: string
+  /** the answer that gave the code */
+  issue: Entry
+  wallet: string
+  client: string
+  /** about this code, its tokens, or its app as a whole; by their beginning */
+  entries: Entry[]
+  /** every refresh token that was told, with all successors that were told for it */
+  successors: Map<string, Set<string>>
+  /** every access token that was told, with the answer */
+  access: Map<string, Tokens>
+}
+
+export type Sorted = {
+  lineages: Lineage[]
+  /** answers with a token that belongs to another code already */
+  mixed: { entry: Entry; with: Entry }[]
+}
+
+export function sortByCode(history: readonly Entry[]): Sorted {
+  const byCode = new Map<string, Lineage>()
+  const ofToken = new Map<string, { lineage: Lineage; entry: Entry }>()
+  const mixed: Sorted['mixed'] = []
+
+  // Whoever sends a token was told it before, so by their ends every token is told before an answer for it.
+  for (const entry of [...history].sort((a, b) => a.end - b.end)) {
+    const { asked, told } = entry
+    if (asked.op === 'authorize' && told.kind === 'code') {
+      const { wallet, client } = asked
+      byCode.set(told.code, {
+        code: told.code,
+        issue: entry,
+        wallet,
+        client,
+        entries: [],
+        successors: new Map(),
+        access: new Map(),
+      })
+    }
+    if (told.kind !== 'tokens') continue
+    const lineage =
+      asked.op === 'redeem' ? byCode.get(asked.code) : asked.op === 'refresh' ? ofToken.get(asked.token)?.lineage : undefined
+    if (!lineage) continue
+    for (const token of [told.access, told.refresh]) {
+      const known = ofToken.get(token)
+      if (known && known.lineage !== lineage) mixed.push({ entry, with: known.entry })
+      else if (!known) ofToken.set(token, { lineage, entry })
+    }
+    lineage.access.set(told.access, told)
+    if (!lineage.successors.has(told.refresh)) lineage.successors.set(told.refresh, new Set())
+    if (asked.op === 'refresh') lineage.successors.get(asked.token)?.add(told.refresh)
+  }
+
+  const byApp = Map.groupBy(byCode.values(), ({ wallet, client }) => `${wallet} ${client}`)
+  for (const entry of [...history].sort((a, b) => a.begin - b.begin)) {
+    const { asked } = entry
+    if (asked.op === 'redeem') byCode.get(asked.code)?.entries.push(entry)
+    else if ('token' in asked) ofToken.get(asked.token)?.lineage.entries.push(entry)
+    else if (asked.op === 'end_app')
+      for (const lineage of byApp.get(`${asked.wallet} ${asked.client}`) ?? []) lineage.entries.push(entry)
+  }
+  return { lineages: [...byCode.values()], mixed }
+}
+
+/** Requests of the grant's own client for one token. */
+export function asking(lineage: Lineage, op: 'refresh' | 'revoke' | 'introspect', token: string): Entry[] {
+  return lineage.entries.filter(({ asked, caller }) => asked.op === op && asked.token === token && caller === lineage.client)
+}
+
+/** Redemptions of the code by its own client. */
+export function redemptions(lineage: Lineage): Entry[] {
+  return lineage.entries.filter(({ asked, caller }) => asked.op === 'redeem' && caller === lineage.client)
+}

@@ -1,0 +1,114 @@
+/** Real `serve` processes on one database, each behind a proxy that can lose its answers; ended one by one, by name. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '../support/free-ports.ts'
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
+const WITH_OFFSET = fileURLToPath(new URL('../support/serve.ts', import.meta.url))
+const START_MS = 20_000
+
+export type ServiceNode = {
+  name: string
+  /** where clients reach it: its proxy */
+  url: string
+  proxy: CuttingProxy
+  /** seconds by which its clock is wrong */
+  offset: number
+  /** how often that changed */
+  jumps: number
+  setOffset(seconds: number): void
+  start(): Promise<void>
+  /** kill -9; it is gone when this resolves */
+  kill(): Promise<void>
+  /** everything it logged in all its lives */
+  log(): string
+  close(): Promise<void>
+}
+
+export type NodeOptions = {
+  /** environment of the service; where it listens is added */
+  env: Record<string, string>
+  folder: string
+  /** whether its clock can jump: then it is test/support/serve.ts, else bin/grantor.js */
+  jumpingClock: boolean
+}
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export async function createNodes(count: number, options: NodeOptions): Promise<ServiceNode[]> {
+  const ports = await freePorts(count)
+  return Promise.all(ports.map((port, index) => createNode(`node ${index + 1}`, port, options)))
+}
+
+async function createNode(name: string, port: number, { env, folder, jumpingClock }: NodeOptions): Promise<ServiceNode> {
+  const proxy = await startCuttingProxy({ port })
+  const logFile = join(folder, `${name.replace(' ', '-')}.log`)
+  const offsetFile = join(folder, `${name.replace(' ', '-')}.offset`)
+  writeFileSync(offsetFile, '0')
+  let child: ChildProcess | null = null
+
+  async function kill(): Promise<void> {
+    const killed = child
+    child = null
+    if (!killed) return
+    running.delete(killed)
+    if (killed.exitCode !== null || killed.signalCode !== null) return
+    const exit = once(killed, 'exit')
+    killed.kill('SIGKILL')
+    await exit
+  }
+
+  const node: ServiceNode = {
+    name,
+    url: `http://localhost:${proxy.port}`,
+    proxy,
+    offset: 0,
+    jumps: 0,
+    setOffset(seconds) {
+      if (seconds !== node.offset) node.jumps++
+      node.offset = seconds
+      writeFileSync(offsetFile, String(seconds))
+    },
+    async start() {
+      const log = openSync(logFile, 'a')
+      child = spawn(process.execPath, jumpingClock ? [WITH_OFFSET] : [BIN, 'serve'], {
+        env: { PATH: process.env.PATH, ...env, GRANTOR_LISTEN: `127.0.0.1:${port}`, TEST_CLOCK_OFFSET_FILE: offsetFile },
+        stdio: ['ignore', log, log],
+      })
+      closeSync(log)
+      running.add(child)
+      await ready(child, port, node)
+    },
+    kill,
+    log: () => readFileSync(logFile, 'utf8'),
+    async close() {
+      await kill()
+      await proxy.close()
+    },
+  }
+  return node
+}
+
+async function ready(child: ChildProcess, port: number, node: ServiceNode): Promise<void> {
+  const since = performance.now()
+  while (performance.now() - since < START_MS) {
+    if (child.signalCode !== null) return // killed while it was starting
+    if (child.exitCode !== null)
+      throw new Error(`${node.name} ended at its start with ${child.exitCode}: ${node.log().slice(-2000)}`)
+    const up = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(2000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (up) return
+    await pause(25)
+  }
+  throw new Error(`${node.name} was not ready in time: ${node.log().slice(-2000)}`)
+}

@@ -1,0 +1,27 @@
+/** The ledger under fire on PostgreSQL, with three nodes. How it is run, and repeated, is told in docs/reliability.md. */
+import { afterAll, beforeAll, test } from 'vitest'
+import { cutConnections, jumpClock, killNode } from './faults.ts'
+import { type PostgresScene, setUpPostgres } from './postgres-scene.ts'
+import { prove, seconds } from './prove.ts'
+import type { Fault } from './run.ts'
+
+/** A statement that a node sent may wait for others in the server after the node is gone. */
+const SETTLING = 1000
+
+const runs: { name: string; faults(): Fault[] }[] = [
+  { name: 'PostgreSQL, three nodes, races', faults: () => [] },
+  { name: 'PostgreSQL, three nodes, crashes', faults: () => [scene.killServer, killNode, cutConnections] },
+  { name: 'PostgreSQL, three nodes, statements cut', faults: () => [scene.cutStatements] },
+  { name: 'PostgreSQL, three nodes, clock jumps', faults: () => [jumpClock, jumpClock, cutConnections] },
+]
+
+let scene: PostgresScene
+beforeAll(async () => {
+  scene = await setUpPostgres()
+})
+afterAll(() => scene.close())
+
+test.for(runs)('$name', { timeout: (seconds + 90) * 1000 }, async ({ name, faults }, { annotate }) => {
+  const databaseUrl = await scene.newDatabase(`chaos_${runs.findIndex((run) => run.name === name)}`)
+  await prove({ name, nodes: 3, databaseUrl, faults: faults(), settling: SETTLING }, annotate)
+})

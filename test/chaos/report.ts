@@ -1,0 +1,54 @@
+/** A run in words: its figures, and what was violated, without a token in plain. */
+import { createHash } from 'node:crypto'
+import type { Violation } from './check-history.ts'
+import type { Entry } from './history.ts'
+import type { Outcome } from './run.ts'
+
+export function summarize({ history, faults, cuts, violations }: Outcome): string {
+  const count = (kind: string): number => history.filter(({ told }) => told.kind === kind).length
+  const struck = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
+  return [
+    `${history.length} requests`,
+    `${count('tokens')} answered with tokens`,
+    `${count('refused')} refused`,
+    `${count('lost')} lost`,
+    ...struck,
+    ...(cuts > 0 ? [`answers or requests cut off ${cuts}`] : []),
+    `median refresh ${median(history, 'refresh')} ms, introspection ${median(history, 'introspect')} ms`,
+    `longest time without any answer ${longestSilence(history)} s`,
+    `violations ${violations.length}`,
+  ].join(', ')
+}
+
+function median(history: readonly Entry[], op: string): string {
+  const times = history.filter(({ asked, told }) => asked.op === op && told.kind !== 'lost').map(({ begin, end }) => end - begin)
+  const middle = times.sort((a, b) => a - b)[Math.floor(times.length / 2)]
+  return middle === undefined ? '–' : middle.toFixed(1)
+}
+
+/** Seconds between one answer and the next, at most: how long nobody was served. */
+function longestSilence(history: readonly Entry[]): string {
+  const answered = history
+    .filter(({ told }) => told.kind !== 'lost')
+    .map(({ end }) => end)
+    .sort((a, b) => a - b)
+  const gaps = answered.map((end, index) => end - (answered[index - 1] ?? end))
+  return (gaps.reduce((longest, gap) => Math.max(longest, gap), 0) / 1000).toFixed(1)
+}
+
+export function explain({ invariant, words, entries }: Violation): string {
+  const lines = entries.slice(0, 12).map(describe)
+  return [`${invariant}: ${words}`, ...lines].join('\n  ')
+}
+
+function describe({ node, caller, asked, told, begin, end, offset }: Entry): string {
+  const told_ = Object.entries(told).map(([name, value]) => `${name} ${shorten(String(value))}`)
+  const asked_ = Object.entries(asked).map(([name, value]) => `${name} ${shorten(value)}`)
+  const at = `${begin.toFixed(1)} to ${end.toFixed(1)}${offset.some((each) => each !== 0) ? ` (clock ${offset.join(', ')})` : ''}`
+  return `${at} ${node} ${shorten(caller)}: ${asked_.join(', ')} → ${told_.join(', ')}`
+}
+
+/** Enough to tell two tokens apart, and of no use otherwise. */
+function shorten(text: string): string {
+  return text.length <= 20 ? text : `#${createHash('sha256').update(text).digest('hex').slice(0, 8)}`
+}

@@ -1,0 +1,148 @@
+/** One run: an empty database, real processes, people who live on them, faults in between; then calm, an audit, a verdict. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { run as runCommand } from '../cli/run.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { TEST_LOGIN_SECRET, TEST_SECRET } from '../support/start.ts'
+import { Actor, type Place } from './actor.ts'
+import { checkHistory, type Violation } from './check-history.ts'
+import type { Rules } from './endings.ts'
+import type { Entry } from './history.ts'
+import { createNodes, type ServiceNode } from './nodes.ts'
+import { type Random, seeded } from './random.ts'
+import { type AppClient, RecordedClient } from './recorded-client.ts'
+
+export type Fault = {
+  name: string
+  /** brings it about; what it breaks it mends, before it resolves */
+  strike(scene: Scene): Promise<void>
+}
+
+export type Scene = { nodes: readonly ServiceNode[]; random: Random; databaseUrl: string }
+
+export type Run = {
+  name: string
+  seed: number
+  nodes: number
+  /** an empty database; one SQLite file when absent */
+  databaseUrl?: string
+  seconds: number
+  people: number
+  racers: number
+  faults: readonly Fault[]
+  /** milliseconds for which a request without an answer may still be worked on */
+  settling?: number
+}
+
+export type Outcome = {
+  seed: number
+  history: Entry[]
+  violations: Violation[]
+  /** lines of the service's logs that call for somebody */
+  alarms: string[]
+  faults: Record<string, number>
+  cuts: number
+  /** whether every question of the audit was answered in the end, once there was calm */
+  recovered: boolean
+}
+
+const LIFETIMES: Omit<Rules, 'settling'> = { codeLifetime: 60, refreshRetryWindow: 60 }
+
+export async function perform(run: Run): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'grantor-chaos-'))
+  const [authPort, loginPort] = (await freePorts(2)) as [number, number]
+  const env = {
+    GRANTOR_AUTH_URL: `http://localhost:${authPort}`,
+    GRANTOR_LOGIN_URL: `http://localhost:${loginPort}`,
+    GRANTOR_DATABASE_URL: run.databaseUrl ?? `sqlite:${join(folder, 'grantor.sqlite')}`,
+    GRANTOR_SECRET: TEST_SECRET,
+    GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
+    GRANTOR_RATE_LIMIT: 'off',
+    GRANTOR_LOG_LEVEL: 'info',
+  }
+  const random = seeded(run.seed)
+  const jumpingClock = run.faults.some(({ name }) => name.startsWith('clock'))
+  const clients = await prepare(env)
+  const nodes = await createNodes(run.nodes, { env, folder, jumpingClock })
+  try {
+    await Promise.all(nodes.map((node) => node.start()))
+    const recorded = new RecordedClient(env.GRANTOR_AUTH_URL)
+    const settling = run.settling ?? 50
+    const place: Place = { recorded, nodes, clients, racers: run.racers, settling }
+    const names = Array.from({ length: run.people }, (_, index) => `person ${index} of ${run.seed}`)
+    const people = await Promise.all(names.map((name) => Actor.signedIn(place, random.stream(name), name)))
+
+    const until = performance.now() + run.seconds * 1000
+    const [faults] = await Promise.all([
+      strikeUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL }),
+      ...people.map((person) => person.live(until)),
+    ])
+    const auditBegin = recorded.history.length
+    await Promise.all(people.map((person) => person.audit()))
+    const last = recorded.history.slice(auditBegin)
+    return {
+      seed: run.seed,
+      history: recorded.history,
+      violations: checkHistory(recorded.history, { ...LIFETIMES, settling }),
+      alarms: nodes.flatMap((node) => alarmsIn(node.log())),
+      faults,
+      cuts: nodes.reduce((sum, { proxy }) => sum + proxy.cuts(), 0),
+      recovered: [...Map.groupBy(last, ({ asked }) => JSON.stringify(asked)).values()].every((tries) =>
+        tries.some(({ told }) => told.kind !== 'lost'),
+      ),
+    }
+  } finally {
+    await Promise.all(nodes.map((node) => node.close()))
+    if (process.env.TEST_KEEP_CHAOS !== '1') rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Makes the tables, and three apps. */
+async function prepare(env: Record<string, string>): Promise<AppClient[]> {
+  const at = Math.floor(Date.now() / 1000)
+  const migrated = await runCommand(['migrate'], env, at)
+  if (migrated.exit !== 0) throw new Error(`migrate: ${migrated.err}`)
+  const clients: AppClient[] = []
+  for (const name of ['Aurora', 'Harbour', 'Meadow']) {
+    const redirectUri = `https://${name.toLowerCase()}.example.net/callback`
+    const { exit, out, err } = await runCommand(
+      ['clients', 'create', '--name', name, '--redirect-uri', redirectUri, '--json'],
+      env,
+      at,
+    )
+    if (exit !== 0) throw new Error(`clients create: ${err}`)
+    const { client_id, client_secret } = JSON.parse(out) as { client_id: string; client_secret: string }
+    clients.push({ id: client_id, secret: client_secret, redirectUri })
+  }
+  return clients
+}
+
+async function strikeUntil(until: number, run: Run, scene: Scene): Promise<Record<string, number>> {
+  const { nodes, random } = scene
+  const struck: Record<string, number> = {}
+  const most = Math.min(1.5, run.seconds / 4) * 1000
+  while (run.faults.length > 0) {
+    const wait = most / 4 + random.below((most * 3) / 4)
+    if (performance.now() + wait > until) break
+    await pause(wait)
+    const fault = random.pick(run.faults)
+    struck[fault.name] = (struck[fault.name] ?? 0) + 1
+    await fault.strike(scene)
+  }
+  for (const node of nodes) node.setOffset(0)
+  return struck
+}
+
+/** What somebody would have to look at: alarms of the audit log, defects, and whatever is no line of a log. */
+function alarmsIn(log: string): string[] {
+  return log.split('\n').filter((line) => {
+    if (line === '') return false
+    if (!line.startsWith('{')) return true
+    const { level, alarm, err } = JSON.parse(line) as { level: number | string; alarm?: boolean; err?: { stack?: string } }
+    const severe = typeof level === 'number' ? level >= 50 : level === 'error' || level === 'fatal'
+    // That the store was away is told, and true.
+    return alarm === true || (severe && err?.stack?.startsWith('StoreUnavailable') !== true)
+  })
+}

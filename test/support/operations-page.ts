@@ -1,0 +1,41 @@
+/** The commands of docs/operations.md, run as they stand there: pasted into a shell, on files of a test's own. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
+
+/** The block that is marked so on the page. */
+function commandsOf(mark: string): string {
+  const [, commands] = new RegExp(`^\`\`\`sh ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
+  if (!commands) throw new Error(`docs/operations.md has no commands marked ${mark}`)
+  return commands
+}
+
+/** A machine as the page has it, in a folder: what only root can do, and systemd, are left out. */
+export function machineIn(folder: string) {
+  const [library, backups, settings] = ['var/lib/grantor', 'var/backups/grantor', 'etc/grantor'].map((path) => join(folder, path))
+  for (const path of [library, backups, settings]) mkdirSync(path ?? '', { recursive: true })
+  const stand = [
+    'set -eu',
+    'systemctl() { :; }',
+    'sudo() { shift 2; [ "$1" != --preserve-env ] || shift; "$@"; }',
+    'install() { command install -m "$2" "$7" "$8"; }',
+    `grantor() { node '${BIN}' "$@"; }`,
+  ].join('\n')
+  return {
+    databasePath: join(library ?? '', 'grantor.sqlite'),
+    backupPath: join(backups ?? '', 'grantor.sqlite'),
+    secretPath: join(settings ?? '', 'secret'),
+    paste(mark: string, env: Record<string, string> = {}): { exit: number | null; out: string; err: string } {
+      const commands = commandsOf(mark).replaceAll(/(?<![\w.])\/(var|etc)\//g, `${folder}/$1/`)
+      const run = spawnSync('bash', ['--norc', '-c', `${stand}\n${commands}`], {
+        env: { PATH: process.env.PATH, ...env },
+        encoding: 'utf8',
+      })
+      return { exit: run.status, out: run.stdout, err: run.stderr }
+    },
+  }
+}
