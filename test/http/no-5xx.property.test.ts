@@ -89,11 +89,12 @@ describe('no input makes a 5xx', () => {
     const authorization = endpoint.path.startsWith('/login/') ? LOGIN_SERVER : basic(app.client.id, app.client.secret)
     const cookie = [...app.walk.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     let reached = endpoint.method === 'OPTIONS'
+    // The first wrong verifier spends the one code there is: from then on the ledger's own refusal shows that it was reached.
+    const spendsItsCode = endpoint.path === '/oauth/token' && endpoint.method === 'POST'
     await fc.assert(
       fc.asyncProperty(anyRequestTo({ ...endpoint, parameters }, genuine, { authorization, cookie }), async (request) => {
         const answer = await app.grantor.authServer.inject(request)
-        // A code is spent by the first wrong verifier, so at the token endpoint reaching the ledger counts too.
-        reached ||= answer.statusCode < 400 || answer.body.includes('"invalid_grant"')
+        reached ||= answer.statusCode < 400 || (spendsItsCode && answer.body.includes('"invalid_grant"'))
         expect(answer.statusCode).toBeLessThan(500)
       }),
       { numRuns: runs },
