@@ -145,7 +145,10 @@ export interface SessionBook {
 }
 
 export interface ReceiptBook {
-  /** One receipt for each text a wallet signed: of any number of calls exactly one puts it. */
+  /**
+   * One receipt for each text a wallet signed: of any number of calls exactly one puts it. The same receipt (by what is
+   * `sealed`, which no two requests have alike) put again after a lost answer reads `inserted`, until it was withdrawn.
+   */
   insertReceipt(receipt: Receipt): Promise<'inserted' | 'taken'>
   readReceipt(wallet: Address, id: string): Promise<Receipt | null>
   /** Youngest first, withdrawn ones included; at most `limit`. */
@@ -159,7 +162,13 @@ export interface ReceiptBook {
 
 export interface ClientBook {
   insertClient(client: Client): Promise<'inserted' | 'taken'>
+  /** Puts a record in place of whatever is there. To change what is there: `changeClient`. */
   replaceClient(client: Client): Promise<'replaced' | 'unknown'>
+  /**
+   * Makes of a client's record what `change` makes of it, with nobody else's change in between: two at once both count.
+   * `change` may be called more than once, and nothing happens where it throws. Null for an unknown client.
+   */
+  changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
   deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
   readClient(clientId: string): Promise<Client | null>
   listClients(): Promise<Client[]>
@@ -189,8 +198,29 @@ export interface Cleaning {
   takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
 }
 
+/** What a database remembers of the programs that change it: see `runs` in docs/decisions/0006-a-journal.md. */
+export type Runs = { last: number; salt: string; open: { number: number; seenAt: number }[] }
+
+export interface RunBook {
+  /** Takes the next number for a program that is going to change something. `salt` is the database's own. */
+  beginRun(at: number): Promise<{ number: number; salt: string }>
+  /** Notes that it still runs. Returns the last number that anybody took. */
+  noteRun(run: number, at: number): Promise<number>
+  endRun(run: number): Promise<void>
+  readRuns(): Promise<Runs>
+  /** Forgets which programs run, and goes on counting after `last` where that is further. */
+  resetRuns(last: number): Promise<void>
+  /** The same, and no journal of before is this database's any more. */
+  beginJournal(salt: string): Promise<void>
+}
+
 /** A database that was put back from a backup, and whether somebody has confirmed what it holds. */
 export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
+
+type LivingGrant = Pick<Grant, 'id' | 'clientId' | 'wallet' | 'createdAt' | 'generation'>
+export type ReceiptKey = Pick<Receipt, 'wallet' | 'id'>
+/** Where a refresh chain stands. */
+export type ChainEnd = Pick<Grant, 'generation' | 'refreshKeyId' | 'rotatedAt' | 'refreshExpiresAt'>
 
 export interface RestorationBook {
   /** Notes that one begins; from now on the store counts as unconfirmed. */
@@ -199,6 +229,12 @@ export interface RestorationBook {
   readRestoration(): Promise<Restoration | null>
   /** Ends every grant and session and withdraws every receipt there is, in batches. Broken off, it is to be repeated. */
   endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
+  /** Not ended, in the order of their ids, from the one after `after` on. */
+  livingGrants(after: string, limit: number): Promise<LivingGrant[]>
+  livingSessions(after: string, limit: number): Promise<Pick<Session, 'hash' | 'wallet' | 'authTime'>[]>
+  livingReceipts(after: ReceiptKey, limit: number): Promise<(ReceiptKey & Pick<Receipt, 'clientId' | 'issuedAt'>)[]>
+  /** Moves a grant's refresh chain on to where it is known to have been; never back. */
+  advanceGrant(grantId: string, to: ChainEnd): Promise<void>
   /** Notes that somebody looked through clients, secrets and keys. */
   confirmRestoration(number: number, at: number): Promise<void>
 }
@@ -211,6 +247,7 @@ export interface Store {
   readonly clients: ClientBook
   readonly keys: KeyBook
   readonly cleaning: Cleaning
+  readonly runs: RunBook
   readonly restorations: RestorationBook
   /** Grows with every change of a client or a key, so that each node notices within a second. */
   readRevision(): Promise<number>

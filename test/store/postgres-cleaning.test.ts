@@ -48,17 +48,25 @@ test('each sweep finds its rows by index, and no table is scanned, by the databa
   for (const clock of ['database', 'given'] as const) {
     const connection = new NotingConnection(database.address, clock)
     createCleaning(connection)
-    const sweeps = connection.sql.filter((sql) => sql.includes('DELETE'))
-    expect(sweeps).toHaveLength(4)
+    const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
+    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 4 }, () => ['SELECT', 'DELETE']).flat())
     for (const sweep of sweeps) {
       const { text, valuesOf } = compile(sweep, clock)
-      const values = valuesOf({ at: NOW + ROWS, overFor: 100, limit: 50 })
+      const fifty = `{${Array.from({ length: 50 }, (_, index) => index).join(',')}}`
+      const values = valuesOf({
+        at: NOW + ROWS,
+        overFor: 100,
+        limit: 50,
+        idList: fifty,
+        hashList: fifty,
+        walletList: fifty,
+        pairList: fifty,
+      })
       const rows = await database.sql.unsafe(`EXPLAIN ${text}`, values as never[])
       const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
       expect(plan, `${clock}: ${sweep}`).not.toContain('Seq Scan')
-      // Among rows of one and the same second the order may be made; what the index orders already is not sorted again.
-      expect(plan, `${clock}: ${sweep}`).not.toMatch(/->  Sort /)
-      expect(plan, `${clock}: ${sweep}`).toMatch(/Index (Only )?Scan using \w+_by_end/)
+      expect(plan, `${clock}: ${sweep}`).not.toMatch(/Sort/)
+      expect(plan, `${clock}: ${sweep}`).toMatch(sweep.startsWith('SELECT') ? /Index Scan using \w+_by_end/ : /Index Scan/)
     }
     await connection.close()
   }

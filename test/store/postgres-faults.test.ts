@@ -1,5 +1,6 @@
 /** PostgreSQL in trouble: what a move says meanwhile, and that it works again by itself. */
 import { randomUUID } from 'node:crypto'
+import postgres from 'postgres'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../src/grants/ports.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
@@ -180,4 +181,19 @@ test('of several servers the one that takes writes is used, and the dead ones do
   const store = await open(several)
   expect((await store.grants.redeemCode(newGrant(), randomUUID(), NOW)).kind).toBe('redeemed')
   await expect(openPostgresStore({ ...address, servers: [{ host: '127.0.0.1', port: dead }] })).rejects.toThrow('ECONNREFUSED')
+})
+
+test('a server that does not wait for its synchronous standby is refused: a promotion would forget what it acknowledged', async () => {
+  const address = addressOf(server.urlOf('postgres'))
+  const sql = postgres(server.urlOf('postgres'), { max: 1 })
+  // Set for good only once the connection itself waits for nobody: there is no such standby here.
+  await sql.unsafe("ALTER SYSTEM SET synchronous_commit = 'local'")
+  await sql.unsafe("ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'")
+  await sql.unsafe('SELECT pg_reload_conf()')
+  await expect.poll(() => openPostgresStore(address).catch(String)).toContain('acknowledges before it has stored')
+  await sql.unsafe("ALTER SYSTEM SET synchronous_standby_names = ''")
+  await sql.unsafe('SELECT pg_reload_conf()')
+  const whereThereIsNone = () => openPostgresStore(address).then((store) => store.close().then(() => 'opened'), String)
+  await expect.poll(whereThereIsNone, { interval: 50 }).toBe('opened')
+  await sql.end()
 })

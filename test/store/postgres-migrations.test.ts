@@ -1,6 +1,7 @@
 /** The schema of a PostgreSQL database: brought forward once, by one, never guessed. */
 import { expect, test } from 'vitest'
 import { StoreUnavailable } from '../../src/grants/ports.ts'
+import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
 import { MIGRATIONS as ON_SQLITE } from '../../src/store/sqlite/migrations.ts'
@@ -8,7 +9,7 @@ import { newPostgresDatabase } from '../support/postgres.ts'
 import { NOW } from './contract/subject.ts'
 import { startStoreProcess } from './start-process.ts'
 
-const ALL = MIGRATIONS.map(({ number, name }) => ({ number, name }))
+const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 
 test('an empty database takes every step, in order, remembers when, and takes none twice', async () => {
   const { address } = await newPostgresDatabase()
@@ -23,7 +24,7 @@ test('an empty database takes every step, in order, remembers when, and takes no
 })
 
 test('the steps are SQLite’s, number by number', () => {
-  expect(ALL).toEqual(ON_SQLITE.map(({ number, name }) => ({ number, name })))
+  expect(ALL).toEqual(ON_SQLITE.map(({ number, name, oldest }) => ({ number, name, oldest })))
 })
 
 test('both engines have the same tables with the same columns', async () => {
@@ -64,6 +65,61 @@ test('a database made by a newer version is refused, by opening and by migrating
   expect((await postgresMigrationStatus(address)).applied).toHaveLength(MIGRATIONS.length + 1)
 })
 
+test('a step that only adds leaves the version before at work: it opens the database, and its migrate finds nothing to do', async () => {
+  const { address, sql } = await newPostgresDatabase()
+  await migratePostgres(address, NOW)
+  const last = MIGRATIONS.length
+  await sql.unsafe(`INSERT INTO migrations VALUES (${last + 1}, 'of tomorrow', ${NOW}, ${last})`)
+  await (await openPostgresStore(address)).close()
+  expect(await migratePostgres(address, NOW)).toEqual([])
+  expect(await postgresMigrationStatus(address)).toMatchObject({ pending: [] })
+})
+
+test('a database of a version that did not say how old a program may be goes forward, and says so from then on', async () => {
+  const { address, sql } = await newPostgresDatabase()
+  await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
+  for (const step of MIGRATIONS.slice(0, 3)) {
+    await sql.unsafe(step.sql)
+    await sql.unsafe(`INSERT INTO migrations VALUES (${step.number}, '${step.name}', ${NOW})`)
+  }
+  expect((await postgresMigrationStatus(address)).applied.map(({ oldest }) => oldest)).toEqual([null, null, null])
+  expect(await migratePostgres(address, NOW)).toMatchObject(ALL.slice(3))
+  expect((await postgresMigrationStatus(address)).applied.map(({ oldest }) => oldest)).toEqual([
+    null,
+    null,
+    null,
+    ...ALL.slice(3).map(({ oldest }) => oldest),
+  ])
+})
+
+test('a step that has to wait for a table lets everybody else go on meanwhile, and is taken in the end', {
+  timeout: 20_000,
+}, async () => {
+  const { address, sql } = await newPostgresDatabase()
+  await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
+  // Somebody reads the table of steps for long, as a copy does; the first step of all changes it.
+  const reader = await sql.reserve()
+  await reader.unsafe('BEGIN; SELECT FROM migrations')
+  const migrated = migratePostgres(address, NOW)
+  const longest = await longestWait(address, 3000)
+  await reader.unsafe('COMMIT')
+  reader.release()
+  expect(await migrated).toHaveLength(MIGRATIONS.length)
+  expect(longest, 'a node’s statement times out after 1,500').toBeLessThan(1400)
+})
+
+/** How long one who reads the table of steps, again and again, had to wait at most; milliseconds. */
+async function longestWait(address: PostgresAddress, forMs: number): Promise<number> {
+  const until = performance.now() + forMs
+  let longest = 0
+  while (performance.now() < until) {
+    const asked = performance.now()
+    await postgresMigrationStatus(address)
+    longest = Math.max(longest, performance.now() - asked)
+  }
+  return longest
+}
+
 test('steps are taken all or none: where one fails the database is as before', async () => {
   const { address, sql } = await newPostgresDatabase()
   await sql.unsafe('CREATE TABLE keys (mine text)')
@@ -78,12 +134,12 @@ test('of several that migrate at once one takes the steps; the others find them 
   expect(taken.map((steps) => steps.length).sort((one, other) => one - other)).toEqual([0, 0, 0, 0, 0, 0, 0, MIGRATIONS.length])
 })
 
-test('the same from several processes', { timeout: 60_000 }, async () => {
+test('the same from five processes', { timeout: 60_000 }, async () => {
   const { address, url } = await newPostgresDatabase()
-  const processes = await Promise.all([1, 2, 3].map(() => startStoreProcess('migrate', url)))
+  const processes = await Promise.all([1, 2, 3, 4, 5].map(() => startStoreProcess('migrate', url)))
   for (const each of processes) each.goOn()
   const taken = await Promise.all(processes.map((each) => each.line()))
-  expect(taken.map(Number).sort((one, other) => one - other)).toEqual([0, 0, MIGRATIONS.length])
+  expect(taken.map(Number).sort((one, other) => one - other)).toEqual([0, 0, 0, 0, MIGRATIONS.length])
   expect((await postgresMigrationStatus(address)).pending).toEqual([])
 })
 

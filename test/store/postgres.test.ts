@@ -1,41 +1,16 @@
 import { afterAll, beforeAll } from 'vitest'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { NOW } from './contract/subject.ts'
+import { postgresUnderTest } from './postgres-under-test.ts'
 import { storeContract } from './store-contract.ts'
 
 // One database for all tests of the contract, emptied before each: making one costs more than most tests.
 let database: PostgresDatabase
 beforeAll(async () => {
   database = await createPostgresDatabase()
-  await migratePostgres(database.address, 1_800_000_000)
+  await migratePostgres(database.address, NOW)
 })
 afterAll(() => database.drop())
 
-storeContract('PostgreSQL', async () => {
-  const { address, name, sql } = database
-  await sql.unsafe('TRUNCATE grants, wallets, sessions, receipts, clients, keys, leases, restorations')
-  const open = () => openPostgresStore(address, { clock: 'given' })
-  const nodes = [await open(), await open()] as const
-  const opened = [...nodes]
-  const closeAll = () => Promise.all(opened.map((store) => store.close()))
-  return {
-    nodes: [...nodes],
-    async restart() {
-      await closeAll()
-      const store = await open()
-      opened.push(store)
-      return store
-    },
-    async refuseWrites() {
-      const everybodyLeaves = () =>
-        sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
-      await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-      await everybodyLeaves()
-      return async () => {
-        await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
-        await everybodyLeaves()
-      }
-    },
-    close: async () => void (await closeAll()),
-  }
-})
+storeContract('PostgreSQL', () => postgresUnderTest(database))

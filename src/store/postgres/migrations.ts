@@ -1,14 +1,16 @@
 /** The schema, as numbered steps forward, the same numbers as SQLite's. A step that has landed never changes; the next one comes after it. */
-import { SchemaMismatch } from '../../grants/ports.ts'
+import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
+import { distribute } from './distribution.ts'
 import { codeOf } from './failures.ts'
 import type { Sql } from './server.ts'
 
-export type Migration = { number: number; name: string; sql: string }
+export type Migration = SchemaStep & { sql: string }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
     number: 1,
     name: 'ledger',
+    oldest: 1,
     // Texts compare byte by byte, as on SQLite. The grants leave room beside each row, so that a rotation, which touches
     // no index, stays on its page; what it leaves behind is swept up early.
     sql: `
@@ -71,6 +73,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 2,
     name: 'receipts',
+    oldest: 2,
     sql: `
       CREATE TABLE receipts (
         wallet text COLLATE "C" NOT NULL,
@@ -99,6 +102,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 3,
     name: 'cleaning',
+    oldest: 3,
     // Indexed is the moment a row is over. A refresh and a visit change neither of the two times, so they leave the index alone.
     sql: `
       CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
@@ -117,60 +121,92 @@ export const MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    number: 4,
+    name: 'runs',
+    oldest: 3,
+    // Every program that changes something takes a number, so that a journal can be found to be complete.
+    sql: `
+      CREATE TABLE journal (
+        id integer PRIMARY KEY CHECK (id = 1),
+        last_run bigint NOT NULL,
+        salt text NOT NULL
+      );
+      INSERT INTO journal (id, last_run, salt) VALUES (1, 0, replace(gen_random_uuid()::text, '-', ''));
+      CREATE TABLE runs (
+        number bigint PRIMARY KEY,
+        seen_at bigint NOT NULL
+      );
+    `,
+  },
 ]
-
-export type AppliedMigration = { number: number; name: string; applied_at: number }
 
 // Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.
 const CAME_SECOND = ['23505', '42P07', '40P01', '40001']
+/** A lock that was not to be had. */
+const LOCKED = '55P03'
 
 /** The steps this database has taken, in order. */
-export async function appliedMigrations(sql: Pick<Sql, 'unsafe'>): Promise<AppliedMigration[]> {
+export async function appliedMigrations(sql: Pick<Sql, 'unsafe'>): Promise<TakenStep[]> {
   try {
-    return [...(await sql.unsafe<AppliedMigration[]>('SELECT number, name, applied_at FROM migrations ORDER BY number'))]
+    // Through the whole row, because a table that an earlier version made has no column `oldest` yet.
+    return [
+      ...(await sql.unsafe<TakenStep[]>(
+        `SELECT number, name, applied_at, (to_jsonb(migrations) ->> 'oldest')::bigint AS oldest FROM migrations ORDER BY number`,
+      )),
+    ]
   } catch (error) {
     if (codeOf(error) === '42P01') return []
     throw error
   }
 }
 
+/** For how many milliseconds a step waits for a table. Everybody else's statements wait behind it so long, and no longer. */
+const LOCK_AT_MOST = 500
+const LOCK_TRIED = 60
+
 /**
  * Takes every step the database has not taken yet, in one transaction. Of several at once one takes them; the others
  * wait for its lock on the table of steps and find nothing left. Returns the steps taken.
  */
 export async function migrate(sql: Sql, at: number): Promise<Migration[]> {
-  for (let left = 5; ; left--) {
+  for (let tried = 1; ; tried++) {
     try {
       return await sql.begin(async (transaction) => {
-        await transaction.unsafe(
-          'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
-        )
-        // Nodes that are starting may still read it.
-        await transaction.unsafe('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
-        const last = (await appliedMigrations(transaction)).at(-1)?.number ?? 0
-        refuseNewer(last)
-        const pending = MIGRATIONS.filter((migration) => migration.number > last)
-        for (const { number, name, sql: step } of pending) {
-          await transaction.unsafe(step)
-          await transaction.unsafe('INSERT INTO migrations VALUES ($1, $2, $3)', [number, name, at])
-        }
-        return pending
+        const taken = await takeSteps(transaction, at)
+        await distribute(transaction)
+        return taken
       })
     } catch (error) {
-      if (left === 0 || !CAME_SECOND.includes(codeOf(error))) throw error
+      const code = codeOf(error)
+      if (!(CAME_SECOND.includes(code) && tried <= 5) && !(code === LOCKED && tried <= LOCK_TRIED)) throw error
+      // Serving nodes catch up meanwhile with what had to wait.
+      if (code === LOCKED) await new Promise((resolve) => setTimeout(resolve, LOCK_AT_MOST * (1 + Math.random())))
     }
   }
 }
 
-/** Throws `SchemaMismatch` unless the database has taken exactly the steps this program knows. */
-export function requireCurrentSchema(applied: readonly AppliedMigration[]): void {
-  const last = applied.at(-1)?.number ?? 0
-  refuseNewer(last)
-  if (last < (MIGRATIONS.at(-1)?.number ?? 0)) throw new SchemaMismatch('The database is not up to date. Run: grantor migrate')
-}
-
-function refuseNewer(last: number): void {
-  if (last > (MIGRATIONS.at(-1)?.number ?? 0)) {
-    throw new SchemaMismatch('The database was made by a newer version of grantor than this one. Use that version.')
+async function takeSteps(transaction: Pick<Sql, 'unsafe'>, at: number): Promise<Migration[]> {
+  await transaction.unsafe(
+    'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
+  )
+  // Nodes that are starting may still read it.
+  await transaction.unsafe('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
+  const taken = await appliedMigrations(transaction)
+  refuseUnknown(MIGRATIONS, taken)
+  const pending = pendingSteps(MIGRATIONS, taken)
+  if (pending.length === 0) return []
+  // A table that somebody reads for long is not waited for in front of everybody else.
+  await transaction.unsafe(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
+  await transaction.unsafe('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
+  for (const { number, name, oldest, sql: step } of pending) {
+    await transaction.unsafe(step)
+    await transaction.unsafe('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
+      number,
+      name,
+      at,
+      oldest,
+    ])
   }
+  return pending
 }

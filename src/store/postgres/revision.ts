@@ -8,6 +8,8 @@ export function raising(change: string): string {
     RETURNING number`
 }
 
-export const READ_REVISION = 'SELECT number FROM revision WHERE id = 1'
+// With what time it is here: nodes follow this clock (`grants/store-clock.ts`). Of the moment it is looked at, to the millisecond.
+export const READ_REVISION =
+  'SELECT number, extract(epoch FROM clock_timestamp())::double precision AS now FROM revision WHERE id = 1'
 /** Writes, and changes nothing. */
 export const PROBE = 'UPDATE revision SET number = number WHERE id = 1'

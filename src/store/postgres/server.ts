@@ -1,11 +1,8 @@
 /** One PostgreSQL server out of those the settings name: found, checked to be fit, and reached over a pool of connections. */
-import { readFileSync } from 'node:fs'
-import { connect, isIP, Socket } from 'node:net'
 import { userInfo } from 'node:os'
-import type { ConnectionOptions } from 'node:tls'
 import postgres from 'postgres'
-import { StoreUnavailable } from '../../grants/ports.ts'
-import { unavailable } from './failures.ts'
+import { LATE_BY_AT_MOST, StoreUnavailable } from '../../grants/ports.ts'
+import { createSockets, type Tls } from './sockets.ts'
 
 /** Where the database is. The same shape as the setting `GRANTOR_DATABASE_URL` is read into. */
 export type PostgresAddress = {
@@ -15,8 +12,7 @@ export type PostgresAddress = {
   user?: string | undefined
   password?: string | undefined
   database: string
-  /** null for no TLS; `require` encrypts without looking at the certificate */
-  tls: { verify: 'require' | 'verify-ca' | 'verify-full'; rootCert?: string; cert?: string; key?: string } | null
+  tls: Tls
   target: 'any' | 'read-write'
   /** connections a node opens at most */
   poolSize: number
@@ -24,6 +20,12 @@ export type PostgresAddress = {
   statementTimeoutMs: number
   applicationName: string
 }
+
+/**
+ * A statement knows the moment it began. One that waited for another's lock for longer than `LATE_BY_AT_MOST` would take
+ * what the other stored for something from the future, and nobody waits for its answer by then.
+ */
+const STATEMENT_AT_MOST_MS = (LATE_BY_AT_MOST - 1) * 1000
 
 export type Sql = postgres.Sql<{ bigint: number }>
 
@@ -57,7 +59,7 @@ async function openServer(
   { host, port }: PostgresAddress['servers'][number],
   purpose: 'store' | 'migration',
 ): Promise<Server> {
-  const sockets = createSockets(host, port)
+  const sockets = createSockets(host, port, address.tls, address.connectTimeoutMs)
   const sql = postgres({
     host,
     port,
@@ -66,7 +68,8 @@ async function openServer(
     // A function, so that an empty one is not looked up in the environment.
     pass: () => address.password ?? '',
     database: address.database,
-    ssl: address.tls === null ? false : tlsOptions(address.tls, host),
+    // Agreed on already.
+    ssl: false,
     max: purpose === 'store' ? address.poolSize : 1,
     connect_timeout: address.connectTimeoutMs / 1000,
     idle_timeout: 0,
@@ -77,7 +80,9 @@ async function openServer(
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     connection: {
       application_name: address.applicationName,
-      ...(purpose === 'store' ? { statement_timeout: address.statementTimeoutMs } : { lock_timeout: 10_000 }),
+      ...(purpose === 'store'
+        ? { statement_timeout: Math.min(address.statementTimeoutMs, STATEMENT_AT_MOST_MS) }
+        : { lock_timeout: 10_000 }),
     },
   } as postgres.Options<{ bigint: postgres.PostgresType<number> }> & { pass: () => string; socket: unknown }) as unknown as Sql
   const server: Server = {
@@ -98,62 +103,17 @@ async function openServer(
   }
 }
 
-/** A server that is a standby is not written to; one that acknowledges before it has stored is not trusted. */
+/**
+ * A server that is a standby is not written to; one that acknowledges before it has stored is not trusted, nor one that
+ * has a synchronous standby and does not wait for it: a promotion would forget what was acknowledged.
+ */
 async function checkFit(sql: Sql, target: PostgresAddress['target']): Promise<void> {
   const [state] = (await sql.unsafe(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS read_only,
-            current_setting('synchronous_commit') = 'off' OR current_setting('fsync') = 'off' AS forgetful`,
+            current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
+              current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '') AS forgetful`,
   )) as { read_only: boolean; forgetful: boolean }[]
   if (target === 'read-write' && state?.read_only !== false) throw new StoreUnavailable('no PostgreSQL server takes writes')
   if (state?.forgetful)
     throw new StoreUnavailable('this PostgreSQL acknowledges before it has stored: turn fsync and synchronous_commit on')
-}
-
-/** Sockets of our own making, so that all of them can be cut, and no more than a few are opened in a row. */
-function createSockets(host: string, port: number) {
-  let held: Socket[] = []
-  let recent: number[] = []
-  let over = false
-  return {
-    async open(): Promise<Socket> {
-      // A proxy in front of a dead server takes a connection and drops it at once; the driver would try again as fast.
-      const now = performance.now()
-      recent = recent.filter((at) => at > now - 1000)
-      recent.push(now)
-      if (recent.length > 40) await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 100))
-      held = held.filter((socket) => !socket.destroyed)
-      const socket = over
-        ? new Socket().destroy()
-        : connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port, noDelay: true })
-      held.push(socket)
-      return socket
-    },
-    destroy(): void {
-      over = true
-      for (const socket of held) socket.destroy()
-    },
-  }
-}
-
-function tlsOptions(tls: NonNullable<PostgresAddress['tls']>, host: string): ConnectionOptions {
-  const { verify, rootCert, cert, key } = tls
-  return {
-    host,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: verify !== 'require',
-    // The certificate's issuer is believed, whatever name it gave.
-    ...(verify === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
-    ...(rootCert === undefined ? {} : { ca: fileOf(rootCert) }),
-    ...(cert === undefined ? {} : { cert: fileOf(cert) }),
-    ...(key === undefined ? {} : { key: fileOf(key) }),
-  }
-}
-
-function fileOf(path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    throw unavailable(error, `cannot read ${path}`)
-  }
 }

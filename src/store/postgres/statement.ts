@@ -3,9 +3,10 @@ import type { Clock } from './connection.ts'
 
 export type Named = Readonly<Record<string, unknown>>
 
-// The clock of the moment it is looked at, not of the statement's beginning: a statement that waited for another's lock
-// is later than what it waited for, and must not take that for something from the future.
-const DATABASE_CLOCK = 'floor(extract(epoch FROM clock_timestamp()))::bigint'
+// The statement's beginning, which is one moment for all of it: a distributed engine (Citus) takes no function in an
+// update whose value could change under it, and finds rows by this one through an index. A statement that waited for
+// another's lock is told the moment from before the wait; `LATE_BY_AT_MOST` allows for that.
+const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint'
 
 /** `valuesOf` puts named values in the order of the text. A name that is missing is a defect. */
 export function compile(sql: string, clock: Clock): { text: string; valuesOf: (named: Named) => unknown[] } {
@@ -28,4 +29,9 @@ export function compile(sql: string, clock: Clock): { text: string; valuesOf: (n
 /** PostgreSQL keeps no character 0: a text with one was never stored, and is not asked for. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0')
+}
+
+/** A list of texts as PostgreSQL writes one: the driver, which asks for no types, would not know how. */
+export function textArray(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
 }

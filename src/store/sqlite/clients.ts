@@ -11,6 +11,7 @@ export function createClientBook(connection: Connection): ClientBook {
   const remove = connection.prepareWrite('DELETE FROM clients WHERE id = ?')
   const raise = connection.prepareWrite('UPDATE revision SET number = number + 1')
   const read = connection.prepareRead('SELECT record FROM clients WHERE id = ?')
+  const present = connection.prepareWrite('SELECT record FROM clients WHERE id = ?')
   const list = connection.prepareRead('SELECT record FROM clients ORDER BY created_at, id')
   /** Runs a change, and raises the revision where it changed something. */
   const change = (run: () => { changes: number | bigint }): Promise<boolean> =>
@@ -24,6 +25,15 @@ export function createClientBook(connection: Connection): ClientBook {
       (await change(() => insert.run(client.id, JSON.stringify(client), client.createdAt))) ? 'inserted' : 'taken',
     replaceClient: async (client) =>
       (await change(() => replace.run(JSON.stringify(client), client.id))) ? 'replaced' : 'unknown',
+    changeClient: (clientId, toChange) =>
+      connection.write(() => {
+        const row = present.get(clientId)
+        if (!row) return null
+        const client = toChange(clientOf(row))
+        replace.run(JSON.stringify(client), clientId)
+        raise.run()
+        return client
+      }),
     deleteClient: async (clientId) => ((await change(() => remove.run(clientId))) ? 'deleted' : 'unknown'),
     readClient: (clientId) =>
       connection.read(() => {

@@ -2,7 +2,8 @@
  * Two connections to one SQLite file: a writer whose moves share the commit of their tick, and a reader.
  *
  * A commit costs one fsync whoever is in it, so all moves asked for in one turn of the event loop are committed
- * together, each in its own savepoint. A promise settles only after that commit: durable before acknowledged.
+ * together, each undone alone where it fails. A promise settles only after that commit: durable before acknowledged.
+ * Reads of one turn share one read transaction, begun after the last of them was asked for: locks are taken once.
  *
  * SQLite would wait for another process's lock by blocking the event loop. So its own waiting is off (timeout 0)
  * and a busy file is tried again from here, with jitter, until two seconds have passed.
@@ -21,6 +22,8 @@ const BUSY = new Set([5, 6])
 
 type Move = {
   run: () => unknown
+  /** whether it may change by several statements, so that it needs a savepoint to be undone alone */
+  several: boolean
   settle: (result: unknown) => void
   fail: (error: unknown) => void
   since: number
@@ -31,7 +34,10 @@ export class Connection {
   readonly #reader: DatabaseSync
   readonly #savepoint: StatementSync
   readonly #release: StatementSync
+  readonly #beginRead: StatementSync
+  readonly #endRead: StatementSync
   #queue: Move[] = []
+  #reads: (() => void)[] = []
   #scheduled = false
   #closing = false
   #closed = false
@@ -46,6 +52,8 @@ export class Connection {
       this.#reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
       this.#savepoint = this.#writer.prepare('SAVEPOINT move')
       this.#release = this.#writer.prepare('RELEASE move')
+      this.#beginRead = this.#reader.prepare('BEGIN')
+      this.#endRead = this.#reader.prepare('COMMIT')
     } catch (error) {
       throw new StoreUnavailable(`cannot open ${path}`, { cause: error })
     }
@@ -67,28 +75,56 @@ export class Connection {
 
   /** Runs a move in the tick's shared transaction. What it returns is told after the commit; what it throws undoes it alone. */
   write<Result>(run: () => Result): Promise<Result> {
+    return this.#ask(run, true)
+  }
+
+  /** Runs a move that changes by one statement at most. Such a statement is undone by itself where it fails, without a savepoint. */
+  writeByOne<Result>(run: () => Result): Promise<Result> {
+    return this.#ask(run, false)
+  }
+
+  #ask<Result>(run: () => Result, several: boolean): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.#closing || this.#queue.length >= QUEUE_AT_MOST) {
         reject(new StoreUnavailable(this.#closing ? 'the store is closed' : 'too many writes are waiting'))
         return
       }
-      this.#queue.push({ run, settle: resolve as (result: unknown) => void, fail: reject, since: performance.now() })
+      this.#queue.push({ run, several, settle: resolve as (result: unknown) => void, fail: reject, since: performance.now() })
       this.#schedule()
     })
   }
 
   /** Reads what is committed. */
   read<Result>(run: () => Result): Promise<Result> {
-    return new Promise<Result>((resolve) => {
-      if (this.#closed) throw new StoreUnavailable('the store is closed')
-      resolve(rethrow(run))
+    return new Promise<Result>((resolve, reject) => {
+      const fail: (error: unknown) => void = reject
+      if (this.#reads.length === 0) setImmediate(() => this.#readAll())
+      this.#reads.push(() => {
+        try {
+          if (this.#closed) throw new StoreUnavailable('the store is closed')
+          resolve(run())
+        } catch (error) {
+          fail(asUnavailable(error))
+        }
+      })
     })
+  }
+
+  #readAll(): void {
+    const reads = this.#reads
+    this.#reads = []
+    if (reads.length === 0) return
+    // A file that fails is told by the reads themselves: each of them can do without the others.
+    const shared = reads.length > 1 && !this.#closed && succeeds(this.#beginRead)
+    for (const read of reads) read()
+    // An I/O error may have ended it already.
+    if (shared && this.#reader.isTransaction && !succeeds(this.#endRead)) this.#reader.exec('ROLLBACK')
   }
 
   /** Takes no more writes, answers those asked for before, then closes the file. */
   async close(): Promise<void> {
     this.#closing = true
-    while (this.#queue.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (this.#queue.length + this.#reads.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
     if (this.#closed) return
     this.#closed = true
     this.#reader.close()
@@ -103,6 +139,8 @@ export class Connection {
 
   #flush(): void {
     this.#scheduled = false
+    // Asked for in the same turn, they are answered from what was committed before it.
+    this.#readAll()
     try {
       this.#writer.exec('BEGIN IMMEDIATE')
     } catch (error) {
@@ -126,15 +164,15 @@ export class Connection {
 
   /** One move in its savepoint. Throws only where the whole transaction is lost. */
   #attempt(move: Move): () => void {
-    this.#savepoint.run()
+    if (move.several) this.#savepoint.run()
     try {
       const result = move.run()
-      this.#release.run()
+      if (move.several) this.#release.run()
       return () => move.settle(result)
     } catch (error) {
       // A full disk or an I/O error has rolled everything back already.
       if (!this.#writer.isTransaction) throw error
-      this.#writer.exec('ROLLBACK TO move; RELEASE move')
+      if (move.several) this.#writer.exec('ROLLBACK TO move; RELEASE move')
       return () => move.fail(asUnavailable(error))
     }
   }
@@ -170,13 +208,24 @@ function openWriter(file: string): DatabaseSync {
   for (;;) {
     const writer = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
     try {
-      writer.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384')
+      writer.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4000',
+      )
       return writer
     } catch (error) {
       writer.close()
       if (!BUSY.has(resultCode(error)) || performance.now() - since >= BUSY_FOR_MS) throw error
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 15)
+  }
+}
+
+function succeeds(statement: StatementSync): boolean {
+  try {
+    statement.run()
+    return true
+  } catch {
+    return false
   }
 }
 

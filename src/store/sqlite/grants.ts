@@ -12,7 +12,26 @@ import {
   type Rotation,
 } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
-import { type GrantRow, grantOf } from './grant-row.ts'
+import { COLUMNS, type GrantRow, grantOf, rowOf } from './grant-row.ts'
+import { numbered } from './numbered.ts'
+
+const INSERT_VALUES = [
+  'id',
+  'clientId',
+  'wallet',
+  'walletKind',
+  'receiptId',
+  'consented',
+  'scopes',
+  'resources',
+  'at',
+  'expiresAt',
+  'refreshExpiresAt',
+  'refreshKeyId',
+  'attemptId',
+  'endedAt',
+  'endReason',
+] as const
 
 const INSERT = `
   INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
@@ -20,7 +39,18 @@ const INSERT = `
   VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
           0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason)
   ON CONFLICT (id) DO NOTHING
-  RETURNING *`
+  RETURNING ${COLUMNS}`
+
+const ROTATE_VALUES = [
+  'grantId',
+  'clientId',
+  'generation',
+  'refreshKeyId',
+  'refreshExpiresAt',
+  'attemptId',
+  'at',
+  'walletChecked',
+] as const
 
 const ROTATE = `
   UPDATE grants
@@ -75,14 +105,15 @@ function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string 
 }
 
 export function createGrantLedger(connection: Connection): GrantLedger {
-  const insert = connection.prepareWrite(INSERT)
-  const rotate = connection.prepareWrite(`${ROTATE} RETURNING *`)
-  const rotateNarrowed = connection.prepareWrite(`${ROTATE_NARROWED} RETURNING *`)
+  const insert = connection.prepareWrite(numbered(INSERT, INSERT_VALUES))
+  const rotate = connection.prepareWrite(numbered(`${ROTATE} RETURNING ${COLUMNS}`, ROTATE_VALUES))
+  const rotateNarrowed = connection.prepareWrite(`${ROTATE_NARROWED} RETURNING ${COLUMNS}`)
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
   const end = connection.prepareWrite(END)
-  const present = connection.prepareWrite('SELECT * FROM grants WHERE id = ?')
-  const read = connection.prepareRead('SELECT * FROM grants WHERE id = ?')
-  const rowOf = (statement: StatementSync, id: string): GrantRow | undefined => statement.get(id) as GrantRow | undefined
+  const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
+  const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
+  for (const statement of [insert, rotate, rotateNarrowed, present, read]) statement.setReturnArrays(true)
+  const rowBy = (statement: StatementSync, id: string): GrantRow | undefined => rowOf(statement.get(id))
 
   function put(
     grant: NewGrant,
@@ -90,22 +121,50 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     at: number,
     ended: { endedAt: number; endReason: EndReason } | null,
   ): GrantRow | undefined {
-    const { scopes, resources, consented, ...columns } = grant
-    const lists = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
-    return insert.get({
-      ...columns,
-      ...lists,
-      consented: consented ? 1 : 0,
-      attemptId,
+    // In the order of INSERT_VALUES.
+    const inserted = insert.get(
+      grant.id,
+      grant.clientId,
+      grant.wallet,
+      grant.walletKind,
+      grant.receiptId,
+      grant.consented ? 1 : 0,
+      JSON.stringify(grant.scopes),
+      JSON.stringify(grant.resources),
       at,
-      endedAt: ended?.endedAt ?? null,
-      endReason: ended?.endReason ?? null,
-    }) as GrantRow | undefined
+      grant.expiresAt,
+      grant.refreshExpiresAt,
+      grant.refreshKeyId,
+      attemptId,
+      ended?.endedAt ?? null,
+      ended?.endReason ?? null,
+    )
+    return rowOf(inserted)
+  }
+
+  /** In the order of ROTATE_VALUES. */
+  function whole({
+    grantId,
+    clientId,
+    generation,
+    refreshKeyId,
+    refreshExpiresAt,
+    attemptId,
+    at,
+    walletChecked,
+  }: Rotation): unknown {
+    return rotate.get(grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, walletChecked ? 1 : 0)
+  }
+
+  function narrowed(rotation: Rotation): unknown {
+    const { retryWindow: _, scopes, resources, walletChecked, ...named } = rotation
+    const asked = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
+    return rotateNarrowed.get({ ...named, ...asked, walletChecked: walletChecked ? 1 : 0 })
   }
 
   /** Why the conditional update moved nothing. Decided here, inside the move; refused outside. */
   function whyNotRotated(rotation: Rotation): RotateOutcome {
-    const row = rowOf(present, rotation.grantId)
+    const row = rowBy(present, rotation.grantId)
     if (!row) return { kind: 'unknown' }
     if (row.client_id !== rotation.clientId) return { kind: 'foreign' }
     if (row.ended_at !== null) return { kind: 'ended' }
@@ -134,48 +193,43 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
   return {
     redeemCode: (grant, attemptId, at) =>
-      connection.write((): RedeemOutcome => {
+      connection.writeByOne((): RedeemOutcome => {
         const inserted = put(grant, attemptId, at, null)
         if (inserted) return { kind: 'redeemed', grant: grantOf(inserted) }
-        const row = rowOf(present, grant.id) as GrantRow
+        const row = rowBy(present, grant.id) as GrantRow
         const ours = row.attempt_id === attemptId && row.ended_at === null
         return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
       }),
 
     spendCode: (grant, attemptId, at) =>
-      connection.write(() => {
+      connection.writeByOne(() => {
         put(grant, attemptId, at, { endedAt: at, endReason: 'code_spent' })
       }),
 
     rotateRefreshToken: (rotation) =>
-      connection.write((): RotateOutcome => {
-        const { retryWindow: _, scopes, resources, walletChecked, ...named } = rotation
-        const columns = { ...named, walletChecked: walletChecked ? 1 : 0 }
-        const narrowed = scopes.length + resources.length > 0
-        const row = narrowed
-          ? rotateNarrowed.get({ ...columns, scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) })
-          : rotate.get(columns)
-        return row ? { kind: 'rotated', grant: grantOf(row as GrantRow) } : whyNotRotated(rotation)
+      connection.writeByOne((): RotateOutcome => {
+        const rotated = rowOf(rotation.scopes.length + rotation.resources.length > 0 ? narrowed(rotation) : whole(rotation))
+        return rotated ? { kind: 'rotated', grant: grantOf(rotated) } : whyNotRotated(rotation)
       }),
 
     endGrant: (grantId, reason, at, clientId) =>
-      connection.write(() => {
+      connection.writeByOne(() => {
         if (end.run({ grantId, reason, at, clientId: clientId ?? null }).changes > 0) return 'ended'
-        const row = rowOf(present, grantId)
+        const row = rowBy(present, grantId)
         if (!row) return 'unknown'
         return clientId !== undefined && row.client_id !== clientId ? 'foreign' : 'ended_before'
       }),
 
     revokeAccessToken: (token) =>
-      connection.write((): RevokeTokenOutcome => {
+      connection.writeByOne((): RevokeTokenOutcome => {
         const row = revokeToken.get(token) as { ended_at: number | null } | undefined
         if (row) return row.ended_at === null ? 'revoked' : 'grant_ended'
-        return rowOf(present, token.grantId) ? 'foreign' : 'unknown'
+        return rowBy(present, token.grantId) ? 'foreign' : 'unknown'
       }),
 
     readGrant: (grantId) =>
       connection.read((): Grant | null => {
-        const row = rowOf(read, grantId)
+        const row = rowBy(read, grantId)
         return row ? grantOf(row) : null
       }),
 
@@ -187,7 +241,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
           named.at = filter.at
         }
         const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-        const list = connection.prepareRead(`SELECT * FROM grants ${where} ORDER BY created_at DESC, id LIMIT :limit`)
+        const list = connection.prepareRead(`SELECT ${COLUMNS} FROM grants ${where} ORDER BY created_at DESC, id LIMIT :limit`)
         const rows = list.all({ ...named, limit: filter.limit })
         return rows.map((row) => grantOf(row as GrantRow))
       }),

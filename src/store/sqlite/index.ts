@@ -1,20 +1,15 @@
 /** The store on SQLite: one file, one machine, any number of processes. */
 import type { Store } from '../../grants/ports.ts'
+import { pendingSteps, requireWorkable, type TakenStep } from '../../grants/schema-steps.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientBook } from './clients.ts'
 import { Connection } from './connection.ts'
 import { createGrantLedger } from './grants.ts'
 import { createKeyBook } from './keys.ts'
-import {
-  type AppliedMigration,
-  appliedMigrations,
-  MIGRATIONS,
-  type Migration,
-  migrate,
-  requireCurrentSchema,
-} from './migrations.ts'
+import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
+import { createRunBook } from './runs.ts'
 import { createSessionBook } from './sessions.ts'
 import { createWalletBook } from './wallets.ts'
 
@@ -24,7 +19,7 @@ export { SchemaMismatch } from '../../grants/ports.ts'
 export function openSqliteStore(path: string): Store {
   const connection = new Connection(path)
   try {
-    requireCurrentSchema(connection)
+    requireWorkable(MIGRATIONS, appliedMigrations(connection))
   } catch (error) {
     void connection.close()
     throw error
@@ -39,6 +34,7 @@ export function openSqliteStore(path: string): Store {
     clients: createClientBook(connection),
     keys: createKeyBook(connection),
     cleaning: createCleaning(connection),
+    runs: createRunBook(connection),
     restorations: createRestorationBook(connection),
     readRevision: () => connection.read(() => (revision.get() as { number: number }).number),
     checkWritable: () => connection.write(() => void probe.run()),
@@ -56,14 +52,13 @@ export async function migrateSqlite(path: string, at: number): Promise<Migration
   }
 }
 
-export type MigrationStatus = { applied: AppliedMigration[]; pending: Migration[] }
+export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
 
 export async function sqliteMigrationStatus(path: string): Promise<MigrationStatus> {
   const connection = new Connection(path)
   try {
     const applied = appliedMigrations(connection)
-    const last = applied.at(-1)?.number ?? 0
-    return { applied, pending: MIGRATIONS.filter((migration) => migration.number > last) }
+    return { applied, pending: pendingSteps(MIGRATIONS, applied) }
   } finally {
     await connection.close()
   }

@@ -22,7 +22,9 @@ export function createKeyBook(connection: Connection): KeyBook {
     'UPDATE keys SET retired_at = :at, wrapped = NULL WHERE id = :keyId AND kind = :kind AND retired_at IS NULL',
   )
   const raise = connection.prepareWrite('UPDATE revision SET number = number + 1')
-  const list = connection.prepareRead('SELECT * FROM keys ORDER BY kind, number')
+  const list = connection.prepareRead(
+    'SELECT id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at FROM keys ORDER BY kind, number',
+  )
   return {
     insertKey: (key) =>
       connection.write(() => {

@@ -1,13 +1,14 @@
 /** The schema, as numbered steps forward. A step that has landed never changes; the next one comes after it. */
-import { SchemaMismatch } from '../../grants/ports.ts'
+import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
 import type { Connection } from './connection.ts'
 
-export type Migration = { number: number; name: string; sql: string }
+export type Migration = SchemaStep & { sql: string }
 
 export const MIGRATIONS: readonly Migration[] = [
   {
     number: 1,
     name: 'ledger',
+    oldest: 1,
     // Every table is its primary key's own tree: the hot paths touch one row by one key.
     sql: `
       CREATE TABLE grants (
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 2,
     name: 'receipts',
+    oldest: 2,
     sql: `
       CREATE TABLE receipts (
         wallet TEXT NOT NULL,
@@ -97,6 +99,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 3,
     name: 'cleaning',
+    oldest: 3,
     // Indexed is the moment a row is over. A refresh and a visit change neither of the two times, so they leave the index alone.
     sql: `
       CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
@@ -115,46 +118,61 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    number: 4,
+    name: 'runs',
+    oldest: 3,
+    // Every program that changes something takes a number, so that a journal can be found to be complete.
+    sql: `
+      CREATE TABLE journal (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        last_run INTEGER NOT NULL,
+        salt TEXT NOT NULL
+      ) STRICT;
+      INSERT INTO journal (id, last_run, salt) VALUES (1, 0, lower(hex(randomblob(16))));
+      CREATE TABLE runs (
+        number INTEGER PRIMARY KEY,
+        seen_at INTEGER NOT NULL
+      ) STRICT;
+    `,
+  },
 ]
 
-export type AppliedMigration = { number: number; name: string; applied_at: number }
-
 /** The steps this file has taken, in order. */
-export function appliedMigrations(connection: Connection): AppliedMigration[] {
-  const known = connection.prepareRead("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get()
-  if (!known) return []
+export function appliedMigrations(connection: Connection): TakenStep[] {
+  const columns = columnsOf(connection.prepareRead(COLUMNS).all())
+  if (columns.length === 0) return []
+  const oldest = columns.includes('oldest') ? 'oldest' : 'NULL'
   return connection
-    .prepareRead('SELECT number, name, applied_at FROM migrations ORDER BY number')
+    .prepareRead(`SELECT number, name, applied_at, ${oldest} AS oldest FROM migrations ORDER BY number`)
     .all()
-    .map((row) => row as unknown as AppliedMigration)
+    .map((row) => row as unknown as TakenStep)
+}
+
+const COLUMNS = "SELECT name FROM pragma_table_info('migrations')"
+
+function columnsOf(rows: unknown[]): string[] {
+  return (rows as { name: string }[]).map(({ name }) => name)
 }
 
 /** Takes every step the file has not taken yet, in one transaction. Returns the steps taken. */
 export async function migrate(connection: Connection, at: number): Promise<Migration[]> {
   return connection.write(() => {
     connection.execute(
-      'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+      'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest INTEGER) STRICT',
     )
-    const { last } = connection.prepareWrite('SELECT coalesce(max(number), 0) AS last FROM migrations').get() as { last: number }
-    refuseNewer(last)
-    const pending = MIGRATIONS.filter((migration) => migration.number > last)
-    for (const { number, name, sql } of pending) {
+    // A table that an earlier version made has no such column yet.
+    if (!columnsOf(connection.prepareWrite(COLUMNS).all()).includes('oldest'))
+      connection.execute('ALTER TABLE migrations ADD COLUMN oldest INTEGER')
+    const taken = connection.prepareWrite('SELECT number, name, applied_at, oldest FROM migrations ORDER BY number').all()
+    refuseUnknown(MIGRATIONS, taken as unknown as TakenStep[])
+    const pending = pendingSteps(MIGRATIONS, taken as unknown as TakenStep[])
+    for (const { number, name, oldest, sql } of pending) {
       connection.execute(sql)
-      connection.prepareWrite('INSERT INTO migrations VALUES (?, ?, ?)').run(number, name, at)
+      connection
+        .prepareWrite('INSERT INTO migrations (number, name, applied_at, oldest) VALUES (?, ?, ?, ?)')
+        .run(number, name, at, oldest)
     }
     return pending
   })
-}
-
-/** Throws `SchemaMismatch` unless the file has taken exactly the steps this program knows. */
-export function requireCurrentSchema(connection: Connection): void {
-  const last = appliedMigrations(connection).at(-1)?.number ?? 0
-  refuseNewer(last)
-  if (last < (MIGRATIONS.at(-1)?.number ?? 0)) throw new SchemaMismatch('The database is not up to date. Run: grantor migrate')
-}
-
-function refuseNewer(last: number): void {
-  if (last > (MIGRATIONS.at(-1)?.number ?? 0)) {
-    throw new SchemaMismatch('The database was made by a newer version of grantor than this one. Use that version.')
-  }
 }

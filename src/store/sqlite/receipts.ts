@@ -20,6 +20,9 @@ type ReceiptRow = {
   sealed: string
 }
 
+const COLUMNS =
+  'wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at, withdrawn_at, checked_at, sealed' as const
+
 const INSERT = `
   INSERT INTO receipts (wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources,
                         issued_at, expires_at, withdrawn_at, checked_at, sealed)
@@ -28,7 +31,7 @@ const INSERT = `
   ON CONFLICT DO NOTHING`
 
 const LIST = `
-  SELECT * FROM receipts WHERE wallet = :wallet AND (:clientId IS NULL OR client_id = :clientId)
+  SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND (:clientId IS NULL OR client_id = :clientId)
   ORDER BY issued_at DESC, id LIMIT :limit`
 
 const WITHDRAW = `
@@ -40,6 +43,9 @@ const WITHDRAW = `
 
 export function createReceiptBook(connection: Connection): ReceiptBook {
   const insert = connection.prepareWrite(INSERT)
+  const again = connection.prepareWrite(
+    'SELECT 1 FROM receipts WHERE wallet = ? AND id = ? AND sealed = ? AND withdrawn_at IS NULL',
+  )
   const withdraw = connection.prepareWrite(WITHDRAW)
   const withdrawOne = connection.prepareWrite(
     'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = :id AND withdrawn_at IS NULL',
@@ -47,13 +53,15 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
   const note = connection.prepareWrite(
     'UPDATE receipts SET checked_at = max(checked_at, :at) WHERE wallet = :wallet AND id = :id',
   )
-  const read = connection.prepareRead('SELECT * FROM receipts WHERE wallet = ? AND id = ?')
+  const read = connection.prepareRead(`SELECT ${COLUMNS} FROM receipts WHERE wallet = ? AND id = ?`)
   const list = connection.prepareRead(LIST)
   return {
     insertReceipt: (receipt) =>
       connection.write(() => {
         const lists = { scopes: JSON.stringify(receipt.scopes), resources: JSON.stringify(receipt.resources) }
-        return insert.run({ ...receipt, ...lists }).changes > 0 ? 'inserted' : 'taken'
+        if (insert.run({ ...receipt, ...lists }).changes > 0) return 'inserted'
+        // The same one again, as after a lost answer: no two requests seal alike.
+        return again.get(receipt.wallet, receipt.id, receipt.sealed) ? 'inserted' : 'taken'
       }),
     readReceipt: (wallet, id) =>
       connection.read(() => {

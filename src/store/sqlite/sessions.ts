@@ -17,6 +17,9 @@ type SessionRow = {
   ended_at: number | null
 }
 
+const COLUMNS =
+  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, ended_at' as const
+
 export function createSessionBook(connection: Connection): SessionBook {
   const insert = connection.prepareWrite(`
     INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
@@ -25,14 +28,15 @@ export function createSessionBook(connection: Connection): SessionBook {
             :attemptId, :endedAt)
     ON CONFLICT (hash) DO NOTHING`)
   const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
-  const read = connection.prepareRead('SELECT * FROM sessions WHERE hash = ?')
+  const read = connection.prepareRead(`SELECT ${COLUMNS} FROM sessions WHERE hash = ?`)
   const touch = connection.prepareWrite(
     'UPDATE sessions SET last_seen_at = max(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
   )
   const end = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL')
   const endAll = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL')
   const list = connection.prepareRead(
-    'SELECT * FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at ORDER BY auth_time DESC, hash',
+    `SELECT ${COLUMNS} FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at
+     ORDER BY auth_time DESC, hash`,
   )
   return {
     startSession: (session, attemptId) =>

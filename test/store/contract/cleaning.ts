@@ -71,6 +71,16 @@ export function cleaningContract(subject: Subject): void {
     expect(await other.receipts.listReceipts(withdrawn.wallet, { limit: 10 })).toEqual([younger])
   })
 
+  test('a receipt leaves by its wallet and its id together: neither another wallet’s of that id goes with it, nor another of that wallet', async () => {
+    const [store] = subject().nodes
+    const [one, other] = [someReceipt({ expiresAt: NOW + 100 }), someReceipt({ expiresAt: NOW + 100 })]
+    const living = [someReceipt({ wallet: one.wallet, id: other.id }), someReceipt({ wallet: other.wallet, id: one.id })]
+    for (const receipt of [one, other, ...living]) await store.receipts.insertReceipt(receipt)
+    expect(await sweep(store, 'receipts', NOW + 100, 10)).toBe(2)
+    for (const receipt of living) expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
+    for (const receipt of [one, other]) expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toBeNull()
+  })
+
   test('a key is over by its retirement, and one that may still open something never is', async () => {
     const [store, other] = subject().nodes
     const [retired, living] = [someKey(), someKey()]
@@ -79,6 +89,14 @@ export function cleaningContract(subject: Subject): void {
     expect(await sweep(store, 'keys', NOW + 99, 10)).toBe(0)
     expect(await sweep(store, 'keys', NOW + 10_000 * DAY, 10)).toBe(1)
     expect(await other.keys.listKeys()).toEqual([living])
+  })
+
+  test('a row leaves whatever letters its id is made of', async () => {
+    const [store] = subject().nodes
+    const ids = ['"', '\\', 'a,b', '{c}', '"d" \\"e\\', 'NULL', ' ', "'; --", 'é']
+    for (const id of ids) await livingGrant(store, { id, expiresAt: NOW + 1, refreshExpiresAt: NOW + 1 })
+    expect(await sweep(store, 'grants', NOW + 1, 50)).toBe(ids.length)
+    for (const id of ids) expect(await store.grants.readGrant(id)).toBeNull()
   })
 
   test('a sweep takes out as many as it may and no more, the longest over first', async () => {

@@ -34,6 +34,37 @@ export function clientsContract(subject: Subject): void {
     expect(await other.clients.readClient(client.id)).toEqual(changed)
   })
 
+  test('two who change a client at once both count, however many they are: none undoes another’s change', async () => {
+    const [store] = subject().nodes
+    const client = someClient({ scopes: [] })
+    await store.clients.insertClient(client)
+    const changed = await race(subject(), 20, (node, index) =>
+      node.clients.changeClient(client.id, (present) =>
+        index === 0 ? { ...present, disabledAt: NOW } : { ...present, scopes: [...present.scopes, `scope-${index}`] },
+      ),
+    )
+    expect(changed.every((each) => each?.id === client.id)).toBe(true)
+    const after = await store.clients.readClient(client.id)
+    expect(after?.disabledAt).toBe(NOW)
+    expect(after?.scopes.toSorted()).toEqual(Array.from({ length: 19 }, (_, index) => `scope-${index + 1}`).toSorted())
+  })
+
+  test('a change that is refused changes nothing, and one of an unknown client is none', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    await store.clients.insertClient(client)
+    const revision = await store.readRevision()
+    const refused = store.clients.changeClient(client.id, () => {
+      throw new Error('not like this')
+    })
+    await expect(refused).rejects.toThrow('not like this')
+    expect(await store.clients.changeClient('nobody', (present) => present)).toBeNull()
+    expect(await other.clients.readClient(client.id)).toEqual(client)
+    expect(await other.readRevision()).toBe(revision)
+    await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' }))
+    expect(await other.readRevision(), 'noticed by every node').toBeGreaterThan(revision)
+  })
+
   test('a deleted client is gone', async () => {
     const [store, other] = subject().nodes
     const client = someClient()

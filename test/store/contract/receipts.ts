@@ -18,7 +18,7 @@ export function receiptsContract(subject: Subject): void {
   test('one signed text brought by fifty requests at once, on two nodes, is one receipt', async () => {
     const receipt = someReceipt()
     const outcomes = await race(subject(), 50, (store, index) =>
-      store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index }),
+      store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index, sealed: `sealed-${index}` }),
     )
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(49)
@@ -26,7 +26,18 @@ export function receiptsContract(subject: Subject): void {
     expect(await subject().nodes[1].receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({
       ...receipt,
       checkedAt: NOW + first,
+      sealed: `sealed-${first}`,
     })
+  })
+
+  test('a receipt whose answer was lost is put by the same request again, and still counts as put by it, once', async () => {
+    const receipt = someReceipt()
+    const outcomes = await race(subject(), 10, (store) => store.receipts.insertReceipt(receipt))
+    expect(new Set(outcomes)).toEqual(new Set(['inserted']))
+    const [store] = subject().nodes
+    expect(await store.receipts.listReceipts(receipt.wallet, { limit: 10 })).toEqual([receipt])
+    expect(await store.receipts.insertReceipt({ ...receipt, sealed: 'sealed by another request' })).toBe('taken')
+    expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
   })
 
   test('a withdrawn text signed again by its bytes stays withdrawn', async () => {

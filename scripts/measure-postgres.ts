@@ -1,0 +1,219 @@
+/**
+ * Measures what the moves cost on PostgreSQL, for docs/scaling.md: processor time in this process and in the database,
+ * write-ahead log, and room on disk.
+ *
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on]
+ *
+ * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
+ * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
+ */
+import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import postgres from 'postgres'
+import { databaseUrl } from '../src/config/database-url.ts'
+import type { Store } from '../src/grants/ports.ts'
+import { migratePostgres, openPostgresStore } from '../src/store/postgres/index.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+
+const { values } = parseArgs({
+  options: {
+    grants: { type: 'string', default: '1000000' },
+    operations: { type: 'string', default: '40000' },
+    'wal-compression': { type: 'string', default: 'off' },
+  },
+})
+const [GRANTS, OPERATIONS] = [Number(values.grants), Number(values.operations)]
+const IN_FLIGHT = 32
+const NOW = Math.floor(Date.now() / 1000)
+const DAY = 86_400
+
+// A row has one refresh at a time, as a client has.
+const busy = new Set<number>()
+
+type Cost = { perSecond: number; node: number; database: number; wal: number; pages: number }
+
+const server = await startPostgres({
+  shared_buffers: "'2GB'",
+  max_wal_size: "'16GB'",
+  checkpoint_timeout: "'1h'",
+  wal_compression: values['wal-compression'],
+  autovacuum_naptime: '10s',
+})
+async function measure(): Promise<void> {
+  const parsed = databaseUrl(server.urlOf('postgres'))
+  if ('fault' in parsed || parsed.value.kind !== 'postgres') throw new Error('no address')
+  await migratePostgres(parsed.value, NOW)
+  const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined })
+  console.log(`${(await sql`SELECT version()`)[0]?.version}`)
+  await fill(sql)
+  await printSizes(sql)
+  const store = await openPostgresStore({ ...parsed.value, poolSize: 16 })
+  const generations = new Int32Array(GRANTS + 1)
+  const refresh = async (number: number) => {
+    const generation = generations[number] ?? 0
+    const { kind } = await store.grants.rotateRefreshToken(rotationOf(number, generation))
+    if (kind !== 'rotated') throw new Error(`a refresh was ${kind}`)
+    generations[number] = generation + 1
+  }
+  const anyGrant = (): number => randomInt(1, GRANTS + 1)
+  await sql`VACUUM (FREEZE, ANALYZE)`
+  console.log(`\nEach of ${OPERATIONS} times, ${IN_FLIGHT} at once, on rows chosen by chance:\n`)
+  console.log('| | per second | node | database | log | of it whole pages |\n|---|---|---|---|---|---|')
+  const measured = (name: string, move: (number: number) => Promise<unknown>) => printCost(sql, name, move)
+  await sql`CHECKPOINT`
+  await measured('refresh, first touch of a page since a checkpoint', () => refreshOnce(refresh, anyGrant()))
+  // All in a small part of the table, again and again, until a checkpoint is long ago.
+  const few = Math.min(GRANTS, 2000)
+  await each(few * 2, (index) => refreshOnce(refresh, 1 + (index % few)))
+  await measured('refresh, pages touched before', () => refreshOnce(refresh, randomInt(1, few + 1)))
+  await measured('introspection (read a grant)', () => store.grants.readGrant(idOf(anyGrant())))
+  await measured('redeem (put a grant, read an epoch)', async () => {
+    await store.grants.redeemCode(someGrant(), randomUUID(), NOW)
+    await store.wallets.readEpoch(walletOf(anyGrant()))
+  })
+  await measured('revocation (end a grant)', () => store.grants.endGrant(idOf(anyGrant()), 'revoked', NOW))
+  await measured('authorize with a session (read session, epoch)', async () => {
+    await store.sessions.readSession(`session-${anyGrant()}`)
+    await store.wallets.readEpoch(walletOf(anyGrant()))
+  })
+  const [hot] = await sql`SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = 'grants'`
+  console.log(`\nUpdates of grants that wrote no index: ${hot?.hot} of ${hot?.all}`)
+  await store.close()
+  await sql.end()
+}
+
+async function refreshOnce(refresh: (number: number) => Promise<void>, wanted: number): Promise<void> {
+  let number = wanted
+  while (busy.has(number)) number = (number % GRANTS) + 1
+  busy.add(number)
+  await refresh(number).finally(() => busy.delete(number))
+}
+
+async function each(times: number, move: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      while (next < times) await move(next++)
+    }),
+  )
+}
+
+async function printCost(sql: postgres.Sql, name: string, move: (index: number) => Promise<unknown>): Promise<void> {
+  await each(2000, move)
+  const cost = await costOf(sql, move)
+  const micro = (seconds: number) => `${Math.round(seconds * 1e6)} µs`
+  console.log(
+    `| ${name} | ${Math.round(cost.perSecond).toLocaleString('en')} | ${micro(cost.node)} | ${micro(cost.database)} | ${Math.round(cost.wal)} B | ${cost.pages.toFixed(2)} |`,
+  )
+}
+
+async function costOf(sql: postgres.Sql, move: (index: number) => Promise<unknown>): Promise<Cost> {
+  const [began, node, database, log] = [performance.now(), process.cpuUsage(), databaseSeconds(), await logOf(sql)]
+  await each(OPERATIONS, move)
+  const seconds = (performance.now() - began) / 1000
+  const { user, system } = process.cpuUsage(node)
+  // What was written to the log is told late.
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  const after = await logOf(sql)
+  return {
+    perSecond: OPERATIONS / seconds,
+    node: (user + system) / 1e6 / OPERATIONS,
+    database: (databaseSeconds() - database) / OPERATIONS,
+    wal: (after.bytes - log.bytes) / OPERATIONS,
+    pages: (after.pages - log.pages) / OPERATIONS,
+  }
+}
+
+async function logOf(sql: postgres.Sql): Promise<{ bytes: number; pages: number }> {
+  const [row] = await sql`SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS bytes, wal_fpi AS pages FROM pg_stat_wal`
+  return { bytes: Number(row?.bytes), pages: Number(row?.pages) }
+}
+
+/** Processor seconds of all processes of the server so far, those that clean and write behind included (Linux). */
+function databaseSeconds(): number {
+  const master = Number(readFileSync(`${server.folder}/postmaster.pid`, 'utf8').split('\n')[0])
+  const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').trim().split(' ')
+  const ticks = [String(master), ...children].map((pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    // Of the master also those of its children that have ended.
+    const own = pid === String(master) ? [11, 12, 13, 14] : [11, 12]
+    return own.reduce((sum, field) => sum + Number(fields[field]), 0)
+  })
+  return ticks.reduce((sum, each) => sum + each, 0) / 100
+}
+
+// Ids and addresses look like chance, and both SQL and we can tell them from a number.
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex')
+const idOf = (number: number): string => md5(`grant ${number}`).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+const CLIENT = '7f9b1c1e-3c52-4f6e-9a53-0f4d2b8f6a11'
+const walletOf = (number: number) => `0x${md5(`wallet ${number}`)}${md5(`more ${number}`).slice(0, 8)}` as const
+
+const rotationOf = (number: number, generation: number): Parameters<Store['grants']['rotateRefreshToken']>[0] => ({
+  grantId: idOf(number),
+  clientId: CLIENT,
+  generation,
+  refreshKeyId: 'abcdefghij',
+  refreshExpiresAt: NOW + 14 * DAY,
+  retryWindow: 60,
+  scopes: [],
+  resources: [],
+  walletChecked: false,
+  attemptId: randomUUID(),
+  at: NOW,
+})
+
+const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
+  id: randomUUID(),
+  clientId: CLIENT,
+  wallet: walletOf(randomInt(1, GRANTS + 1)),
+  walletKind: 'ordinary',
+  receiptId: randomUUID(),
+  consented: true,
+  scopes: ['enhancement'],
+  resources: ['https://api.example.com/'],
+  expiresAt: NOW + 30 * DAY,
+  refreshExpiresAt: NOW + 14 * DAY,
+  refreshKeyId: 'abcdefghij',
+})
+
+/** As many grants, sessions and wallets, and a receipt for every tenth of them, put by SQL in no order of their keys. */
+async function fill(sql: postgres.Sql): Promise<void> {
+  const numbers = `FROM generate_series(1, ${GRANTS}) AS n`
+  const id = `md5('grant ' || n)::uuid::text`
+  const wallet = `'0x' || md5('wallet ' || n) || left(md5('more ' || n), 8)`
+  await sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
+                        refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id)
+      SELECT ${id}, '${CLIENT}', ${wallet}, 'ordinary', gen_random_uuid(), true, '["enhancement"]', '["https://api.example.com/"]',
+             ${NOW}, ${NOW + 30 * DAY} + n, ${NOW + 14 * DAY}, 0, 'abcdefghij', ${NOW - 3600}, gen_random_uuid() ${numbers} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`
+    INSERT INTO sessions (hash, wallet, chain_id, method, receipt_id, epoch, auth_time, last_seen_at, expires_at, attempt_id)
+      SELECT CASE WHEN n % 10 = 0 THEN 'session-' || n ELSE encode(sha256(n::text::bytea), 'base64') END, ${wallet}, 1, 'signature',
+             gen_random_uuid(), 0, ${NOW}, ${NOW}, ${NOW + 14 * DAY} + n, gen_random_uuid() ${numbers} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`INSERT INTO wallets SELECT ${wallet}, 0, true ${numbers} ORDER BY hashtext(n::text)`)
+  await sql.unsafe(`
+    INSERT INTO receipts SELECT ${wallet}, gen_random_uuid(), 'ordinary', 1, '${CLIENT}', 'https://app.example.net/callback', '["enhancement"]',
+      '["https://api.example.com/"]', ${NOW}, ${NOW + 30 * DAY} + n, NULL, ${NOW},
+      (SELECT string_agg(encode(sha256((n * 100 + part)::text::bytea), 'hex'), '') FROM generate_series(1, 24) AS part)
+    ${numbers} WHERE n % 10 = 0`)
+}
+
+async function printSizes(sql: postgres.Sql): Promise<void> {
+  console.log('\n| row of | table | indexes | together |\n|---|---|---|---|')
+  for (const table of ['grants', 'sessions', 'wallets', 'receipts']) {
+    const [size] = await sql.unsafe(
+      `SELECT pg_table_size('${table}') AS table, pg_indexes_size('${table}') AS indexes, (SELECT count(*) FROM ${table}) AS rows`,
+    )
+    const [own, indexes] = [Number(size?.table) / Number(size?.rows), Number(size?.indexes) / Number(size?.rows)]
+    console.log(`| ${table} | ${Math.round(own)} B | ${Math.round(indexes)} B | ${Math.round(own + indexes)} B |`)
+  }
+}
+
+try {
+  await measure()
+} finally {
+  await server.remove()
+}

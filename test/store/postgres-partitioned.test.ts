@@ -1,0 +1,21 @@
+/** The whole contract on tables that are partitioned as a distributed engine would spread them. `npm run test:store` runs it. */
+import { afterAll, beforeAll, describe } from 'vitest'
+import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { partitionTables } from '../support/postgres-partitions.ts'
+import { NOW } from './contract/subject.ts'
+import { postgresUnderTest } from './postgres-under-test.ts'
+import { storeContract } from './store-contract.ts'
+
+// It takes as long as on one table, and finds what postgres-reach does not: `npm test` leaves it out.
+describe.runIf(process.env.TEST_STORE === 'full')('partitioned', () => {
+  let database: PostgresDatabase
+  beforeAll(async () => {
+    database = await createPostgresDatabase()
+    await migratePostgres(database.address, NOW)
+    await partitionTables(database)
+  })
+  afterAll(() => database.drop())
+
+  storeContract('PostgreSQL, tables in eight parts', () => postgresUnderTest(database))
+})

@@ -1,0 +1,167 @@
+/**
+ * How far each statement reaches: on tables partitioned by the keys a distributed engine would spread them by, whatever a
+ * request does on its way touches one partition. docs/statements.md is made here: `npx vitest run test/store/postgres-reach -u`.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Connection, type Kind } from '../../src/store/postgres/connection.ts'
+import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
+import { migratePostgres, storeOn } from '../../src/store/postgres/index.ts'
+import { compile } from '../../src/store/postgres/statement.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { PARTS, partitionTables } from '../support/postgres-partitions.ts'
+import { NOW, someWallet } from './contract/subject.ts'
+import { NAMED, nameOf, pageOf, type Reach } from './statements-page.ts'
+
+type Statement = { kind: Kind; sql: string }
+
+let database: PostgresDatabase
+let statements: Statement[]
+beforeAll(async () => {
+  database = await createPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  await partitionTables(database)
+  await database.sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id)
+      SELECT 'g' || n, 'c' || n % 100, 'w' || n % 1000, '["s"]', '[]', 1, 1 + n, 9e9, 0, 'k', 1, 'a' FROM generate_series(1, 8000) AS n;
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+      SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, 9e9, 'a' FROM generate_series(1, 8000) AS n;
+    INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 8000) AS n;
+    INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '["s"]', '[]', n, 9e9, NULL, n, '' FROM generate_series(1, 8000) AS n;
+    ANALYZE`)
+  statements = await everyStatement()
+}, 60_000)
+afterAll(() => database.drop())
+
+/** Everything a store prepares: most of it when it is opened, lists when they are asked for. */
+async function everyStatement(): Promise<Statement[]> {
+  const noted: Statement[] = []
+  class Noting extends Connection {
+    override prepare<Row>(kind: Kind, sql: string) {
+      if (!noted.some((each) => each.sql === sql)) noted.push({ kind, sql })
+      return super.prepare<Row>(kind, sql)
+    }
+  }
+  const store = storeOn(new Noting(database.address, 'given'))
+  const [wallet, clientId] = [someWallet(), 'c']
+  for (const of of [{ wallet }, { clientId }, { wallet, clientId }, {}]) {
+    await store.grants.listGrants({ ...of, at: NOW, limit: 1 })
+    await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })
+    await store.grants.endGrants(of, 'operator', NOW)
+  }
+  await store.close()
+  return noted
+}
+
+const VALUES: Record<string, unknown> = {
+  id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', walletKind: 'ordinary', receiptId: null, consented: true,
+  scopes: ['s'], resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
+  generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
+  epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
+  except: null, naming: ['s'], limit: 50, overFor: 1, after: '', after1: '', after2: '',
+  rotatedAt: 1, refreshExpiresAt: 9e9, idList: '{g1}', hashList: '{h1}', walletList: '{w1}', pairList: '{w1 g1}',
+} // biome-ignore format: a list of values
+
+/** Keys of rows that are not there. */
+const FRESH = { id: 'new', grantId: 'new', hash: 'new', wallet: 'new' }
+
+const spread = (sql: string) => Object.keys(DISTRIBUTED).some((table) => new RegExp(`\\b${table}\\b`).test(sql))
+
+/** The partitions that were scanned or written while the statement ran, planned as one that is used often. */
+async function partitionsOf({ sql }: Statement, values: Record<string, unknown>): Promise<string[]> {
+  const { text, valuesOf } = compile(sql, 'database')
+  const undo = new Error('undo')
+  let touched: string[] = []
+  await database.sql
+    .begin(async (transaction) => {
+      const counts = async () =>
+        new Map(
+          (
+            await transaction.unsafe(
+              `SELECT relname AS name, coalesce(seq_scan, 0) + coalesce(idx_scan, 0) + n_tup_ins + n_tup_upd + n_tup_del AS count
+               FROM pg_stat_xact_user_tables WHERE relname ~ '_[0-9]+$'`,
+            )
+          ).map((row) => [String(row.name), Number(row.count)]),
+        )
+      await transaction.unsafe('SET LOCAL plan_cache_mode = force_generic_plan')
+      const before = await counts()
+      await transaction.unsafe(text, valuesOf(values) as never[], { prepare: true })
+      touched = [...(await counts())].filter(([name, count]) => count !== before.get(name)).map(([name]) => name)
+      throw undo
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error
+    })
+  return touched.sort()
+}
+
+async function reachOf(statement: Statement): Promise<Reach> {
+  if (!spread(statement.sql)) return 'everywhere'
+  const [there, fresh] = [await partitionsOf(statement, VALUES), await partitionsOf(statement, { ...VALUES, ...FRESH })]
+  expect(new Set(there.map((name) => name.replace(/_\d+$/, ''))).size, `one table: ${statement.sql}`).toBe(1)
+  expect(fresh, `the same for a row that is not there: ${statement.sql}`).toHaveLength(there.length)
+  return there.length === 1 ? 'one' : there.length === PARTS ? 'every' : 'some'
+}
+
+test('whatever a request does on its way touches one partition, and what reaches every one is named', async () => {
+  const reached = []
+  for (const statement of statements) reached.push({ ...statement, reach: await reachOf(statement) })
+  const names = reached.filter(({ sql }) => spread(sql)).map(({ sql }) => nameOf(sql))
+  expect(new Set(names).size, 'each its own name').toBe(names.length)
+  for (const { sql, reach } of reached) {
+    const expected = NAMED.find(({ is }) => is.test(sql))?.reach
+    if (expected) expect(reach, `of ${sql}`).toBe(expected)
+    else expect(spread(sql), `a name for ${sql}`).toBe(false)
+  }
+  expect(reached.filter(({ reach }) => reach === 'one').length).toBeGreaterThan(20)
+  await expect(pageOf(reached)).toMatchFileSnapshot('../../docs/statements.md')
+})
+
+test('planned once for all values, the other partitions are left out when a statement begins', async () => {
+  const hot = statements.filter(
+    ({ sql }) => NAMED.some(({ is, reach }) => reach === 'one' && is.test(sql)) && !/^\s*INSERT/.test(sql),
+  )
+  expect(hot.length).toBeGreaterThan(12)
+  await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
+  for (const [index, { sql }] of hot.entries()) {
+    const { text, valuesOf } = compile(sql, 'database')
+    const values = valuesOf(VALUES).map(literal).join(', ')
+    await database.sql.unsafe(`PREPARE hot${index} AS ${text}`)
+    const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) EXECUTE hot${index}${values === '' ? '' : `(${values})`}`)
+    const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+    expect(plan, `of ${sql}`).toMatch(new RegExp(`Subplans Removed: ${PARTS - 1}`))
+    const scanned = plan.match(/(?:Scan|Seq Scan) (?:using \S+ )?on \w+_\d+\b/g) ?? []
+    expect(new Set(scanned.map((scan) => /\w+_\d+$/.exec(scan)?.[0])).size, `of ${plan}`).toBe(1)
+    expect(plan, `of ${sql}`).not.toContain('Seq Scan')
+  }
+  await database.sql.unsafe('RESET plan_cache_mode')
+})
+
+function literal(value: unknown): string {
+  if (value === null) return 'NULL'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+// What Citus refuses in a statement that changes rows (its planner's own words, in multi_router_planner.c).
+test('no statement has what a distributed engine refuses: a clock or chance in a change, a clock inside CASE or COALESCE or ON CONFLICT', async () => {
+  const volatile = await database.sql.unsafe(
+    `SELECT DISTINCT proname AS name FROM pg_proc WHERE provolatile = 'v' AND pronamespace = 'pg_catalog'::regnamespace`,
+  )
+  const names = new Set(volatile.map(({ name }) => String(name)))
+  expect(names).toContain('clock_timestamp')
+  for (const { sql } of statements) {
+    const { text } = compile(sql, 'database')
+    if (!/\b(INSERT|UPDATE|DELETE)\b/.test(text)) continue
+    const called = [...text.matchAll(/\b(\w+)\s*\(/g)].map(([, name = '']) => name.toLowerCase())
+    expect(
+      called.filter((name) => names.has(name)),
+      `of ${text}`,
+    ).toEqual([])
+    // What an insert gives a new row is computed before it is sent anywhere.
+    if (/^\s*INSERT(?![^]*DO UPDATE)/.test(text)) continue
+    for (const [part] of text.matchAll(/\bCASE\b[^]*?\bEND\b|\bDO UPDATE\b[^]*|\bRETURNING\b[^)]*/g)) {
+      expect(part, `of ${text}`).not.toContain('statement_timestamp')
+    }
+  }
+})

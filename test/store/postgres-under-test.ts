@@ -1,0 +1,33 @@
+/** Two nodes on one migrated database, empty at first, as the contract asks for them. */
+import { openPostgresStore } from '../../src/store/postgres/index.ts'
+import type { PostgresDatabase } from '../support/postgres.ts'
+import type { StoreUnderTest } from './store-contract.ts'
+
+export async function postgresUnderTest(database: PostgresDatabase): Promise<StoreUnderTest> {
+  const { address, name, sql } = database
+  await sql.unsafe('TRUNCATE grants, wallets, sessions, receipts, clients, keys, leases, restorations')
+  const open = () => openPostgresStore(address, { clock: 'given' })
+  const nodes = [await open(), await open()] as const
+  const opened = [...nodes]
+  const closeAll = () => Promise.all(opened.map((store) => store.close()))
+  return {
+    nodes: [...nodes],
+    async restart() {
+      await closeAll()
+      const store = await open()
+      opened.push(store)
+      return store
+    },
+    async refuseWrites() {
+      const everybodyLeaves = () =>
+        sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
+      await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+      await everybodyLeaves()
+      return async () => {
+        await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+        await everybodyLeaves()
+      }
+    },
+    close: async () => void (await closeAll()),
+  }
+}

@@ -1,0 +1,75 @@
+/** Reads of one turn share a read transaction; what each of them promises stays. */
+import { expect, onTestFinished, test } from 'vitest'
+import { StoreUnavailable } from '../../src/grants/ports.ts'
+import { Connection } from '../../src/store/sqlite/connection.ts'
+import { numbered } from '../../src/store/sqlite/numbered.ts'
+import { newSqlitePath } from './sqlite-file.ts'
+
+async function openNotes() {
+  const path = await newSqlitePath()
+  const open = () => {
+    const connection = new Connection(path)
+    onTestFinished(() => connection.close())
+    return connection
+  }
+  const connection = open()
+  connection.execute('CREATE TABLE notes (name TEXT PRIMARY KEY) STRICT')
+  const insert = connection.prepareWrite('INSERT INTO notes VALUES (?)')
+  const count = connection.prepareRead('SELECT count(*) AS count FROM notes')
+  return {
+    connection,
+    another: open,
+    note: (name: string) => connection.writeByOne(() => insert.run(name).changes),
+    count: () => connection.read(() => (count.get() as { count: number }).count),
+  }
+}
+
+test('what was told as durable is seen by every read asked for afterwards, whoever wrote it and however many read', async () => {
+  const { note, another, count } = await openNotes()
+  const other = another()
+  const insert = other.prepareWrite('INSERT INTO notes VALUES (?)')
+  for (let round = 0; round < 20; round++) {
+    void count()
+    await note(`mine ${round}`)
+    expect(await Promise.all([count(), count(), count()])).toEqual([2 * round + 1, 2 * round + 1, 2 * round + 1])
+    void count()
+    await other.write(() => insert.run(`theirs ${round}`))
+    expect(await Promise.all([count(), count()])).toEqual([2 * round + 2, 2 * round + 2])
+  }
+})
+
+test('a read that fails fails alone', async () => {
+  const { connection, note, count } = await openNotes()
+  await note('one')
+  const defect = new TypeError('a defect')
+  const outcomes = await Promise.allSettled([
+    count(),
+    connection.read(() => {
+      throw defect
+    }),
+    count(),
+  ])
+  expect(outcomes).toMatchObject([{ value: 1 }, { reason: defect }, { value: 1 }])
+  expect(await count()).toBe(1)
+})
+
+test('reads asked for before closing are answered, and none after', async () => {
+  const { connection, note, count } = await openNotes()
+  await note('one')
+  const before = [count(), count()]
+  await connection.close()
+  expect(await Promise.all(before)).toEqual([1, 1])
+  await expect(count()).rejects.toBeInstanceOf(StoreUnavailable)
+})
+
+test('a move of one statement that breaks a rule is undone alone, without a savepoint', async () => {
+  const { note, count } = await openNotes()
+  const outcomes = await Promise.allSettled([note('one'), note('one'), note('two')])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await count()).toBe(2)
+})
+
+test('a statement whose values go by place names each of them', () => {
+  expect(numbered('UPDATE t SET a = :a, b = :b WHERE a <> :a', ['b', 'a'])).toBe('UPDATE t SET a = ?2, b = ?1 WHERE a <> ?2')
+  expect(() => numbered('SELECT :c', ['a'])).toThrow(':c')
+})

@@ -1,0 +1,130 @@
+/** docs/statements.md, from the statements as they are: what each is for, how far it reaches, and its text. */
+
+import type { Kind } from '../../src/store/postgres/connection.ts'
+import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
+
+/**
+ * - `one`: one partition, as long as its key is one value
+ * - `every`: all partitions, because its rows are not named by the key they are spread by
+ * - `everywhere`: a table that lies whole on every machine
+ */
+export type Reach = 'one' | 'some' | 'every' | 'everywhere'
+
+type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
+
+const BY_WALLET = 'a wallet’s grants lie by their own ids; asked for by the account page or an operator, not by a token request'
+const BY_END = 'what is over is looked for on each machine, a few rows at a time'
+
+/** The statements on tables that are spread. Each is recognised by a piece of its text. */
+export const NAMED: readonly Named[] = [
+  { name: 'redeem or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
+  { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = generation[^]*scopes @>/, reach: 'one' },
+  { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = generation(?![^]*scopes @>)/, reach: 'one' },
+  { name: 'why a refresh moved nothing; end a replay', is: /refresh_newer_than_row/, reach: 'one' },
+  { name: 'revoke an access token', is: /^\s*UPDATE grants\s+SET revoked_tokens/, reach: 'one' },
+  { name: 'end a grant that remembers too many', is: /^\s*UPDATE grants SET[^]*too_many_revoked_tokens/, reach: 'one' },
+  { name: 'end a grant', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE id = :grantId/, reach: 'one' },
+  { name: 'read a grant', is: /^\s*SELECT grants\.id[^]*FROM grants WHERE id = :id/, reach: 'one' },
+  { name: 'whose grant it is', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
+  { name: 'read a wallet, its epoch', is: /^SELECT epoch, proved_itself FROM wallets/, reach: 'one' },
+  { name: 'remember that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
+  { name: 'raise an epoch', is: /^INSERT INTO wallets[^]*SET epoch/, reach: 'one' },
+  { name: 'start a session', is: /^INSERT INTO sessions/, reach: 'one' },
+  { name: 'whose session it is', is: /^SELECT attempt_id FROM sessions/, reach: 'one' },
+  { name: 'read a session', is: /^SELECT hash[^]*FROM sessions WHERE hash = :hash/, reach: 'one' },
+  { name: 'touch a session', is: /^UPDATE sessions SET last_seen_at/, reach: 'one' },
+  { name: 'end a session', is: /^UPDATE sessions SET ended_at = :at WHERE hash/, reach: 'one' },
+  { name: 'keep a receipt', is: /^\s*INSERT INTO receipts/, reach: 'one' },
+  { name: 'read a receipt', is: /^SELECT wallet, id[^]*FROM receipts WHERE wallet = :wallet AND id = :id/, reach: 'one' },
+  { name: 'list a wallet’s receipts', is: /^\s*SELECT wallet, id[^]*ORDER BY issued_at/, reach: 'one' },
+  { name: 'withdraw a wallet’s receipts', is: /^\s*UPDATE receipts SET withdrawn_at = :at\s+WHERE wallet = :wallet AND withdrawn/, reach: 'one' },
+  { name: 'withdraw a receipt', is: /^UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id/, reach: 'one' },
+  { name: 'note a receipt’s check', is: /^UPDATE receipts SET checked_at/, reach: 'one' },
+  { name: 'end a wallet’s sessions', is: /^UPDATE sessions SET ended_at = :at WHERE wallet/, reach: 'every', why: 'a wallet’s sessions lie by their own hashes; asked for when somebody ends everything' },
+  { name: 'list a wallet’s sessions', is: /FROM sessions\s+WHERE wallet = :wallet/, reach: 'every', why: 'the same, for the account page' },
+  { name: 'list grants of a wallet and client, living', is: /FROM grants WHERE wallet = :wallet AND client_id = :clientId AND ended[^]*ORDER BY created_at/, reach: 'every', why: BY_WALLET },
+  { name: 'list grants of a wallet and client', is: /FROM grants WHERE wallet = :wallet AND client_id = :clientId ORDER BY created_at/, reach: 'every', why: BY_WALLET },
+  { name: 'list grants of a wallet, living', is: /FROM grants WHERE wallet = :wallet AND ended[^]*ORDER BY created_at/, reach: 'every', why: BY_WALLET },
+  { name: 'list grants of a wallet', is: /FROM grants WHERE wallet = :wallet ORDER BY created_at/, reach: 'every', why: BY_WALLET },
+  { name: 'list grants of a client, living', is: /FROM grants WHERE client_id = :clientId AND ended[^]*ORDER BY created_at/, reach: 'every', why: 'an operator’s command' },
+  { name: 'list grants of a client', is: /FROM grants WHERE client_id = :clientId ORDER BY created_at/, reach: 'every', why: 'an operator’s command' },
+  { name: 'list grants, living', is: /FROM grants WHERE ended_at IS NULL[^]*ORDER BY created_at/, reach: 'every', why: 'an operator’s command' },
+  { name: 'list grants', is: /FROM grants {2}ORDER BY created_at/, reach: 'every', why: 'an operator’s command' },
+  { name: 'end a batch of a wallet’s grants with a client', is: /WITH batch[^]*FROM grants WHERE wallet = :wallet AND client_id = :clientId AND id >/, reach: 'every', why: BY_WALLET },
+  { name: 'end a batch of a wallet’s grants', is: /WITH batch[^]*FROM grants WHERE wallet = :wallet AND id >/, reach: 'every', why: BY_WALLET },
+  { name: 'end a batch of a client’s grants', is: /WITH batch[^]*FROM grants WHERE client_id = :clientId AND id >/, reach: 'every', why: 'an operator disables or deletes a client' },
+  { name: 'find grants that are over', is: /^SELECT id FROM grants WHERE coalesce/, reach: 'every', why: BY_END },
+  { name: 'take out grants', is: /^DELETE FROM grants WHERE/, reach: 'every', why: 'the same: each machine takes out those it has' },
+  { name: 'find sessions that are over', is: /^SELECT hash FROM sessions WHERE coalesce/, reach: 'every', why: BY_END },
+  { name: 'take out sessions', is: /^DELETE FROM sessions WHERE/, reach: 'every', why: 'the same: each machine takes out those it has' },
+  { name: 'find receipts that are over', is: /^SELECT wallet, id FROM receipts WHERE expires_at/, reach: 'every', why: BY_END },
+  { name: 'take out receipts', is: /^DELETE FROM receipts WHERE/, reach: 'every', why: 'the same: each machine takes out those it has' },
+  { name: 'end every grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'every', why: 'a restored database is gone through as a whole' },
+  { name: 'end every session of a restored database', is: /WITH next[^]*UPDATE sessions/, reach: 'every', why: 'the same' },
+  { name: 'withdraw every receipt of a restored database', is: /WITH next[^]*UPDATE receipts/, reach: 'every', why: 'the same' },
+  { name: 'advance a grant of a restored database', is: /^\s*UPDATE grants SET generation = :generation/, reach: 'one' },
+  { name: 'go through living grants', is: /^\s*SELECT id, client_id, wallet, created_at, generation FROM grants WHERE id >/, reach: 'every', why: 'a restored database is compared with its journal as a whole' },
+  { name: 'go through living sessions', is: /^\s*SELECT hash, wallet, auth_time FROM sessions WHERE hash >/, reach: 'every', why: 'the same' },
+  { name: 'go through living receipts', is: /^\s*SELECT wallet, id, client_id, issued_at FROM receipts/, reach: 'every', why: 'the same' },
+] // biome-ignore format: one line each
+
+export function nameOf(sql: string): string {
+  return NAMED.find(({ is }) => is.test(sql))?.name ?? ''
+}
+
+export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Reach }[]): string {
+  const named = statements.map((statement) => ({ ...statement, as: NAMED.find(({ is }) => is.test(statement.sql)) }))
+  const one = named.filter(({ reach }) => reach === 'one')
+  const every = named.filter(({ reach }) => reach === 'every' || reach === 'some')
+  const everywhere = named.filter(({ reach }) => reach === 'everywhere')
+  return `# Statements on PostgreSQL
+
+Every statement the service sends, made from the program itself by a test, which runs each of them on tables partitioned
+by the keys below and notes the partitions it touches ([postgres-reach.test.ts](../test/store/postgres-reach.test.ts)).
+Why it matters: [scaling.md](scaling.md).
+
+| table | spread by |
+|---|---|
+${Object.entries(DISTRIBUTED)
+  .map(([table, column]) => `| \`${table}\` | \`${column}\` |`)
+  .join('\n')}
+| all others | whole on every machine |
+
+Each statement is a transaction of its own and one round trip. A **read** changes nothing; a **move**, asked again after a
+lost answer, says what the first time would have said; what is asked **once** is not asked again. \`:at\` is the moment
+the statement began, by the database's clock.
+
+## One partition
+
+${one.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n')}
+## Every partition
+
+| statement | why |
+|---|---|
+${every.map(({ as }) => `| ${as?.name ?? ''} | ${as?.why ?? ''} |`).join('\n')}
+
+${every.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n')}
+## Whole on every machine
+
+Clients, keys and the few rows that are one for all: read from the nearest machine, written on all.
+
+${everywhere.map(({ kind, sql }) => section('', kind, sql)).join('\n')}`
+}
+
+function section(name: string, kind: Kind, sql: string): string {
+  const lines = sql.split('\n')
+  const depth = Math.min(
+    ...lines
+      .slice(lines[0]?.trim() === '' ? 1 : 0)
+      .filter((line) => line.trim() !== '')
+      .map(indent),
+  )
+  const text = lines
+    .map((line) => line.slice(Math.min(depth, indent(line))))
+    .join('\n')
+    .trim()
+  const title = name === '' ? kind[0]?.toUpperCase() + kind.slice(1) : `**${name[0]?.toUpperCase()}${name.slice(1)}** (${kind})`
+  return `${title}:\n\n\`\`\`sql\n${text}\n\`\`\`\n`
+}
+
+const indent = (line: string) => line.length - line.trimStart().length

@@ -1,0 +1,34 @@
+/** What was ever written to a database, told by the database itself, so that a write which leaves no trace shows too. */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type postgres from 'postgres'
+import { allRows, type Rows } from './rows.ts'
+
+/** Looks at a SQLite file; the next look shows what came in between. */
+export function watchSqlite(path: string) {
+  const outside = new DatabaseSync(path, { readOnly: true })
+  return {
+    close: () => outside.close(),
+    look: () => ({
+      // changes whenever another connection has committed anything
+      commits: outside.prepare('PRAGMA data_version').get(),
+      rows: allRows(path),
+      bytes: [path, `${path}-wal`].map(
+        (file) => existsSync(file) && createHash('sha256').update(readFileSync(file)).digest('hex'),
+      ),
+    }),
+  }
+}
+
+/**
+ * Every row of a PostgreSQL database, and how many were inserted, updated and deleted in its life. A connection tells
+ * that last when it is closed, so close the service before.
+ */
+export async function lookAtPostgres(sql: postgres.Sql): Promise<{ rows: Rows; writes: unknown[] }> {
+  const writes = await sql<{ relname: string }[]>`
+    SELECT relname, n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_user_tables ORDER BY relname`
+  const rows: Rows = {}
+  for (const { relname } of writes) rows[relname] = [...(await sql`SELECT * FROM ${sql(relname)} ORDER BY 1`)]
+  return { rows, writes: [...writes] }
+}
