@@ -8,6 +8,7 @@ import { ClientDirectory } from '../grants/client-directory.ts'
 import type { Lifetimes, ServiceSettings } from '../grants/deps.ts'
 import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
+import { createStoreClock, type StoreClock } from '../grants/store-clock.ts'
 import { createUpkeep } from '../grants/upkeep.ts'
 import type { Service } from '../http/service.ts'
 import { KeyRing } from '../keys/key-ring.ts'
@@ -15,25 +16,48 @@ import { createKeyWrap } from '../keys/key-wrap.ts'
 import type { DevelopmentWallet } from '../login/server.ts'
 import { createAuditLog } from '../ops/audit-log.ts'
 import { repeatEvery } from '../ops/background.ts'
+import { createDrain } from '../ops/drain.ts'
 import type { Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { noMetrics } from '../ops/no-metrics.ts'
-import { createFailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
-import { Failure } from './command.ts'
+import { createFailureLimit, type FailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
+import { type World as CommandWorld, Failure } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { openDatabase } from './database.ts'
+import { type Keeper, keepJournal } from './journal.ts'
 
 type World = { logger: Logger; now: () => number }
-type RunningMetrics = Service['metrics'] & Pick<Metrics, 'countSwept'>
+type Given = {
+  metrics?: (Service['metrics'] & Pick<Metrics, 'countSwept'>) | undefined
+  /** where failures are counted, if not here */
+  failures?: FailureLimit | undefined
+}
 
-/** The auth service on its store: `server` does not listen yet. `close` after the server has been closed. */
+/** The auth service on its store: `server` does not listen yet. `close` after the server has been closed; `drain` before. */
 export async function composeAuthService(
   settings: Settings<'serve' | 'start'>,
-  { logger, now, metrics = noMetrics }: World & { metrics?: RunningMetrics | undefined },
+  { logger, now: own, metrics = noMetrics, failures = failureLimit(settings, own) }: World & Given,
 ) {
   const serverModule = import('../http/server.ts')
-  const store = await openStore(settings)
+  const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
+  const clock = storeClock(own)
+  const { now } = clock
+  const opened = await openStore(settings, clock)
+  let keeper: Keeper | null = null
   try {
+    // Which tells the time, where the store does.
+    await opened.readRevision()
+    const journal = keepJournal({
+      store: opened,
+      path: settings.journalFile,
+      program: 'serve',
+      now,
+      failed: (error) => logger.error({ err: error, alarm: true }, 'the journal cannot be written'),
+    })
+    keeper = journal
+    await journal.begin()
+    // The number is taken; where there is no file nothing stands in the way of the store.
+    const store = settings.journalFile === undefined ? opened : journal.store
     const keys = new KeyRing(now)
     const clients = new ClientDirectory(store, now)
     const upkeep = createUpkeep(store, clients, keys, keyKeeping(settings, store, now))
@@ -52,12 +76,11 @@ export async function composeAuthService(
         audit: createAuditLog(logger),
       },
       loginSecret: settings.loginSecret,
-      failures: settings.rateLimit
-        ? createFailureLimit({ limit: settings.failureLimit, windowSeconds: 60, now })
-        : noFailureLimit,
+      failures,
       metrics,
       logger,
       trustedProxies: settings.trustedProxies,
+      isStopping,
     })
     const sweep = createSweeper({
       cleaning: store.cleaning,
@@ -71,17 +94,25 @@ export async function composeAuthService(
     const background = [
       repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
       repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
+      repeatEvery(60, 'keeping the journal', journal.keep, logger),
       repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ]
     const close = async () => {
       await Promise.all(background.map((each) => each.stop()))
+      await journal.end()
       await store.close()
     }
-    return { server, store, close }
+    return { server, store, close, drain: { seconds, begin: () => begin([server.server]) } }
   } catch (error) {
-    await store.close()
+    await keeper?.end()
+    await opened.close()
     throw failureOf(error)
   }
+}
+
+/** How many failures a minute this process allows, by itself. */
+function failureLimit(settings: Settings<'serve' | 'start'>, now: () => number): FailureLimit {
+  return settings.rateLimit ? createFailureLimit({ limit: settings.failureLimit, windowSeconds: 60, now }) : noFailureLimit
 }
 
 /** An endpoint of another chain stops the start; one that does not answer may in a minute, and ordinary wallets need none. */
@@ -95,11 +126,16 @@ async function sayChainFaults(check: ConnectedChains['check'], logger: Logger): 
 /** The login server: no store, no keys, only the auth service's address and the secret they share. */
 export async function composeLoginServer(
   settings: Settings<'login-server' | 'start'>,
-  { logger, now, developmentWallet }: World & { developmentWallet?: DevelopmentWallet | undefined },
+  {
+    developmentWallet,
+    isStopping,
+    ...world
+  }: World & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean },
 ) {
   const { createLoginServer } = await import('../login/server.ts')
   const { authUrl, loginUrl, loginSecret, trustedProxies, authBackendUrl: backendUrl } = settings
-  return createLoginServer({ authUrl, loginUrl, loginSecret, trustedProxies, backendUrl, logger, now, developmentWallet })
+  const own = { authUrl, loginUrl, loginSecret, trustedProxies, backendUrl }
+  return createLoginServer({ ...own, ...world, developmentWallet, isStopping })
 }
 
 function serviceSettings(settings: Settings<'serve' | 'start'>): ServiceSettings {
@@ -108,27 +144,52 @@ function serviceSettings(settings: Settings<'serve' | 'start'>): ServiceSettings
 }
 
 /** A missing, older or newer database is one line that says what to do. */
-async function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl'>): Promise<Store> {
+async function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl'>, clock: StoreClock): Promise<Store> {
   try {
-    return await openDatabase(databaseUrl)
+    return await openDatabase(databaseUrl, clock)
   } catch (error) {
     throw failureOf(error)
   }
 }
 
-/** Opens the store, uses it, and closes it whatever happens. */
+/** For a command: opens the store, uses it, with the time it is there, and closes it whatever happens. */
 export async function withStore<Result>(
-  settings: Pick<Settings<'migrate'>, 'databaseUrl'>,
-  use: (store: Store) => Promise<Result>,
+  settings: Pick<Settings<'migrate'>, 'databaseUrl' | 'journalFile'>,
+  world: Pick<CommandWorld, 'now' | 'complain'>,
+  use: (store: Store, now: () => number) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openStore(settings)
+  return withBareStore(settings, world, async (store, now) => {
+    const failed = () => world.complain('grantor: GRANTOR_JOURNAL_FILE cannot be written; it cannot account for this change')
+    const journal = keepJournal({ store, path: settings.journalFile, program: 'command', now, failed })
+    try {
+      return await use(journal.store, now)
+    } finally {
+      await journal.end()
+    }
+  })
+}
+
+/** The same for what no journal is to tell of: putting right a database that was put back. */
+export async function withBareStore<Result>(
+  settings: Pick<Settings<'migrate'>, 'databaseUrl'>,
+  world: Pick<CommandWorld, 'now'>,
+  use: (store: Store, now: () => number) => Promise<Result>,
+): Promise<Result> {
+  const clock = storeClock(() => world.now())
+  const store = await openStore(settings, clock)
   try {
-    return await use(store)
+    // Which tells the time, where the store does.
+    await store.readRevision()
+    return await use(store, clock.now)
   } catch (error) {
     throw failureOf(error)
   } finally {
     await store.close()
   }
+}
+
+function storeClock(own: () => number): StoreClock {
+  return createStoreClock(own, () => performance.now() / 1000)
 }
 
 /** How keys are kept, from the settings of whoever keeps them. */

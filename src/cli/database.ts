@@ -2,19 +2,21 @@
 import { existsSync } from 'node:fs'
 import type { Settings } from '../config/settings.ts'
 import type { Store } from '../grants/ports.ts'
+import type { SchemaStep, TakenStep } from '../grants/schema-steps.ts'
+import type { StoreClock } from '../grants/store-clock.ts'
 import { Failure } from './command.ts'
 
 type DatabaseUrl = Settings<'migrate'>['databaseUrl']
-type Step = { number: number; name: string }
-export type DatabaseStatus = { applied: (Step & { applied_at: number })[]; pending: Step[] }
+type Step = Pick<SchemaStep, 'number' | 'name'>
+export type DatabaseStatus = { applied: TakenStep[]; pending: SchemaStep[] }
 
 // An engine is loaded where it is used.
 const sqlite = () => import('../store/sqlite/index.ts')
 const postgres = () => import('../store/postgres/index.ts')
 
-/** Opens the database as it is. Throws what `failureOf` makes one line of. */
-export async function openDatabase(url: DatabaseUrl): Promise<Store> {
-  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(url)
+/** Opens the database as it is; one that tells its own time tells it to `storeClock`. Throws what `failureOf` makes one line of. */
+export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): Promise<Store> {
+  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(url, { storeClock })
   // Opening would make the file, and a mistyped path would then look like a database that lost everything.
   if (!existsSync(url.path)) throw new Failure(`there is no database at ${url.path}; grantor migrate makes one`)
   return (await sqlite()).openSqliteStore(url.path)

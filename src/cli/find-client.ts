@@ -7,6 +7,21 @@ export const CLIENT_OPERAND = { name: 'CLIENT_ID', words: 'The client, as granto
 
 export async function findClient(store: Pick<Store, 'clients'>, clientId: string): Promise<Client> {
   const client = await store.clients.readClient(clientId)
-  if (!client) throw new Failure(`no client is registered as "${clientId}"; see: grantor clients list`)
+  if (!client) throw unknown(clientId)
   return client
+}
+
+/** Changes the client as it is at that moment: what somebody else changes meanwhile stays changed. */
+export async function changeClient(
+  store: Pick<Store, 'clients'>,
+  clientId: string,
+  change: (client: Client) => Client,
+): Promise<Client> {
+  const changed = await store.clients.changeClient(clientId, change)
+  if (!changed) throw unknown(clientId)
+  return changed
+}
+
+function unknown(clientId: string): Failure {
+  return new Failure(`no client is registered as "${clientId}"; see: grantor clients list`)
 }

@@ -95,6 +95,14 @@ const store = {
     parse: read.secret,
     secret: true,
   },
+  journalFile: {
+    name: 'JOURNAL_FILE',
+    words:
+      'A file that every change of the ledger is noted in, one JSON line each, for `grantor migrate --restored --journal`. The same for every program on a machine, and on another disk than the database. An absolute path.',
+    usedBy: ['start', ...storeUsers],
+    parse: read.absolutePath,
+    otherwise: 'none',
+  },
   loginSecret: {
     name: 'LOGIN_SECRET',
     words: 'Shared by auth service and login server; at least 32 characters, not the same as GRANTOR_SECRET.',
@@ -248,6 +256,14 @@ const operation = {
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'failures'),
     preset: '1000',
+  },
+  drainSeconds: {
+    name: 'DRAIN_SECONDS',
+    words:
+      'Seconds for which a server that was told to stop still takes requests, while /health/ready is 503 already: longer than the balancer needs to notice. It ends at most six seconds later. 0 where nothing asks.',
+    usedBy: apart,
+    parse: read.integer(0, 60, 'seconds'),
+    preset: '3',
   },
   devWallet: {
     name: 'DEV_WALLET',

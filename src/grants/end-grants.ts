@@ -89,7 +89,7 @@ export async function endOneGrant(store: Store, grantId: string, at: number): Pr
 
 /** Takes a client out of the registry for good: from the first step on it can redeem and refresh nothing more. */
 export async function deleteClient(store: Store, client: Client, at: number): Promise<number> {
-  await store.clients.replaceClient({ ...client, disabledAt: client.disabledAt ?? at })
+  await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
   const ended = await store.grants.endGrants({ clientId: client.id }, 'client_deleted', at)
   await store.clients.deleteClient(client.id)
   return ended

@@ -11,7 +11,12 @@ export type ClientType = 'confidential' | 'public' | 'native'
 export type ConsentRule = 'session' | 'signed'
 
 /** A client secret as it is kept: a SHA-256 of 256 random bits. During a rotation two are valid, the older with an end. */
-export type ClientSecret = { secretHash: string; expiresAt: number | null }
+export type ClientSecret = {
+  secretHash: string
+  expiresAt: number | null
+  /** absent where it was made before this was kept */
+  createdAt?: number
+}
 
 /** A registered client (RFC 6749 §2). */
 export type Client = {

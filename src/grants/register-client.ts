@@ -56,7 +56,7 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     requirePkce: registration.requirePkce ?? false,
     authMethod: registration.authMethod ?? (secret === null ? 'none' : 'client_secret_basic'),
     grantTypes: registration.grantTypes ?? (registration.redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : []),
-    secrets: secret === null ? [] : [{ secretHash: hashSecret(secret), expiresAt: null }],
+    secrets: secret === null ? [] : [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }],
     createdAt: at,
     disabledAt: null,
   }
@@ -65,14 +65,19 @@ export function registerClient(registration: ClientRegistration, at: number): Re
 }
 
 /** A new secret beside the youngest present one, which stays valid until `at + overlap` seconds; older ones end now. */
-export function rotateClientSecret(client: Client, overlap: number, at: number): { client: Client; secret: string } {
-  const secret = newSecret()
+export function rotateClientSecret(
+  client: Client,
+  overlap: number,
+  at: number,
+  secret = newSecret(),
+): { client: Client; secret: string } {
   const kept = client.secrets
     .filter((each) => each.expiresAt === null || each.expiresAt > at)
     .slice(0, SECRETS_AT_MOST - 1)
     .map((each) => ({ ...each, expiresAt: Math.min(each.expiresAt ?? Number.POSITIVE_INFINITY, at + overlap) }))
     .filter((each) => each.expiresAt > at)
-  return { client: { ...client, secrets: [{ secretHash: hashSecret(secret), expiresAt: null }, ...kept] }, secret }
+  const secrets = [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }, ...kept]
+  return { client: { ...client, secrets }, secret }
 }
 
 /** Everything about a client that cannot be registered, for a new client and for a changed one. */

@@ -35,7 +35,7 @@ describe('what is left out of a registration gets its usual value', () => {
       requirePkce: false,
       authMethod: 'client_secret_basic',
       grantTypes: ['authorization_code', 'refresh_token'],
-      secrets: [{ secretHash: expect.any(String), expiresAt: null }],
+      secrets: [{ secretHash: expect.any(String), expiresAt: null, createdAt: NOW }],
       createdAt: NOW,
       disabledAt: null,
     })
@@ -174,8 +174,8 @@ describe('a new secret', () => {
     expect(rotated.client).toEqual({
       ...client,
       secrets: [
-        { secretHash: expect.any(String), expiresAt: null },
-        { secretHash: client.secrets[0]?.secretHash, expiresAt: NOW + 3610 },
+        { secretHash: expect.any(String), expiresAt: null, createdAt: NOW + 10 },
+        { secretHash: client.secrets[0]?.secretHash, expiresAt: NOW + 3610, createdAt: NOW },
       ],
     })
     expect(secretMatches(rotated.secret, [rotated.client.secrets[0]?.secretHash ?? ''])).toBe(true)
@@ -183,7 +183,7 @@ describe('a new secret', () => {
 
   test('with no overlap is the only one, at once', () => {
     const { client } = rotateClientSecret(registered().client, 0, NOW)
-    expect(client.secrets).toEqual([{ secretHash: expect.any(String), expiresAt: null }])
+    expect(client.secrets).toEqual([{ secretHash: expect.any(String), expiresAt: null, createdAt: NOW }])
   })
 
   test('leaves two at most: the one before the present one ends now', () => {
@@ -191,7 +191,7 @@ describe('a new secret', () => {
     const second = rotateClientSecret(first, 86_400, NOW).client
     const third = rotateClientSecret(second, 86_400, NOW + 1).client
     expect(third.secrets).toHaveLength(2)
-    expect(third.secrets[1]).toEqual({ secretHash: second.secrets[0]?.secretHash, expiresAt: NOW + 1 + 86_400 })
+    expect(third.secrets[1]).toEqual({ secretHash: second.secrets[0]?.secretHash, expiresAt: NOW + 1 + 86_400, createdAt: NOW })
     expect(JSON.stringify(third)).not.toContain(first.secrets[0]?.secretHash)
   })
 

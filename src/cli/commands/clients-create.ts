@@ -43,7 +43,7 @@ export const clientsCreate = defineCommand({
     if (registered.kind === 'faults')
       throw new UsageFailure(['this client cannot be registered', ...registered.faults.map((fault) => `- ${fault}`)])
     const { client, secret } = registered
-    await withStore(settingsFor('clients', world, options.data), async (store) => {
+    await withStore(settingsFor('clients', world, options.data), world, async (store) => {
       await store.clients.insertClient(client)
     })
     if (options.json) {

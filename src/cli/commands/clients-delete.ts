@@ -16,9 +16,9 @@ export const clientsDelete = defineCommand({
   async run({ options, operands: [clientId = ''] }, world) {
     if (!options.yes)
       throw new UsageFailure('this removes the client for good and ends its grants; say --yes, or use: grantor clients disable')
-    const { client, ended } = await withStore(settingsFor('clients', world, options.data), async (store) => {
+    const { client, ended } = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
       const found = await findClient(store, clientId)
-      return { client: found, ended: await deleteClient(store, found, world.now()) }
+      return { client: found, ended: await deleteClient(store, found, now()) }
     })
     if (options.json) world.print(JSON.stringify({ client_id: client.id, grants_ended: ended }))
     else world.print(`Deleted "${client.name}" and ended ${counted(ended, 'grant')}.`)

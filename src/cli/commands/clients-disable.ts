@@ -1,6 +1,6 @@
 import { defineCommand, EXIT } from '../command.ts'
 import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { CLIENT_OPERAND, changeClient, findClient } from '../find-client.ts'
 import { dataOption, settingsFor } from '../settings.ts'
 
 export const clientsDisable = defineCommand({
@@ -12,9 +12,9 @@ export const clientsDisable = defineCommand({
   examples: ['grantor clients disable 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, world) {
-    const client = await withStore(settingsFor('clients', world, options.data), async (store) => {
+    const client = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
       const found = await findClient(store, clientId)
-      await store.clients.replaceClient({ ...found, disabledAt: found.disabledAt ?? world.now() })
+      await changeClient(store, clientId, (client) => ({ ...client, disabledAt: client.disabledAt ?? now() }))
       return found
     })
     world.print(client.disabledAt === null ? `Disabled "${client.name}".` : `"${client.name}" was disabled before.`)

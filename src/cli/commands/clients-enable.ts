@@ -1,6 +1,6 @@
 import { defineCommand, EXIT } from '../command.ts'
 import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { CLIENT_OPERAND, changeClient, findClient } from '../find-client.ts'
 import { dataOption, settingsFor } from '../settings.ts'
 
 export const clientsEnable = defineCommand({
@@ -11,9 +11,9 @@ export const clientsEnable = defineCommand({
   examples: ['grantor clients enable 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, world) {
-    const client = await withStore(settingsFor('clients', world, options.data), async (store) => {
+    const client = await withStore(settingsFor('clients', world, options.data), world, async (store) => {
       const found = await findClient(store, clientId)
-      await store.clients.replaceClient({ ...found, disabledAt: null })
+      await changeClient(store, clientId, (client) => ({ ...client, disabledAt: null }))
       return found
     })
     world.print(client.disabledAt === null ? `"${client.name}" was enabled already.` : `Enabled "${client.name}".`)

@@ -10,7 +10,7 @@ export const clientsList = defineCommand({
   examples: ['grantor clients list'],
   program: 'clients',
   async run({ options }, world) {
-    const clients = await withStore(settingsFor('clients', world, options.data), (store) => store.clients.listClients())
+    const clients = await withStore(settingsFor('clients', world, options.data), world, (store) => store.clients.listClients())
     if (options.json) world.print(JSON.stringify(clients.map(clientRecord)))
     else if (clients.length === 0) world.print('No client is registered yet: grantor clients create --help')
     else for (const line of clientTable(clients)) world.print(line)

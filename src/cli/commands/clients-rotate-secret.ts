@@ -1,8 +1,9 @@
 import { rotateClientSecret } from '../../grants/register-client.ts'
+import { newSecret } from '../../keys/secret.ts'
 import { registeredJson } from '../client-print.ts'
 import { defineCommand, EXIT, Failure, UsageFailure } from '../command.ts'
 import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { CLIENT_OPERAND, changeClient, findClient } from '../find-client.ts'
 import { time } from '../print.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
@@ -25,13 +26,13 @@ export const clientsRotateSecret = defineCommand({
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, world) {
     const overlap = seconds(options.overlap ?? '86400')
-    const at = world.now()
-    const { client, secret } = await withStore(settingsFor('clients', world, options.data), async (store) => {
-      const present = await findClient(store, clientId)
-      if (present.type !== 'confidential') throw new Failure(`${present.type} clients have no secret`)
-      const rotated = rotateClientSecret(present, overlap, at)
-      await store.clients.replaceClient(rotated.client)
-      return rotated
+    const { client, secret, at } = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
+      const found = await findClient(store, clientId)
+      if (found.type !== 'confidential') throw new Failure(`${found.type} clients have no secret`)
+      const secret = newSecret()
+      const at = now()
+      const client = await changeClient(store, clientId, (it) => rotateClientSecret(it, overlap, at, secret).client)
+      return { client, secret, at }
     })
     if (options.json) {
       world.print(registeredJson(client, secret))

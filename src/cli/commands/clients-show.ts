@@ -12,7 +12,7 @@ export const clientsShow = defineCommand({
   examples: ['grantor clients show 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, world) {
-    const client = await withStore(settingsFor('clients', world, options.data), (store) => findClient(store, clientId))
+    const client = await withStore(settingsFor('clients', world, options.data), world, (store) => findClient(store, clientId))
     if (options.json) world.print(JSON.stringify(clientRecord(client)))
     else for (const line of clientFacts(client)) world.print(line)
     return EXIT.done

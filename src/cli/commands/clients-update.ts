@@ -4,7 +4,7 @@ import { clientOptions, givenOfClient } from '../client-options.ts'
 import { clientFacts, clientRecord } from '../client-print.ts'
 import { defineCommand, EXIT, UsageFailure } from '../command.ts'
 import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, findClient } from '../find-client.ts'
+import { CLIENT_OPERAND, changeClient } from '../find-client.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
 export const clientsUpdate = defineCommand({
@@ -34,18 +34,18 @@ export const clientsUpdate = defineCommand({
         : []
     if (said.length + requirePkce.length === 0)
       throw new UsageFailure(['nothing to change was named', 'See: grantor clients update --help'])
-    const changed = await withStore(settingsFor('clients', world, options.data), async (store) => {
-      const client: Client = {
-        ...(await findClient(store, clientId)),
-        ...(Object.fromEntries([...said, ...requirePkce]) as Partial<Client>),
-      }
-      const faults = clientFaults(client)
-      if (faults.length > 0) throw new UsageFailure(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
-      await store.clients.replaceClient(client)
-      return client
+    const changes = Object.fromEntries([...said, ...requirePkce]) as Partial<Client>
+    const changed = await withStore(settingsFor('clients', world, options.data), world, async (store) => {
+      return changeClient(store, clientId, (present) => checked({ ...present, ...changes }))
     })
     if (options.json) world.print(JSON.stringify(clientRecord(changed)))
     else for (const line of ['Changed; the client is now:', ...clientFacts(changed)]) world.print(line)
     return EXIT.done
   },
 })
+
+function checked(client: Client): Client {
+  const faults = clientFaults(client)
+  if (faults.length > 0) throw new UsageFailure(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
+  return client
+}

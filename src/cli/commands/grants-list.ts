@@ -28,7 +28,7 @@ export const grantsList = defineCommand({
       limit: limitFrom(options.limit ?? '100'),
       at,
     }
-    const grants = await withStore(settingsFor('grants', world, options.data), (store) => store.grants.listGrants(filter))
+    const grants = await withStore(settingsFor('grants', world, options.data), world, (store) => store.grants.listGrants(filter))
     if (options.json) world.print(JSON.stringify(grants.map((grant) => grantRecord(grant, at))))
     else if (grants.length === 0) world.print('No grant matches.')
     else for (const line of grantTable(grants, at)) world.print(line)

@@ -30,10 +30,8 @@ export const grantsRevoke = defineCommand({
     if ((grantId === undefined) === (wallet === undefined))
       throw new UsageFailure(['name either --grant or --wallet', 'See: grantor grants revoke --help'])
     if (clientId !== undefined && wallet === undefined) throw new UsageFailure('--client goes together with --wallet')
-    const ended = await withStore(settingsFor('grants', world, options.data), (store) =>
-      wallet === undefined
-        ? endByName(store, grantId ?? '', world.now())
-        : endGrantsOfWallet(store, wallet, clientId, world.now()),
+    const ended = await withStore(settingsFor('grants', world, options.data), world, (store, now) =>
+      wallet === undefined ? endByName(store, grantId ?? '', now()) : endGrantsOfWallet(store, wallet, clientId, now()),
     )
     if (options.json) world.print(JSON.stringify({ grants_ended: ended }))
     else world.print(ended === 0 ? 'Nothing was left to end.' : `Ended ${counted(ended, 'grant')}.`)

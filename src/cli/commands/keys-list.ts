@@ -15,8 +15,8 @@ export const keysList = defineCommand({
   program: 'keys',
   async run({ options }, world) {
     const settings = settingsFor('keys', world, options.data)
-    const rows = await withStore(settings, async (store) => {
-      const keeping = keyKeeping(settings, store, world.now)
+    const rows = await withStore(settings, world, async (store, now) => {
+      const keeping = keyKeeping(settings, store, now)
       const records = await store.keys.listKeys()
       return records.map((key) => ({
         key,

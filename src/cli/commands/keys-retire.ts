@@ -16,8 +16,8 @@ export const keysRetire = defineCommand({
   program: 'keys',
   async run({ options, operands: [keyId = ''] }, world) {
     const settings = settingsFor('keys', world, options.data)
-    const outcome = await withStore(settings, async (store) => {
-      const keeping = keyKeeping(settings, store, world.now)
+    const outcome = await withStore(settings, world, async (store, now) => {
+      const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
       return retireKey(keeping, keyId, options['at-once'])
     })

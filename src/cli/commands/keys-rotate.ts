@@ -21,8 +21,8 @@ export const keysRotate = defineCommand({
   async run({ options }, world) {
     const kinds = (options.kind.length > 0 ? [...new Set(options.kind)] : ['sign']) as KeyKind[]
     const settings = settingsFor('keys', world, options.data)
-    const made = await withStore(settings, async (store) => {
-      const keeping = keyKeeping(settings, store, world.now)
+    const made = await withStore(settings, world, async (store, now) => {
+      const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
       return Promise.all(
         kinds.map(async (kind) => {

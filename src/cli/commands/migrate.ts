@@ -1,7 +1,8 @@
 import type { Settings } from '../../config/settings.ts'
+import { isTakenWhileServing } from '../../grants/schema-steps.ts'
 import { defineCommand, EXIT, Failure, UsageFailure, type World } from '../command.ts'
-import { failureOf, keyKeeping, withStore } from '../compose.ts'
-import { databaseStatus, isThere, migrateDatabase, placeOf } from '../database.ts'
+import { failureOf, keyKeeping, withBareStore } from '../compose.ts'
+import { type DatabaseStatus, databaseStatus, isThere, migrateDatabase, placeOf } from '../database.ts'
 import { time } from '../print.ts'
 import { type Confirming, putRight } from '../restored.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
@@ -10,7 +11,7 @@ export const migrate = defineCommand({
   name: 'migrate',
   words: 'Brings the database to the schema of this version, making it where there is none.',
   about: [
-    'Run it once before the first grantor serve, and after every update. All steps are taken in one transaction; a database made by a newer version is left alone. Make a backup first.',
+    'Run it once before the first grantor serve, and after every update. All steps are taken in one transaction; a database made by a newer version is left alone, unless that one left room for this one. Make a backup first. Servers of the version before go on working meanwhile where --status says so.',
   ],
   options: {
     status: { words: 'Changes nothing; tells which steps were taken and which are pending. Exit code 1 when some are.' },
@@ -18,14 +19,26 @@ export const migrate = defineCommand({
       words:
         'For a database put back from a backup, with the servers stopped: ends every grant and session in it, withdraws what was signed, replaces all keys (GRANTOR_SECRET), and shows clients and keys for you to confirm. Until then the service is not ready.',
     },
+    journal: {
+      value: 'FILE',
+      repeatable: true,
+      words:
+        'With --restored: what GRANTOR_JOURNAL_FILE holds, of every machine. Only what ended since the backup ends then, and the keys stay. A journal that cannot account for everything is refused, and all ends.',
+    },
     yes: { words: 'With --restored: confirms without asking.' },
     data: dataOption,
     json: jsonOption,
   },
-  examples: ['grantor migrate', 'grantor migrate --status --json', 'grantor migrate --restored'],
+  examples: [
+    'grantor migrate',
+    'grantor migrate --status --json',
+    'grantor migrate --restored',
+    'grantor migrate --restored --journal /var/log/grantor/journal.jsonl',
+  ],
   program: 'migrate',
   async run({ options }, world) {
     if (options.yes && !options.restored) throw new UsageFailure('--yes goes with --restored')
+    if (options.journal.length > 0 && !options.restored) throw new UsageFailure('--journal goes with --restored')
     if (options.status && options.restored) throw new UsageFailure('--status changes nothing, so it does not go with --restored')
     const { databaseUrl } = settingsFor('migrate', world, options.data)
     // Read before anything is changed: the new keys need the secret.
@@ -49,7 +62,7 @@ async function restored(settings: Settings<'keys'>, world: World, confirming: Co
   const { databaseUrl } = settings
   if (!isThere(databaseUrl)) throw new Failure(`there is no database at ${placeOf(databaseUrl)}; put the backup there first`)
   await migrateDatabase(databaseUrl, world.now())
-  return withStore(settings, (store) => putRight(store, keyKeeping(settings, store, world.now), world, confirming))
+  return withBareStore(settings, world, (store, now) => putRight(store, keyKeeping(settings, store, now), world, confirming))
 }
 
 async function status(
@@ -63,13 +76,20 @@ async function status(
       JSON.stringify({
         exists: pending !== null,
         applied: applied.map(({ number, name, applied_at }) => ({ number, name, applied_at })),
-        pending: pending?.map(({ number, name }) => ({ number, name })) ?? [],
+        pending:
+          pending?.map((step) => ({ number: step.number, name: step.name, while_serving: isTakenWhileServing(step, applied) })) ??
+          [],
       }),
     )
   } else if (pending === null) print(`There is no database at ${placeOf(databaseUrl)} yet; grantor migrate makes it.`)
   else {
     for (const { number, name, applied_at } of applied) print(`${number} ${name}: taken ${time(applied_at)}`)
-    for (const { number, name } of pending) print(`${number} ${name}: pending; run grantor migrate`)
+    for (const step of pending) print(`${step.number} ${step.name}: pending; ${adviceFor(step, applied)}`)
   }
   return pending?.length === 0 ? EXIT.done : EXIT.failed
+}
+
+function adviceFor(step: DatabaseStatus['pending'][number], applied: DatabaseStatus['applied']): string {
+  if (isTakenWhileServing(step, applied)) return 'run grantor migrate; servers of the version before may go on'
+  return applied.length === 0 ? 'run grantor migrate' : 'stop every server, then run grantor migrate'
 }
