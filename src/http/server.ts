@@ -36,6 +36,8 @@ export function createAuthServer(service: Service): FastifyInstance {
     frameworkErrors: (error, request, reply) => void replyWithError(service, error, request, reply),
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
+    // A request that came in is answered, also while the last connections are being closed.
+    return503OnClosing: false,
   })
   server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
   logRequests(server, service.metrics)

@@ -13,4 +13,6 @@ export type Service = {
   logger: FastifyBaseLogger
   /** addresses and networks whose X-Forwarded-For is believed; empty for none */
   trustedProxies: string[]
+  /** whether the process was told to stop, so that readiness is over; never, when absent */
+  isStopping?: () => boolean
 }

@@ -37,6 +37,8 @@ export type LoginServerOptions = {
   /** Where the auth service answers the login server, if not at `authUrl`. */
   backendUrl?: string | undefined
   metrics?: Pick<Metrics, 'observeRequest'> | undefined
+  /** Whether the process was told to stop, so that readiness is over; never, when absent. */
+  isStopping?: (() => boolean) | undefined
 }
 
 export function createLoginServer(options: LoginServerOptions): FastifyInstance {
@@ -49,6 +51,8 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     bodyLimit: LARGEST_BODY,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     requestTimeout: 20_000,
+    // A request that came in is answered, also while the last connections are being closed.
+    return503OnClosing: false,
     frameworkErrors: (_error, request, reply) => refuse(request, reply, invalidRequest('The request is malformed.')),
   })
   const authService = connectAuthService({
@@ -63,7 +67,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   answerRefusals(server)
 
   const developmentAccounts = developmentWallet?.accounts
-  addHealthRoutes(server)
+  addHealthRoutes(server, options)
   addAssetRoutes(server)
   addLoginPageRoute(server, { authService, now, developmentAccounts })
   addMessageRoute(server, { authService, now, developmentAccounts })

@@ -1,6 +1,7 @@
 /** Numbers about the running process in Prometheus' text format, in a registry and on a listener of their own. */
 import { createServer, type Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { Snapshot } from './summed-metrics.ts'
 
 export type RequestObservation = { route: string; method: string; status: number; seconds: number }
 
@@ -12,6 +13,8 @@ export type Metrics = {
   countSwept(kind: string, rows: number): void
   /** everything, in the text format */
   render(): Promise<string>
+  /** everything, for `summed-metrics.ts` in another process */
+  snapshot(): Promise<Snapshot>
   contentType: string
 }
 
@@ -46,6 +49,7 @@ export function createMetrics(): Metrics {
     countRefusal: (error, reason) => refusals.inc({ error, reason }),
     countSwept: (kind, rows) => swept.inc({ kind }, rows),
     render: () => registry.metrics(),
+    snapshot: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   }
 }

@@ -1,32 +1,57 @@
-/** An orderly end: no new connections, requests under way are answered, then exit 0, within ten seconds whatever happens. */
+/** An orderly end: readiness over, requests still taken for a while, no new connections, requests under way answered, exit 0. */
 import type { Server } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 export type ShutdownOptions = {
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** after this many seconds the process ends with what is still under way */
+  /** begun at once; `close` is called when its seconds are over */
+  drain?: { seconds: number; begin(): void } | undefined
+  /** this many seconds after the drain the process ends with what is still under way */
   graceSeconds?: number
+  /** a reason to stop beside the signals: a worker is told by its primary */
+  told?: Promise<unknown>
 }
 
+/** What is left of ten seconds for the requests under way, after the default drain. Ours take two, at worst. */
+export const GRACE_SECONDS = 6
+
 /**
- * Waits for SIGTERM or SIGINT, then calls `close` once. Resolves to the exit code: 0 when everything closed, 1 when
- * closing failed. At the deadline the process ends with 0 by itself, whatever slow clients still hold. A second
+ * Waits for SIGTERM or SIGINT, then drains and calls `close`, once. Resolves to the exit code: 0 when everything closed,
+ * 1 when closing failed. At the deadline the process ends with 0 by itself, whatever slow clients still hold. A second
  * signal ends it at once.
  */
-export function shutDownOnSignals(close: () => Promise<void>, { logger, graceSeconds = 8 }: ShutdownOptions): Promise<number> {
+export function shutDownOnSignals(
+  close: () => Promise<void>,
+  { logger, drain, graceSeconds = GRACE_SECONDS, told }: ShutdownOptions,
+): Promise<number> {
+  const drainSeconds = drain?.seconds ?? 0
   return new Promise((resolve) => {
-    let closing = false
-    const stop = (signal: 'SIGTERM' | 'SIGINT') => {
-      // Somebody pressing Ctrl-C twice means it.
-      if (closing) process.exit(signal === 'SIGINT' ? 130 : 143)
-      closing = true
-      logger.info({ signal }, 'stopping: requests under way are answered')
+    let stopping = false
+    let signalled = false
+    const onSignal = (signal: 'SIGTERM' | 'SIGINT') => {
+      // Somebody pressing Ctrl-C twice means it. A service manager, though, may signal a primary and its workers
+      // alike: what a worker was told by its primary and what it hears itself are one wish, in whichever order.
+      if (signalled) process.exit(signal === 'SIGINT' ? 130 : 143)
+      signalled = true
+      stop({ signal })
+    }
+
+    function stop(reason: { signal?: string }): void {
+      if (stopping) return
+      stopping = true
+      drain?.begin()
+      logger.info({ ...reason, ...(drain && { drainSeconds }) }, 'stopping: requests under way are answered')
       // Kept after closing too, for a connection that nobody closed; unreferenced, so that it alone holds up nothing.
-      setTimeout(() => {
-        logger.warn({ graceSeconds }, 'stopped with requests still under way')
-        process.exit(0)
-      }, graceSeconds * 1000).unref()
-      close().then(
+      setTimeout(
+        () => {
+          logger.warn({ graceSeconds }, 'stopped with requests still under way')
+          process.exit(0)
+        },
+        (drainSeconds + graceSeconds) * 1000,
+      ).unref()
+      const drained = drainSeconds > 0 ? pause(drainSeconds * 1000) : Promise.resolve()
+      drained.then(close).then(
         () => {
           logger.info('stopped')
           resolve(0)
@@ -37,8 +62,10 @@ export function shutDownOnSignals(close: () => Promise<void>, { logger, graceSec
         },
       )
     }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
+
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+    void told?.then(() => stop({}))
   })
 }
 

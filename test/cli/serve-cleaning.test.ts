@@ -18,6 +18,7 @@ test('a running service cleans by itself, tells each batch in its log and counts
     GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
     GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
     GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}`,
+    GRANTOR_DRAIN_SECONDS: '0',
   }
   await run(['migrate'], env)
   const at = Math.floor(Date.now() / 1000)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
+import { send } from '../support/send.ts'
 import { launch, newFolder, type Running, run } from './run.ts'
 
 let running: Running[] = []
@@ -32,6 +33,7 @@ beforeEach(async () => {
     GRANTOR_DATABASE_URL: `sqlite:${path}`,
     GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
     GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+    GRANTOR_DRAIN_SECONDS: '0',
   }
 })
 
@@ -72,7 +74,7 @@ describe('grantor serve', () => {
   test('a database of a newer version stops it with one line', async () => {
     await run(['migrate'], env)
     const database = new DatabaseSync(path)
-    database.exec("INSERT INTO migrations VALUES (9999, 'from the future', 0)")
+    database.exec("INSERT INTO migrations VALUES (9999, 'from the future', 0, NULL)")
     database.close()
     const one = launched(['serve'], env)
     expect((await one.ended()).code).toBe(1)
@@ -151,6 +153,27 @@ describe('grantor serve', () => {
     socket.destroy()
   })
 
+  test('told to stop, it is not ready at once, and takes requests as long as it drains; each answer ends its connection', async () => {
+    const one = await serving({ GRANTOR_DRAIN_SECONDS: '1' })
+    const url = `http://localhost:${auth}`
+    const seen = async (path: string) => {
+      const { status, headers } = await send(url, { path })
+      return { status, connection: headers.connection }
+    }
+    expect(await seen('/health/ready')).toEqual({ status: 200, connection: 'keep-alive' })
+    const end = one.ended()
+    one.child.kill('SIGTERM')
+    await one.printed('stopping')
+    expect(await seen('/health/ready')).toEqual({ status: 503, connection: 'close' })
+    expect((await send(url, { path: '/health/ready' })).json()).toEqual({ status: 'unavailable', problem: 'stopping' })
+    expect(await seen('/health/live')).toEqual({ status: 200, connection: 'close' })
+    const told = await send(url, { method: 'POST', path: '/oauth/introspect', body: 'token=x' })
+    expect([told.status, told.headers.connection]).toEqual([415, 'close'])
+    const { code, ms } = await end
+    expect(code).toBe(0)
+    expect(ms).toBeGreaterThan(800)
+  })
+
   test('metrics have a listener of their own, and only where one is set', async () => {
     await serving({ GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}` })
     await fetch(`http://localhost:${auth}/.well-known/oauth-authorization-server`)
@@ -169,13 +192,17 @@ describe('grantor serve', () => {
 })
 
 describe('grantor login-server', () => {
-  test('needs neither store nor GRANTOR_SECRET, serves its health, and ends with 0 on SIGTERM', async () => {
+  test('needs neither store nor GRANTOR_SECRET, serves its health, and on SIGTERM drains and ends with 0', async () => {
     const { GRANTOR_DATABASE_URL: _, GRANTOR_SECRET: __, ...little } = env
-    const one = launched(['login-server'], little)
+    const one = launched(['login-server'], { ...little, GRANTOR_DRAIN_SECONDS: '1' })
     await one.printed('login server is ready')
     expect((await fetch(`http://localhost:${login}/health/live`)).status).toBe(200)
+    expect((await fetch(`http://localhost:${login}/health/ready`)).status).toBe(200)
     const end = one.ended()
     one.child.kill('SIGTERM')
+    await one.printed('stopping')
+    const { status, headers } = await send(`http://localhost:${login}`, { path: '/health/ready' })
+    expect([status, headers.connection]).toEqual([503, 'close'])
     expect((await end).code).toBe(0)
   })
 

@@ -66,6 +66,18 @@ test('a request that is never answered holds the process up to the deadline, not
   expect(performance.now() - before).toBeLessThan(3000)
 })
 
+test('told by its primary and signalled as well, a worker takes both for one wish: the request under way is answered', async () => {
+  const port = await started()
+  const answer = ask(port, '/slow')
+  await pause(200)
+  child.kill('SIGUSR2')
+  await pause(200)
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  expect(await answer).toBe('answered')
+  expect(code).toBe(0)
+})
+
 test('a second Ctrl-C ends it at once', async () => {
   const port = await started()
   ask(port, '/never').catch(() => {})

@@ -1,6 +1,6 @@
 /**
- * `/health/live`: the process answers. `/health/ready`: the store takes writes, the keys are loaded, and a database that
- * was put back from a backup has been confirmed.
+ * `/health/live`: the process answers. `/health/ready`: it was not told to stop, the store takes writes, the keys are
+ * loaded, and a database that was put back from a backup has been confirmed.
  */
 import type { FastifyInstance } from 'fastify'
 import { JSON_HEADERS } from '../error-reply.ts'
@@ -9,10 +9,18 @@ import type { Service } from '../service.ts'
 /** Seconds an answer about readiness is kept, so that probes cannot keep the disk busy. */
 const KEPT_FOR = 1
 
-export function healthRoutes(server: FastifyInstance, { deps }: Service): void {
+export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Service): void {
   let checked = { at: Number.NEGATIVE_INFINITY, problem: Promise.resolve<string | null>(null) }
 
-  async function problemNow(): Promise<string | null> {
+  async function problem(): Promise<string | null> {
+    // At once, whatever was found a moment ago: a balancer has to know before the listener closes.
+    if (isStopping?.()) return 'stopping'
+    // Probes that arrive together share one look.
+    if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: look() }
+    return checked.problem
+  }
+
+  async function look(): Promise<string | null> {
     if (!deps.keys.isLoaded()) return 'keys_not_loaded'
     try {
       await deps.store.checkWritable()
@@ -32,14 +40,12 @@ export function healthRoutes(server: FastifyInstance, { deps }: Service): void {
     method: ['GET', 'HEAD'],
     url: '/health/ready',
     handler: async (_request, reply) => {
-      // Probes that arrive together share one look.
-      if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: problemNow() }
-      const problem = await checked.problem
-      if (problem === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
+      const found = await problem()
+      if (found === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
       return reply
         .code(503)
         .headers({ ...JSON_HEADERS, 'retry-after': '5' })
-        .send({ status: 'unavailable', problem })
+        .send({ status: 'unavailable', problem: found })
     },
   })
 }

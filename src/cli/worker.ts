@@ -1,0 +1,102 @@
+/** One worker of `serve --workers N`: a whole auth service, but for the listening socket, the metrics page and the failure count. */
+import cluster from 'node:cluster'
+import type { Settings } from '../config/settings.ts'
+import { createReportingFailureLimit } from '../ops/shared-failure-limit.ts'
+import { shutDownOnSignals } from '../ops/shutdown.ts'
+import { keepYoungGenerationSmall } from '../ops/young-generation.ts'
+import { Failure, type World } from './command.ts'
+import { composeAuthService } from './compose.ts'
+import { listen } from './listen.ts'
+import { closingInOrder, loggerFor } from './running.ts'
+import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
+
+/** Which worker this process is; null where it is none of ours. */
+export function workerNumber(env: World['env']): number | null {
+  return cluster.isWorker && env[WORKER_NUMBER] ? Number(env[WORKER_NUMBER]) : null
+}
+
+/** Runs until it is told to stop. Where it cannot start it tells the primary why, and is ended by it. */
+export async function runWorker(number: number, settings: Settings<'serve'>, world: World): Promise<number> {
+  const primary = connectPrimary()
+  try {
+    const logger = loggerFor(settings).child({ worker: number })
+    const metrics = settings.metricsListen ? (await import('../ops/metrics.ts')).createMetrics() : undefined
+    const failures = settings.rateLimit ? primary.countFailures(() => world.now()) : undefined
+    if (metrics) primary.measureWith(metrics.snapshot)
+    const service = await composeAuthService(settings, {
+      logger,
+      now: () => world.now(),
+      metrics,
+      failures,
+    })
+    const close = closingInOrder([service.server], service.close)
+    try {
+      await listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN')
+    } catch (error) {
+      await close()
+      throw error
+    }
+    keepYoungGenerationSmall()
+    const ended = shutDownOnSignals(close, { logger, drain: service.drain, told: primary.stop })
+    primary.tell({ kind: 'ready' })
+    return await ended
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    primary.tell({ kind: 'failed', lines: error.lines, exit: error.exit })
+    return await endedByPrimary()
+  } finally {
+    // Without it the channel would hold the process. Should the primary go first, node ends its workers at once.
+    cluster.worker?.disconnect()
+  }
+}
+
+function connectPrimary() {
+  let measure: (() => Promise<ToPrimary>) | undefined
+  let learn: ((message: ToWorker & { kind: 'over' }) => void) | undefined
+  const told = Promise.withResolvers<void>()
+
+  // A primary that is gone is no defect here: this process ends with it.
+  const tell = (message: ToPrimary): void => void process.send?.(message, undefined, undefined, () => undefined)
+
+  process.on('message', (message: ToWorker) => {
+    switch (message.kind) {
+      case 'stop':
+        return told.resolve()
+      case 'over':
+        return learn?.(message)
+      case 'measure':
+        return void measure?.().then(tell)
+    }
+  })
+
+  return {
+    tell,
+    /** resolves once the primary says so */
+    stop: told.promise,
+    measureWith(snapshot: () => Promise<(ToPrimary & { kind: 'measured' })['snapshot']>): void {
+      measure = async () => ({ kind: 'measured', snapshot: await snapshot() })
+    },
+    countFailures(now: () => number) {
+      const report = inBatches<string[]>((reports) => tell({ kind: 'failures', reports }))
+      const limit = createReportingFailureLimit({ report, windowSeconds: 60, now })
+      learn = ({ keys }) => keys.forEach(limit.learn)
+      return limit
+    },
+  }
+}
+
+/** Gathers what comes in one turn of the event loop: a flood of failures is one message a turn. */
+function inBatches<Item>(send: (items: Item[]) => void): (item: Item) => void {
+  let gathered: Item[] = []
+  return (item) => {
+    if (gathered.push(item) > 1) return
+    setImmediate(() => {
+      send(gathered)
+      gathered = []
+    })
+  }
+}
+
+function endedByPrimary(): Promise<never> {
+  return new Promise(() => undefined)
+}

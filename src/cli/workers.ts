@@ -1,0 +1,56 @@
+/**
+ * The primary of `serve --workers N`: it owns the listening socket, and hands its connections to N workers, each a
+ * whole auth service on the same store. It opens no store itself.
+ */
+import type { Settings } from '../config/settings.ts'
+import { createFailureCounter } from '../ops/shared-failure-limit.ts'
+import { closeServers, GRACE_SECONDS, shutDownOnSignals } from '../ops/shutdown.ts'
+import { UsageFailure, type World } from './command.ts'
+import { allListening } from './listen.ts'
+import { loggerFor } from './running.ts'
+import { type Crew, startCrew } from './worker-crew.ts'
+import { workerMetricsFor } from './worker-metrics.ts'
+
+/** More than any machine has use for; a slip of the finger must not fill its memory. */
+const MOST = 256
+
+/** `--workers`; 1 where it is not given. */
+export function workersFrom(text: string | undefined): number {
+  if (text === undefined) return 1
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > MOST) throw new UsageFailure(`--workers must be a number from 1 to ${MOST}, not "${text}"`)
+  return count
+}
+
+/** Runs until a signal; resolves to the exit code. Throws the `Failure` of the first worker that cannot start. */
+export async function runWorkers(count: number, settings: Settings<'serve'>, world: World): Promise<number> {
+  const logger = loggerFor(settings)
+  const metrics = await workerMetricsFor(settings, () => crew)
+  const countFailures = createFailureCounter({ limit: settings.failureLimit, windowSeconds: 60, now: () => world.now() })
+  const crew: Crew = startCrew({
+    count,
+    logger,
+    hear(worker, message) {
+      if (message.kind === 'measured') return metrics?.keep(worker, message.snapshot)
+      const keys = message.reports.flatMap(countFailures)
+      if (keys.length > 0) crew.tellAll({ kind: 'over', keys })
+    },
+    lost: (worker) => metrics?.retire(worker),
+  })
+  const metricsServers = metrics ? [metrics.server] : []
+  try {
+    await allListening([crew.ready, ...(metrics ? [metrics.listen()] : [])])
+  } catch (error) {
+    await Promise.all([crew.kill(), closeServers(metricsServers)])
+    throw error
+  }
+  const close = async () => {
+    await crew.stop()
+    await closeServers(metricsServers)
+  }
+  // Later than the last worker: they keep the time themselves, and end at once when this process does.
+  const ended = shutDownOnSignals(close, { logger, graceSeconds: settings.drainSeconds + GRACE_SECONDS + 0.5 })
+  const pids = crew.working().map(({ pid }) => pid)
+  logger.info({ url: settings.authUrl, ...settings.listen, workers: pids }, 'auth service is ready')
+  return ended
+}

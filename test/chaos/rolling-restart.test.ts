@@ -1,0 +1,44 @@
+/** Restarts that nobody notices. How it is run, and repeated, is told in docs/reliability.md. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { newFolder } from '../cli/run.ts'
+import { createPostgresDatabase } from '../support/postgres.ts'
+import { seconds } from './prove.ts'
+import { restartInTurn } from './rolling-restart.ts'
+
+// The short form has no time to wait for a balancer that asks once a second, and leaves the processor to other tests.
+const pace =
+  seconds < 10
+    ? { people: 3, leisure: 10, drainSeconds: 1, probeMs: 100 }
+    : { people: 6, leisure: 0, drainSeconds: 3, probeMs: 1000 }
+
+async function newPostgres(drop: (drop: () => Promise<void>) => void): Promise<string> {
+  const database = await createPostgresDatabase()
+  drop(database.drop)
+  return database.url
+}
+const newFile = async () => `sqlite:${join(newFolder(), 'grantor.sqlite')}`
+
+const deployments = [
+  { name: 'three nodes on PostgreSQL', nodes: 3, databaseUrl: newPostgres },
+  { name: 'two nodes on one SQLite file', nodes: 2, databaseUrl: newFile },
+  { name: 'two nodes of two workers on PostgreSQL', nodes: 2, argv: ['--workers', '2'], databaseUrl: newPostgres, long: true },
+].filter(({ long }) => !long || seconds >= 10)
+
+// Together where they are short: most of their time is waiting.
+test.for(deployments)(
+  '$name, restarted one after the other under load: no request fails',
+  { timeout: (seconds + 90) * 1000, concurrent: seconds < 10 },
+  async ({ name, databaseUrl, ...deployment }, { annotate, onTestFinished }) => {
+    const outcome = await restartInTurn({ ...deployment, ...pace, seconds, databaseUrl: await databaseUrl(onTestFinished) })
+    const { restarts, answered, failed, exits, longestStop, usedAgain } = outcome
+    const figures = `${restarts} restarts, ${answered} requests, longest stop ${longestStop.toFixed(1)} s`
+    console.info(`${name}, rolling restart\n  ${figures}`)
+    await annotate(figures)
+    expect({ failed: failed.slice(0, 5), count: failed.length }).toEqual({ failed: [], count: 0 })
+    expect(restarts).toBeGreaterThanOrEqual(deployment.nodes)
+    expect(new Set(exits)).toEqual(new Set([0]))
+    expect(longestStop).toBeLessThan(10)
+    expect(usedAgain).toBe(true)
+  },
+)

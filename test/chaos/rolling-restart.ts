@@ -1,0 +1,159 @@
+/** Real nodes behind a balancer, people who never pause, and every node restarted, one after the other. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { launch, type Running, run as runCommand } from '../cli/run.ts'
+import { type Balancer, startBalancer } from '../support/balancer.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
+import { type Answer, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { owner } from '../support/wallet-contracts.ts'
+
+export type RollingRestart = {
+  databaseUrl: string
+  nodes: number
+  /** words after `grantor serve` */
+  argv?: string[]
+  people: number
+  /** milliseconds each of them waits between two requests */
+  leisure: number
+  /** restarts go round the nodes at least once, and until then */
+  seconds: number
+  drainSeconds: number
+  /** how often the balancer asks */
+  probeMs: number
+}
+
+export type RestartOutcome = {
+  restarts: number
+  answered: number
+  /** what was asked, and what came instead of its answer */
+  failed: string[]
+  /** how each stopped node ended, and its longest stop in seconds */
+  exits: (number | null)[]
+  longestStop: number
+  /** whether every node took requests after its restart */
+  usedAgain: boolean
+}
+
+type Deployment = { balancer: Balancer; start(port: number): Promise<Running>; running: Map<number, Running> }
+
+export async function restartInTurn(options: RollingRestart): Promise<RestartOutcome> {
+  const ports = await freePorts(options.nodes)
+  const balancer = await startBalancer(ports, options.probeMs)
+  const env = {
+    GRANTOR_AUTH_URL: balancer.url,
+    GRANTOR_LOGIN_URL: 'http://login.localhost:9',
+    GRANTOR_DATABASE_URL: options.databaseUrl,
+    GRANTOR_SECRET: TEST_SECRET,
+    GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
+    GRANTOR_RATE_LIMIT: 'off',
+    GRANTOR_DRAIN_SECONDS: String(options.drainSeconds),
+    GRANTOR_LOG_LEVEL: 'warn',
+  }
+  const running = new Map<number, Running>()
+  const start = async (port: number) => {
+    const node = launch(['serve', ...(options.argv ?? [])], { ...env, GRANTOR_LISTEN: `127.0.0.1:${port}` })
+    running.set(port, node)
+    await Promise.race([balancer.until(port, 'in'), endedAtItsStart(node)])
+    return node
+  }
+  try {
+    const client = await prepare(env)
+    await Promise.all(ports.map(start))
+    const load = startLoad(balancer.url, client, options)
+    await load.everybodyIsSignedIn
+    const restarted = await restartAll({ balancer, start, running }, ports, options.seconds)
+    return { ...restarted, ...(await load.stop()) }
+  } finally {
+    for (const { child } of running.values()) child.kill('SIGKILL')
+    await balancer.close()
+  }
+}
+
+async function endedAtItsStart(node: Running): Promise<never> {
+  const { code } = await node.ended()
+  throw new Error(`a node ended with ${code}: ${node.out().slice(-2000)}${node.err()}`)
+}
+
+async function restartAll({ balancer, start, running }: Deployment, ports: number[], seconds: number) {
+  const until = performance.now() + seconds * 1000
+  const exits: (number | null)[] = []
+  let longestStop = 0
+  let usedAgain = true
+  do {
+    for (const port of ports) {
+      const ended = running.get(port)!.ended()
+      running.get(port)!.child.kill('SIGTERM')
+      const { code, ms } = await ended
+      exits.push(code)
+      longestStop = Math.max(longestStop, ms / 1000)
+      const before = balancer.sentTo(port)
+      await start(port)
+      await pause(100)
+      usedAgain &&= balancer.sentTo(port) > before
+    }
+  } while (performance.now() < until)
+  return { restarts: exits.length, exits, longestStop, usedAgain }
+}
+
+/** Makes the tables, and an app. */
+async function prepare(env: Record<string, string>): Promise<TestClient> {
+  const at = Math.floor(Date.now() / 1000)
+  const redirectUri = 'https://app.example.net/callback'
+  const create = ['clients', 'create', '--name', 'App', '--redirect-uri', redirectUri, '--json']
+  for (const argv of [['migrate'], create]) {
+    const { exit, out, err } = await runCommand(argv, env, at)
+    if (exit !== 0) throw new Error(err)
+    if (argv !== create) continue
+    const { client_id: id, client_secret: secret } = JSON.parse(out) as { client_id: string; client_secret: string }
+    return { id, secret, redirectUris: [redirectUri] } as TestClient
+  }
+  throw new Error('unreachable')
+}
+
+function startLoad(url: string, client: TestClient, { people, leisure }: Pick<RollingRestart, 'people' | 'leisure'>) {
+  const failed: string[] = []
+  let answered = 0
+  const life = { isOver: false }
+
+  /** Counts an answer; null where it is another than a client has to expect. */
+  async function expecting(what: string, status: number, asking: Promise<Answer>): Promise<Answer | null> {
+    const answer = await asking.catch((error: unknown) => String(error))
+    if (leisure > 0) await pause(leisure)
+    if (typeof answer !== 'string' && answer.status === status) {
+      answered++
+      return answer
+    }
+    failed.push(`${what}: ${typeof answer === 'string' ? answer : `${answer.status} ${answer.body.slice(0, 200)}`}`)
+    return null
+  }
+
+  async function live(walk: Walk): Promise<void> {
+    while (!life.isOver) {
+      const authorized = await expecting('authorize', 302, walk.authorize(requestOf(client)))
+      const code = authorized && parameterOf(authorized.location, 'code')
+      let tokens = code && (await expecting('exchange', 200, walk.exchange(client, code)))?.json()
+      for (let turns = 0; tokens && turns < 3 && !life.isOver; turns++) {
+        const { access_token: access, refresh_token: refresh } = tokens
+        const introspected = await expecting('introspect', 200, walk.introspect(client, String(access)))
+        if (introspected && introspected.json().active !== true) failed.push('introspect: a living token is inactive')
+        tokens = (await expecting('refresh', 200, walk.refresh(client, String(refresh))))?.json()
+      }
+      if (tokens) await expecting('revoke', 200, walk.revoke(client, String(tokens.refresh_token)))
+    }
+  }
+
+  const signedIn = Array.from({ length: people }, async (_, index) => {
+    const walk = new Walk({ authUrl: url } as Grantor, owner(`person ${index}`))
+    await walk.signIn(requestOf(client))
+    return walk
+  })
+  const lives = signedIn.map(async (walk) => live(await walk))
+  return {
+    everybodyIsSignedIn: Promise.all(signedIn),
+    async stop() {
+      life.isOver = true
+      await Promise.all(lives)
+      return { answered, failed }
+    },
+  }
+}

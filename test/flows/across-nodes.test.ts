@@ -1,0 +1,128 @@
+/** What is changed on one node is so on the other: two services as `grantor serve` composes them, on one database, in real time. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { composeAuthService } from '../../src/cli/compose.ts'
+import { readSettings } from '../../src/config/settings.ts'
+import { createLogger } from '../../src/ops/logger.ts'
+import { newFolder, run } from '../cli/run.ts'
+import { tokensOf } from '../support/app.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { createPostgresDatabase } from '../support/postgres.ts'
+import { send } from '../support/send.ts'
+import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
+import { parameterOf, requestOf, Walk } from '../support/walk.ts'
+
+/** The second that is promised, and one for a machine that is busy with other tests. */
+const SOON = { timeout: 2000, interval: 50 }
+const now = () => Math.floor(Date.now() / 1000)
+const REDIRECT_URI = 'https://app.example.net/callback'
+
+const engines = [
+  { engine: 'PostgreSQL', open: () => createPostgresDatabase() },
+  {
+    engine: 'SQLite',
+    open: async () => ({ url: `sqlite:${join(newFolder(), 'grantor.sqlite')}`, drop: async () => undefined }),
+  },
+]
+
+describe.each(engines)('two nodes on one $engine database', ({ open }) => {
+  let env: Record<string, string>
+  let client: TestClient
+  let first: Walk
+  let second: Walk
+  const closing: (() => Promise<unknown>)[] = []
+
+  beforeAll(async () => {
+    const { url, drop } = await open()
+    closing.push(drop)
+    env = {
+      GRANTOR_AUTH_URL: 'http://auth.localhost:4000',
+      GRANTOR_LOGIN_URL: 'http://login.localhost:4001',
+      GRANTOR_DATABASE_URL: url,
+      GRANTOR_SECRET: TEST_SECRET,
+      GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
+    }
+    await run(['migrate'], env, now())
+    client = await newClient()
+    ;[first, second] = (await Promise.all([startNode(), startNode()])).map((authUrl) => new Walk({ authUrl } as Grantor)) as [
+      Walk,
+      Walk,
+    ]
+    await signIn()
+  })
+  afterAll(async () => {
+    for (const close of closing.toReversed()) await close()
+  })
+
+  async function newClient(): Promise<TestClient> {
+    const create = ['clients', 'create', '--name', 'App', '--redirect-uri', REDIRECT_URI, '--json']
+    const { out } = await run(create, env, now())
+    const { client_id: id, client_secret: secret } = JSON.parse(out) as { client_id: string; client_secret: string }
+    return { id, secret, redirectUris: [REDIRECT_URI] } as TestClient
+  }
+
+  /** Starts a node, and returns where it listens. */
+  async function startNode(): Promise<string> {
+    const reading = readSettings('serve', env)
+    if (reading.kind === 'faults') throw new Error(reading.faults.join(' '))
+    const [port = 0] = await freePorts(1)
+    const service = await composeAuthService(reading.settings, { logger: createLogger({ level: 'silent' }), now })
+    await service.server.listen({ host: '127.0.0.1', port })
+    closing.push(async () => {
+      await service.server.close()
+      await service.close()
+    })
+    return `http://localhost:${port}`
+  }
+
+  /** One browser, which reaches either node. */
+  async function signIn(): Promise<void> {
+    await first.signIn({ ...requestOf(client), prompt: 'login' })
+    for (const [name, value] of first.cookies) second.cookies.set(name, value)
+  }
+
+  async function freshTokens() {
+    const { location } = await first.authorize(requestOf(client))
+    return tokensOf(await first.exchange(client, parameterOf(location, 'code')))
+  }
+
+  test('a client that is disabled or registered is so on both within a second', async () => {
+    const other = await newClient()
+    const statuses = async () => Promise.all([first, second].map(async (node) => (await node.introspect(other, 'x')).status))
+    await expect.poll(statuses, SOON).toEqual([200, 200])
+    await run(['clients', 'disable', other.id], env, now())
+    await expect.poll(statuses, SOON).toEqual([401, 401])
+  })
+
+  test('a key that is rotated is announced by both within a second', async () => {
+    const keys = async () =>
+      Promise.all(
+        [first, second].map(async ({ grantor }) => {
+          const answer = await send(grantor.authUrl, { path: '/oauth/jwks' })
+          return (answer.json().keys as { kid: string }[]).map(({ kid }) => kid).sort()
+        }),
+      )
+    const [[before] = []] = await keys()
+    expect((await run(['keys', 'rotate'], env, now())).exit).toBe(0)
+    await expect.poll(async () => (await keys()).map(({ length }) => length), SOON).toEqual([2, 2])
+    const [one, other] = await keys()
+    expect(one).toEqual(other)
+    expect(one).toContain(before)
+  })
+
+  test('a grant that is ended on one is ended on the other from the answer on', async () => {
+    const tokens = await freshTokens()
+    expect((await second.introspect(client, tokens.access_token)).json().active).toBe(true)
+    expect((await first.revoke(client, tokens.refresh_token)).status).toBe(200)
+    expect((await second.introspect(client, tokens.access_token)).json()).toEqual({ active: false })
+    expect((await second.refresh(client, tokens.refresh_token)).status).toBe(400)
+  })
+
+  test('a session that is ended on one is over on the other from the answer on', async () => {
+    expect(parameterOf((await second.authorize(requestOf(client))).location, 'code')).not.toBe('')
+    const origin = env.GRANTOR_AUTH_URL ?? ''
+    expect((await first.postForm('/account/sign-out', {}, { origin })).status).toBe(200)
+    expect((await second.authorize(requestOf(client))).location).toContain('/login?login_challenge=')
+    await signIn()
+  })
+})

@@ -1,0 +1,98 @@
+/**
+ * A balancer as most are: asks each node now and then whether it is ready, sends every request to the next one that was,
+ * over connections it keeps, and never sends one twice. What it cannot get answered is a failed request: 502.
+ */
+import { Agent, createServer, get, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type Balancer = {
+  url: string
+  /** which ports requests are sent to */
+  rotation(): number[]
+  /** resolves once the node is in rotation, or out of it */
+  until(port: number, how: 'in' | 'out'): Promise<void>
+  /** requests sent to a node so far */
+  sentTo(port: number): number
+  close(): Promise<void>
+}
+
+/** Each node is asked every `everyMs`; one answer decides, as one refused connection does. */
+export async function startBalancer(ports: readonly number[], everyMs: number): Promise<Balancer> {
+  const nodes = ports.map((port) => ({ port, ready: false, sent: 0, agent: new Agent({ keepAlive: true }) }))
+  let turn = 0
+  let watchers: (() => void)[] = []
+
+  const server = createServer((asked, reply) => {
+    const ready = nodes.filter((node) => node.ready)
+    const node = ready[turn++ % Math.max(1, ready.length)]
+    if (!node) return fail(reply, 'no node is ready')
+    node.sent++
+    forward(asked, reply, node)
+  })
+  server.keepAliveTimeout = 0
+
+  const probes = nodes.map((node) => {
+    const probe = () =>
+      void isReady(node.port).then((ready) => {
+        node.ready = ready
+        for (const look of watchers) look()
+      })
+    probe()
+    return setInterval(probe, everyMs)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    rotation: () => nodes.filter(({ ready }) => ready).map(({ port }) => port),
+    until: (port, how) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (nodes.find((node) => node.port === port)?.ready !== (how === 'in')) return
+          watchers = watchers.filter((each) => each !== look)
+          resolve()
+        }
+        watchers.push(look)
+        look()
+      }),
+    sentTo: (port) => nodes.find((node) => node.port === port)?.sent ?? 0,
+    async close() {
+      for (const probe of probes) clearInterval(probe)
+      for (const { agent } of nodes) agent.destroy()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function forward(asked: IncomingMessage, reply: ServerResponse, { port, agent }: { port: number; agent: Agent }): void {
+  const { method, url: path, headers } = asked
+  const { connection: _, ...passed } = headers
+  const sent = request({ host: '127.0.0.1', port, method, path, headers: passed, agent }, (answer) => {
+    // The connection is ours on this side: that the node ends its own is nothing to our client.
+    const { connection: __, 'keep-alive': ___, ...told } = answer.headers
+    reply.writeHead(answer.statusCode ?? 502, told)
+    answer.pipe(reply)
+    answer.on('error', (error) => reply.destroy(error))
+  })
+  sent.on('error', (error) =>
+    fail(reply, `${(error as NodeJS.ErrnoException).code} on ${sent.reusedSocket ? 'a kept' : 'a new'} connection`),
+  )
+  asked.pipe(sent)
+}
+
+function fail(reply: ServerResponse, why: string): void {
+  if (reply.headersSent) reply.destroy()
+  else reply.writeHead(502, { 'content-type': 'text/plain' }).end(`the balancer: ${why}`)
+}
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = get({ host: '127.0.0.1', port, path: '/health/ready', agent: false, timeout: 2000 }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode === 200)
+    })
+    probe.on('timeout', () => probe.destroy())
+    probe.on('error', () => resolve(false))
+  })
+}
