@@ -80,6 +80,8 @@ export class Actor {
       [3, (held) => this.#revoke(held, this.#random.pick(held.access))],
       [2, (held) => this.#endApp(held.client)],
       [3, () => this.#endAppWhileRedeeming()],
+      [1, () => this.#endOthers()],
+      [1, () => this.#endEverything()],
       [1, () => this.#signInAgain()],
       [3, () => this.#raceForCode()],
       [15, () => this.#begin()],
@@ -112,9 +114,19 @@ export class Actor {
   }
 
   async #code(client: AppClient): Promise<string | null> {
-    const { told } = await this.#persistently(() => this.#place.recorded.authorize(this.#node(), this.#person, client))
-    if (told.kind === 'login') await this.#signInAgain()
+    const ask = (): Promise<Entry> => this.#place.recorded.authorize(this.#node(), this.#person, client)
+    let { told } = await this.#persistently(ask)
+    if (told.kind === 'login') {
+      if (client.consent === 'session') await this.#signInAgain()
+      else this.#person = await this.#signIn(client)
+      told = (await this.#persistently(ask)).told
+    }
     return told.kind === 'code' ? told.code : null
+  }
+
+  /** A new session, and a signed consent to this app; the earlier session stays. */
+  #signIn(client: AppClient): Promise<Person> {
+    return this.#place.recorded.signIn(this.#node(), this.#name, client)
   }
 
   async #begin(): Promise<void> {
@@ -250,6 +262,31 @@ export class Actor {
       const client = clients.find(({ id }) => code.asked.op === 'authorize' && id === code.asked.client) as AppClient
       await recorded.redeem(this.#node(), client, code.told.code)
     }
-    this.#person = await recorded.signIn(this.#node(), this.#name, this.#random.pick(clients))
+    this.#person = await this.#signIn(this.#random.pick(clients))
+  }
+
+  /** A session, a code from it, and then it is ended from another one. */
+  async #endOthers(): Promise<void> {
+    const client = this.#random.pick(this.#place.clients)
+    const { recorded } = this.#place
+    const other = this.#person
+    const { told } = await recorded.authorize(this.#node(), other, client)
+    this.#person = await this.#signIn(client)
+    await this.#persistently(() => recorded.endOthers(this.#node(), this.#person))
+    await recorded.authorize(this.#node(), other, client)
+    if (told.kind === 'code') await recorded.redeem(this.#node(), client, told.code)
+  }
+
+  /** By a signature, while the apps go on using what they have. */
+  async #endEverything(): Promise<void> {
+    const client = this.#random.pick(this.#place.clients)
+    const { recorded } = this.#place
+    const { told } = await recorded.authorize(this.#node(), this.#person, client)
+    const ending = this.#persistently(() => recorded.endEverything(this.#node(), this.#person))
+    await Promise.all([ending, ...this.#held.map((held) => this.#refreshTogether(held, 2))])
+    for (const held of this.#held) await this.#introspect(held)
+    await recorded.authorize(this.#node(), this.#person, client)
+    if (told.kind === 'code') await recorded.redeem(this.#node(), client, told.code)
+    this.#person = await this.#signIn(client)
   }
 }

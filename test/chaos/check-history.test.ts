@@ -1,83 +1,24 @@
 /** The judge is tried first: every kind of violation is found, and an honest history passes. */
 import { describe, expect, test } from 'vitest'
 import { checkHistory } from './check-history.ts'
-import type { Asked, Entry, Tokens, Told } from './history.ts'
-
-const RULES = { codeLifetime: 60, refreshRetryWindow: 60, settling: 50 }
-const START = 1_800_000_000_000
-const ALICE = '0xA11cE'
-const BOB = '0xB0b'
-
-/** A history in the making: each call is one request after the other, unless it says when. */
-class Story {
-  readonly entries: Entry[] = []
-  #time = START
-
-  /** `at` and `took` in milliseconds since the start; one after the other where absent */
-  tell(
-    caller: string,
-    asked: Asked,
-    told: Told,
-    { at, took = 5, offset = 0 }: { at?: number; took?: number; offset?: number } = {},
-  ): this {
-    const begin = at === undefined ? this.#time + 1 : START + at
-    const end = begin + took
-    this.#time = Math.max(this.#time, end)
-    this.entries.push({ node: 'node', caller, asked, told, begin, end, offset: [offset, offset] })
-    return this
-  }
-
-  code(code = 'c', wallet = ALICE, client = 'app'): this {
-    return this.tell('', { op: 'authorize', wallet, session: 's', client }, { kind: 'code', code })
-  }
-
-  redeem(told: Told = tokens(0), when = {}, code = 'c', caller = 'app'): this {
-    return this.tell(caller, { op: 'redeem', code }, told, when)
-  }
-
-  refresh(token: string, told: Told, when = {}, caller = 'app'): this {
-    return this.tell(caller, { op: 'refresh', token }, told, when)
-  }
-
-  introspect(token: string, told: Told, when = {}, caller = 'app'): this {
-    return this.tell(caller, { op: 'introspect', token }, told, when)
-  }
-
-  revoke(token: string, told: Told, when = {}, caller = 'app'): this {
-    return this.tell(caller, { op: 'revoke', token }, told, when)
-  }
-
-  endApp(told: Told, when = {}): this {
-    return this.tell('', { op: 'end_app', wallet: ALICE, client: 'app' }, told, when)
-  }
-
-  /** the invariants that are broken, each once, in order of their names */
-  get broken(): string[] {
-    return [...new Set(checkHistory(this.entries, RULES).map(({ invariant }) => invariant))].sort()
-  }
-}
-
-function tokens(generation: number, more: Partial<Tokens> = {}): Tokens {
-  return {
-    kind: 'tokens',
-    access: `a${generation}`,
-    refresh: `r${generation}`,
-    sub: ALICE,
-    clientId: 'app',
-    grantId: 'g',
-    expiresAt: START / 1000 + 600,
-    ...more,
-  }
-}
-
-const refused: Told = { kind: 'refused', error: 'invalid_grant' }
-const lost: Told = { kind: 'lost', why: 'ECONNRESET' }
-const done: Told = { kind: 'done' }
-const active: Told = { kind: 'active', sub: ALICE, clientId: 'app' }
-const inactive: Told = { kind: 'inactive' }
-
-const story = () => new Story()
-const granted = () => story().code().redeem()
+import { type Asked, RESOURCE_SERVER } from './history.ts'
+import {
+  ALICE,
+  active,
+  BOB,
+  code,
+  done,
+  granted,
+  inactive,
+  login,
+  lost,
+  ofPublic,
+  RULES,
+  refused,
+  type Story,
+  story,
+  tokens,
+} from './stories.ts'
 
 describe('an honest history passes', () => {
   test.each<[string, Story]>([
@@ -115,6 +56,33 @@ describe('an honest history passes', () => {
       granted().introspect('a0', inactive, {}, 'other').refresh('r0', refused, {}, 'other').introspect('a0', active),
     ],
     ['a code from before an ending is void', story().code().endApp(done).redeem(refused)],
+    [
+      'a public client retries after its shorter window',
+      story()
+        .code('c', ALICE, 'public app')
+        .redeem(tokens(0, ofPublic), {}, 'c', 'public app')
+        .refresh('r0', lost, {}, 'public app')
+        .refresh('r0', refused, { at: 11_000 }, 'public app'),
+    ],
+    ['the resource server asks too', granted().introspect('a0', active, {}, RESOURCE_SERVER)],
+    [
+      'a consent that is signed, ended, and signed again',
+      story()
+        .signIn('signed app')
+        .authorize('signed app', code)
+        .tell('', { op: 'end_app', wallet: ALICE, client: 'signed app' }, done)
+        .authorize('signed app', login)
+        .signIn('signed app', done, 't')
+        .authorize('signed app', { kind: 'code', code: 'd' }, 't'),
+    ],
+    ['a consent whose signing was lost', story().signIn().signIn('signed app', lost, 't').authorize('signed app', code)],
+    ['a session ended from another one', story().signIn().signIn('app', done, 't').endOthers('t').authorize('app', login)],
+    ['a session that ended others stays', story().signIn().signIn('app', done, 't').endOthers('s').authorize('app', code)],
+    ['a lost ending of everything was done', granted().endEverything(lost).introspect('a0', inactive).refresh('r0', refused)],
+    [
+      'a session that was signed out before another code',
+      story().code().tell('', { op: 'sign_out', wallet: ALICE, session: 's' }, { kind: 'done', already: true }).redeem(),
+    ],
   ])('%s', (_, { entries }) => {
     expect(checkHistory(entries, RULES)).toEqual([])
   })
@@ -161,6 +129,28 @@ describe('I3, an acknowledged ending holds:', () => {
     expect(broken).toContain('I3')
   })
 
+  test.each<[string, Story]>([
+    ['active after everything was ended', granted().endEverything().introspect('a0', active)],
+    [
+      'active for the resource server after a revocation',
+      granted().revoke('r0', done).introspect('a0', active, {}, RESOURCE_SERVER),
+    ],
+    ['a code from before everything was ended', story().code().endEverything().redeem()],
+    ['a code from before other sessions were ended', story().code().endOthers('t').redeem()],
+    ['a session that gives a code after it was ended by another', story().signIn().endOthers('t').authorize('app', code)],
+    ['a session that gives a code after everything was ended', story().signIn().endEverything().authorize('app', code)],
+    ['a code without a consent', story().signIn().authorize('signed app', code)],
+    [
+      'a code under a consent that was withdrawn',
+      story()
+        .signIn('signed app')
+        .tell('', { op: 'end_app', wallet: ALICE, client: 'signed app' }, done)
+        .authorize('signed app', code),
+    ],
+  ])('%s', (_, { broken }) => {
+    expect(broken).toEqual(['I3'])
+  })
+
   test('a code from before a sign-out that gives a grant', () => {
     const { entries, broken } = story().code().tell('', { op: 'sign_out', wallet: ALICE, session: 's' }, done).redeem()
     expect([entries.length, broken]).toEqual([3, ['I3']])
@@ -185,8 +175,18 @@ describe('I4, what was acknowledged survives:', () => {
 
   test('a session that nobody ended', () => {
     const asked: Asked = { op: 'authorize', wallet: ALICE, session: 's', client: 'app' }
-    const gone = story().tell('', { op: 'sign_in', wallet: ALICE, session: 's' }, done).tell('', asked, { kind: 'login' })
+    const gone = story()
+      .tell('', { op: 'sign_in', wallet: ALICE, session: 's', client: 'app' }, done)
+      .tell('', asked, { kind: 'login' })
     expect(gone.broken).toEqual(['I4'])
+  })
+
+  test('a session that nobody but itself ended others from', () => {
+    expect(story().signIn().endOthers('s').authorize('app', login).broken).toEqual(['I4'])
+  })
+
+  test('a consent that nobody withdrew', () => {
+    expect(story().signIn('signed app').endApp(done).authorize('signed app', login).broken).toEqual(['I4'])
   })
 })
 
@@ -205,6 +205,23 @@ describe('I5, what was not acknowledged is wholly there or wholly not:', () => {
 
   test('a lost revocation that ended the refreshing, but not the token', () => {
     expect(granted().revoke('r0', lost).refresh('r0', refused).introspect('a0', active).broken).toEqual(['I5'])
+  })
+
+  test('a lost ending of everything that ended one app’s grant, and another’s not', () => {
+    const two = granted()
+      .code('d', ALICE, 'other')
+      .redeem(tokens(5, { grantId: 'h', clientId: 'other' }), {}, 'd', 'other')
+    const half = two
+      .endEverything(lost)
+      .introspect('a0', inactive)
+      .introspect('a5', { ...active, clientId: 'other' }, {}, 'other')
+    expect(half.broken).toEqual(['I5'])
+  })
+
+  test('a lost refresh of a public client that cannot be retried within its window', () => {
+    const begun = story().code('c', ALICE, 'public app').redeem(tokens(0, ofPublic), {}, 'c', 'public app')
+    const retried = begun.refresh('r0', lost, {}, 'public app').refresh('r0', refused, { at: 7000 }, 'public app')
+    expect(retried.broken).toEqual(['I5'])
   })
 
   test('a lost ending of an app that ended one grant, and another not', () => {

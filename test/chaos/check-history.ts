@@ -7,6 +7,7 @@
  * survives. I5 what was not acknowledged is wholly there or wholly not, and the client can go on. I6 no answer mixes
  * two wallets or clients.
  */
+import { consentsOutOfPlace, sessionsOutOfPlace } from './check-account.ts'
 import {
   acknowledgedEndings,
   possibleEndings,
@@ -15,8 +16,8 @@ import {
   surelyUnexpired,
   surelyWithin,
 } from './endings.ts'
-import { type Entry, precedes } from './history.ts'
-import { asking, type Lineage, redemptions, sortByCode } from './lineage.ts'
+import { type Asked, type Entry, precedes } from './history.ts'
+import { asking, isEntitled, type Lineage, redemptions, sortByCode } from './lineage.ts'
 
 export type { Rules } from './endings.ts'
 
@@ -47,7 +48,8 @@ export function checkHistory(history: readonly Entry[], rules: Rules): Violation
       }),
     ),
     ...sharedGrants(lineages),
-    ...lostSessions(history),
+    ...sessionsOutOfPlace(history, rules),
+    ...consentsOutOfPlace(history, rules),
     ...codesOutOfPlace(lineages, history, rules),
     ...halfEndedApps(lineages, history, rules),
     ...lineages.flatMap((lineage) => [
@@ -103,8 +105,8 @@ function aliveAfterEnding(lineage: Lineage, rules: Rules): Violation[] {
 
 /** Whether an answer says that the whole grant is dead. */
 function saysDead(lineage: Lineage, entry: Entry): boolean {
-  const { asked, told, caller } = entry
-  if (caller !== lineage.client) return false
+  const { asked, told } = entry
+  if (!isEntitled(lineage, entry)) return false
   if (asked.op === 'refresh') return told.kind === 'refused'
   if (asked.op !== 'introspect' || told.kind !== 'inactive') return false
   const token = lineage.access.get(asked.token)
@@ -140,9 +142,7 @@ function lostGrants(lineage: Lineage, rules: Rules): Violation[] {
  */
 function codesOutOfPlace(lineages: Lineage[], history: readonly Entry[], rules: Rules): Violation[] {
   const endings = Map.groupBy(
-    history.flatMap((entry) =>
-      entry.asked.op === 'end_app' || entry.asked.op === 'sign_out' ? [{ entry, wallet: entry.asked.wallet }] : [],
-    ),
+    history.flatMap((entry) => (raisesEpoch(entry) ? [{ entry, wallet: entry.asked.wallet }] : [])),
     ({ wallet }) => wallet,
   )
   return lineages.flatMap((lineage): Violation[] => {
@@ -161,38 +161,23 @@ function codesOutOfPlace(lineages: Lineage[], history: readonly Entry[], rules: 
   })
 }
 
-/** I4: a session that was begun is there until it is signed out. Runs are shorter than its life. */
-function lostSessions(history: readonly Entry[]): Violation[] {
-  const begun = new Map<string, Entry>()
-  const signOuts = new Map<string, Entry[]>()
-  for (const entry of history) {
-    const { asked, told } = entry
-    if (asked.op === 'sign_in' && told.kind === 'done') begun.set(asked.session, entry)
-    if (asked.op === 'sign_out') signOuts.set(asked.session, [...(signOuts.get(asked.session) ?? []), entry])
-  }
-  return history.flatMap((entry): Violation[] => {
-    const { asked, told } = entry
-    if (asked.op !== 'authorize') return []
-    const start = begun.get(asked.session)
-    const outs = signOuts.get(asked.session) ?? []
-    const out = outs.find((each) => each.told.kind === 'done' && precedes(each, entry))
-    if (told.kind === 'code' && out)
-      return [{ invariant: 'I3', words: 'a session gave a code after it was signed out', entries: [out, entry] }]
-    const gone = told.kind === 'login' && start !== undefined && precedes(start, entry)
-    if (!gone || outs.some(({ begin }) => begin < entry.end)) return []
-    return [{ invariant: 'I4', words: 'an acknowledged session is gone', entries: [start, entry] }]
-  })
+type Raising = Entry & { asked: Extract<Asked, { op: 'end_app' | 'sign_out' | 'end_others' | 'end_everything' }> }
+
+/** Whether it raises its wallet's epoch, if it was done. */
+function raisesEpoch(entry: Entry): entry is Raising {
+  if (entry.told.kind === 'done' && entry.told.already) return false
+  return ['end_app', 'sign_out', 'end_others', 'end_everything'].includes(entry.asked.op)
 }
 
-/** I5: an ending of an app without an answer ended all of its grants or none. */
+/** I5: an ending of an app, or of everything, without an answer ended all of its grants or none. */
 function halfEndedApps(lineages: Lineage[], history: readonly Entry[], rules: Rules): Violation[] {
-  const lost = history.filter(({ asked, told }) => asked.op === 'end_app' && told.kind === 'lost')
+  const lost = history.filter(({ asked, told }) => /^end_(app|everything)$/.test(asked.op) && told.kind === 'lost')
   return lost.flatMap((ending): Violation[] => {
-    const { wallet, client } = ending.asked as { wallet: string; client: string }
+    const { wallet, client } = ending.asked as { wallet: string; client?: string }
     const had = lineages.filter(
       (each) =>
         each.wallet === wallet &&
-        each.client === client &&
+        (client === undefined || each.client === client) &&
         redemptions(each).some((one) => one.told.kind === 'tokens' && precedes(one, ending)),
     )
     const ended = had.flatMap((each) => {
@@ -202,7 +187,7 @@ function halfEndedApps(lineages: Lineage[], history: readonly Entry[], rules: Ru
     })
     const [first] = ended.sort((a, b) => a.end - b.end)
     const alive = first && had.flatMap(({ entries }) => entries).find((entry) => isAlive(entry) && precedes(first, entry))
-    return alive ? [{ invariant: 'I5', words: 'an ending of an app was half done', entries: [ending, first, alive] }] : []
+    return alive ? [{ invariant: 'I5', words: 'an ending was half done', entries: [ending, first, alive] }] : []
   })
 }
 
@@ -220,9 +205,10 @@ function sharedGrants(lineages: Lineage[]): Violation[] {
 
 /** I6: within what belongs to one code. */
 function mixedAnswers(lineage: Lineage): Violation[] {
-  const wrong = lineage.entries.filter(({ told, caller }) => {
+  const wrong = lineage.entries.filter((entry) => {
+    const { told } = entry
     if (told.kind !== 'tokens' && told.kind !== 'active') return false
-    return caller !== lineage.client || told.sub !== lineage.wallet || told.clientId !== lineage.client
+    return !isEntitled(lineage, entry) || told.sub !== lineage.wallet || told.clientId !== lineage.client
   })
   const grants = new Set([...lineage.access.values()].map(({ grantId }) => grantId))
   return [

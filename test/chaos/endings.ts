@@ -5,7 +5,9 @@ import { asking, type Lineage, redemptions } from './lineage.ts'
 export type Rules = {
   /** seconds */
   codeLifetime: number
-  refreshRetryWindow: number
+  refreshRetryWindow(client: string): number
+  /** clients for which the wallet must have signed a consent (`--consent signed`) */
+  signed: ReadonlySet<string>
   /** for how many milliseconds a request without an answer may go on being worked on */
   settling: number
 }
@@ -25,7 +27,7 @@ export function surelyUnexpired(entry: Entry, expiresAt: number): boolean {
 }
 
 /** The moment from which on a request changes nothing any more. */
-function settled(entry: Entry, { settling }: Rules): number {
+export function settled(entry: Entry, { settling }: Rules): number {
   return entry.told.kind === 'lost' ? entry.end + settling : entry.end
 }
 
@@ -34,7 +36,7 @@ export function acknowledgedEndings(lineage: Lineage, rules: Rules): Entry[] {
   const redeemed = redemptions(lineage).some(({ told }) => told.kind === 'tokens')
   return lineage.entries.filter((entry) => {
     const { asked, told, caller } = entry
-    if (asked.op === 'end_app') return told.kind === 'done' && precedes(lineage.issue, entry)
+    if (asked.op === 'end_app' || asked.op === 'end_everything') return told.kind === 'done' && precedes(lineage.issue, entry)
     if (caller !== lineage.client) return false
     if (asked.op === 'revoke') return told.kind === 'done' && lineage.successors.has(asked.token)
     // A second redemption of a code that was still good (RFC 6749 §4.1.2)
@@ -58,7 +60,7 @@ export function possibleEndings(lineage: Lineage, rules: Rules): Entry[] {
   const [firstRedemption] = redemptions(lineage)
   return lineage.entries.filter((entry) => {
     const { asked, caller } = entry
-    if (asked.op === 'end_app') return lineage.issue.begin < settled(entry, rules)
+    if (asked.op === 'end_app' || asked.op === 'end_everything') return lineage.issue.begin < settled(entry, rules)
     if (caller !== lineage.client) return false
     if (asked.op === 'revoke') return lineage.successors.has(asked.token)
     if (asked.op === 'redeem') return entry !== firstRedemption
@@ -68,7 +70,7 @@ export function possibleEndings(lineage: Lineage, rules: Rules): Entry[] {
     const others = asking(lineage, 'refresh', asked.token).filter(
       (other) => other !== entry && other.begin <= settled(entry, rules),
     )
-    return others.some((other) => !surelyWithin(other, entry, rules.refreshRetryWindow))
+    return others.some((other) => !surelyWithin(other, entry, rules.refreshRetryWindow(lineage.client)))
   })
 }
 

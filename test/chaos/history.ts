@@ -19,7 +19,8 @@ export type Told =
   | Tokens
   | { kind: 'active'; sub: string; clientId: string }
   | { kind: 'inactive' }
-  | { kind: 'done' }
+  /** `already`: there was nothing left to do, so this request did nothing */
+  | { kind: 'done'; already?: true }
   | { kind: 'refused'; error: string }
   /** no answer, or 503: it may have been done or not */
   | { kind: 'lost'; why: string }
@@ -28,7 +29,8 @@ export type Told =
 
 /** `session` is the test's own name for one; tokens and codes are texts as they were told. */
 export type Asked =
-  | { op: 'sign_in'; wallet: string; session: string }
+  /** `client` is the app that asked, for which the wallet signs its consent */
+  | { op: 'sign_in'; wallet: string; session: string; client: string }
   | { op: 'authorize'; wallet: string; session: string; client: string }
   | { op: 'redeem'; code: string }
   | { op: 'refresh'; token: string }
@@ -36,10 +38,14 @@ export type Asked =
   | { op: 'revoke'; token: string }
   | { op: 'end_app'; wallet: string; client: string }
   | { op: 'sign_out'; wallet: string; session: string }
+  /** every session but this one */
+  | { op: 'end_others'; wallet: string; session: string }
+  /** by a signature of its own: every grant, consent and session */
+  | { op: 'end_everything'; wallet: string }
 
 export type Entry = {
   node: string
-  /** the client that asked, by its credentials; '' for a browser */
+  /** the client that asked, by its credentials; '' for a browser; or the resource server */
   caller: string
   asked: Asked
   told: Told
@@ -49,6 +55,9 @@ export type Entry = {
   /** by how many seconds the node's clock was wrong at the beginning and at the end */
   offset: readonly [number, number]
 }
+
+/** Whoever asks with the credentials of the resource API, and so may introspect every token. */
+export const RESOURCE_SERVER = 'resource server'
 
 /** One request was over before the other was sent. */
 export function precedes(one: Entry, other: Entry): boolean {

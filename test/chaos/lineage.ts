@@ -1,5 +1,5 @@
 /** Sorts a history by code: everything that was asked and told about one code, its grant and its tokens. */
-import type { Entry, Tokens } from './history.ts'
+import { type Entry, RESOURCE_SERVER, type Tokens } from './history.ts'
 
 export type Lineage = {
   code: string
@@ -7,7 +7,7 @@ export type Lineage = {
   issue: Entry
   wallet: string
   client: string
-  /** about this code, its tokens, or its app as a whole; by their beginning */
+  /** about this code, its tokens, its app or its wallet as a whole; by their beginning */
   entries: Entry[]
   /** every refresh token that was told, with all successors that were told for it */
   successors: Map<string, Set<string>>
@@ -55,6 +55,7 @@ export function sortByCode(history: readonly Entry[]): Sorted {
     if (asked.op === 'refresh') lineage.successors.get(asked.token)?.add(told.refresh)
   }
 
+  const byWallet = Map.groupBy(byCode.values(), ({ wallet }) => wallet)
   const byApp = Map.groupBy(byCode.values(), ({ wallet, client }) => `${wallet} ${client}`)
   for (const entry of [...history].sort((a, b) => a.begin - b.begin)) {
     const { asked } = entry
@@ -62,13 +63,22 @@ export function sortByCode(history: readonly Entry[]): Sorted {
     else if ('token' in asked) ofToken.get(asked.token)?.lineage.entries.push(entry)
     else if (asked.op === 'end_app')
       for (const lineage of byApp.get(`${asked.wallet} ${asked.client}`) ?? []) lineage.entries.push(entry)
+    else if (asked.op === 'end_everything') for (const lineage of byWallet.get(asked.wallet) ?? []) lineage.entries.push(entry)
   }
   return { lineages: [...byCode.values()], mixed }
 }
 
-/** Requests of the grant's own client for one token. */
+/** Whether whoever asked had a right to: the grant's own client, and about access tokens the resource server too. */
+export function isEntitled({ client }: Lineage, { asked, caller }: Entry): boolean {
+  return caller === client || (asked.op === 'introspect' && caller === RESOURCE_SERVER)
+}
+
+/** Requests for one token by those who had a right to. */
 export function asking(lineage: Lineage, op: 'refresh' | 'revoke' | 'introspect', token: string): Entry[] {
-  return lineage.entries.filter(({ asked, caller }) => asked.op === op && asked.token === token && caller === lineage.client)
+  return lineage.entries.filter((entry) => {
+    const { asked } = entry
+    return asked.op === op && asked.token === token && isEntitled(lineage, entry)
+  })
 }
 
 /** Redemptions of the code by its own client. */

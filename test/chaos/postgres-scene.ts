@@ -27,8 +27,9 @@ export async function setUpPostgres(): Promise<PostgresScene> {
     },
     killServer: {
       name: 'kill -9 of PostgreSQL',
-      async strike({ random }) {
+      async strike({ random, mark }) {
         await server.stop('kill')
+        mark('a crash of PostgreSQL')
         await pause(random.below(500))
         await server.start()
       },

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { Violation } from './check-history.ts'
 import type { Entry } from './history.ts'
-import type { Outcome } from './run.ts'
+import type { Mark, Outcome } from './run.ts'
 
-export function summarize({ history, faults, cuts, violations }: Outcome): string {
+export function summarize({ history, faults, cuts, marks, violations }: Outcome): string {
   const count = (kind: string): number => history.filter(({ told }) => told.kind === kind).length
   const struck = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
   return [
@@ -16,14 +16,38 @@ export function summarize({ history, faults, cuts, violations }: Outcome): strin
     ...(cuts > 0 ? [`answers or requests cut off ${cuts}`] : []),
     `median refresh ${median(history, 'refresh')} ms, introspection ${median(history, 'introspect')} ms`,
     `longest time without any answer ${longestSilence(history)} s`,
+    ...returns(history, marks).map(({ after, seconds }) => {
+      const longest = Math.max(...seconds).toFixed(1)
+      return `back after ${after} in ${middle(seconds)?.toFixed(1)} s (median of ${seconds.length}), ${longest} s at most`
+    }),
     `violations ${violations.length}`,
   ].join(', ')
 }
 
 function median(history: readonly Entry[], op: string): string {
   const times = history.filter(({ asked, told }) => asked.op === op && told.kind !== 'lost').map(({ begin, end }) => end - begin)
-  const middle = times.sort((a, b) => a - b)[Math.floor(times.length / 2)]
-  return middle === undefined ? '–' : middle.toFixed(1)
+  return middle(times)?.toFixed(1) ?? '–'
+}
+
+function middle(numbers: number[]): number | undefined {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
+}
+
+export type Return = { after: string; seconds: number[] }
+
+/** How long after each kind of moment the next request was sent and answered that had to write: a refresh or a redemption. */
+export function returns(history: readonly Entry[], marks: readonly Mark[]): Return[] {
+  const written = history.filter(({ told }) => told.kind === 'tokens')
+  return [...Map.groupBy(marks, ({ after }) => after)].map(([after, moments]) => ({
+    after,
+    seconds: moments.map(({ at }) => {
+      const first = written.reduce(
+        (least, { begin, end }) => (begin >= at ? Math.min(least, end) : least),
+        Number.POSITIVE_INFINITY,
+      )
+      return (first - at) / 1000
+    }),
+  }))
 }
 
 /** Seconds between one answer and the next, at most: how long nobody was served. */

@@ -12,7 +12,7 @@ import type { Rules } from './endings.ts'
 import type { Entry } from './history.ts'
 import { createNodes, type ServiceNode } from './nodes.ts'
 import { type Random, seeded } from './random.ts'
-import { type AppClient, RecordedClient } from './recorded-client.ts'
+import { type AppClient, RecordedClient, type ResourceServer } from './recorded-client.ts'
 
 export type Fault = {
   name: string
@@ -20,7 +20,16 @@ export type Fault = {
   strike(scene: Scene): Promise<void>
 }
 
-export type Scene = { nodes: readonly ServiceNode[]; random: Random; databaseUrl: string }
+export type Scene = {
+  nodes: readonly ServiceNode[]
+  random: Random
+  databaseUrl: string
+  /** notes a moment from which on it is counted how long the service needs to be back */
+  mark(after: string): void
+}
+
+/** A moment by the clock of the history. */
+export type Mark = { after: string; at: number }
 
 export type Run = {
   name: string
@@ -44,11 +53,12 @@ export type Outcome = {
   alarms: string[]
   faults: Record<string, number>
   cuts: number
+  marks: Mark[]
   /** whether every question of the audit was answered in the end, once there was calm */
   recovered: boolean
 }
 
-const LIFETIMES: Omit<Rules, 'settling'> = { codeLifetime: 60, refreshRetryWindow: 60 }
+const [CODE_LIFETIME, RETRY_WINDOW, RETRY_WINDOW_PUBLIC] = [60, 60, 10]
 
 export async function perform(run: Run): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-chaos-'))
@@ -64,19 +74,21 @@ export async function perform(run: Run): Promise<Outcome> {
   }
   const random = seeded(run.seed)
   const jumpingClock = run.faults.some(({ name }) => name.startsWith('clock'))
-  const clients = await prepare(env)
+  const { clients, resourceServer } = await prepare(env)
   const nodes = await createNodes(run.nodes, { env, folder, jumpingClock })
   try {
     await Promise.all(nodes.map((node) => node.start()))
-    const recorded = new RecordedClient(env.GRANTOR_AUTH_URL)
+    const recorded = new RecordedClient(env.GRANTOR_AUTH_URL, resourceServer)
     const settling = run.settling ?? 50
     const place: Place = { recorded, nodes, clients, racers: run.racers, settling }
     const names = Array.from({ length: run.people }, (_, index) => `person ${index} of ${run.seed}`)
     const people = await Promise.all(names.map((name) => Actor.signedIn(place, random.stream(name), name)))
 
+    const marks: Mark[] = []
+    const mark = (after: string): void => void marks.push({ after, at: recorded.now() })
     const until = performance.now() + run.seconds * 1000
     const [faults] = await Promise.all([
-      strikeUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL }),
+      strikeUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, mark }),
       ...people.map((person) => person.live(until)),
     ])
     const auditBegin = recorded.history.length
@@ -85,10 +97,11 @@ export async function perform(run: Run): Promise<Outcome> {
     return {
       seed: run.seed,
       history: recorded.history,
-      violations: checkHistory(recorded.history, { ...LIFETIMES, settling }),
+      violations: checkHistory(recorded.history, rulesFor(clients, settling)),
       alarms: nodes.flatMap((node) => alarmsIn(node.log())),
       faults,
       cuts: nodes.reduce((sum, { proxy }) => sum + proxy.cuts(), 0),
+      marks,
       recovered: [...Map.groupBy(last, ({ asked }) => JSON.stringify(asked)).values()].every((tries) =>
         tries.some(({ told }) => told.kind !== 'lost'),
       ),
@@ -99,24 +112,43 @@ export async function perform(run: Run): Promise<Outcome> {
   }
 }
 
-/** Makes the tables, and three apps. */
-async function prepare(env: Record<string, string>): Promise<AppClient[]> {
+/** Makes the tables, three apps of different kinds, and the resource API they are for. */
+async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; resourceServer: ResourceServer }> {
   const at = Math.floor(Date.now() / 1000)
   const migrated = await runCommand(['migrate'], env, at)
   if (migrated.exit !== 0) throw new Error(`migrate: ${migrated.err}`)
-  const clients: AppClient[] = []
-  for (const name of ['Aurora', 'Harbour', 'Meadow']) {
-    const redirectUri = `https://${name.toLowerCase()}.example.net/callback`
-    const { exit, out, err } = await runCommand(
-      ['clients', 'create', '--name', name, '--redirect-uri', redirectUri, '--json'],
-      env,
-      at,
-    )
+
+  async function register(...options: string[]): Promise<ResourceServer> {
+    const { exit, out, err } = await runCommand(['clients', 'create', ...options, '--json'], env, at)
     if (exit !== 0) throw new Error(`clients create: ${err}`)
-    const { client_id, client_secret } = JSON.parse(out) as { client_id: string; client_secret: string }
-    clients.push({ id: client_id, secret: client_secret, redirectUri })
+    const { client_id, client_secret } = JSON.parse(out) as { client_id: string; client_secret: string | null }
+    return { id: client_id, secret: client_secret ?? '' }
   }
-  return clients
+  const clients: AppClient[] = []
+  for (const { name, options, consent } of APPS) {
+    const redirectUri = `https://${name.toLowerCase()}.example.net/callback`
+    const registered = await register('--name', name, '--redirect-uri', redirectUri, '--consent', consent, ...options)
+    clients.push({ ...registered, redirectUri, consent })
+  }
+  // Without a resource of its own a token is meant for the service itself.
+  const resourceServer = await register('--name', 'Vault', '--resource-server', env.GRANTOR_AUTH_URL ?? '')
+  return { clients, resourceServer }
+}
+
+const APPS = [
+  { name: 'Aurora', consent: 'session', options: [] },
+  { name: 'Harbour', consent: 'session', options: ['--public'] },
+  { name: 'Meadow', consent: 'signed', options: [] },
+] as const
+
+function rulesFor(clients: readonly AppClient[], settling: number): Rules {
+  const isPublic = new Set(clients.filter(({ secret }) => secret === '').map(({ id }) => id))
+  return {
+    codeLifetime: CODE_LIFETIME,
+    refreshRetryWindow: (client) => (isPublic.has(client) ? RETRY_WINDOW_PUBLIC : RETRY_WINDOW),
+    signed: new Set(clients.filter(({ consent }) => consent === 'signed').map(({ id }) => id)),
+    settling,
+  }
 }
 
 async function strikeUntil(until: number, run: Run, scene: Scene): Promise<Record<string, number>> {

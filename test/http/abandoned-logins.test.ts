@@ -1,24 +1,49 @@
-/** Logins that nobody finishes cost the database nothing. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { allRows } from '../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+/**
+ * Logins that nobody finishes cost the database nothing. `npm run test:full` abandons 100,000 of them on each engine,
+ * over HTTP.
+ */
+import { expect, test } from 'vitest'
+import { howMany } from '../support/how-many.ts'
+import { newPostgresDatabase } from '../support/postgres.ts'
+import { type Grantor, type StartOptions, startGrantor, type TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
+import { lookAtPostgres, watchSqlite } from '../support/written.ts'
 
-let grantor: Grantor
-let client: TestClient
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
+const COUNT = howMany('TEST_ABANDONED_LOGINS', 500)
+const AT_ONCE = 100
+const timeout = 60_000 + COUNT * 20
+const counted = COUNT.toLocaleString('en')
+
+/** Limits are another matter; here each login is meant to get as far as it can. */
+const options: StartOptions = { failureLimit: 1e9 }
+
+type Scene = { grantor: Grantor; client: TestClient }
+
+/** A service in which one person is signed in, so that there is something that could change. */
+async function begin(more: StartOptions = {}): Promise<Scene> {
+  const grantor = await startGrantor({ ...options, ...more })
+  const client = await grantor.createClient()
   await new Walk(grantor).signIn(requestOf(client))
-})
-afterAll(() => grantor.close())
+  return { grantor, client }
+}
+
+async function abandonAll(scene: Scene): Promise<void> {
+  for (let from = 0; from < COUNT; from += AT_ONCE) {
+    const count = Math.min(AT_ONCE, COUNT - from)
+    await Promise.all(Array.from({ length: count }, (_, index) => abandon(scene, from + index)))
+  }
+}
 
 /** Goes as far as a person may who then closes the page: to the page, to the text, to a wrong signature, or to "no". */
-async function abandon(step: number): Promise<void> {
+async function abandon({ grantor, client }: Scene, step: number): Promise<void> {
   const walk = new Walk(grantor, testWallet(step % 2 === 0 ? 0 : 1))
   const challenge = await walk.challenge(requestOf(client, { state: `login ${step}` }))
   const stops = step % 4
+  if (stops === 0) {
+    const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
+    expect((await walk.loginApi('/login/message', claim)).status).toBe(200)
+  }
   if (stops === 1) await walk.describe(challenge)
   if (stops === 2) {
     const { signature, ...claim } = await walk.proof(challenge)
@@ -28,11 +53,31 @@ async function abandon(step: number): Promise<void> {
   if (stops === 3) await walk.complete(await walk.reject(challenge))
 }
 
-test('2,000 abandoned logins leave the database as it was, row by row', { timeout: 60_000 }, async () => {
-  const before = allRows(grantor.databasePath)
-  expect(before.sessions).toHaveLength(1)
-  for (let from = 0; from < 2000; from += 100) {
-    await Promise.all(Array.from({ length: 100 }, (_, index) => abandon(from + index)))
+test(`${counted} abandoned logins leave a SQLite file as it was, byte for byte, and not one commit`, { timeout }, async () => {
+  const scene = await begin()
+  const watch = watchSqlite(scene.grantor.databasePath)
+  try {
+    const before = watch.look()
+    expect(before.rows.sessions).toHaveLength(1)
+    await abandonAll(scene)
+    expect(watch.look()).toEqual(before)
+  } finally {
+    watch.close()
+    await scene.grantor.close()
   }
-  expect(allRows(grantor.databasePath)).toEqual(before)
+})
+
+test(`${counted} abandoned logins leave a PostgreSQL database as it was, row by row, and not one write`, {
+  timeout,
+}, async () => {
+  const database = await newPostgresDatabase()
+  const first = await begin({ postgres: database.address })
+  await first.grantor.close()
+  const before = await lookAtPostgres(database.sql)
+  expect(before.rows.sessions).toHaveLength(1)
+
+  const grantor = await startGrantor({ ...options, postgres: database.address })
+  await abandonAll({ grantor, client: first.client })
+  await grantor.close()
+  expect(await lookAtPostgres(database.sql)).toEqual(before)
 })

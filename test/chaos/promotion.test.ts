@@ -1,0 +1,23 @@
+/** The ledger under fire while a standby takes over from its primary. How it is run, and repeated, is told in docs/reliability.md. */
+import { afterAll, beforeAll, test } from 'vitest'
+import { cutConnections, killNode } from './faults.ts'
+import { type PostgresPair, setUpPair } from './postgres-pair.ts'
+import { prove, seconds } from './prove.ts'
+
+/** A statement that a node sent may wait for others, and for the standby, after the node is gone. */
+const SETTLING = 1000
+/** A short run has time for one fault, and it is this one. */
+const isShort = seconds < 10
+
+let pair: PostgresPair
+beforeAll(async () => {
+  pair = await setUpPair()
+})
+afterAll(() => pair.close())
+
+test('PostgreSQL, three nodes, promotion', { timeout: (seconds + 90) * 1000 }, async ({ annotate }) => {
+  const name = 'PostgreSQL, three nodes, promotion'
+  const others = isShort ? [] : [pair.promoteStandby, pair.killStandby, pair.promoteAfterAbsence, killNode, cutConnections]
+  const faults = [pair.promoteStandby, ...others]
+  await prove({ name, nodes: 3, databaseUrl: await pair.newDatabase('chaos'), faults, settling: SETTLING }, annotate)
+})
