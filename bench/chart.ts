@@ -1,0 +1,66 @@
+/** The chart of the documentation: a bar for each server and operation. Plain SVG that follows the reader's light or dark. */
+
+export type Bar = { series: string; value: number }
+export type Group = { label: string; bars: Bar[] }
+
+const WIDTH = 760
+const LEFT = 230
+const RIGHT = 90
+const [BAR, GAP, GROUP_GAP, TOP] = [16, 3, 16, 58]
+
+/** Of two colours for a series, one is for light ground and one for dark. */
+const COLOURS = [
+  ['#1f6feb', '#58a6ff'],
+  ['#9a6700', '#d29922'],
+  ['#8c959f', '#6e7681'],
+] as const
+
+export function chartOf(title: string, groups: Group[]): string {
+  const series = [...new Set(groups.flatMap(({ bars }) => bars.map((bar) => bar.series)))]
+  const largest = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)))
+  const lengthOf = (value: number) => Math.max(1, Math.round((value / largest) * (WIDTH - LEFT - RIGHT)))
+
+  const lines: string[] = []
+  let top = TOP
+  for (const { label, bars } of groups) {
+    const middle = top + (bars.length * (BAR + GAP) - GAP) / 2
+    lines.push(`<text class="label" x="${LEFT - 12}" y="${middle + 4}" text-anchor="end">${escape(label)}</text>`)
+    for (const { series: name, value } of bars) {
+      lines.push(
+        `<rect class="s${series.indexOf(name)}" x="${LEFT}" y="${top}" width="${lengthOf(value)}" height="${BAR}" rx="2"/>`,
+      )
+      lines.push(`<text x="${LEFT + lengthOf(value) + 6}" y="${top + BAR - 4}">${Math.round(value).toLocaleString('en')}</text>`)
+      top += BAR + GAP
+    }
+    top += GROUP_GAP
+  }
+
+  let x = LEFT
+  const legend = series.flatMap((name, index) => {
+    const entry = [
+      `<rect class="s${index}" x="${x}" y="32" width="11" height="11" rx="2"/>`,
+      `<text x="${x + 16}" y="42">${escape(name)}</text>`,
+    ]
+    x += 16 + name.length * 6.8 + 24
+    return entry
+  })
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${top}" width="${WIDTH}" height="${top}" role="img" aria-label="${escape(title)}">
+<style>
+  text { font: 12px system-ui, sans-serif; fill: #1f2328; font-variant-numeric: tabular-nums }
+  .title { font-weight: 600; font-size: 14px } .label { font-size: 13px } .ground { fill: #fff }
+${COLOURS.map(([light], index) => `  .s${index} { fill: ${light} }`).join('\n')}
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3 } .ground { fill: #0d1117 }
+${COLOURS.map(([, dark], index) => `    .s${index} { fill: ${dark} }`).join('\n')}
+  }
+</style>
+<rect class="ground" width="${WIDTH}" height="${top}"/>
+<text class="title" x="${LEFT}" y="20">${escape(title)}</text>
+${[...legend, ...lines].join('\n')}
+</svg>
+`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+}

@@ -1,0 +1,124 @@
+/** What has to be reached, and what was: each figure of the project's own aim beside the measured one. */
+import type { Result } from './measure.ts'
+import { OPERATIONS, type OperationName } from './operations.ts'
+import type { PartName } from './options.ts'
+import type { PartResult } from './parts.ts'
+import { median } from './statistics.ts'
+
+export type Check = {
+  what: string
+  /** as it reads in a table: `5,100/s` */
+  ours: string
+  against: string
+  theirs: string
+  measured: string
+  required: string
+  reached: boolean
+}
+
+const PEER = 'oidc-provider'
+const FLOOR = 'empty Fastify post'
+
+/** The aims that the part has measured something for. */
+export function checksOf(part: PartResult): Check[] {
+  return CHECKS[part.part](part)
+}
+
+const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
+  peer: (part) => [
+    ...rateCheck(part, 'code', 'grantor', PEER, 3),
+    ...rateCheck(part, 'refresh', 'grantor', PEER, 3),
+    ...rateCheck(part, 'same', 'grantor', PEER, 3),
+    ...rateCheck(part, 'same', 'grantor', FLOOR, 0.5),
+    ...rateCheck(part, 'new', 'grantor', PEER, 1),
+    ...rateCheck(part, 'revoke', 'grantor', PEER, null),
+    ...rateCheck(part, 'authorize', 'grantor', PEER, null),
+    ...latencyCheck(part, 'refresh'),
+    ...memoryCheck(part),
+  ],
+  postgres: (part) => rateCheck(part, 'refresh', 'grantor', PEER, 1.5, 'refresh on PostgreSQL, all on two cores'),
+  workers: (part) =>
+    rateCheck(part, 'new', 'grantor, two workers', 'grantor, one worker', 1.4, 'introspect, new tokens, all on two cores'),
+  grants: (part) => {
+    const [many, few] = part.servers
+    if (!many || !few) return []
+    const ready = median(many.readyAfter)
+    return [
+      ...rateCheck(part, 'refresh', many.name, few.name, 0.9, `refresh, ${many.name.replace('grantor, ', '')} in the store`),
+      {
+        what: `start to ready, ${many.name.replace('grantor, ', '')} in the store`,
+        ours: `${Math.round(ready)} ms`,
+        against: '',
+        theirs: '',
+        measured: `${(ready / 1000).toFixed(2)} s`,
+        required: '≤ 1 s',
+        reached: ready <= 1000,
+      },
+    ]
+  },
+}
+
+export function resultOf({ results }: PartResult, operation: OperationName, server: string): Result | undefined {
+  return results.find((result) => result.operation === operation && result.server === server)
+}
+
+function rateCheck(
+  part: PartResult,
+  operation: OperationName,
+  server: string,
+  other: string,
+  required: number | null,
+  what: string = OPERATIONS[operation].name,
+): Check[] {
+  const [ours, theirs] = [resultOf(part, operation, server), resultOf(part, operation, other)]
+  if (!ours || !theirs) return []
+  const ratio = median(ours.perSecond) / median(theirs.perSecond)
+  return [
+    {
+      what,
+      ours: rate(ours.perSecond),
+      against: other,
+      theirs: rate(theirs.perSecond),
+      measured: `${ratio.toFixed(2)} ×`,
+      required: required === null ? '' : `≥ ${required} ×`,
+      reached: required === null || ratio >= required,
+    },
+  ]
+}
+
+function latencyCheck(part: PartResult, operation: OperationName): Check[] {
+  const ours = resultOf(part, operation, 'grantor')?.latency?.shared
+  const theirs = resultOf(part, operation, PEER)?.latency?.shared
+  if (!ours || !theirs) return []
+  return [
+    {
+      what: `p99 of ${OPERATIONS[operation].name} at ${ours.rate.toLocaleString('en')}/s`,
+      ours: `${ours.p99.toFixed(2)} ms`,
+      against: PEER,
+      theirs: `${theirs.p99.toFixed(2)} ms`,
+      measured: `${(ours.p99 / theirs.p99).toFixed(2)} ×`,
+      required: '≤ 1 ×',
+      reached: ours.p99 <= theirs.p99,
+    },
+  ]
+}
+
+function memoryCheck({ servers }: PartResult): Check[] {
+  const [ours, theirs] = [servers.find(({ name }) => name === 'grantor'), servers.find(({ name }) => name === PEER)]
+  if (!ours) return []
+  return [
+    {
+      what: 'memory at its highest, under load',
+      ours: `${Math.round(ours.peakMemory)} MiB`,
+      against: theirs ? PEER : '',
+      theirs: theirs ? `${Math.round(theirs.peakMemory)} MiB` : '',
+      measured: `${Math.round(ours.peakMemory)} MiB`,
+      required: '≤ 150 MB',
+      reached: ours.peakMemory * 1.048576 <= 150,
+    },
+  ]
+}
+
+function rate(perSecond: number[]): string {
+  return `${Math.round(median(perSecond)).toLocaleString('en')}/s`
+}

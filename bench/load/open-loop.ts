@@ -1,0 +1,79 @@
+/**
+ * Open loop: requests are due at a constant rate, whether or not earlier ones have been answered. Measures latency.
+ *
+ * Each latency counts from the moment its request was due, not from when it could be sent: a server that stalls makes
+ * everybody wait who came meanwhile, and leaving those out would hide it (coordinated omission).
+ */
+import { percentile } from '../statistics.ts'
+import { type Connection, connect } from './connection.ts'
+import type { Work } from './work.ts'
+
+/** in milliseconds */
+export type Latency = { rate: number; requests: number; p50: number; p99: number; max: number }
+
+/** The first part of a run finds cold connections and is left out. */
+const SETTLING = 0.5
+
+export async function openLoop(
+  port: number,
+  work: Work,
+  { connections, rate, seconds }: { connections: number; rate: number; seconds: number },
+): Promise<Latency> {
+  const total = Math.floor(rate * (seconds + SETTLING))
+  const skipped = Math.floor(rate * SETTLING)
+  const open: Connection[] = []
+  const idle: { connection: Connection; due: number; index: number }[] = []
+  const latencies: number[] = []
+  const done = Promise.withResolvers<void>()
+  let [start, sent, answered, failed] = [0, 0, 0, false]
+
+  for (let index = 0; index < connections; index++) {
+    const slot = { connection: undefined as unknown as Connection, due: 0, index: 0 }
+    slot.connection = await connect(
+      port,
+      (answer) => {
+        if (slot.index >= skipped) latencies.push(performance.now() - slot.due)
+        work.accept(answer)
+        idle.push(slot)
+        answered++
+        if (answered === total) done.resolve()
+      },
+      done.reject,
+    )
+    open.push(slot.connection)
+    idle.push(slot)
+  }
+
+  // The load has a core of its own: looking at the clock all the time keeps to the rate far better than timers do.
+  function sendWhatIsDue(): void {
+    const now = performance.now()
+    for (;;) {
+      const due = start + (sent * 1000) / rate
+      if (sent === total || failed) return
+      if (due > now) break
+      const request = idle.length > 0 ? work.next() : undefined
+      const slot = request === undefined ? undefined : idle.pop()
+      if (request === undefined || slot === undefined) break
+      slot.due = due
+      slot.index = sent++
+      slot.connection.send(request)
+    }
+    setImmediate(sendWhatIsDue)
+  }
+  try {
+    start = performance.now()
+    sendWhatIsDue()
+    await done.promise
+  } finally {
+    failed = true
+    for (const connection of open) connection.close()
+  }
+  latencies.sort((one, other) => one - other)
+  return {
+    rate,
+    requests: latencies.length,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    max: latencies.at(-1) ?? Number.NaN,
+  }
+}

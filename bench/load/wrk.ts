@@ -1,0 +1,39 @@
+/**
+ * A second opinion on the load: the same request again and again, sent by wrk where it is installed. If our own load is
+ * not much slower against the fastest server there is, then it is not what limits the others.
+ */
+import { execFile, execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export function hasWrk(): boolean {
+  try {
+    // It has no way to ask for its version that ends with 0.
+    execFileSync('which', ['wrk'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Requests a second. `request` is one as it goes over the wire. */
+export async function loadWithWrk(
+  port: number,
+  request: string,
+  { connections, seconds, folder }: { connections: number; seconds: number; folder: string },
+): Promise<number> {
+  const [head = '', body = ''] = request.split('\r\n\r\n')
+  const [first = '', ...headers] = head.split('\r\n')
+  const [method = '', path = ''] = first.split(' ')
+  const lines = headers
+    .map((line) => line.split(': '))
+    .filter(([name]) => name !== 'Content-Length')
+    .map(([name = '', value = '']) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
+  const script = join(folder, 'request.lua')
+  writeFileSync(script, [`wrk.method = ${JSON.stringify(method)}`, `wrk.body = ${JSON.stringify(body)}`, ...lines].join('\n'))
+  const url = `http://127.0.0.1:${port}${path}`
+  const { stdout } = await promisify(execFile)('wrk', ['-t1', `-c${connections}`, `-d${Math.ceil(seconds)}s`, '-s', script, url])
+  if (/Non-2xx/.test(stdout)) throw new Error('wrk was given an answer that is not 2xx')
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+}

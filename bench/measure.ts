@@ -1,0 +1,106 @@
+/** Measures one operation at several servers, in alternation, and says what each did. */
+import { closedLoop } from './load/closed-loop.ts'
+import { type Latency, openLoop } from './load/open-loop.ts'
+import { processorSeconds } from './machine.ts'
+import { OPERATIONS, type Operation, type OperationName, type Prepare } from './operations.ts'
+import { median } from './statistics.ts'
+import type { Target } from './target.ts'
+
+export type Load = { seconds: number; rounds: number; connections: number; chains: number }
+
+export type Result = {
+  operation: OperationName
+  server: string
+  /** requests per second, one figure a round */
+  perSecond: number[]
+  /** microseconds of processor time the server's processes used for a request, one figure a round */
+  processorMicroseconds: number[]
+  /** the part of one core that the server's processes used; well under 1 means that something else was waited for */
+  busy: number[]
+  /** at half of what the slowest server did (the same rate for all), and at half of its own */
+  latency: { shared: Latency; own: Latency } | null
+}
+
+type Lane = { target: Target; prepare: Prepare; guess: number; result: Result }
+
+/** Sent before anything counts, so that every server runs compiled code. */
+const WARM_UP = 6000
+const FIRST_GUESS = 4000
+
+export async function measure(name: OperationName, targets: Target[], load: Load, withLatency: boolean): Promise<Result[]> {
+  const operation: Operation = OPERATIONS[name]
+  const lanes = targets.map(
+    (target): Lane => ({
+      target,
+      prepare: operation.prepare(target, load.chains),
+      guess: FIRST_GUESS,
+      result: { operation: name, server: target.name, perSecond: [], processorMicroseconds: [], busy: [], latency: null },
+    }),
+  )
+  for (const lane of lanes) {
+    // So that nobody's garbage collector pays for the operation before.
+    await lane.target.supply?.forget()
+    const warm = await closedLoop(lane.target.port, await lane.prepare(WARM_UP), { connections: load.connections, seconds: 2 })
+    lane.guess = warm.perSecond
+  }
+  for (let round = 0; round < load.rounds; round++) {
+    // There and back: who goes first in one round goes last in the next.
+    for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) await measureOnce(lane, load)
+    tell(
+      `${operation.name}, round ${round + 1}: ${lanes.map(({ result }) => `${result.server} ${Math.round(result.perSecond.at(-1) ?? 0)}/s`).join(', ')}`,
+    )
+  }
+  if (withLatency) await measureLatency(lanes, load)
+  return lanes.map(({ result }) => result)
+}
+
+async function measureOnce(lane: Lane, { seconds, connections }: Load): Promise<void> {
+  const { target, result } = lane
+  const work = await lane.prepare(Math.ceil(lane.guess * seconds * 1.3))
+  const before = processorSeconds(target.running.pid)
+  const { all, perSecond, seconds: took } = await closedLoop(target.port, work, { connections, seconds })
+  const used = processorSeconds(target.running.pid) - before
+  lane.guess = perSecond
+  result.perSecond.push(perSecond)
+  result.busy.push(used / took)
+  result.processorMicroseconds.push((used * 1e6) / all)
+}
+
+async function measureLatency(lanes: Lane[], { seconds, connections }: Load): Promise<void> {
+  const halfOf = (lane: Lane) => Math.floor(median(lane.result.perSecond) / 2)
+  const shared = Math.min(...lanes.map(halfOf))
+  const at = async (lane: Lane, rate: number): Promise<Latency> => {
+    const runs: Latency[] = []
+    for (let round = 0; round < LATENCY_ROUNDS; round++) {
+      const work = await lane.prepare(Math.ceil(rate * (seconds + 1)))
+      runs.push(await openLoop(lane.target.port, work, { connections: Math.max(connections, 128), rate, seconds }))
+    }
+    return medianOf(runs)
+  }
+  for (const lane of lanes) {
+    const sharedRate = await at(lane, shared)
+    const own = halfOf(lane) === shared ? sharedRate : await at(lane, halfOf(lane))
+    lane.result.latency = { shared: sharedRate, own }
+    tell(
+      `${lane.target.name}: p50 ${sharedRate.p50.toFixed(2)} ms, p99 ${sharedRate.p99.toFixed(2)} ms at ${shared}/s; p99 ${own.p99.toFixed(2)} ms at ${own.rate}/s`,
+    )
+  }
+}
+
+const LATENCY_ROUNDS = 3
+
+function medianOf(runs: Latency[]): Latency {
+  const of = (pick: (run: Latency) => number) => median(runs.map(pick))
+  return {
+    rate: of((run) => run.rate),
+    requests: of((run) => run.requests),
+    p50: of((run) => run.p50),
+    p99: of((run) => run.p99),
+    max: of((run) => run.max),
+  }
+}
+
+/** Progress, beside the result and not part of it. */
+export function tell(line: string): void {
+  process.stderr.write(`${line}\n`)
+}

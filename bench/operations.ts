@@ -1,0 +1,187 @@
+/**
+ * The operations that are measured: the same requests for every server, and what must come back for each.
+ *
+ * What a request consumes (a code, a token to revoke) is made before the clock runs. Every answer is checked; the first
+ * one that is not as it should be ends the run.
+ */
+import type { Answer } from './load/connection.ts'
+import { requireStatus, requireText, type Work, WrongAnswer } from './load/work.ts'
+import { formPost, get } from './request.ts'
+import type { Supply, Target } from './target.ts'
+
+/** Makes work for `count` requests, or returns what goes on for ever. */
+export type Prepare = (count: number) => Promise<Work>
+
+export type Operation = {
+  name: string
+  /** whether an empty post is a fair floor for it */
+  floor: boolean
+  prepare(target: Target, chains: number): Prepare
+}
+
+export const OPERATIONS = {
+  code: {
+    name: 'code exchange',
+    floor: false,
+    prepare: (target) => async (count) => {
+      const { token } = target.paths
+      const codes = await supplyOf(target).codes(count)
+      const requests = codes.map((code) =>
+        formPost(token, target.authorization, {
+          grant_type: 'authorization_code',
+          code,
+          redirect_uri: target.client.redirectUri,
+        }),
+      )
+      return oneByOne(requests, (answer) => void tokensIn(answer))
+    },
+  },
+  refresh: {
+    name: 'refresh',
+    floor: false,
+    prepare(target, chains) {
+      let work: Work | undefined
+      return async () => (work ??= refreshing(target, await supplyOf(target).refreshTokens(chains)))
+    },
+  },
+  same: {
+    name: 'introspect, same token',
+    floor: true,
+    prepare: (target) => async () => {
+      const [token = 'a-token-of-nobody'] = target.supply ? await target.supply.accessTokens(1) : []
+      const request = introspection(target, token)
+      return { next: () => request, accept: (answer) => requireActive(target, answer) }
+    },
+  },
+  new: {
+    name: 'introspect, new token each time',
+    floor: false,
+    prepare: (target) => async (count) => {
+      const tokens = await supplyOf(target).accessTokens(count)
+      return oneByOne(
+        tokens.map((token) => introspection(target, token)),
+        (answer) => requireActive(target, answer),
+      )
+    },
+  },
+  revoke: {
+    name: 'revoke',
+    floor: false,
+    prepare: (target) => async (count) => {
+      const tokens = await supplyOf(target).refreshTokens(count)
+      const requests = tokens.map((token) =>
+        formPost(target.paths.revoke, target.authorization, { token, token_type_hint: 'refresh_token' }),
+      )
+      return oneByOne(requests, (answer) => requireStatus(answer, 200, 'revoke'))
+    },
+  },
+  authorize: {
+    name: 'authorize with a session',
+    floor: false,
+    prepare(target) {
+      let work: Work | undefined
+      return async () => (work ??= authorizing(target, await supplyOf(target).sessions(SESSIONS)))
+    },
+  },
+} as const satisfies Record<string, Operation>
+
+export type OperationName = keyof typeof OPERATIONS
+
+const SESSIONS = 20
+
+function supplyOf({ supply, name }: Target): Supply {
+  if (!supply) throw new Error(`${name} has nothing to take requests from`)
+  return supply
+}
+
+function oneByOne(requests: string[], accept: (answer: Answer) => void): Work {
+  let index = 0
+  return { next: () => requests[index++], accept }
+}
+
+/** Many chains, each request with the refresh token of the answer before it (RFC 6749 §6). `onTokens` sees every answer. */
+export function refreshing(target: Target, refreshTokens: string[], onTokens?: (tokens: Tokens) => void): Work {
+  const waiting = new Queue(refreshTokens)
+  return {
+    next() {
+      const token = waiting.take()
+      return token === undefined
+        ? undefined
+        : formPost(target.paths.token, target.authorization, { grant_type: 'refresh_token', refresh_token: token })
+    },
+    accept(answer) {
+      const tokens = tokensIn(answer)
+      waiting.put(tokens.refreshToken)
+      onTokens?.(tokens)
+    },
+  }
+}
+
+/** Browsers that are signed in ask for a code, in turns. `onCode` sees every code. */
+export function authorizing(target: Target, cookies: string[], onCode?: (code: string) => void): Work {
+  const { id, redirectUri } = target.client
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: id,
+    redirect_uri: redirectUri,
+    scope: 'enhancement',
+    state: 'a-state',
+  })
+  const requests = cookies.map((cookie) => get(`${target.paths.authorize}?${query.toString()}`, cookie))
+  let index = 0
+  return {
+    next: () => requests[index++ % requests.length],
+    accept(answer) {
+      requireStatus(answer, target.redirect, 'authorize')
+      const [, location = ''] = /\r\nlocation: ([^\r]*)/i.exec(answer.head) ?? []
+      const [, code] = /[?&]code=([^&]+)/.exec(location) ?? []
+      if (code === undefined || !location.startsWith(redirectUri)) throw new WrongAnswer('authorize: no code came back')
+      onCode?.(decodeURIComponent(code))
+    },
+  }
+}
+
+export type Tokens = { accessToken: string; refreshToken: string }
+
+/** Both tokens of a token response; throws where one is missing. */
+export function tokensIn(answer: Answer): Tokens {
+  requireStatus(answer, 200, 'token')
+  const [, accessToken] = /"access_token":"([^"]+)"/.exec(answer.body) ?? []
+  const [, refreshToken] = /"refresh_token":"([^"]+)"/.exec(answer.body) ?? []
+  if (accessToken === undefined || refreshToken === undefined) throw new WrongAnswer('token: no pair of tokens came back')
+  if (accessToken.split('.').length !== 3) throw new WrongAnswer('token: the access token is not a JWT')
+  return { accessToken, refreshToken }
+}
+
+function introspection(target: Target, token: string): string {
+  return formPost(target.paths.introspect, target.authorization, { token, token_type_hint: 'access_token' })
+}
+
+function requireActive(target: Target, answer: Answer): void {
+  requireStatus(answer, 200, 'introspect')
+  if (target.supply) requireText(answer, '"active":true', 'introspect')
+}
+
+/** First in, first out, without moving what is left. */
+class Queue {
+  private items: string[]
+  private head = 0
+
+  constructor(items: string[]) {
+    this.items = [...items]
+  }
+
+  take(): string | undefined {
+    const item = this.items[this.head]
+    if (item === undefined) return undefined
+    if (++this.head > 10_000) {
+      this.items = this.items.slice(this.head)
+      this.head = 0
+    }
+    return item
+  }
+
+  put(item: string): void {
+    this.items.push(item)
+  }
+}

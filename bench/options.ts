@@ -1,0 +1,119 @@
+/** What the command line asks for. */
+import { parseArgs } from 'node:util'
+import { OPERATIONS, type OperationName } from './operations.ts'
+
+export const PARTS = ['peer', 'postgres', 'workers', 'grants'] as const
+export type PartName = (typeof PARTS)[number]
+
+export type Options = {
+  parts: PartName[]
+  only: OperationName[]
+  seconds: number
+  rounds: number
+  connections: number
+  chains: number
+  store: 'sqlite' | 'postgres'
+  workers: number
+  grants: number
+  shared: boolean
+  latency: boolean
+  build: boolean
+  /** a built checkout that is measured beside this one */
+  baseline: string | null
+  /** where databases and logs lie while it runs; null: the system's folder for temporary files */
+  folder: string | null
+  json: boolean
+  /** whether docs/bench and docs/performance.md take the figures over */
+  writeDocs: boolean
+}
+
+export const HELP = `Measures Grantor beside oidc-provider (in memory) and an empty Fastify post, in one run, in alternation.
+
+npm run bench -- [part …] [options]
+
+Parts (all of them unless named):
+  peer      the six operations against oidc-provider, server on one core, load on another
+  postgres  refresh on PostgreSQL against oidc-provider in memory; everything on the same two cores
+  workers   introspection with two workers against one; everything on the same two cores
+  grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready
+
+Options:
+  --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)
+  --seconds N       length of one measurement (2)
+  --rounds N        alternations (5)
+  --connections N   of the load (64)
+  --chains N        refresh tokens in turn, each request with the one of the answer before it (2000)
+  --store ENGINE    sqlite or postgres, for the part peer (sqlite)
+  --workers N       processes of Grantor, for the part peer (1)
+  --grants N        grants in the store beforehand: for the part peer (0), and the larger store of the part grants (2000000)
+  --shared          servers and load on the same cores, for the part peer
+  --no-latency      throughput only
+  --no-build        measure dist as it is, without npm run build
+  --baseline DIR    measure another built checkout beside this one, as "grantor, before"
+  --folder DIR      where databases and logs lie meanwhile (the system's folder for temporary files)
+  --json            print everything measured as JSON instead of the table
+  --write-docs      write docs/bench/PART.json, the chart and the tables of docs/performance.md; a run without any
+                    option does so by itself
+  --help
+
+Progress is on standard error, the table on standard output. The first wrong answer of any server ends the run with exit
+code 1; a required ratio that was not reached does not, it is marked in the table.`
+
+export function parseOptions(args: string[]): Options | 'help' {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      only: { type: 'string' },
+      seconds: { type: 'string' },
+      rounds: { type: 'string' },
+      connections: { type: 'string' },
+      chains: { type: 'string' },
+      store: { type: 'string' },
+      workers: { type: 'string' },
+      grants: { type: 'string' },
+      baseline: { type: 'string' },
+      folder: { type: 'string' },
+      shared: { type: 'boolean' },
+      'no-latency': { type: 'boolean' },
+      'no-build': { type: 'boolean' },
+      json: { type: 'boolean' },
+      'write-docs': { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) return 'help'
+  const number = (name: 'seconds' | 'rounds' | 'connections' | 'chains' | 'workers' | 'grants', otherwise: number): number => {
+    const value = Number(values[name] ?? otherwise)
+    if (!Number.isFinite(value) || value < 0 || (value === 0 && name !== 'grants'))
+      throw new Error(`--${name} takes a number above 0`)
+    return value
+  }
+  const { store = 'sqlite' } = values
+  if (store !== 'sqlite' && store !== 'postgres') throw new Error('--store is sqlite or postgres')
+  const narrowed = positionals.length > 0 || Object.keys(values).some((name) => !['no-build', 'folder', 'json'].includes(name))
+  return {
+    parts: positionals.length === 0 ? [...PARTS] : positionals.map((name) => oneOf(name, PARTS, 'part')),
+    only: (values.only?.split(',') ?? []).map((name) => oneOf(name, Object.keys(OPERATIONS) as OperationName[], 'operation')),
+    seconds: number('seconds', 2),
+    rounds: number('rounds', 5),
+    connections: number('connections', 64),
+    chains: number('chains', 2000),
+    store,
+    workers: number('workers', 1),
+    grants: number('grants', 0),
+    shared: values.shared ?? false,
+    latency: !values['no-latency'],
+    build: !values['no-build'],
+    baseline: values.baseline ?? null,
+    folder: values.folder ?? null,
+    json: values.json ?? false,
+    writeDocs: values['write-docs'] ?? !narrowed,
+  }
+}
+
+function oneOf<Name extends string>(name: string, known: readonly Name[], what: string): Name {
+  const found = known.find((each) => each === name)
+  if (found === undefined) throw new Error(`there is no ${what} ${name}: ${known.join(', ')}`)
+  return found
+}

@@ -1,0 +1,195 @@
+/** The parts of the bench: which servers stand side by side, and what is asked of them. */
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { closedLoop } from './load/closed-loop.ts'
+import { hasWrk, loadWithWrk } from './load/wrk.ts'
+import { chooseCores, peakMemory, stayOn } from './machine.ts'
+import { measure, type Result, tell } from './measure.ts'
+import { OPERATIONS, type OperationName } from './operations.ts'
+import type { Options, PartName } from './options.ts'
+import { fillPostgres, fillSqlite } from './servers/fill.ts'
+import { startFloor } from './servers/floor.ts'
+import { startGrantor } from './servers/grantor.ts'
+import { startPeer } from './servers/peer.ts'
+import { type PostgresServer, startPostgres } from './servers/postgres.ts'
+import { median } from './statistics.ts'
+import type { Target } from './target.ts'
+
+export type ServerFacts = {
+  name: string
+  /** milliseconds from start to ready, one figure a start */
+  readyAfter: number[]
+  /** MiB, all its processes, at the end of the run */
+  peakMemory: number
+}
+
+/** Requests a second that our load and wrk get out of the empty post, one figure a round. */
+export type LoadCheck = { ours: number[]; wrk: number[] }
+
+export type PartResult = { part: PartName; servers: ServerFacts[]; results: Result[]; loadCheck: LoadCheck | null }
+
+type Grantor = { name?: string; home?: string; store?: 'sqlite' | 'postgres'; workers?: number; grants?: number; starts?: number }
+
+/** What a part starts servers with; all of them end with the part. */
+type Bench = {
+  options: Options
+  grantor(wanted?: Grantor): Promise<Target>
+  peer(): Promise<Target>
+  floor(): Promise<Target>
+  baseline(wanted?: Grantor): Promise<Target[]>
+}
+
+type Part = {
+  shared: (options: Options) => boolean
+  operations: OperationName[]
+  latency: boolean
+  /** refresh tokens in turn, where the part has its own number of them */
+  chains?: number
+  servers(bench: Bench): Promise<Target[]>
+  /** floors, which take part where an operation has one */
+  floors?(bench: Bench): Promise<Target[]>
+}
+
+/** what another build, measured beside this one, is called */
+export const BASELINE = 'grantor, before'
+
+const FEW = 10_000
+
+const PARTS: Record<PartName, Part> = {
+  peer: {
+    shared: ({ shared }) => shared,
+    operations: Object.keys(OPERATIONS) as OperationName[],
+    latency: true,
+    async servers(bench) {
+      const { store, workers, grants } = bench.options
+      const wanted = { store, workers, grants }
+      return [await bench.grantor(wanted), ...(await bench.baseline(wanted)), await bench.peer()]
+    },
+    floors: async (bench) => [await bench.floor()],
+  },
+  postgres: {
+    shared: () => true,
+    operations: ['refresh'],
+    latency: false,
+    servers: async (bench) => [
+      await bench.grantor({ store: 'postgres' }),
+      ...(await bench.baseline({ store: 'postgres' })),
+      await bench.peer(),
+    ],
+  },
+  workers: {
+    shared: () => true,
+    operations: ['new'],
+    latency: false,
+    servers: async (bench) => [
+      await bench.grantor({ name: 'grantor, two workers', workers: 2, store: bench.options.store }),
+      await bench.grantor({ name: 'grantor, one worker', store: bench.options.store }),
+    ],
+  },
+  grants: {
+    shared: () => false,
+    operations: ['refresh'],
+    latency: false,
+    chains: FEW,
+    async servers(bench) {
+      const many = bench.options.grants || 2_000_000
+      const { store } = bench.options
+      // The grants that are refreshed are made by HTTP; in the small store they are all there are.
+      return [
+        await bench.grantor({ name: `grantor, ${many.toLocaleString('en')} grants`, grants: many - FEW, starts: 5, store }),
+        await bench.grantor({ name: `grantor, ${FEW.toLocaleString('en')} grants`, store }),
+      ]
+    },
+  },
+}
+
+export async function runPart(
+  part: PartName,
+  options: Options,
+  homes: { own: string; baseline: string | null },
+  within: string,
+): Promise<PartResult> {
+  const { shared, operations, latency, servers, floors, chains = options.chains } = PARTS[part]
+  const folder = join(within, part)
+  mkdirSync(folder)
+  const cores = chooseCores(shared(options))
+  stayOn(cores.load)
+  const started: { stop(): Promise<void> }[] = []
+  const bench = benchIn(folder, cores.server, options, homes, started)
+  try {
+    const targets = await servers(bench)
+    const resting = (await floors?.(bench)) ?? []
+    const wanted = operations.filter((name) => options.only.length === 0 || options.only.includes(name))
+    const results: Result[] = []
+    for (const name of wanted) {
+      const all = OPERATIONS[name].floor ? [...targets, ...resting] : targets
+      results.push(...(await measure(name, all, { ...options, chains }, latency && options.latency)))
+    }
+    const [floor] = resting
+    const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
+    const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({
+      name,
+      readyAfter,
+      peakMemory: peakMemory(running.pid),
+    }))
+    return { part, servers: facts, results, loadCheck }
+  } finally {
+    for (const each of started.toReversed()) await each.stop()
+  }
+}
+
+const LOAD_ROUNDS = 3
+
+async function checkLoad(floor: Target, { seconds, connections }: Options, folder: string): Promise<LoadCheck> {
+  const work = await OPERATIONS.same.prepare(floor)()
+  const check: LoadCheck = { ours: [], wrk: [] }
+  for (let round = 0; round < LOAD_ROUNDS; round++) {
+    check.ours.push((await closedLoop(floor.port, work, { connections, seconds })).perSecond)
+    check.wrk.push(await loadWithWrk(floor.port, work.next() ?? '', { connections, seconds, folder }))
+  }
+  tell(`the empty post under our load ${Math.round(median(check.ours))}/s, under wrk ${Math.round(median(check.wrk))}/s`)
+  return check
+}
+
+function benchIn(
+  folder: string,
+  cores: string | null,
+  options: Options,
+  homes: { own: string; baseline: string | null },
+  started: { stop(): Promise<void> }[],
+): Bench {
+  let database: PostgresServer | undefined
+  let count = 0
+  const keep = <Started extends { stop(): Promise<void> }>(one: Started): Started => {
+    started.push(one)
+    return one
+  }
+  async function grantor({
+    name = 'grantor',
+    home = homes.own,
+    store = 'sqlite',
+    workers = 1,
+    grants = 0,
+    starts = 1,
+  }: Grantor = {}) {
+    const number = ++count
+    if (store === 'postgres') database ??= keep(await startPostgres({ folder: options.folder ?? tmpdir(), cores }))
+    const file = join(folder, `${number}.sqlite`)
+    const databaseUrl = store === 'postgres' && database ? await database.urlOf(`bench_${number}`) : `sqlite:${file}`
+    const fill = async () => {
+      tell(`filling ${store} with ${grants.toLocaleString('en')} grants`)
+      if (store === 'postgres') await fillPostgres(databaseUrl, grants)
+      else fillSqlite(file, grants)
+    }
+    return keep(await startGrantor({ name, home, databaseUrl, workers, cores, folder, starts, ...(grants > 0 ? { fill } : {}) }))
+  }
+  return {
+    options,
+    grantor,
+    peer: async () => keep(await startPeer({ cores, folder })),
+    floor: async () => keep(await startFloor({ cores, folder })),
+    baseline: async (wanted) =>
+      homes.baseline === null ? [] : [await grantor({ ...wanted, name: BASELINE, home: homes.baseline })],
+  }
+}

@@ -1,0 +1,87 @@
+/** The generated parts of docs/performance.md and its chart, made from the figures that are kept. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { chartOf, type Group } from './chart.ts'
+import { checksOf } from './checks.ts'
+import { coresFor, costsOf } from './cost.ts'
+import { CHART, type Figures, PAGE } from './figures.ts'
+import { OPERATIONS, type OperationName } from './operations.ts'
+import { BASELINE } from './parts.ts'
+import { median } from './statistics.ts'
+import { checksTable, markdownTable, resultsTable, serversTable } from './tables.ts'
+
+const TITLES = {
+  peer: 'Six operations, one core',
+  postgres: 'PostgreSQL, everything on two cores',
+  workers: 'Two workers, everything on two cores',
+  grants: 'A large store',
+} as const
+
+/** Writes page and chart anew from all that is kept. What stands outside of the marks stays as it is. */
+export function rewrite(all: Figures[]): void {
+  writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), all))
+  const chart = chartFrom(all)
+  if (chart !== null) writeFileSync(CHART, chart)
+}
+
+/** The page's text with these figures between its marks. */
+export function withFigures(page: string, all: Figures[]): string {
+  return Object.entries(sectionsOf(all)).reduce((text, [name, content]) => between(text, name, content), page)
+}
+
+export function chartFrom(all: Figures[]): string | null {
+  const peer = all.find(({ part }) => part === 'peer')
+  if (!peer) return null
+  const groups = (Object.keys(OPERATIONS) as OperationName[]).flatMap((operation): Group[] => {
+    const results = peer.results.filter((result) => result.operation === operation && result.server !== BASELINE)
+    const bars = results.map(({ server, perSecond }) => ({ series: server, value: median(perSecond) }))
+    return bars.length === 0 ? [] : [{ label: OPERATIONS[operation].name, bars }]
+  })
+  return chartOf('Requests a second on one core', groups)
+}
+
+function sectionsOf(all: Figures[]): Record<string, string> {
+  const peer = all.find(({ part }) => part === 'peer')
+  return {
+    aims: checksTable(all.flatMap(checksOf)),
+    measured: all
+      .map(
+        (figures) => `### ${TITLES[figures.part]}\n\n${about(figures)}\n\n${resultsTable(figures)}\n\n${serversTable(figures)}`,
+      )
+      .join('\n\n'),
+    cost: peer ? costSection(peer) : '',
+  }
+}
+
+function about({ measuredOn, machine, load, loadCheck }: Figures): string {
+  const { processor, cores, node, system } = machine
+  const check = loadCheck
+    ? ` The empty post gave ${perSecond(loadCheck.ours)} under our load and ${perSecond(loadCheck.wrk)} under wrk.`
+    : ''
+  return `${measuredOn}, ${processor}, ${cores} cores, Node ${node}, ${system}; ${load.rounds} rounds of ${load.seconds} s, ${load.connections} connections.${check}`
+}
+
+function costSection(peer: Figures): string {
+  const costs = costsOf(peer)
+  if (costs.length === 0) return ''
+  const rows = costs.map(({ operation, times, why, microseconds, coreHours }) => [
+    operation,
+    String(times),
+    why,
+    `${Math.round(microseconds)} µs`,
+    coreHours.toFixed(2),
+  ])
+  const { average, peak } = coresFor(costs)
+  return [
+    markdownTable(['operation', 'times a day', 'why', 'processor time each', 'core hours for a million people'], rows),
+    `Together ${average.toFixed(2)} cores on average over the day, and ${peak.toFixed(2)} in a busiest hour with three times the average.`,
+  ].join('\n\n')
+}
+
+function between(text: string, name: string, content: string): string {
+  const [begin, end] = [`<!-- bench: ${name} -->`, `<!-- bench: end of ${name} -->`]
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from === -1 || to < from) throw new Error(`docs/performance.md lacks the marks of ${name}`)
+  return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
+}
+
+const perSecond = (values: number[]): string => `${Math.round(median(values)).toLocaleString('en')}/s`

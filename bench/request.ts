@@ -1,0 +1,19 @@
+/** Requests as they go over the wire, written once for all servers. */
+
+/** A form post (RFC 6749 §4.1.3 and its like), with the client's credentials. */
+export function formPost(path: string, authorization: string, fields: Record<string, string>): string {
+  const body = new URLSearchParams(fields).toString()
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n` +
+    `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
+}
+
+export function get(path: string, cookie: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nCookie: ${cookie}\r\n\r\n`
+}
+
+/** HTTP Basic (RFC 6749 §2.3.1); ids and secrets of the bench need no encoding. */
+export function basic(id: string, secret: string): string {
+  return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+}

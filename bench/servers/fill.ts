@@ -1,0 +1,61 @@
+/**
+ * Fills the ledger with living grants, straight into its table: two million logins by HTTP would take an hour.
+ *
+ * Each is a copy of a row the service has made itself, with ids, wallet and times of its own, so a column that is added
+ * later is filled as well. Ids are random, as the service's are, and rows are written in that order: the pages of the
+ * table lie as full, and as far apart, as they would after so many logins.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import postgres from 'postgres'
+
+const TIMES = ['created_at', 'rotated_at', 'expires_at', 'refresh_expires_at']
+const WEEK = 604_800
+
+/** What each column of a copy holds; `shift` is the row's own part of a week. */
+function valueOf(column: string, uuid: string, wallet: string): string {
+  if (['id', 'attempt_id', 'receipt_id'].includes(column)) return uuid
+  if (column === 'wallet') return wallet
+  return TIMES.includes(column) ? `template.${column} - shift` : `template.${column}`
+}
+
+export function fillSqlite(file: string, count: number): void {
+  const random = (bytes: number) => `lower(hex(randomblob(${bytes})))`
+  const uuid = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
+  const database = new DatabaseSync(file)
+  // A crash half-way costs nothing here: the run ends with it.
+  database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -2000000; PRAGMA temp_store = MEMORY')
+  const columns = database.prepare("SELECT name FROM pragma_table_info('grants')").all() as { name: string }[]
+  const names = columns.map(({ name }) => name)
+  const indexes = database
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'grants' AND sql IS NOT NULL")
+    .all() as { name: string; sql: string }[]
+  database.exec('CREATE TEMP TABLE template AS SELECT * FROM grants LIMIT 1')
+  database.exec('BEGIN')
+  for (const { name } of indexes) database.exec(`DROP INDEX ${name}`)
+  database.exec(`
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
+    INSERT INTO grants (${names.join(', ')})
+    SELECT ${names.map((name) => valueOf(name, uuid, `'0x' || ${random(20)}`)).join(', ')}
+    FROM (SELECT number, abs(random() % ${WEEK}) AS shift FROM numbers) CROSS JOIN temp.template AS template`)
+  for (const { sql } of indexes) database.exec(sql)
+  database.exec('COMMIT')
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+}
+
+export async function fillPostgres(url: string, count: number): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined })
+  const columns = await sql<{ name: string }[]>`
+    SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'grants' AND table_schema = current_schema()`
+  const names = columns.map(({ name }) => name)
+  const uuid = 'gen_random_uuid()::text'
+  const wallet = "'0x' || left(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 40)"
+  await sql.unsafe(`
+    INSERT INTO grants (${names.join(', ')})
+    SELECT ${names.map((name) => valueOf(name, uuid, wallet)).join(', ')}
+    FROM (SELECT (random() * ${WEEK})::int AS shift FROM generate_series(1, ${count})) AS numbers
+    CROSS JOIN (SELECT * FROM grants LIMIT 1) AS template`)
+  await sql.unsafe('VACUUM ANALYZE grants')
+  await sql.unsafe('CHECKPOINT')
+  await sql.end()
+}

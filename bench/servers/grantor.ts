@@ -1,0 +1,139 @@
+/** Starts Grantor as an operator does: the built package, `migrate`, a client, `serve`. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { sendAll } from '../load/closed-loop.ts'
+import type { Work } from '../load/work.ts'
+import { authorizing, refreshing, tokensIn } from '../operations.ts'
+import { basic, formPost } from '../request.ts'
+import type { Client, Supply, Target } from '../target.ts'
+import { freePort, type Running, runNode, startNode, untilReady } from './process.ts'
+import { signIn } from './sign-in.ts'
+
+export type GrantorStart = {
+  name: string
+  /** the package as it is installed: `bin`, `dist` and what they need */
+  home: string
+  /** `sqlite:…` or `postgres://…` of a database that is this run's own */
+  databaseUrl: string
+  workers: number
+  cores: string | null
+  /** for its logs */
+  folder: string
+  /** how often it is started, to tell how long that takes; the last one stays */
+  starts: number
+  /** fills the ledger before it is started for good; finds one row that the service has made */
+  fill?: () => Promise<void>
+}
+
+export async function startGrantor(start: GrantorStart): Promise<Target> {
+  const port = await freePort()
+  const authUrl = `http://localhost:${port}`
+  const loginSecret = randomBytes(32).toString('base64url')
+  const log = join(start.folder, `${start.name.replaceAll(/\W+/g, '-')}.log`)
+  const env = {
+    GRANTOR_AUTH_URL: authUrl,
+    GRANTOR_LOGIN_URL: `http://localhost:${await freePort()}`,
+    GRANTOR_DATABASE_URL: start.databaseUrl,
+    GRANTOR_SECRET: randomBytes(32).toString('base64url'),
+    GRANTOR_LOGIN_SECRET: loginSecret,
+    // The longest there is: codes are made before the clock runs.
+    GRANTOR_CODE_LIFETIME: '600',
+  }
+  const grantor = (...words: string[]) => ({
+    args: [join(start.home, 'bin/grantor.js'), ...words],
+    cwd: start.home,
+    env,
+    cores: start.cores,
+    log,
+  })
+  const redirectUri = 'https://app.example.net/callback'
+  await runNode(grantor('migrate'))
+  const created = await runNode(grantor('clients', 'create', '--name', 'Bench', '--redirect-uri', redirectUri, '--json'))
+  const { client_id, client_secret } = JSON.parse(created) as { client_id: string; client_secret: string }
+  const client: Client = { id: client_id, secret: client_secret, redirectUri }
+
+  const readyAfter: number[] = []
+  const serve = async () => {
+    const running = startNode(grantor('serve', ...(start.workers > 1 ? ['--workers', String(start.workers)] : [])))
+    const isReady = async () => {
+      const answer = await fetch(`${authUrl}/health/ready`).catch(() => null)
+      await answer?.arrayBuffer()
+      return answer?.ok ?? false
+    }
+    readyAfter.push(await untilReady(running, log, isReady))
+    return running
+  }
+  const target = (running: Running): Target => {
+    const bare: Omit<Target, 'supply'> = {
+      name: start.name,
+      port,
+      readyAfter,
+      running,
+      authorization: basic(client.id, client.secret),
+      paths: { token: '/oauth/token', introspect: '/oauth/introspect', revoke: '/oauth/revoke', authorize: '/oauth/authorize' },
+      client,
+      redirect: 302,
+      stop: running.stop,
+    }
+    return { ...bare, supply: supplyFrom({ ...bare, supply: null }, authUrl, loginSecret) }
+  }
+
+  if (start.fill) {
+    // One real grant is in the ledger then, for the filled ones to be like.
+    const first = target(await serve())
+    await first.supply?.refreshTokens(1)
+    await first.stop()
+    await start.fill()
+    readyAfter.length = 0
+  }
+  for (let left = start.starts; left > 1; left--) await (await serve()).stop()
+  return target(await serve())
+}
+
+/** All of it over HTTP: people sign in, apps ask for codes and exchange them. */
+function supplyFrom(target: Target, authUrl: string, loginSecret: string): Supply {
+  const { id, redirectUri } = target.client
+  const authorize = `${target.paths.authorize}?client_id=${id}&redirect_uri=${encodeURIComponent(redirectUri)}`
+  let signedIn: Promise<string[]> | undefined
+  let refreshes: Work | undefined
+  const minted: string[] = []
+
+  const sessions = async (count: number): Promise<string[]> => {
+    const all: string[] = []
+    for (let left = count; left > 0; left--) all.push(await signIn(authUrl, loginSecret, authorize))
+    return all
+  }
+  async function codes(count: number): Promise<string[]> {
+    signedIn ??= sessions(PEOPLE)
+    const made: string[] = []
+    const asking = authorizing(target, await signedIn, (code) => void made.push(code))
+    let left = count
+    await sendAll(target.port, { ...asking, next: () => (left-- > 0 ? asking.next() : undefined) })
+    return made
+  }
+  async function refreshTokens(count: number): Promise<string[]> {
+    const requests = (await codes(count)).map((code) =>
+      formPost(target.paths.token, target.authorization, { grant_type: 'authorization_code', code, redirect_uri: redirectUri }),
+    )
+    const made: string[] = []
+    await sendAll(target.port, { next: () => requests.pop(), accept: (answer) => void made.push(tokensIn(answer).refreshToken) })
+    return made
+  }
+  return {
+    forget: async () => undefined,
+    sessions,
+    codes,
+    refreshTokens,
+    async accessTokens(count) {
+      refreshes ??= refreshing(target, await refreshTokens(CHAINS), ({ accessToken }) => void minted.push(accessToken))
+      const { next, accept } = refreshes
+      let left = count
+      await sendAll(target.port, { next: () => (left-- > 0 ? next() : undefined), accept })
+      return minted.splice(0)
+    },
+  }
+}
+
+/** How many different people the codes are issued to, and how many grants the access tokens come from. */
+const PEOPLE = 50
+const CHAINS = 2000

@@ -1,0 +1,73 @@
+/** A server under measurement: a process of its own, on cores of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { atExit } from '../at-exit.ts'
+import { pinned } from '../machine.ts'
+
+export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
+
+export type Start = {
+  /** program and arguments, run by the Node that runs this */
+  args: string[]
+  cwd?: string
+  env: Record<string, string>
+  cores: string | null
+  /** takes standard output and errors, as a file does where a service runs */
+  log: string
+}
+
+/** Starts a Node program. It can be spoken to over `child.send`. */
+export function startNode({ args, cwd, env, cores, log }: Start): Running {
+  const [command = '', ...rest] = pinned(cores, [process.execPath, ...args])
+  const out = openSync(log, 'a')
+  const environment = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...env }
+  const child = spawn(command, rest, { ...(cwd ? { cwd } : {}), env: environment, stdio: ['ignore', out, out, 'ipc'] })
+  closeSync(out)
+  const stopped = atExit(() => void child.kill('SIGKILL'))
+  return {
+    pid: child.pid ?? 0,
+    child,
+    async stop() {
+      stopped()
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exit = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exit
+    },
+  }
+}
+
+/** Runs a Node program to its end and returns what it printed. */
+export async function runNode({ args, cwd, env, cores, log }: Start): Promise<string> {
+  const output = `${log}.${args.at(1) ?? 'run'}`
+  const { child } = startNode({ args, ...(cwd ? { cwd } : {}), env, cores, log: output })
+  await once(child, 'exit')
+  if (child.exitCode !== 0) throw new Error(`${args.join(' ')} failed: ${tailOf(output)}`)
+  return readFileSync(output, 'utf8')
+}
+
+/** Resolves with the milliseconds until `question` was answered with yes; rejects when the process ends before. */
+export async function untilReady({ child }: Running, log: string, question: () => Promise<boolean>): Promise<number> {
+  const from = performance.now()
+  while (!(await question())) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended: ${tailOf(log)}`)
+    if (performance.now() - from > 60_000) throw new Error('the server was not ready within a minute')
+    await pause(2)
+  }
+  return performance.now() - from
+}
+
+const tailOf = (file: string): string => readFileSync(file, 'utf8').slice(-2000)
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

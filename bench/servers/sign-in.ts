@@ -1,0 +1,35 @@
+/** One person signs in, over HTTP, with a wallet's signature; the bench stands in for the login server (docs/own-login-server.md). */
+import { basic } from '../request.ts'
+import { makeWallet } from './wallet.ts'
+
+/** The Cookie header of a browser that is signed in. */
+export async function signIn(authUrl: string, loginSecret: string, authorize: string): Promise<string> {
+  const cookies = new Map<string, string>()
+  const browse = async (url: string): Promise<Response> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url, { redirect: 'manual', headers: cookie === '' ? {} : { cookie } })
+    await response.text()
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      cookies.set(name, value)
+    }
+    return response
+  }
+  async function ask(path: string, fields: Record<string, unknown>): Promise<Record<string, string>> {
+    const headers = { authorization: basic('login-server', encodeURIComponent(loginSecret)), 'content-type': 'application/json' }
+    const response = await fetch(`${authUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(fields) })
+    if (response.status !== 200) throw new Error(`${path} answered ${response.status}`)
+    return (await response.json()) as Record<string, string>
+  }
+
+  const wallet = makeWallet()
+  const toLogin = await browse(`${authUrl}${authorize}`)
+  const [, challenge] = /[?&]login_challenge=([^&]+)/.exec(toLogin.headers.get('location') ?? '') ?? []
+  if (challenge === undefined) throw new Error(`authorize answered ${toLogin.status} and did not lead to the login`)
+  const fields = { login_challenge: challenge, address: wallet.address, chain_id: 1 }
+  const { message = '' } = await ask('/login/message', fields)
+  const { redirect_to = '' } = await ask('/login/accept', { ...fields, signature: wallet.sign(message) })
+  const complete = await browse(redirect_to)
+  if (complete.status !== 200) throw new Error(`/login/complete answered ${complete.status}`)
+  return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+}

@@ -1,0 +1,19 @@
+/** The few figures that many measurements are reduced to. */
+
+/** The middle value, or the mean of the two in the middle. NaN for none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  const middle = sorted.length / 2
+  const [low = Number.NaN, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1)
+  return (low + high) / 2
+}
+
+/** Nearest rank of values in ascending order: the smallest value that `share` of all values do not exceed. */
+export function percentile(ascending: readonly number[], share: number): number {
+  return ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? Number.NaN
+}
+
+/** How far a set of measurements lies apart: (largest − smallest) / median. */
+export function spread(values: readonly number[]): number {
+  return (Math.max(...values) - Math.min(...values)) / median(values)
+}

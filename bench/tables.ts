@@ -1,0 +1,62 @@
+/** The result for people: the aims, and everything that was measured, as tables of Markdown. */
+import type { Check } from './checks.ts'
+import { OPERATIONS } from './operations.ts'
+import type { PartResult } from './parts.ts'
+import { median, spread } from './statistics.ts'
+
+export function checksTable(checks: Check[]): string {
+  const rows = checks.map(({ what, ours, against, theirs, measured, required, reached }) => [
+    what,
+    ours,
+    against === '' ? '' : `${against}: ${theirs}`,
+    measured,
+    required === '' ? '' : `${required}${reached ? '' : ' **not reached**'}`,
+  ])
+  return markdownTable(['what', 'Grantor', 'against', 'measured', 'required'], rows)
+}
+
+/** Everything about throughput and latency, one row for each operation and server. */
+export function resultsTable(part: PartResult): string {
+  const rows = part.results.map(({ operation, server, perSecond, processorMicroseconds, busy, latency }) => [
+    OPERATIONS[operation].name,
+    server,
+    Math.round(median(perSecond)).toLocaleString('en'),
+    `${Math.round(spread(perSecond) * 100)} %`,
+    `${Math.round(median(processorMicroseconds))} µs`,
+    `${Math.round(median(busy) * 100)} %`,
+    ...(latency
+      ? [`${ms(latency.shared.p50)} / ${ms(latency.shared.p99)} at ${Math.round(latency.shared.rate).toLocaleString('en')}/s`]
+      : ['']),
+    ...(latency
+      ? [`${ms(latency.own.p50)} / ${ms(latency.own.p99)} at ${Math.round(latency.own.rate).toLocaleString('en')}/s`]
+      : ['']),
+  ])
+  const head = [
+    'operation',
+    'server',
+    'a second',
+    'spread',
+    'processor time each',
+    'core in use',
+    'p50 / p99 at one rate for all',
+    'p50 / p99 at half its own',
+  ]
+  return markdownTable(head, rows)
+}
+
+export function serversTable(part: PartResult): string {
+  const rows = part.servers.map(({ name, readyAfter, peakMemory }) => [
+    name,
+    `${Math.round(median(readyAfter))} ms`,
+    `${Math.round(peakMemory)} MiB`,
+  ])
+  return markdownTable(['server', 'start to ready', 'memory at its highest'], rows)
+}
+
+const ms = (value: number): string => `${value.toFixed(2)} ms`
+
+/** Cells must not hold `|`. */
+export function markdownTable(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}

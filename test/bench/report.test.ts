@@ -1,0 +1,67 @@
+/** From measurements to what is published. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { checksOf } from '../../bench/checks.ts'
+import { CHART, kept, PAGE } from '../../bench/figures.ts'
+import { parseOptions } from '../../bench/options.ts'
+import type { PartResult } from '../../bench/parts.ts'
+import { chartFrom, withFigures } from '../../bench/performance-page.ts'
+import { checksTable } from '../../bench/tables.ts'
+
+const latency = (p99: number) => ({ rate: 1000, requests: 2000, p50: 1, p99, max: 9 })
+
+function refreshed(ours: number[], theirs: number[], p99: [number, number], memory = 100): PartResult {
+  const result = (server: string, perSecond: number[], tail: number) => ({
+    operation: 'refresh' as const,
+    server,
+    perSecond,
+    processorMicroseconds: perSecond.map((rate) => 1e6 / rate),
+    busy: perSecond.map(() => 1),
+    latency: { shared: latency(tail), own: latency(tail) },
+  })
+  return {
+    part: 'peer',
+    servers: [{ name: 'grantor', readyAfter: [300], peakMemory: memory }],
+    results: [result('grantor', ours, p99[0]), result('oidc-provider', theirs, p99[1])],
+    loadCheck: null,
+  }
+}
+
+test('a ratio is one median over the other, whatever a single round did', () => {
+  const [check] = checksOf(refreshed([3000, 9000, 6100], [2000, 100, 2100], [1, 1]))
+  expect(check).toMatchObject({ what: 'refresh', ours: '6,100/s', theirs: '2,000/s', measured: '3.05 ×', reached: true })
+})
+
+test('what was not reached is published as not reached', () => {
+  const checks = checksOf(refreshed([5999], [2000], [3, 2], 144))
+  expect(checks.map(({ what, reached }) => [what, reached])).toEqual([
+    ['refresh', false],
+    ['p99 of refresh at 1,000/s', false],
+    // 144 MiB are 151 MB
+    ['memory at its highest, under load', false],
+  ])
+  expect(checksTable(checks).match(/\*\*not reached\*\*/g)).toHaveLength(3)
+  expect(checksTable(checksOf(refreshed([6000], [2000], [2, 2], 143)))).not.toContain('not reached')
+})
+
+test('tables and chart of docs/performance.md say what docs/bench holds, and nothing else', () => {
+  const page = readFileSync(PAGE, 'utf8')
+  expect(kept().map(({ part }) => part)).toContain('peer')
+  expect(withFigures(page, kept()), 'run: npm run bench, or edit what is outside of the marks').toBe(page)
+  expect(chartFrom(kept())).toBe(readFileSync(CHART, 'utf8'))
+})
+
+test('only a whole run replaces the published figures by itself', () => {
+  expect(parseOptions([])).toMatchObject({ writeDocs: true, parts: ['peer', 'postgres', 'workers', 'grants'], rounds: 5 })
+  expect(parseOptions(['--no-build'])).toMatchObject({ writeDocs: true })
+  expect(parseOptions(['peer'])).toMatchObject({ writeDocs: false })
+  expect(parseOptions(['--rounds', '1'])).toMatchObject({ writeDocs: false })
+  expect(parseOptions(['peer', '--write-docs'])).toMatchObject({ writeDocs: true })
+})
+
+test('a word the bench does not know is refused', () => {
+  expect(() => parseOptions(['pear'])).toThrow('there is no part pear')
+  expect(() => parseOptions(['--only', 'refresh,reload'])).toThrow('there is no operation reload')
+  expect(() => parseOptions(['--seconds', '0'])).toThrow('--seconds')
+  expect(() => parseOptions(['--fast'])).toThrow('--fast')
+})

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { median, percentile, spread } from '../../bench/statistics.ts'
+
+test('a median is the middle figure, and between two middle ones their mean', () => {
+  expect(median([9, 1, 5])).toBe(5)
+  expect(median([4, 1, 3, 2])).toBe(2.5)
+  expect(median([7])).toBe(7)
+  expect(median([])).toBeNaN()
+})
+
+test('a percentile is the smallest figure that so many do not exceed', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
+  expect(percentile(hundred, 0.5)).toBe(50)
+  expect(percentile(hundred, 0.99)).toBe(99)
+  expect(percentile(hundred, 1)).toBe(100)
+  expect(percentile([3, 8], 0.99)).toBe(8)
+  expect(percentile([3, 8], 0)).toBe(3)
+  expect(percentile([], 0.99)).toBeNaN()
+})
+
+test('the spread of a measurement is told as a part of its median', () => {
+  expect(spread([90, 100, 120])).toBeCloseTo(0.3)
+  expect(spread([5])).toBe(0)
+})
