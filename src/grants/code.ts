@@ -1,8 +1,8 @@
 /** Authorization codes (RFC 6749 §1.3.1): sealed, so that issuing one writes nothing. */
-import { randomUUID } from 'node:crypto'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import type { Address } from '../wallet/address.ts'
+import { newGrantId } from './grant-id.ts'
 import type { WalletKind } from './model.ts'
 
 /** What a code carries; everything its redemption will need, the grant's own id included. */
@@ -26,7 +26,7 @@ export type Code = {
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
-  return seal(ring, 'grc', pack({ ...code, grantId: randomUUID() }))
+  return seal(ring, 'grc', pack({ ...code, grantId: newGrantId(code.expiresAt) }))
 }
 
 export function openCode(ring: KeyRing, text: string): Code | undefined {

@@ -10,7 +10,10 @@ import { macMatches, macOf } from '../keys/mac.ts'
 
 export type RefreshToken = { grantId: string; generation: number }
 
-const TOKEN = /^grr\.([0-9a-f]{10})\.([A-Za-z0-9_-]{70})$/
+const PREFIX = 'grr.'
+/** Characters of a key's id, and of a whole token. */
+const KEY_ID = 10
+const TOKEN = PREFIX.length + KEY_ID + 1 + 70
 const BODY = 20
 
 /** The refresh token of one generation of a grant, or undefined when its key is retired. */
@@ -25,7 +28,9 @@ export function makeRefreshToken(ring: KeyRing, token: RefreshToken, keyId: stri
 
 /** What a genuine refresh token names; undefined for anything this service did not make. No I/O. */
 export function openRefreshToken(ring: KeyRing, text: string): RefreshToken | undefined {
-  const [, keyId = '', encoded = ''] = TOKEN.exec(text) ?? []
+  if (text.length !== TOKEN || !text.startsWith(PREFIX)) return undefined
+  const [keyId = '', encoded = '', ...rest] = text.slice(PREFIX.length).split('.')
+  if (rest.length > 0) return undefined
   const key = ring.opener('mac', keyId)
   if (!key) return undefined
   const bytes = Buffer.from(encoded, 'base64url')
@@ -36,5 +41,6 @@ export function openRefreshToken(ring: KeyRing, text: string): RefreshToken | un
 }
 
 function uuidOf(bytes: Buffer): string {
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

@@ -17,8 +17,18 @@ export function presentedCredentials(request: FastifyRequest, body: BodyCredenti
 
 /** RFC 9110 §5.3: such a field comes once. Node would keep the first of two, and a proxy before us may have read the last. */
 export function basicCredentialsOf(request: FastifyRequest): BasicCredentials {
-  const sent = request.raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization')
-  return sent.length > 1 ? { kind: 'malformed' } : parseBasicCredentials(request.headers.authorization)
+  if (sentTwice(request.raw.rawHeaders, 'authorization')) return { kind: 'malformed' }
+  return parseBasicCredentials(request.headers.authorization)
+}
+
+/** `rawHeaders` as Node has them: name, value, name, value. */
+function sentTwice(rawHeaders: readonly string[], name: string): boolean {
+  let seen = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const sent = rawHeaders[i] ?? ''
+    if (sent.length === name.length && sent.toLowerCase() === name) seen++
+  }
+  return seen > 1
 }
 
 /**

@@ -12,7 +12,10 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
     methods.set(url, known)
   })
   // Refused before a body is read: whatever it holds, and whatever its type, nobody takes it.
-  server.addHook('onRequest', async (request, reply) => (request.is404 ? refuse(request, reply) : undefined))
+  server.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) refuse(request, reply)
+    else done()
+  })
 
   function refuse(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const [path = ''] = request.url.split('?')

@@ -5,6 +5,7 @@
  * token is only ever opened with the algorithm of the key it names, so `alg` is never the sender's choice.
  */
 import { sign, verify } from 'node:crypto'
+import { derSignatureOf, joseSignatureOf } from './dsa-encoding.ts'
 import type { KeyRing, SigningKey } from './key-ring.ts'
 
 /** RFC 9068 §2.2, and the grant the token belongs to. Times in epoch seconds. */
@@ -22,15 +23,24 @@ export type AccessTokenClaims = {
 
 export function signAccessToken(ring: KeyRing, claims: AccessTokenClaims): string {
   const key = ring.maker('sign')
-  const header = { typ: 'at+jwt', alg: key.algorithm, kid: key.id }
-  const input = `${encodePart(header)}.${encodePart(claims)}`
+  const input = `${headerOf(key)}.${encodePart(claims)}`
   return `${input}.${signatureOf(key, Buffer.from(input)).toString('base64url')}`
 }
 
 /** The claims of a token this service signed for this issuer, whatever its age; undefined for anything else. */
 export function openAccessToken(ring: KeyRing, issuer: string, token: string): AccessTokenClaims | undefined {
+  if (token.length > 8192) return undefined
+  const name = ring.verified.nameOf(token)
+  const known = ring.verified.find(name)
+  const claims = known ?? verifiedClaims(ring, token)
+  if (!claims) return undefined
+  if (!known) ring.verified.remember(name, claims)
+  return claims.iss === issuer ? claims : undefined
+}
+
+function verifiedClaims(ring: KeyRing, token: string): AccessTokenClaims | undefined {
   const [head, body, signature, ...rest] = token.split('.')
-  if (!head || !body || !signature || rest.length > 0 || token.length > 8192) return undefined
+  if (!head || !body || !signature || rest.length > 0) return undefined
   const header = decodePart(head) as { typ?: unknown; alg?: unknown; kid?: unknown } | undefined
   if (typeof header?.kid !== 'string') return undefined
   const key = ring.opener('sign', header.kid)
@@ -39,20 +49,42 @@ export function openAccessToken(ring: KeyRing, issuer: string, token: string): A
   // One spelling each: the cache and a resource server must see the same text for the same token.
   if (signed.toString('base64url') !== signature) return undefined
   if (!signatureHolds(key, Buffer.from(`${head}.${body}`), signed)) return undefined
-  const claims = decodePart(body) as AccessTokenClaims | undefined
-  return claims?.iss === issuer ? claims : undefined
+  return decodePart(body) as AccessTokenClaims | undefined
+}
+
+const headers = new WeakMap<SigningKey, string>()
+
+/** The first part of every token a key signs. */
+function headerOf(key: SigningKey): string {
+  const known = headers.get(key)
+  if (known !== undefined) return known
+  const header = encodePart({ typ: 'at+jwt', alg: key.algorithm, kid: key.id })
+  headers.set(key, header)
+  return header
 }
 
 function signatureOf(key: SigningKey, input: Buffer): Buffer {
-  return key.algorithm === 'EdDSA'
-    ? sign(null, input, key.privateKey)
-    : sign('sha256', input, { key: key.privateKey, dsaEncoding: 'ieee-p1363' })
+  switch (key.algorithm) {
+    case 'EdDSA':
+      return sign(null, input, key.privateKey)
+    case 'ES256':
+      return joseSignatureOf(sign('sha256', input, key.privateKey))
+    case 'RS256':
+      return sign('sha256', input, key.privateKey)
+  }
 }
 
 function signatureHolds(key: SigningKey, input: Buffer, signature: Buffer): boolean {
-  return key.algorithm === 'EdDSA'
-    ? verify(null, input, key.publicKey, signature)
-    : verify('sha256', input, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, signature)
+  switch (key.algorithm) {
+    case 'EdDSA':
+      return verify(null, input, key.publicKey, signature)
+    case 'ES256': {
+      const der = derSignatureOf(signature)
+      return der !== undefined && verify('sha256', input, key.publicKey, der)
+    }
+    case 'RS256':
+      return verify('sha256', input, key.publicKey, signature)
+  }
 }
 
 function encodePart(part: unknown): string {

@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { SigningAlgorithm } from './signing-key.ts'
+import { VerifiedTokens } from './verified-tokens.ts'
 
 /** `sign`: access tokens. `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
 export type KeyKind = 'sign' | 'seal' | 'mac'
@@ -49,9 +50,12 @@ export class KeyRing {
   #keys: OpenKey[] = []
   #byId = new Map<string, OpenKey>()
   readonly #now: () => number
+  /** what these keys were found to have signed; gone with them */
+  readonly verified: VerifiedTokens
 
   constructor(now: () => number) {
     this.#now = now
+    this.verified = new VerifiedTokens(now)
   }
 
   /** Puts a fresh set of keys, within each kind in the order of their numbers, in place of the present one, in one step. */
@@ -59,6 +63,7 @@ export class KeyRing {
     // By number, as their retirement goes by it: two may start in the same second, and one made later may start earlier.
     this.#keys = keys.toReversed()
     this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
+    this.verified.forget()
   }
 
   /** The key that makes now: the youngest that has started. */

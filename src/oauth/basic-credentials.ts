@@ -14,7 +14,8 @@ export function parseBasicCredentials(authorization: string | undefined): BasicC
   const encoded = scheme ? authorization.slice(scheme[0].length) : ''
   const bytes = Buffer.from(encoded, 'base64')
   // Buffer skips over what is not base64. Only the one spelling counts (RFC 4648 §4), or that without its padding.
-  if (![bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, '')].includes(encoded)) return { kind: 'malformed' }
+  const padded = bytes.toString('base64')
+  if (padded !== encoded && padded.replace(/=+$/, '') !== encoded) return { kind: 'malformed' }
   const pair = bytes.toString('latin1')
   const colon = pair.indexOf(':')
   if (colon < 0) return { kind: 'malformed' }
@@ -23,7 +24,11 @@ export function parseBasicCredentials(authorization: string | undefined): BasicC
   return id === null || secret === null || id === '' ? { kind: 'malformed' } : { kind: 'credentials', id, secret }
 }
 
+// Nothing to decode: what the service itself hands out.
+const PLAIN = /^[A-Za-z0-9\-._~]*$/
+
 function decodeCredential(part: string): string | null {
+  if (PLAIN.test(part)) return part
   try {
     return decodeURIComponent(utf8.decode(Buffer.from(part, 'latin1')).replaceAll('+', ' '))
   } catch {

@@ -42,6 +42,11 @@ export function queryOf(target: string): string {
 }
 
 const PLAIN = /^[A-Za-z0-9\-._~]*$/
+/** Each byte as it is written: itself where it is unreserved, else %XX. */
+const ENCODED = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte)
+  return PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+})
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decode(part: string): FormValue {
@@ -64,9 +69,6 @@ function textOf(bytes: Uint8Array): string | null {
 
 function encodeBytes(bytes: Uint8Array): string {
   let encoded = ''
-  for (const byte of bytes) {
-    const character = String.fromCharCode(byte)
-    encoded += PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
-  }
+  for (const byte of bytes) encoded += ENCODED[byte] ?? ''
   return encoded
 }

@@ -1,5 +1,6 @@
 /** The service's log: one JSON line per event (pino), from which every secret is taken out before it leaves the process. */
 import { type DestinationStream, destination as fileDestination, type Logger, pino, stdTimeFunctions } from 'pino'
+import { type LogLines, logLines, promptLines } from './log-lines.ts'
 import { redactor } from './redaction.ts'
 
 export type { Logger } from 'pino'
@@ -17,12 +18,24 @@ export type LoggerOptions = {
 /** Makes the logger both servers are given (`loggerInstance` in fastify). */
 export function createLogger({ level, destination, secrets = [] }: LoggerOptions): Logger {
   const redact = redactor(secrets)
-  const target = destination ?? fileDestination(1)
+  const lines = destination ? promptLines(destination) : logLines(fileDestination(1))
   // The finished line is cleaned, not the call's arguments: whatever a caller, a library or an error's stack
   // puts in, it passes here.
-  const cleaned: DestinationStream = { write: (line) => target.write(redact(line)) }
-  return pino(
+  const cleaned: DestinationStream = { write: (line) => (ORDINARY.test(line) ? lines.writeSoon : lines.write)(redact(line)) }
+  const logger = pino(
     { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
     cleaned,
   )
+  return Object.assign(logger, { [LINES]: lines })
+}
+
+// What nobody has to look at before the process can die.
+const ORDINARY = /^\{"level":"(?:trace|debug|info)"/
+
+// A property, because the loggers a framework derives from ours inherit it.
+const LINES = Symbol('the lines of a logger')
+
+/** The way past formatting and cleaning, for lines that are written by hand and hold nothing a caller chose. */
+export function linesOf(logger: object): LogLines | undefined {
+  return (logger as { [LINES]?: LogLines })[LINES]
 }

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type AccessTokenClaims, openAccessToken, signAccessToken } from '../../src/keys/access-token.ts'
+import { VerifiedTokens } from '../../src/keys/verified-tokens.ts'
+import { NOW, newKey, ringOf } from './rings.ts'
+
+const ISSUER = 'https://auth.example.com'
+const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
+  iss: ISSUER,
+  sub: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  aud: 'https://api.example.com/',
+  client_id: 'client',
+  exp: NOW + 600,
+  iat: NOW,
+  jti: randomUUID(),
+  scope: 'enhancement',
+  grant_id: 'grant',
+  ...more,
+})
+const isRemembered = (ring: ReturnType<typeof ringOf>, token: string): boolean =>
+  ring.verified.find(ring.verified.nameOf(token)) !== undefined
+
+test('a token that was verified once is known again, and says the same', () => {
+  const ring = ringOf()
+  const said = claims()
+  const token = signAccessToken(ring, said)
+  expect(isRemembered(ring, token)).toBe(false)
+  for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(said)
+  expect(isRemembered(ring, token)).toBe(true)
+})
+
+test('no flood of forged tokens is remembered, or pushes out a genuine one', () => {
+  const ring = ringOf()
+  const token = signAccessToken(ring, claims())
+  openAccessToken(ring, ISSUER, token)
+  const [head, body] = token.split('.')
+  const forgeries = Array.from({ length: 300 }, () => signAccessToken(ringOf(), claims()))
+  const underOurName = forgeries.map((each) => `${head}.${body}.${each.split('.')[2]}`)
+  for (const each of [...forgeries, ...underOurName, `${token}.`, `${token}=`, token.slice(0, -1)])
+    expect(openAccessToken(ring, ISSUER, each)).toBeUndefined()
+  expect(ring.verified.size).toBe(1)
+  expect(isRemembered(ring, token)).toBe(true)
+})
+
+test('a token that is known is still refused where another issuer is asked for', () => {
+  const ring = ringOf()
+  const token = signAccessToken(ring, claims())
+  expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
+  expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
+})
+
+test('with its key a token that is known goes too', () => {
+  const [old, young] = [newKey('sign'), newKey('sign')]
+  const ring = ringOf([old])
+  const token = signAccessToken(ring, claims())
+  expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
+  ring.replace([old, young])
+  expect(openAccessToken(ring, ISSUER, token), 'its key still opens').toBeDefined()
+  ring.replace([young])
+  expect(openAccessToken(ring, ISSUER, token), 'its key is retired').toBeUndefined()
+})
+
+test('a token is remembered until it expires and no longer', () => {
+  const clock = { at: NOW }
+  const ring = ringOf(undefined, () => clock.at)
+  const token = signAccessToken(ring, claims())
+  openAccessToken(ring, ISSUER, token)
+  clock.at = NOW + 599
+  expect(isRemembered(ring, token)).toBe(true)
+  clock.at = NOW + 600
+  expect(isRemembered(ring, token)).toBe(false)
+  expect(openAccessToken(ring, ISSUER, token), 'opened all the same, for its revocation').toBeDefined()
+  expect(ring.verified.size).toBe(0)
+})
+
+test('of any number of tokens only so many are remembered, those asked about last among them', () => {
+  const verified = new VerifiedTokens(() => NOW, 100)
+  for (let i = 0; i < 1000; i++) {
+    verified.remember(`token ${i}`, claims())
+    expect(verified.find('token 0'), 'asked about all the time').toBeDefined()
+    expect(verified.size).toBeLessThanOrEqual(100)
+  }
+  expect(verified.find('token 999')).toBeDefined()
+  expect(verified.find('token 500')).toBeUndefined()
+})
