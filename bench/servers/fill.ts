@@ -2,8 +2,8 @@
  * Fills the ledger with living grants, straight into its table: two million logins by HTTP would take an hour.
  *
  * Each is a copy of a row the service has made itself, with ids, wallet and times of its own, so a column that is added
- * later is filled as well. Ids are random, as the service's are, and rows are written in that order: the pages of the
- * table lie as full, and as far apart, as they would after so many logins.
+ * later is filled as well. Ids begin with a time and a count, as the service's do (src/grants/grant-id.ts), and rows are
+ * written in that order: the pages of the table lie as full, and as far apart, as they would after so many logins.
  */
 import { DatabaseSync } from 'node:sqlite'
 import postgres from 'postgres'
@@ -11,9 +11,10 @@ import postgres from 'postgres'
 const TIMES = ['created_at', 'rotated_at', 'expires_at', 'refresh_expires_at']
 const WEEK = 604_800
 
-/** What each column of a copy holds; `shift` is the row's own part of a week. */
-function valueOf(column: string, uuid: string, wallet: string): string {
-  if (['id', 'attempt_id', 'receipt_id'].includes(column)) return uuid
+/** What each column of a copy holds; `shift` is the row's own part of a week, and rows come from the earliest on. */
+function valueOf(column: string, id: string, uuid: string, wallet: string): string {
+  if (column === 'id') return id
+  if (['attempt_id', 'receipt_id'].includes(column)) return uuid
   if (column === 'wallet') return wallet
   return TIMES.includes(column) ? `template.${column} - shift` : `template.${column}`
 }
@@ -21,6 +22,9 @@ function valueOf(column: string, uuid: string, wallet: string): string {
 export function fillSqlite(file: string, count: number): void {
   const random = (bytes: number) => `lower(hex(randomblob(${bytes})))`
   const uuid = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
+  const time = `printf('%012x', (template.created_at - shift) * 1000)`
+  const place = `printf('%03x', number % 4096)`
+  const id = `substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || ${place} || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
   const database = new DatabaseSync(file)
   // A crash half-way costs nothing here: the run ends with it.
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -2000000; PRAGMA temp_store = MEMORY')
@@ -35,8 +39,8 @@ export function fillSqlite(file: string, count: number): void {
   database.exec(`
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
     INSERT INTO grants (${names.join(', ')})
-    SELECT ${names.map((name) => valueOf(name, uuid, `'0x' || ${random(20)}`)).join(', ')}
-    FROM (SELECT number, abs(random() % ${WEEK}) AS shift FROM numbers) CROSS JOIN temp.template AS template`)
+    SELECT ${names.map((name) => valueOf(name, id, uuid, `'0x' || ${random(20)}`)).join(', ')}
+    FROM (SELECT number, ${WEEK} - number * ${WEEK} / ${count} AS shift FROM numbers) CROSS JOIN temp.template AS template`)
   for (const { sql } of indexes) database.exec(sql)
   database.exec('COMMIT')
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -49,11 +53,13 @@ export async function fillPostgres(url: string, count: number): Promise<void> {
     SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'grants' AND table_schema = current_schema()`
   const names = columns.map(({ name }) => name)
   const uuid = 'gen_random_uuid()::text'
+  const time = "lpad(to_hex((template.created_at::bigint - shift) * 1000), 12, '0')"
+  const id = `left(${time}, 8) || '-' || right(${time}, 4) || '-7' || lpad(to_hex(number % 4096), 3, '0') || substr(${uuid}, 19)`
   const wallet = "'0x' || left(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 40)"
   await sql.unsafe(`
     INSERT INTO grants (${names.join(', ')})
-    SELECT ${names.map((name) => valueOf(name, uuid, wallet)).join(', ')}
-    FROM (SELECT (random() * ${WEEK})::int AS shift FROM generate_series(1, ${count})) AS numbers
+    SELECT ${names.map((name) => valueOf(name, id, uuid, wallet)).join(', ')}
+    FROM (SELECT number, (${WEEK} - number::bigint * ${WEEK} / ${count})::int AS shift FROM generate_series(1, ${count}) AS number) AS numbers
     CROSS JOIN (SELECT * FROM grants LIMIT 1) AS template`)
   await sql.unsafe('VACUUM ANALYZE grants')
   await sql.unsafe('CHECKPOINT')

@@ -46,6 +46,8 @@ export function sweepKey(wallet: string | undefined, clientId: string | undefine
 /** A run that was noted this much longer ago than the last one was cut off before the backup, in seconds. */
 const GONE_AFTER = 600
 const FAULTS_AT_MOST = 5
+/** More programs than can have run since a backup: the number itself is damaged. */
+const RUNS_AT_MOST = 1_000_000
 
 /** After everything that the backup holds. */
 const SINCE = Number.POSITIVE_INFINITY
@@ -86,6 +88,10 @@ export async function readJournal(files: Iterable<AsyncIterable<string>>, runs: 
       if (line === 'damaged') fault(`line ${number} is no journal line: it was cut or damaged`)
       else if (line !== 'other') take(line)
     }
+  }
+  if (account.lastRun - runs.last > RUNS_AT_MOST) {
+    fault(`run ${account.lastRun} is a number that no program can have`)
+    return account
   }
   const needed = neededRuns(runs, account.lastRun)
   if (needed.length === 0 && !again) fault('it tells of no program that ran since the backup')

@@ -51,8 +51,27 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decode(part: string): FormValue {
   if (PLAIN.test(part)) return { text: part, encoded: part }
+  const text = PRINTABLE.test(part) ? wellFormed(part.replaceAll('+', ' ')) : null
+  if (text !== null) return { text, encoded: encodeText(text) }
   const bytes = Buffer.from(unescapePercent(part.replaceAll('+', ' ')), 'latin1')
   return { text: textOf(bytes), encoded: encodeBytes(bytes) }
+}
+
+/** Characters that are one byte each. */
+const PRINTABLE = /^[ -~]*$/
+
+/** What nearly every value is, read by the engine itself: only whole escapes, of UTF-8. */
+function wellFormed(part: string): string | null {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return null
+  }
+}
+
+/** What `encodeBytes` makes of the text's bytes. */
+function encodeText(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => ENCODED[character.charCodeAt(0)] ?? '')
 }
 
 function unescapePercent(part: string): string {

@@ -39,3 +39,9 @@ const LINES = Symbol('the lines of a logger')
 export function linesOf(logger: object): LogLines | undefined {
   return (logger as { [LINES]?: LogLines })[LINES]
 }
+
+/** What a logger says in each of its lines (`"worker":2,`), such as which process it is. */
+export function ownMembers(logger: object): string {
+  const text = JSON.stringify((logger as { bindings?(): object }).bindings?.() ?? {})
+  return text === '{}' ? '' : `${text.slice(1, -1)},`
+}

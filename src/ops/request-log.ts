@@ -1,7 +1,7 @@
 /** One line per answered request: method, route, status, duration, request id. Never a query, a header or a body. */
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { linesOf } from './logger.ts'
+import { linesOf, ownMembers } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 
 /** For fastify's `genReqId`. A caller's own X-Request-Id is never taken over: it would let anybody write into the log. */
@@ -41,12 +41,6 @@ function lineOf(
 ): string {
   const { method, status, ms } = membersOf(request, reply, route, elapsed)
   return `{"level":"${level}","time":"${new Date().toISOString()}",${own}"reqId":"${request.id}","method":"${method}","route":${JSON.stringify(route)},"status":${status},"ms":${ms},"msg":"request"}\n`
-}
-
-/** What a logger says in each of its lines (`"worker":2,`), such as which process it is. */
-function ownMembers(logger: object): string {
-  const text = JSON.stringify((logger as { bindings?(): object }).bindings?.() ?? {})
-  return text === '{}' ? '' : `${text.slice(1, -1)},`
 }
 
 function loudness(level: string): { debug: boolean; info: boolean } {

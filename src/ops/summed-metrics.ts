@@ -5,7 +5,7 @@ import { AggregatorRegistry, Counter, Gauge, type MetricObjectWithValues, type M
 export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 export type SummedMetrics = {
-  /** the latest of a living worker */
+  /** the latest of a living worker; no two in the life of this process have one number */
   keep(worker: number, snapshot: Snapshot): void
   /** That worker is gone. What it had counted stays in the sums: a sum that falls would read as a restart of all. */
   retire(worker: number): void
@@ -27,13 +27,18 @@ export function createSummedMetrics(working: () => number): SummedMetrics {
     registers: [own],
   })
   const latest = new Map<number, Snapshot>()
+  const retired = new Set<number>()
   let gone: Promise<Snapshot> = Promise.resolve([])
 
   return {
     contentType: own.contentType,
-    keep: (worker, snapshot) => void latest.set(worker, snapshot),
+    keep(worker, snapshot) {
+      // The last words of one that was killed can come after the news that it is gone.
+      if (!retired.has(worker)) latest.set(worker, snapshot)
+    },
     retire(worker) {
       ended.inc()
+      retired.add(worker)
       const counted = (latest.get(worker) ?? []).filter(({ type }) => COUNTED.has(String(type)))
       latest.delete(worker)
       gone = gone.then((before) => sum([before, counted]).getMetricsAsJSON())

@@ -64,6 +64,11 @@ test.each([
     [...whole, ...run(5).map((line) => line.replace('id-5', 'other'))],
     'two programs have the number 5',
   ],
+  [
+    'tells of a program with a number out of this world',
+    run(3, { event: 'others', last: 9_007_199_254_740_000 }),
+    'is a number that no program can have',
+  ],
   ['has a line that is no JSON', [...whole, 'Killed'], 'line 9 is no journal line'],
   ['has a line without its number', [...whole, '{"journal":5,"event":"grant_ended"}'], 'line 9 is no journal line'],
 ] as const)('a journal that %s accounts for nothing', async (_, lines, fault) => {

@@ -34,3 +34,20 @@ test('an alarm stands out as an error', () => {
     msg: 'alarm',
   })
 })
+
+test('a line written by hand is the logger’s own line, and names the worker that wrote it', () => {
+  const log = capturedLog()
+  const logger = createLogger({ level: 'info', destination: log.destination }).child({ worker: 2 })
+  const plain = { event: 'code_redeemed', client_id: event.client_id, grant_id: '019a8f3c-1b2d-7001-9b1f-0242ac120002' }
+  createAuditLog(logger)(plain)
+  logger.child({ log: 'audit' }).info(plain, 'audit')
+  const [byHand, byLogger] = log.lines().map((line) => JSON.stringify({ ...line, time: null }))
+  expect(byHand).toBe(byLogger)
+})
+
+test('what is no word or id of ours is cleaned like any other line, quotes and secrets included', () => {
+  const hostile = { event: 'refused', reason: '"} Bearer aGVsbG8tdGhlcmU', client_id: 'x'.repeat(43) }
+  expect(audited('info', hostile)).toEqual([
+    expect.objectContaining({ event: 'refused', reason: '"} Bearer [redacted]', client_id: '[redacted]' }),
+  ])
+})

@@ -44,3 +44,15 @@ test('no count falls when a worker ends: what it had counted stays, what it used
   expect(text).toContain('grantor_workers_ended_total 2')
   expect(await memory()).toBeLessThan(both * 0.75)
 })
+
+test('a worker’s last words, heard after it was found gone, are not counted a second time', async () => {
+  const one = createMetrics()
+  one.observeRequest({ ...request, seconds: 0.003 })
+  const sum = createSummedMetrics(() => 0)
+  sum.keep(1, await measured(one))
+  sum.retire(1)
+  sum.keep(1, await measured(one))
+  const text = await sum.render()
+  expect(text).toContain(`${COUNT} 1`)
+  expect(text).not.toContain('process_resident_memory_bytes ')
+})

@@ -58,7 +58,7 @@ const VALUES: Record<string, unknown> = {
   scopes: ['s'], resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
-  except: null, naming: ['s'], limit: 50, overFor: 1, after: '', after1: '', after2: '',
+  except: null, naming: ['s'], limit: 50, overFor: 1, madeAt: 0, after: '', after1: '', after2: '',
   rotatedAt: 1, refreshExpiresAt: 9e9, idList: '{g1}', hashList: '{h1}', walletList: '{w1}', pairList: '{w1 g1}',
 } // biome-ignore format: a list of values
 

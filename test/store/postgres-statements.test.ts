@@ -187,6 +187,33 @@ test('what is over is found through an index on when that was, never by a scan',
   }
 })
 
+test('ending what a young client has looks at its own grants alone, however many others there are', async () => {
+  const fresh = await createPostgresDatabase()
+  const noting = new NotingConnection(fresh.address, 'given')
+  try {
+    await migratePostgres(fresh.address, NOW)
+    // Ids begin with their time, so the youngest grants are the last.
+    await fresh.sql.unsafe(`
+      INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                          refresh_key_id, rotated_at, attempt_id)
+        SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, 'w' || n, '[]', '[]', n, n, n, 0, 'k', n, 'a'
+        FROM generate_series(1, 30000) AS n;
+      ANALYZE`)
+    expect(await createGrantLedger(noting).endGrants({ clientId: 'young' }, 'client_deleted', NOW)).toBe(1500)
+    const { text, valuesOf } = compile(noting.prepared.at(-1) ?? '', 'given')
+    const values = valuesOf({ clientId: 'young', reason: 'client_deleted', at: NOW, madeAt: 0, after: '' })
+    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+      await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
+      const rows = await fresh.sql.unsafe(`EXPLAIN (ANALYZE, COSTS OFF) ${text}`, values as never[])
+      const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+      expect(plan, `under ${mode}`).toMatch(/Limit .*rows=500[^]*Index Scan using grants_by_client_and_age on grants .*rows=50\d/)
+    }
+  } finally {
+    await noting.close()
+    await fresh.drop()
+  }
+})
+
 test('a thousand refreshes add no row, touch no index, and stay on their page', async () => {
   const grant = await living()
   const rows = async () => Number((await database.sql.unsafe('SELECT count(*) AS count FROM grants'))[0]?.count)

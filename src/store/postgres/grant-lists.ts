@@ -6,6 +6,8 @@ import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 /** How many rows one statement of a mass ending locks. */
 const BATCH = 500
 
+/** `last` and `made_at` name the last grant that was seen. */
+type Batch = { ended: number; seen: number; last: string; made_at: number }
 type Whose = { wallet?: string; clientId?: string }
 
 /** Only the conditions that are asked for, so that a wallet's or a client's index finds the rows. */
@@ -13,16 +15,19 @@ function whoseGrants({ wallet, clientId }: Whose): string[] {
   return [...(wallet === undefined ? [] : ['wallet = :wallet']), ...(clientId === undefined ? [] : ['client_id = :clientId'])]
 }
 
-// In the order of ids, so that two who end the same grants do not lock each other out.
+// In one order, so that two who end the same grants do not lock each other out; the oldest first, so that those made
+// meanwhile come too.
 function endBatch(conditions: readonly string[]): string {
   return `
     WITH batch AS (
-      SELECT id FROM grants WHERE ${conditions.join(' AND ')} AND id > :after ORDER BY id LIMIT ${BATCH}),
+      SELECT id, created_at FROM grants
+      WHERE ${conditions.join(' AND ')} AND (created_at, id) > (:madeAt::bigint, :after) ORDER BY created_at, id LIMIT ${BATCH}),
     ended AS (
       UPDATE grants SET ended_at = :at, end_reason = :reason
       WHERE id IN (SELECT id FROM batch) AND ended_at IS NULL
       RETURNING id)
-    SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM batch) AS seen, (SELECT max(id) FROM batch) AS last`
+    SELECT (SELECT count(*) FROM ended) AS ended, (SELECT count(*) FROM batch) AS seen, last.id AS last, last.created_at AS made_at
+    FROM (SELECT true) AS one LEFT JOIN (SELECT id, created_at FROM batch ORDER BY created_at DESC, id DESC LIMIT 1) AS last ON true`
 }
 
 function list(conditions: readonly string[], living: boolean): string {
@@ -41,13 +46,13 @@ export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGr
     async endGrants(of, reason, at) {
       const conditions = whoseGrants(of)
       if (conditions.length === 0) return 0
-      const end = connection.prepare<{ ended: number; seen: number; last: string }>('move', endBatch(conditions))
+      const end = connection.prepare<Batch>('move', endBatch(conditions))
       let ended = 0
-      for (let after = ''; ; ) {
-        const [batch] = await end({ ...of, reason, at, after })
+      for (let [madeAt, after] = [Number.MIN_SAFE_INTEGER, '']; ; ) {
+        const [batch] = await end({ ...of, reason, at, madeAt, after })
         ended += batch?.ended ?? 0
         if (!batch || batch.seen < BATCH) return ended
-        after = batch.last
+        ;[madeAt, after] = [batch.made_at, batch.last]
       }
     },
   }

@@ -36,8 +36,9 @@ export class Connection {
   readonly #release: StatementSync
   readonly #beginRead: StatementSync
   readonly #endRead: StatementSync
+  readonly #leaveRead: StatementSync
   #queue: Move[] = []
-  #reads: (() => void)[] = []
+  #reads: ((current: boolean) => void)[] = []
   #scheduled = false
   #closing = false
   #closed = false
@@ -54,6 +55,7 @@ export class Connection {
       this.#release = this.#writer.prepare('RELEASE move')
       this.#beginRead = this.#reader.prepare('BEGIN')
       this.#endRead = this.#reader.prepare('COMMIT')
+      this.#leaveRead = this.#reader.prepare('ROLLBACK')
     } catch (error) {
       throw new StoreUnavailable(`cannot open ${path}`, { cause: error })
     }
@@ -99,9 +101,10 @@ export class Connection {
     return new Promise<Result>((resolve, reject) => {
       const fail: (error: unknown) => void = reject
       if (this.#reads.length === 0) setImmediate(() => this.#readAll())
-      this.#reads.push(() => {
+      this.#reads.push((current) => {
         try {
           if (this.#closed) throw new StoreUnavailable('the store is closed')
+          if (!current) throw new StoreUnavailable('the SQLite file cannot be read anew')
           resolve(run())
         } catch (error) {
           fail(asUnavailable(error))
@@ -116,9 +119,15 @@ export class Connection {
     if (reads.length === 0) return
     // A file that fails is told by the reads themselves: each of them can do without the others.
     const shared = reads.length > 1 && !this.#closed && succeeds(this.#beginRead)
-    for (const read of reads) read()
+    const current = shared || this.#closed || this.#isBetweenReads()
+    for (const read of reads) read(current)
     // An I/O error may have ended it already.
-    if (shared && this.#reader.isTransaction && !succeeds(this.#endRead)) this.#reader.exec('ROLLBACK')
+    if (shared && this.#reader.isTransaction && !succeeds(this.#endRead)) this.#isBetweenReads()
+  }
+
+  /** Whether no earlier read transaction is left, which would show the file as it was then; leaves one where there is. */
+  #isBetweenReads(): boolean {
+    return !this.#reader.isTransaction || succeeds(this.#leaveRead)
   }
 
   /** Takes no more writes, answers those asked for before, then closes the file. */

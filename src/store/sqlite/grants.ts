@@ -39,7 +39,7 @@ const INSERT = `
   VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
           0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason)
   ON CONFLICT (id) DO NOTHING
-  RETURNING ${COLUMNS}`
+  RETURNING generation`
 
 const ROTATE_VALUES = [
   'grantId',
@@ -115,12 +115,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   for (const statement of [insert, rotate, rotateNarrowed, present, read]) statement.setReturnArrays(true)
   const rowBy = (statement: StatementSync, id: string): GrantRow | undefined => rowOf(statement.get(id))
 
-  function put(
-    grant: NewGrant,
-    attemptId: string,
-    at: number,
-    ended: { endedAt: number; endReason: EndReason } | null,
-  ): GrantRow | undefined {
+  function put(grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null): boolean {
     // In the order of INSERT_VALUES.
     const inserted = insert.get(
       grant.id,
@@ -139,7 +134,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
       ended?.endedAt ?? null,
       ended?.endReason ?? null,
     )
-    return rowOf(inserted)
+    return inserted !== undefined
   }
 
   /** In the order of ROTATE_VALUES. */
@@ -194,8 +189,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   return {
     redeemCode: (grant, attemptId, at) =>
       connection.writeByOne((): RedeemOutcome => {
-        const inserted = put(grant, attemptId, at, null)
-        if (inserted) return { kind: 'redeemed', grant: grantOf(inserted) }
+        if (put(grant, attemptId, at, null)) return { kind: 'redeemed', grant: begun(grant, at) }
         const row = rowBy(present, grant.id) as GrantRow
         const ours = row.attempt_id === attemptId && row.ended_at === null
         return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
@@ -264,6 +258,23 @@ export function createGrantLedger(connection: Connection): GrantLedger {
       }
       return ended
     },
+  }
+}
+
+/** A grant as its insert has just put it. Nothing is asked back that is known. */
+function begun(grant: NewGrant, at: number): Grant {
+  const { expiresAt, refreshExpiresAt, refreshKeyId, ...agreed } = grant
+  return {
+    ...agreed,
+    createdAt: at,
+    expiresAt,
+    refreshExpiresAt,
+    generation: 0,
+    refreshKeyId,
+    rotatedAt: at,
+    endedAt: null,
+    endReason: null,
+    revokedTokens: {},
   }
 }
 
