@@ -161,6 +161,7 @@ const rotationOf = (number: number, generation: number): Parameters<Store['grant
   scopes: [],
   resources: [],
   walletChecked: false,
+  dpopJkt: null,
   attemptId: randomUUID(),
   at: NOW,
 })
@@ -177,6 +178,10 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   expiresAt: NOW + 30 * DAY,
   refreshExpiresAt: NOW + 14 * DAY,
   refreshKeyId: 'abcdefghij',
+  dpopJkt: null,
+  authTime: NOW,
+  chainId: 1,
+  sessionHash: randomUUID(),
 })
 
 /** As many grants, sessions and wallets, and a receipt for every tenth of them, put by SQL in no order of their keys. */

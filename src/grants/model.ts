@@ -1,8 +1,13 @@
 /** The records of the ledger: who may ask (client), who agreed (wallet, session), and to what (grant). */
+import type { JwkSet } from '../keys/public-jwk.ts'
+import type { SigningAlgorithm } from '../keys/signing-key.ts'
 import type { Address } from '../wallet/address.ts'
 
-export type GrantType = 'authorization_code' | 'refresh_token'
-export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'none'
+export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
+export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
+
+/** `fapi2`: the FAPI 2.0 Security Profile, which tightens every rule it speaks of. */
+export type ClientProfile = 'default' | 'fapi2'
 
 /** RFC 6749 §2.1 knows confidential and public clients; `native` is a public client on a person's own device (RFC 8252). */
 export type ClientType = 'confidential' | 'public' | 'native'
@@ -36,6 +41,26 @@ export type Client = {
   requirePkce: boolean
   authMethod: ClientAuthMethod
   grantTypes: GrantType[]
+  profile: ClientProfile
+  /** its public keys (RFC 7591 §2), where it registered them; never both these and `jwksUri` */
+  jwks: JwkSet | null
+  /** where its public keys are read */
+  jwksUri: string | null
+  /** RFC 9126 §6 */
+  requirePushedRequests: boolean
+  /** whether its requests come as signed request objects only (RFC 9101 §10.5) */
+  requestObjectSigned: boolean
+  /** whether its tokens are always bound to a DPoP key (RFC 9449 §5.2) */
+  dpopBound: boolean
+  idTokenAlgorithm: SigningAlgorithm
+  /** what introspection answers to it are signed with where it asks for signed ones; null for the service's own choice (RFC 9701 §6) */
+  introspectionSigned: SigningAlgorithm | null
+  /** OpenID Connect RP-Initiated Logout §3.1 */
+  postLogoutRedirectUris: string[]
+  /** OpenID Connect Back-Channel Logout §2.2 */
+  backchannelLogoutUri: string | null
+  backchannelLogoutSessionRequired: boolean
+  /** empty for a client without one: a public one, or one that signs with its own key */
   secrets: ClientSecret[]
   createdAt: number
   disabledAt: number | null
@@ -86,6 +111,14 @@ export type Grant = {
   rotatedAt: number
   endedAt: number | null
   endReason: EndReason | null
+  /** RFC 7638 thumbprint of the key that the refresh token of a public client is bound to (RFC 9449 §5) */
+  dpopJkt: string | null
+  /** when the wallet was proved; null, like the next two, for a grant of before OpenID Connect */
+  authTime: number | null
+  /** the chain the wallet signed in on */
+  chainId: number | null
+  /** the session it came from: whose client hears when that session ends (OpenID Connect Back-Channel Logout §2.3) */
+  sessionHash: string | null
   /** access tokens revoked alone: `jti` → `exp` */
   revokedTokens: Record<string, number>
 }

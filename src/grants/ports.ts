@@ -7,17 +7,8 @@ import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
 import type { Address } from '../wallet/address.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from './model.ts'
 
+export { SchemaMismatch, StoreUnavailable } from './store-errors.ts'
 export type { KeyRecord }
-
-/** The store cannot be reached, is read-only, full, or stayed locked for two seconds. Answered as 503. */
-export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable'
-}
-
-/** The store's schema is not the one this program knows. */
-export class SchemaMismatch extends Error {
-  override readonly name = 'SchemaMismatch'
-}
 
 /**
  * By how many seconds a move's moment may be behind the one that was stored before it, without its clock having jumped:
@@ -40,6 +31,10 @@ export type NewGrant = Pick<
   | 'expiresAt'
   | 'refreshExpiresAt'
   | 'refreshKeyId'
+  | 'dpopJkt'
+  | 'authTime'
+  | 'chainId'
+  | 'sessionHash'
 >
 
 /** `taken`: the grant id was there already, put by another attempt; the row is as it stands now. */
@@ -61,12 +56,16 @@ export type Rotation = {
   resources: string[]
   /** whether the caller has just checked that a contract wallet's receipt still holds */
   walletChecked: boolean
+  /** RFC 7638 thumbprint of the key whose proof came along; null for none */
+  dpopJkt: string | null
+  /** the token stays the one it is (FAPI 2.0 Security Profile §5.3.2.1): checked by the same condition, and only its idle time begins anew */
+  keepsToken?: boolean
   attemptId: string
   at: number
 }
 
 export type RotateOutcome =
-  /** the row moved one generation on, by this attempt (now, or before a lost connection) */
+  /** the row moved one generation on, by this attempt (now, or before a lost connection); or its token was kept, as asked */
   | { kind: 'rotated'; grant: Grant }
   /** the previous token again, inside the window, its successor unused: the row is unchanged */
   | { kind: 'repeated'; grant: Grant }
@@ -76,6 +75,8 @@ export type RotateOutcome =
   | { kind: 'newer_than_row'; grant: Grant }
   /** a contract wallet's grant, which moves on only when its receipt was checked: the row is unchanged */
   | { kind: 'wallet_unchecked'; grant: Grant }
+  /** bound to another key than the caller's (RFC 9449 §5), who is nobody to this grant: the row is unchanged */
+  | { kind: 'wrong_key' }
   | { kind: 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
@@ -138,8 +139,10 @@ export interface SessionBook {
   readSession(hash: string): Promise<Session | null>
   /** Notes a visit. An ended session stays ended. */
   touchSession(hash: string, at: number): Promise<void>
-  endSession(hash: string, at: number): Promise<void>
-  endSessions(wallet: Address, at: number): Promise<number>
+  /** Of any number of calls exactly one reads `ended`. */
+  endSession(hash: string, at: number): Promise<'ended' | 'ended_before'>
+  /** Returns the hashes of those that this call ended. */
+  endSessions(wallet: Address, at: number): Promise<string[]>
   /** those not ended and not past their absolute end, youngest first */
   listSessions(wallet: Address, at: number): Promise<Session[]>
 }
@@ -182,13 +185,45 @@ export interface KeyBook {
   retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
 }
 
+/** What may be used once: a client assertion (RFC 7523), a DPoP proof (RFC 9449), or, once, for being revoked: an access token without a grant. */
+export type SpentKind = 'assertion' | 'dpop' | 'access_token'
+
+export interface SpentBook {
+  /**
+   * Of any number of uses of one hash, on any number of nodes, exactly one is `spent`; the same attempt repeated after a
+   * lost answer is `spent` too. `hash` is a SHA-256 of the client's id and the `jti`. It is remembered until an hour after `expiresAt`.
+   */
+  spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<'spent' | 'spent_before'>
+  readSpent(kind: SpentKind, hash: string): Promise<boolean>
+}
+
+/** A pushed authorization request (RFC 9126). */
+export type PushedRequest = {
+  /** of 256 random bits, what stands in the `request_uri` */
+  id: string
+  clientId: string
+  /** its parameters, as JSON */
+  request: string
+  expiresAt: number
+  spentAt: number | null
+}
+
+export interface PushedRequestBook {
+  push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
+  /** Null for one never pushed. One that has expired or was spent may still be there. */
+  readPushed(id: string): Promise<PushedRequest | null>
+  /** Of any number of calls with one id exactly one spends it; the same attempt repeated after a lost answer reads `spent`. */
+  spendPushed(id: string, attemptId: string, at: number): Promise<'spent' | 'spent_before' | 'unknown'>
+}
+
 /** Rows that leave once they are over. Those of wallets and clients do not. */
-export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys'
+export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests'
 
 export interface Cleaning {
   /**
    * Takes out at most `limit` rows that have been over for `overFor` seconds: a grant or session by its ending or else its
-   * absolute end, a receipt by its end, a key by its retirement. Those longest over go first. Returns how many went.
+   * absolute end, a receipt, a use and a pushed request by its end, a key by its retirement. Those longest over go first.
+   * Returns how many went.
    */
   sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
   /**
@@ -246,6 +281,8 @@ export interface Store {
   readonly receipts: ReceiptBook
   readonly clients: ClientBook
   readonly keys: KeyBook
+  readonly spent: SpentBook
+  readonly pushedRequests: PushedRequestBook
   readonly cleaning: Cleaning
   readonly runs: RunBook
   readonly restorations: RestorationBook

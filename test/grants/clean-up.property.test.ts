@@ -76,12 +76,23 @@ function newCode(): string {
     expiresAt: at + LIFETIMES.code,
     // Longer than its code, as is usual; shorter would only end it sooner.
     grantExpiresAt: at + LIFETIMES.grant,
+    authTime: at,
+    chainId: 1,
+    nonce: null,
+    dpopJkt: null,
   })
 }
 
 const exchange = (code: string) =>
-  exchangeCode(grantor.deps, client, { code, redirectUri: client.redirectUris[0] ?? '', codeVerifier: null, resources: [] })
-const refreshWith = (refreshToken: string) => refresh(grantor.deps, client, { refreshToken, scope: null, resources: [] })
+  exchangeCode(grantor.deps, client, {
+    code,
+    redirectUri: client.redirectUris[0] ?? '',
+    codeVerifier: null,
+    resources: [],
+    proof: null,
+  })
+const refreshWith = (refreshToken: string) =>
+  refresh(grantor.deps, client, { refreshToken, scope: null, resources: [], proof: null })
 
 async function logIn(): Promise<Made['logins'][number]> {
   const browserKey = newBrowserKey()
@@ -167,8 +178,8 @@ test('nothing that still guards something leaves: whatever is swept, no used cod
   expect(swept, 'rows did leave').toBeGreaterThan(50)
 })
 
-test('what the property leans on: a challenge lives no longer than eleven minutes after it was made', () => {
+test('what the property leans on: a challenge lives no longer than eleven minutes after it was made', async () => {
   const sealed = sealChallenge(grantor.deps, { kind: 'account' }, null, newBrowserKey()) ?? ''
-  const challenge = openChallenge(grantor.deps.keys, sealed)
+  const challenge = await openChallenge(grantor.deps, sealed)
   expect(challenge && challengeExpiresAt(challenge) - challenge.issuedAt).toBe(600)
 })

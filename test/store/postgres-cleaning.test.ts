@@ -31,6 +31,12 @@ beforeAll(async () => {
   await sql.unsafe(`
     INSERT INTO keys (id, kind, number, algorithm, created_at, starts_at, retired_at)
     SELECT gen_random_uuid(), 'seal', n, 'AES-256-GCM', ${NOW}, ${NOW}, ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO spent (hash, kind, expires_at, attempt_id)
+    SELECT gen_random_uuid(), 'dpop', ${NOW} + n, 'attempt' FROM generate_series(1, ${ROWS}) AS n`)
+  await sql.unsafe(`
+    INSERT INTO pushed_requests (id, client_id, request, expires_at)
+    SELECT gen_random_uuid(), 'client', '{}', ${NOW} + n FROM generate_series(1, ${ROWS}) AS n`)
   await sql.unsafe('ANALYZE')
 }, 60_000)
 afterAll(() => database.drop())
@@ -49,7 +55,7 @@ test('each sweep finds its rows by index, and no table is scanned, by the databa
     const connection = new NotingConnection(database.address, clock)
     createCleaning(connection)
     const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
-    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 4 }, () => ['SELECT', 'DELETE']).flat())
+    expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 6 }, () => ['SELECT', 'DELETE']).flat())
     for (const sweep of sweeps) {
       const { text, valuesOf } = compile(sweep, clock)
       const fifty = `{${Array.from({ length: 50 }, (_, index) => index).join(',')}}`
@@ -60,6 +66,7 @@ test('each sweep finds its rows by index, and no table is scanned, by the databa
         idList: fifty,
         hashList: fifty,
         walletList: fifty,
+        kindList: fifty,
         pairList: fifty,
       })
       const rows = await database.sql.unsafe(`EXPLAIN ${text}`, values as never[])

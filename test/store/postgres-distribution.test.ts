@@ -12,6 +12,8 @@ const TOLD = [
   'sessions by hash, beside none',
   'wallets by address, beside none',
   'receipts by wallet, beside wallets',
+  'spent by hash, beside none',
+  'pushed_requests by id, beside none',
 ]
 
 test('where the database has Citus, migrating spreads the tables, once, one machine after the other', async () => {

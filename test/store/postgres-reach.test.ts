@@ -26,6 +26,8 @@ beforeAll(async () => {
       SELECT 'g' || n, 'c' || n % 100, 'w' || n % 1000, '["s"]', '[]', 1, 1 + n, 9e9, 0, 'k', 1, 'a' FROM generate_series(1, 8000) AS n;
     INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
       SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, 9e9, 'a' FROM generate_series(1, 8000) AS n;
+    INSERT INTO spent SELECT 'h' || n, 'dpop', n, 'a' FROM generate_series(1, 8000) AS n;
+    INSERT INTO pushed_requests SELECT 'g' || n, 'c1', '{}', n FROM generate_series(1, 8000) AS n;
     INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 8000) AS n;
     INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '["s"]', '[]', n, 9e9, NULL, n, '' FROM generate_series(1, 8000) AS n;
     ANALYZE`)
@@ -59,6 +61,7 @@ const VALUES: Record<string, unknown> = {
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
   except: null, naming: ['s'], limit: 50, overFor: 1, madeAt: 0, after: '', after1: '', after2: '',
+  dpopJkt: null, sessionHash: null, request: '{}', kind: 'dpop', kindList: '{dpop}',
   rotatedAt: 1, refreshExpiresAt: 9e9, idList: '{g1}', hashList: '{h1}', walletList: '{w1}', pairList: '{w1 g1}',
 } // biome-ignore format: a list of values
 

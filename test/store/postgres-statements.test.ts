@@ -6,8 +6,10 @@ import { createClientBook } from '../../src/store/postgres/clients.ts'
 import { type Ask, Connection, type Kind } from '../../src/store/postgres/connection.ts'
 import { createGrantLedger } from '../../src/store/postgres/grants.ts'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { createPushedRequestBook } from '../../src/store/postgres/pushed-requests.ts'
 import { createReceiptBook } from '../../src/store/postgres/receipts.ts'
 import { createSessionBook } from '../../src/store/postgres/sessions.ts'
+import { createSpentBook } from '../../src/store/postgres/spent.ts'
 import { compile } from '../../src/store/postgres/statement.ts'
 import { createWalletBook } from '../../src/store/postgres/wallets.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
@@ -36,6 +38,7 @@ const booksOf = (on: Connection) => ({
   sessions: createSessionBook(on),
   receipts: createReceiptBook(on),
   clients: createClientBook(on),
+  spent: createSpentBook(on),
 })
 
 beforeAll(async () => {
@@ -51,6 +54,8 @@ beforeAll(async () => {
     INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
       SELECT 'h' || n, 'w' || n % 1000, 1, 'signature', n, n, n, 'a' FROM generate_series(1, 20000) AS n;
     INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, 20000) AS n;
+    INSERT INTO spent SELECT 'h' || n, 'assertion', n, 'a' FROM generate_series(1, 20000) AS n;
+    INSERT INTO pushed_requests SELECT 'p' || n, 'c', '{}', n FROM generate_series(1, 20000) AS n;
     INSERT INTO clients SELECT 'c' || n, '{}', n FROM generate_series(1, 2000) AS n;
     INSERT INTO receipts SELECT 'w' || n % 1000, 'r' || n, 'ordinary', 1, 'c', 'u', '[]', '[]', n, n, NULL, n, '' FROM generate_series(1, 20000) AS n;
     ANALYZE`)
@@ -135,6 +140,11 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
     { statements: ['INSERT'], writes: 1 },
   ],
   ['keeping a receipt', async () => () => books.receipts.insertReceipt(someReceipt()), { statements: ['INSERT'], writes: 1 }],
+  [
+    'a use of an assertion or a proof',
+    async () => () => books.spent.spend({ kind: 'assertion', hash: 'new', expiresAt: NOW, attemptId: 'a' }),
+    { statements: ['INSERT'], writes: 1 },
+  ],
   ['registering a client', async () => () => books.clients.insertClient(someClient()), { statements: ['WITH'], writes: 2 }],
 ])('%s costs what was promised', async (_, prepare, cost) => {
   const move = await prepare()
@@ -159,17 +169,21 @@ async function planOf(sql: string): Promise<string[]> {
     .filter((line) => /(Seq |Index |Bitmap |Index Only )Scan/.test(line))
 }
 
-test('redeem, rotate, end, revoke, read, start a session: each finds its row by the primary key of its table, and no other way', async () => {
+test('redeem, rotate, end, revoke, read, start a session, use once, push a request: each finds its row by the primary key of its table, and no other way', async () => {
   const noting = new NotingConnection(database.address, 'database')
   createGrantLedger(noting)
   createWalletBook(noting)
   createSessionBook(noting)
+  createSpentBook(noting)
+  createPushedRequestBook(noting)
   const hot = noting.prepared.filter((sql) => !sql.includes('wallet = :wallet'))
   await noting.close()
   expect(hot.length).toBeGreaterThan(12)
   for (const sql of hot) {
     const steps = await planOf(sql)
-    const elsewhere = steps.filter((step) => !/^Index (Only )?Scan using (grants|wallets|sessions)_pkey on /.test(step))
+    const elsewhere = steps.filter(
+      (step) => !/^Index (Only )?Scan using (grants|wallets|sessions|spent|pushed_requests)_pkey on /.test(step),
+    )
     expect(elsewhere, `plan of ${sql}`).toEqual([])
     expect(steps.length > 0 || /^\s*INSERT/.test(sql), `a plan for ${sql}`).toBe(true)
   }
@@ -178,11 +192,13 @@ test('redeem, rotate, end, revoke, read, start a session: each finds its row by 
 test('what is over is found through an index on when that was, never by a scan', async () => {
   const noting = new NotingConnection(database.address, 'database')
   createCleaning(noting)
-  const statements = noting.prepared.filter((sql) => /^\s*(SELECT|DELETE).* FROM (grants|sessions|receipts)/.test(sql))
+  const statements = noting.prepared.filter((sql) =>
+    /^\s*(SELECT|DELETE).* FROM (grants|sessions|receipts|spent|pushed_requests)/.test(sql),
+  )
   await noting.close()
-  expect(statements).toHaveLength(6)
+  expect(statements).toHaveLength(10)
   for (const sql of statements) {
-    const by = sql.startsWith('SELECT') ? /^Index Scan using \w+_by_end on / : /^Index Scan using \w+_pkey on /
+    const by = sql.startsWith('SELECT') ? /^Index Scan using \w+_by_end on / : /^(Index Scan using|Bitmap Index Scan on) \w+_pkey/
     expect(await planOf(sql), `plan of ${sql}`).toEqual([expect.stringMatching(by)])
   }
 })

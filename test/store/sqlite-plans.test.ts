@@ -6,8 +6,10 @@ import { Connection } from '../../src/store/sqlite/connection.ts'
 import { createGrantLedger } from '../../src/store/sqlite/grants.ts'
 import { createKeyBook } from '../../src/store/sqlite/keys.ts'
 import { migrate } from '../../src/store/sqlite/migrations.ts'
+import { createPushedRequestBook } from '../../src/store/sqlite/pushed-requests.ts'
 import { createReceiptBook } from '../../src/store/sqlite/receipts.ts'
 import { createSessionBook } from '../../src/store/sqlite/sessions.ts'
+import { createSpentBook } from '../../src/store/sqlite/spent.ts'
 import { createWalletBook } from '../../src/store/sqlite/wallets.ts'
 import { NOW, newGrant, rotationOf, someSession, someWallet } from './contract/subject.ts'
 import { newSqlitePath } from './sqlite-file.ts'
@@ -41,23 +43,25 @@ function planOf(connection: NotingConnection, sql: string): string[] {
     .filter((detail) => /^(SCAN|SEARCH) (?!\(subquery|CONSTANT ROW)/.test(detail) && !detail.includes('VIRTUAL TABLE'))
 }
 
-test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, start a session: each finds its row by primary key', async () => {
+test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, start a session, use once, push a request: each finds its row by primary key', async () => {
   const connection = await openNoting()
   createGrantLedger(connection)
   createWalletBook(connection)
   createSessionBook(connection)
+  createSpentBook(connection)
+  createPushedRequestBook(connection)
   const statements = [...connection.sql].filter((sql) => !sql.includes('WHERE wallet = :wallet'))
   expect(
     statements.filter((sql) => /^\s*UPDATE grants/.test(sql)),
-    'rotate, rotate narrowed, revoke, end',
-  ).toHaveLength(4)
+    'rotate, rotate narrowed, keep, keep narrowed, revoke, end',
+  ).toHaveLength(6)
   expect(
     statements.filter((sql) => /^\s*INSERT/.test(sql)),
-    'redeem, remember, raise, start a session',
-  ).toHaveLength(4)
+    'redeem, remember, raise, start a session, use once, push a request',
+  ).toHaveLength(6)
   for (const sql of statements) {
     const steps = planOf(connection, sql)
-    const elsewhere = steps.filter((step) => !/^SEARCH \w+ USING PRIMARY KEY \((id|address|hash)=\?\)$/.test(step))
+    const elsewhere = steps.filter((step) => !/^SEARCH \w+ USING PRIMARY KEY \((id|address|hash)=\?( AND kind=\?)?\)$/.test(step))
     expect(elsewhere, `plan of ${sql}`).toEqual([])
     expect(steps.length > 0 || /^\s*INSERT/.test(sql), `a plan for ${sql}`).toBe(true)
   }
@@ -100,7 +104,7 @@ test('what is over is found through an index on when that was, never by a scan, 
   const connection = await openNoting()
   createCleaning(connection)
   const statements = [...connection.sql].filter((sql) => /^\s*DELETE/.test(sql))
-  expect(statements).toHaveLength(4)
+  expect(statements).toHaveLength(6)
   for (const sql of statements) {
     const [byKey, byEnd, ...more] = planOf(connection, sql)
     expect(byKey, `plan of ${sql}`).toMatch(/^SEARCH \w+ USING (PRIMARY KEY|COVERING INDEX sqlite_autoindex_keys_1) /)

@@ -14,6 +14,7 @@ import { restorationsContract } from './contract/restorations.ts'
 import { revokedTokensContract } from './contract/revoked-tokens.ts'
 import type { StoreUnderTest } from './contract/subject.ts'
 import { unavailableContract } from './contract/unavailable.ts'
+import { pushedRequestsContract, spentContract } from './contract/used-once.ts'
 import { sessionsContract, walletsContract } from './contract/wallets-and-sessions.ts'
 
 export type { StoreUnderTest } from './contract/subject.ts'
@@ -37,6 +38,8 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('receipts', () => receiptsContract(subject))
     describe('clients', () => clientsContract(subject))
     describe('keys', () => keysContract(subject))
+    describe('what is used once', () => spentContract(subject))
+    describe('pushed requests', () => pushedRequestsContract(subject))
     describe('cleaning', () => cleaningContract(subject))
     describe('restorations', () => restorationsContract(subject))
     describe('moves in any order', () => anyOrderContract(subject))

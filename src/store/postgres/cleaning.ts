@@ -9,6 +9,8 @@ const OVER: Record<Leaving, { key: readonly string[]; since: string }> = {
   sessions: { key: ['hash'], since: 'coalesce(ended_at, expires_at)' },
   receipts: { key: ['wallet', 'id'], since: 'expires_at' },
   keys: { key: ['id'], since: 'retired_at' },
+  spent: { key: ['hash', 'kind'], since: 'expires_at' },
+  pushed_requests: { key: ['id'], since: 'expires_at' },
 }
 
 /**
@@ -44,6 +46,8 @@ export function createCleaning(connection: Connection): Cleaning {
     sessions: sweeping(connection, 'sessions'),
     receipts: sweeping(connection, 'receipts'),
     keys: sweeping(connection, 'keys'),
+    spent: sweeping(connection, 'spent'),
+    pushed_requests: sweeping(connection, 'pushed_requests'),
   }
   const take = connection.prepare(
     'move',

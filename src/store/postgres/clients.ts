@@ -1,4 +1,5 @@
 /** The client registry on PostgreSQL. A client is one record; every change raises the store's revision in the same statement. */
+import { parseClientRecord } from '../../grants/client-record.ts'
 import type { Client } from '../../grants/model.ts'
 import type { ClientBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
@@ -50,5 +51,5 @@ export function createClientBook(connection: Connection): ClientBook {
 }
 
 function clientOf({ record }: ClientRow): Client {
-  return JSON.parse(record) as Client
+  return parseClientRecord(record)
 }

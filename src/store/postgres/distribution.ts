@@ -7,7 +7,14 @@
 import type { Sql } from './server.ts'
 
 /** The column that says on which machine a row lies. It is part of every unique key of its table. */
-export const DISTRIBUTED = { grants: 'id', sessions: 'hash', wallets: 'address', receipts: 'wallet' } as const
+export const DISTRIBUTED = {
+  grants: 'id',
+  sessions: 'hash',
+  wallets: 'address',
+  receipts: 'wallet',
+  spent: 'hash',
+  pushed_requests: 'id',
+} as const
 
 /** A wallet's receipts lie where the wallet does; nothing else belongs together, and moves by itself. */
 const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }

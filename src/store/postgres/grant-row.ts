@@ -19,6 +19,10 @@ export type GrantRow = {
   attempt_id: string
   ended_at: number | null
   end_reason: string | null
+  dpop_jkt: string | null
+  auth_time: number | null
+  chain_id: number | null
+  session_hash: string | null
   /** jti → exp */
   revoked_tokens: Record<string, number>
 }
@@ -41,6 +45,10 @@ const NAMES = [
   'attempt_id',
   'ended_at',
   'end_reason',
+  'dpop_jkt',
+  'auth_time',
+  'chain_id',
+  'session_hash',
   'revoked_tokens',
 ] as const satisfies (keyof GrantRow)[]
 
@@ -65,6 +73,10 @@ export function grantOf(row: GrantRow): Grant {
     rotatedAt: row.rotated_at,
     endedAt: row.ended_at,
     endReason: row.end_reason as EndReason | null,
+    dpopJkt: row.dpop_jkt,
+    authTime: row.auth_time,
+    chainId: row.chain_id,
+    sessionHash: row.session_hash,
     revokedTokens: row.revoked_tokens,
   }
 }

@@ -16,22 +16,33 @@ import { isStorable } from './statement.ts'
 // Idle time is a duration from the store's own moment on; the absolute end is what was agreed to, to the second.
 const INSERT = `
   INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
-                      refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason)
+                      refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason,
+                      dpop_jkt, auth_time, chain_id, session_hash)
   VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
           :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId,
-          CASE WHEN :endReason::text IS NOT NULL THEN :at END, :endReason::text)
+          CASE WHEN :endReason::text IS NOT NULL THEN :at END, :endReason::text,
+          :dpopJkt, :authTime, :chainId, :sessionHash)
   ON CONFLICT (id) DO NOTHING
   RETURNING ${COLUMNS}`
+
+// Which row may be refreshed: one condition, whatever then becomes of it.
+const REFRESHABLE = `
+  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
+    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked::boolean)
+    AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt::text)`
 
 const ROTATE = `
   UPDATE grants
   SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
-      refresh_expires_at = least(:at + :refreshIdle::bigint, expires_at)
-  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
-    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked::boolean)`
+      refresh_expires_at = least(:at + :refreshIdle::bigint, expires_at)${REFRESHABLE}`
+
+// The token stays, so only its idle time begins anew.
+const KEEP = `
+  UPDATE grants
+  SET refresh_expires_at = least(:at + :refreshIdle::bigint, expires_at)${REFRESHABLE}`
 
 // Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
-const ROTATE_NARROWED = `${ROTATE}
+const NARROWED = `
     AND :storable::boolean AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
 
 // Why the update moved nothing. A replay ends the grant in the same statement, by what the row is at that moment, its
@@ -43,6 +54,7 @@ const WHY_NOT = `
     SET ended_at = :at,
         end_reason = CASE WHEN generation > :generation THEN 'refresh_replayed' ELSE 'refresh_newer_than_row' END
     WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL AND refresh_expires_at > :at
+      AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt::text)
       AND (generation < :generation OR generation > :generation + 1
            OR (generation = :generation + 1 AND attempt_id <> :attemptId
                AND NOT (rotated_at <= :at + ${LATE_BY_AT_MOST} AND :at < rotated_at + :retryWindow::bigint)))
@@ -87,7 +99,9 @@ type Present = GrantRow & { ended_now: boolean; ended_generation: number | null;
 export function createGrantLedger(connection: Connection): GrantLedger {
   const insert = connection.prepare<GrantRow>('move', INSERT)
   const rotate = connection.prepare<GrantRow>('move', `${ROTATE} RETURNING ${COLUMNS}`)
-  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE_NARROWED} RETURNING ${COLUMNS}`)
+  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE}${NARROWED} RETURNING ${COLUMNS}`)
+  const keep = connection.prepare<GrantRow>('move', `${KEEP} RETURNING ${COLUMNS}`)
+  const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${NARROWED} RETURNING ${COLUMNS}`)
   const whyNot = connection.prepare<Present>('move', WHY_NOT)
   const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL)
@@ -101,18 +115,19 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   }
 
   async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {
-    const { scopes, resources, refreshExpiresAt, ...named } = rotation
+    const { scopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
     const values = { ...named, refreshIdle: refreshExpiresAt - rotation.at }
-    if (scopes.length + resources.length === 0) return (await rotate(values))[0]
+    if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
     const [askedScopes, askedResources] = [scopes.filter(isStorable), resources.filter(isStorable)]
     const storable = askedScopes.length + askedResources.length === scopes.length + resources.length
-    return (await rotateNarrowed({ ...values, scopes: askedScopes, resources: askedResources, storable }))[0]
+    const asked = { ...values, scopes: askedScopes, resources: askedResources, storable }
+    return (await (keepsToken ? keepNarrowed : rotateNarrowed)(asked))[0]
   }
 
   /** Null where the row has changed under the question. */
   async function whyNotRotated(rotation: Rotation): Promise<RotateOutcome | null> {
-    const { grantId, clientId, generation, attemptId, retryWindow, at } = rotation
-    const [row] = await whyNot({ grantId, clientId, generation, attemptId, retryWindow, at })
+    const { grantId, clientId, generation, attemptId, retryWindow, dpopJkt, at } = rotation
+    const [row] = await whyNot({ grantId, clientId, generation, attemptId, retryWindow, dpopJkt, at })
     if (!row) return { kind: 'unknown' }
     if (row.client_id !== clientId) return { kind: 'foreign' }
     if (row.ended_now) {
@@ -120,6 +135,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
       return { kind: grant.generation > generation ? 'replayed' : 'newer_than_row', grant }
     }
     if (row.ended_at !== null) return { kind: 'ended' }
+    if (row.dpop_jkt !== null && row.dpop_jkt !== dpopJkt) return { kind: 'wrong_key' }
     return whyItStands(row, rotation)
   }
 

@@ -9,12 +9,14 @@ import { failureOf, unavailable } from './failures.ts'
 import { createGrantLedger } from './grants.ts'
 import { createKeyBook } from './keys.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
+import { createPushedRequestBook } from './pushed-requests.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
 import { PROBE, READ_REVISION } from './revision.ts'
 import { createRunBook } from './runs.ts'
 import { findServer, type PostgresAddress, type Server, type Sql } from './server.ts'
 import { createSessionBook } from './sessions.ts'
+import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
 
 export { SchemaMismatch } from '../../grants/ports.ts'
@@ -41,6 +43,8 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     receipts: createReceiptBook(connection),
     clients: createClientBook(connection),
     keys: createKeyBook(connection),
+    spent: createSpentBook(connection),
+    pushedRequests: createPushedRequestBook(connection),
     cleaning: createCleaning(connection),
     runs: createRunBook(connection),
     restorations: createRestorationBook(connection),

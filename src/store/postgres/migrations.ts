@@ -152,6 +152,35 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP INDEX grants_by_client;
     `,
   },
+  {
+    number: 6,
+    name: 'openid',
+    // A server that does not know of bound tokens would refresh one for whoever has it, without a proof of its key.
+    oldest: 6,
+    sql: `
+      CREATE TABLE spent (
+        hash text COLLATE "C" NOT NULL,
+        kind text COLLATE "C" NOT NULL,
+        expires_at bigint NOT NULL,
+        attempt_id text COLLATE "C" NOT NULL,
+        PRIMARY KEY (hash, kind)
+      );
+      CREATE INDEX spent_by_end ON spent (expires_at);
+      CREATE TABLE pushed_requests (
+        id text COLLATE "C" PRIMARY KEY,
+        client_id text COLLATE "C" NOT NULL,
+        request text NOT NULL,
+        expires_at bigint NOT NULL,
+        spent_at bigint,
+        attempt_id text COLLATE "C"
+      );
+      CREATE INDEX pushed_requests_by_end ON pushed_requests (expires_at);
+      ALTER TABLE grants ADD COLUMN dpop_jkt text COLLATE "C";
+      ALTER TABLE grants ADD COLUMN auth_time bigint;
+      ALTER TABLE grants ADD COLUMN chain_id bigint;
+      ALTER TABLE grants ADD COLUMN session_hash text COLLATE "C";
+    `,
+  },
 ]
 
 // Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.

@@ -36,8 +36,11 @@ export function createSessionBook(connection: Connection): SessionBook {
     'move',
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
   )
-  const end = connection.prepare('move', 'UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL')
-  const endAll = connection.prepare(
+  const end = connection.prepare(
+    'move',
+    'UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL RETURNING hash',
+  )
+  const endAll = connection.prepare<{ hash: string }>(
     'move',
     'UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL RETURNING hash',
   )
@@ -58,8 +61,8 @@ export function createSessionBook(connection: Connection): SessionBook {
       return row ? sessionOf(row) : null
     },
     touchSession: async (hash, at) => void (await touch({ hash, at })),
-    endSession: async (hash, at) => void (await end({ hash, at })),
-    endSessions: async (wallet, at) => (await endAll({ wallet, at })).length,
+    endSession: async (hash, at) => ((await end({ hash, at })).length > 0 ? 'ended' : 'ended_before'),
+    endSessions: async (wallet, at) => (await endAll({ wallet, at })).map(({ hash }) => hash),
     listSessions: async (wallet, at) => (await list({ wallet, at })).map(sessionOf),
   }
 }

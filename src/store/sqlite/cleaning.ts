@@ -7,6 +7,8 @@ const OVER: Record<Leaving, { key: string; since: string }> = {
   sessions: { key: 'hash', since: 'coalesce(ended_at, expires_at)' },
   receipts: { key: '(wallet, id)', since: 'expires_at' },
   keys: { key: 'id', since: 'retired_at' },
+  spent: { key: '(hash, kind)', since: 'expires_at' },
+  pushed_requests: { key: 'id', since: 'expires_at' },
 }
 
 export function createCleaning(connection: Connection): Cleaning {
@@ -22,6 +24,8 @@ export function createCleaning(connection: Connection): Cleaning {
     sessions: sweeping('sessions'),
     receipts: sweeping('receipts'),
     keys: sweeping('keys'),
+    spent: sweeping('spent'),
+    pushed_requests: sweeping('pushed_requests'),
   }
   const take = connection.prepareWrite(`
     INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :at + :lifetime)

@@ -1,4 +1,5 @@
 /** The client registry on SQLite. A client is one record; every change raises the store's revision in the same commit. */
+import { parseClientRecord } from '../../grants/client-record.ts'
 import type { Client } from '../../grants/model.ts'
 import type { ClientBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
@@ -45,5 +46,5 @@ export function createClientBook(connection: Connection): ClientBook {
 }
 
 function clientOf(row: unknown): Client {
-  return JSON.parse((row as { record: string }).record) as Client
+  return parseClientRecord((row as { record: string }).record)
 }

@@ -20,6 +20,10 @@ export type GrantRow = {
   attempt_id: string
   ended_at: number | null
   end_reason: string | null
+  dpop_jkt: string | null
+  auth_time: number | null
+  chain_id: number | null
+  session_hash: string | null
   /** JSON object: jti → exp */
   revoked_tokens: string
 }
@@ -42,6 +46,10 @@ const NAMES = [
   'attempt_id',
   'ended_at',
   'end_reason',
+  'dpop_jkt',
+  'auth_time',
+  'chain_id',
+  'session_hash',
   'revoked_tokens',
 ] as const satisfies (keyof GrantRow)[]
 
@@ -72,7 +80,11 @@ export function rowOf(values: unknown): GrantRow | undefined {
     attempt_id: row[14] as string,
     ended_at: row[15] as number | null,
     end_reason: row[16] as string | null,
-    revoked_tokens: row[17] as string,
+    dpop_jkt: row[17] as string | null,
+    auth_time: row[18] as number | null,
+    chain_id: row[19] as number | null,
+    session_hash: row[20] as string | null,
+    revoked_tokens: row[21] as string,
   }
 }
 
@@ -94,6 +106,10 @@ export function grantOf(row: GrantRow): Grant {
     rotatedAt: row.rotated_at,
     endedAt: row.ended_at,
     endReason: row.end_reason as EndReason | null,
+    dpopJkt: row.dpop_jkt,
+    authTime: row.auth_time,
+    chainId: row.chain_id,
+    sessionHash: row.session_hash,
     revokedTokens: row.revoked_tokens === '{}' ? {} : (JSON.parse(row.revoked_tokens) as Record<string, number>),
   }
 }

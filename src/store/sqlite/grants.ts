@@ -13,58 +13,8 @@ import {
 } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf, rowOf } from './grant-row.ts'
+import { INSERT, INSERT_VALUES, KEEP, NARROWED, ROTATE, ROTATE_VALUES } from './grant-statements.ts'
 import { numbered } from './numbered.ts'
-
-const INSERT_VALUES = [
-  'id',
-  'clientId',
-  'wallet',
-  'walletKind',
-  'receiptId',
-  'consented',
-  'scopes',
-  'resources',
-  'at',
-  'expiresAt',
-  'refreshExpiresAt',
-  'refreshKeyId',
-  'attemptId',
-  'endedAt',
-  'endReason',
-] as const
-
-const INSERT = `
-  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
-                      generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason)
-  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
-          0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason)
-  ON CONFLICT (id) DO NOTHING
-  RETURNING generation`
-
-const ROTATE_VALUES = [
-  'grantId',
-  'clientId',
-  'generation',
-  'refreshKeyId',
-  'refreshExpiresAt',
-  'attemptId',
-  'at',
-  'walletChecked',
-] as const
-
-const ROTATE = `
-  UPDATE grants
-  SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
-      refresh_expires_at = min(:refreshExpiresAt, expires_at)
-  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
-    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked = 1)`
-
-// Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
-const ROTATE_NARROWED = `${ROTATE}
-    AND NOT EXISTS (SELECT 1 FROM json_each(:scopes) AS asked
-                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.scopes)))
-    AND NOT EXISTS (SELECT 1 FROM json_each(:resources) AS asked
-                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.resources)))`
 
 /** How many access tokens of one grant may be revoked alone at one time. */
 const REVOKED_AT_MOST = 64
@@ -107,12 +57,14 @@ function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string 
 export function createGrantLedger(connection: Connection): GrantLedger {
   const insert = connection.prepareWrite(numbered(INSERT, INSERT_VALUES))
   const rotate = connection.prepareWrite(numbered(`${ROTATE} RETURNING ${COLUMNS}`, ROTATE_VALUES))
-  const rotateNarrowed = connection.prepareWrite(`${ROTATE_NARROWED} RETURNING ${COLUMNS}`)
+  const rotateNarrowed = connection.prepareWrite(`${ROTATE}${NARROWED} RETURNING ${COLUMNS}`)
+  const keep = connection.prepareWrite(`${KEEP} RETURNING ${COLUMNS}`)
+  const keepNarrowed = connection.prepareWrite(`${KEEP}${NARROWED} RETURNING ${COLUMNS}`)
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
   const end = connection.prepareWrite(END)
   const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
-  for (const statement of [insert, rotate, rotateNarrowed, present, read]) statement.setReturnArrays(true)
+  for (const statement of [insert, rotate, rotateNarrowed, keep, keepNarrowed, present, read]) statement.setReturnArrays(true)
   const rowBy = (statement: StatementSync, id: string): GrantRow | undefined => rowOf(statement.get(id))
 
   function put(grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null): boolean {
@@ -133,28 +85,28 @@ export function createGrantLedger(connection: Connection): GrantLedger {
       attemptId,
       ended?.endedAt ?? null,
       ended?.endReason ?? null,
+      grant.dpopJkt,
+      grant.authTime,
+      grant.chainId,
+      grant.sessionHash,
     )
     return inserted !== undefined
   }
 
   /** In the order of ROTATE_VALUES. */
-  function whole({
-    grantId,
-    clientId,
-    generation,
-    refreshKeyId,
-    refreshExpiresAt,
-    attemptId,
-    at,
-    walletChecked,
-  }: Rotation): unknown {
-    return rotate.get(grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, walletChecked ? 1 : 0)
+  function whole(rotation: Rotation): unknown {
+    const { grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, dpopJkt } = rotation
+    const walletChecked = rotation.walletChecked ? 1 : 0
+    return rotate.get(grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, walletChecked, dpopJkt)
   }
 
-  function narrowed(rotation: Rotation): unknown {
-    const { retryWindow: _, scopes, resources, walletChecked, ...named } = rotation
+  /** Narrowed, or for a client whose token stays. */
+  function unusual(rotation: Rotation): unknown {
+    const { retryWindow: _, scopes, resources, walletChecked, keepsToken, refreshKeyId, attemptId, ...named } = rotation
+    const columns = { ...named, ...(keepsToken ? {} : { refreshKeyId, attemptId }), walletChecked: walletChecked ? 1 : 0 }
+    if (scopes.length + resources.length === 0) return keep.get(columns)
     const asked = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
-    return rotateNarrowed.get({ ...named, ...asked, walletChecked: walletChecked ? 1 : 0 })
+    return (keepsToken ? keepNarrowed : rotateNarrowed).get({ ...columns, ...asked })
   }
 
   /** Why the conditional update moved nothing. Decided here, inside the move; refused outside. */
@@ -164,6 +116,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     if (row.client_id !== rotation.clientId) return { kind: 'foreign' }
     if (row.ended_at !== null) return { kind: 'ended' }
     const grant = grantOf(row)
+    if (row.dpop_jkt !== null && row.dpop_jkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
     const step = row.generation - rotation.generation
     // Our own update, whose answer was lost on the way.
     if (step === 1 && row.attempt_id === rotation.attemptId) return { kind: 'rotated', grant }
@@ -202,8 +155,9 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
     rotateRefreshToken: (rotation) =>
       connection.writeByOne((): RotateOutcome => {
-        const rotated = rowOf(rotation.scopes.length + rotation.resources.length > 0 ? narrowed(rotation) : whole(rotation))
-        return rotated ? { kind: 'rotated', grant: grantOf(rotated) } : whyNotRotated(rotation)
+        const isUsual = !rotation.keepsToken && rotation.scopes.length + rotation.resources.length === 0
+        const row = rowOf(isUsual ? whole(rotation) : unusual(rotation))
+        return row ? { kind: 'rotated', grant: grantOf(row) } : whyNotRotated(rotation)
       }),
 
     endGrant: (grantId, reason, at, clientId) =>
@@ -263,7 +217,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
 /** A grant as its insert has just put it. Nothing is asked back that is known. */
 function begun(grant: NewGrant, at: number): Grant {
-  const { expiresAt, refreshExpiresAt, refreshKeyId, ...agreed } = grant
+  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, ...agreed } = grant
   return {
     ...agreed,
     createdAt: at,
@@ -274,6 +228,10 @@ function begun(grant: NewGrant, at: number): Grant {
     rotatedAt: at,
     endedAt: null,
     endReason: null,
+    dpopJkt,
+    authTime,
+    chainId,
+    sessionHash,
     revokedTokens: {},
   }
 }

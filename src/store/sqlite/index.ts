@@ -7,10 +7,12 @@ import { Connection } from './connection.ts'
 import { createGrantLedger } from './grants.ts'
 import { createKeyBook } from './keys.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
+import { createPushedRequestBook } from './pushed-requests.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
 import { createRunBook } from './runs.ts'
 import { createSessionBook } from './sessions.ts'
+import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
 
 export { SchemaMismatch } from '../../grants/ports.ts'
@@ -33,6 +35,8 @@ export function openSqliteStore(path: string): Store {
     receipts: createReceiptBook(connection),
     clients: createClientBook(connection),
     keys: createKeyBook(connection),
+    spent: createSpentBook(connection),
+    pushedRequests: createPushedRequestBook(connection),
     cleaning: createCleaning(connection),
     runs: createRunBook(connection),
     restorations: createRestorationBook(connection),

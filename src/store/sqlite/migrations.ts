@@ -143,6 +143,35 @@ export const MIGRATIONS: readonly Migration[] = [
     // Here every index ends in the table's key: there is nothing to do but to count alike.
     sql: '',
   },
+  {
+    number: 6,
+    name: 'openid',
+    // A server that does not know of bound tokens would refresh one for whoever has it, without a proof of its key.
+    oldest: 6,
+    sql: `
+      CREATE TABLE spent (
+        hash TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        expires_at INTEGER NOT NULL,
+        attempt_id TEXT NOT NULL,
+        PRIMARY KEY (hash, kind)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX spent_by_end ON spent (expires_at);
+      CREATE TABLE pushed_requests (
+        id TEXT PRIMARY KEY,
+        client_id TEXT NOT NULL,
+        request TEXT NOT NULL,
+        expires_at INTEGER NOT NULL,
+        spent_at INTEGER,
+        attempt_id TEXT
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX pushed_requests_by_end ON pushed_requests (expires_at);
+      ALTER TABLE grants ADD COLUMN dpop_jkt TEXT;
+      ALTER TABLE grants ADD COLUMN auth_time INTEGER;
+      ALTER TABLE grants ADD COLUMN chain_id INTEGER;
+      ALTER TABLE grants ADD COLUMN session_hash TEXT;
+    `,
+  },
 ]
 
 /** The steps this file has taken, in order. */

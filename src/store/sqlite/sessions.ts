@@ -33,7 +33,9 @@ export function createSessionBook(connection: Connection): SessionBook {
     'UPDATE sessions SET last_seen_at = max(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
   )
   const end = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL')
-  const endAll = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL')
+  const endAll = connection.prepareWrite(
+    'UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL RETURNING hash',
+  )
   const list = connection.prepareRead(
     `SELECT ${COLUMNS} FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at
      ORDER BY auth_time DESC, hash`,
@@ -52,8 +54,8 @@ export function createSessionBook(connection: Connection): SessionBook {
         return row ? sessionOf(row as SessionRow) : null
       }),
     touchSession: (hash, at) => connection.write(() => void touch.run({ hash, at })),
-    endSession: (hash, at) => connection.write(() => void end.run({ hash, at })),
-    endSessions: (wallet, at) => connection.write(() => Number(endAll.run({ wallet, at }).changes)),
+    endSession: (hash, at) => connection.write(() => (end.run({ hash, at }).changes > 0 ? 'ended' : 'ended_before')),
+    endSessions: (wallet, at) => connection.write(() => endAll.all({ wallet, at }).map((row) => row.hash as string)),
     listSessions: (wallet, at) => connection.read(() => list.all({ wallet, at }).map((row) => sessionOf(row as SessionRow))),
   }
 }

@@ -39,6 +39,7 @@ const moves = fc.oneof(
       scopes,
       resources,
       walletChecked: fc.boolean(),
+      dpopJkt: fc.constantFrom('key-1', 'key-1', null, 'key-2'),
       at: times,
     }),
   },
@@ -109,6 +110,7 @@ function newWorld() {
       wallet: wallets[each < 2 ? 0 : 1] ?? '0x',
       clientId: clients[each % 2] ?? '',
       walletKind: each === 2 ? 'contract' : 'ordinary',
+      dpopJkt: each === 1 ? 'key-1' : null,
       resources,
       expiresAt,
       refreshExpiresAt: NOW + 1000,
@@ -144,9 +146,9 @@ async function play(
         at: move.at,
       })
     case 'rotate': {
-      const { retryWindow, refreshExpiresAt, scopes, resources, walletChecked, at, attempt: attemptId } = move
+      const { retryWindow, refreshExpiresAt, scopes, resources, walletChecked, dpopJkt, at, attempt: attemptId } = move
       const clientId = move.client === null ? grant.clientId : (clients[move.client] ?? '')
-      const asked = { clientId, retryWindow, refreshExpiresAt, scopes, resources, walletChecked, at, attemptId }
+      const asked = { clientId, retryWindow, refreshExpiresAt, scopes, resources, walletChecked, dpopJkt, at, attemptId }
       return ledger.rotateRefreshToken(rotationOf(grant, (generations[move.grant] ?? 0) - move.behind, asked))
     }
   }

@@ -4,6 +4,43 @@ import type { KeyKind } from '../../../src/keys/key-ring.ts'
 import { NOW, race, type Subject, someClient, someKey } from './subject.ts'
 
 export function clientsContract(subject: Subject): void {
+  test('a client of before OpenID Connect reads as one that uses none of what came later', async () => {
+    const [store, other] = subject().nodes
+    const client = someClient()
+    const {
+      profile: _,
+      jwks: _1,
+      jwksUri: _2,
+      requirePushedRequests: _3,
+      requestObjectSigned: _4,
+      dpopBound: _5,
+      ...older
+    } = client
+    const {
+      idTokenAlgorithm: _6,
+      introspectionSigned: _7,
+      postLogoutRedirectUris: _8,
+      backchannelLogoutUri: _9,
+      ...oldest
+    } = older
+    const { backchannelLogoutSessionRequired: _10, ...record } = oldest
+    await store.clients.insertClient(record as typeof client)
+    expect(await other.clients.readClient(client.id)).toEqual({
+      ...record,
+      profile: 'default',
+      jwks: null,
+      jwksUri: null,
+      requirePushedRequests: false,
+      requestObjectSigned: false,
+      dpopBound: false,
+      idTokenAlgorithm: 'ES256',
+      introspectionSigned: null,
+      postLogoutRedirectUris: [],
+      backchannelLogoutUri: null,
+      backchannelLogoutSessionRequired: false,
+    })
+  })
+
   test('a client is kept as it was registered, to the letter', async () => {
     const [store, other] = subject().nodes
     const client = someClient({

@@ -36,6 +36,7 @@ export class LedgerModel {
     const { grant } = row
     if (grant.clientId !== rotation.clientId) return { kind: 'foreign' }
     if (grant.endedAt !== null) return { kind: 'ended' }
+    if (grant.dpopJkt !== null && grant.dpopJkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
     const behind = grant.generation - rotation.generation
     if (behind === 1 && row.attemptId === attemptId) return { kind: 'rotated', grant }
     if (grant.refreshExpiresAt <= at) return { kind: 'expired' }

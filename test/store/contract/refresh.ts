@@ -21,6 +21,35 @@ export function refreshContract(subject: Subject): void {
     expect(await other.grants.readGrant(grant.id)).toEqual(after)
   })
 
+  test('a refresh that keeps its token moves nothing but the idle time, however many do it at once (FAPI 2.0 §5.3.2.1)', async () => {
+    const [store, other] = subject().nodes
+    const grant = await livingGrant(store)
+    const before = await store.grants.readGrant(grant.id)
+    const outcomes = await race(subject(), 50, (node) =>
+      node.grants.rotateRefreshToken(rotationOf(grant, 0, { keepsToken: true, retryWindow: 0 })),
+    )
+    const after = { ...before, refreshExpiresAt: NOW + 15 * 86_400 }
+    for (const outcome of outcomes) expect(outcome).toEqual({ kind: 'rotated', grant: after })
+    expect(await other.grants.readGrant(grant.id)).toEqual(after)
+  })
+
+  test('a token is kept under every condition that one is rotated under: whose, which, for what, until when', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store)
+    const kept = (more: Parameters<typeof rotationOf>[2] = {}, generation = 0) =>
+      store.grants.rotateRefreshToken(rotationOf(grant, generation, { keepsToken: true, ...more }))
+    const [scope = '', resource = ''] = [grant.scopes[0], grant.resources[0]]
+    expect((await kept({ clientId: randomUUID() })).kind).toBe('foreign')
+    expect((await kept({ scopes: [scope, 'admin'] })).kind).toBe('scope_not_granted')
+    expect((await kept({ resources: ['https://other.example/'] })).kind).toBe('resource_not_granted')
+    expect((await kept({ scopes: [scope], resources: resource ? [resource] : [] })).kind).toBe('rotated')
+    expect((await kept({ at: grant.expiresAt, refreshExpiresAt: grant.expiresAt + 1 })).kind).toBe('expired')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind).toBe('rotated')
+    expect((await kept({}, 1)).kind).toBe('rotated')
+    expect((await kept({ retryWindow: 0 })).kind).toBe('replayed')
+    expect((await kept({}, 1)).kind).toBe('ended')
+  })
+
   test('the idle time of a refresh token never reaches beyond the absolute end of its grant', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
@@ -178,6 +207,28 @@ export function refreshContract(subject: Subject): void {
       expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked }))).kind).toBe('replayed')
       expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed' })
     }
+  })
+
+  test('a grant bound to a key moves for that key alone; by another, or by none, no token of it does anything (RFC 9449 §5)', async () => {
+    const [store] = subject().nodes
+    const grant = await livingGrant(store, { dpopJkt: 'key-1' })
+    const withKey = { dpopJkt: 'key-1' }
+    const before = await store.grants.readGrant(grant.id)
+    for (const dpopJkt of [null, 'key-2']) {
+      for (const narrowed of [{}, { scopes: ['profile'] }]) {
+        const asked = rotationOf(grant, 0, { ...narrowed, dpopJkt })
+        expect(await store.grants.rotateRefreshToken(asked)).toEqual({ kind: 'wrong_key' })
+      }
+    }
+    expect(await store.grants.readGrant(grant.id)).toEqual(before)
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, withKey))).kind).toBe('rotated')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, withKey))).kind).toBe('repeated')
+    await store.grants.rotateRefreshToken(rotationOf(grant, 1, withKey))
+    expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0)), 'a stolen old token ends nothing').toEqual({
+      kind: 'wrong_key',
+    })
+    expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, withKey))).kind).toBe('replayed')
   })
 
   test('another client’s replay of an old token ends nothing', async () => {

@@ -102,7 +102,7 @@ export function unavailableContract(subject: Subject): void {
 
 /** Each move that writes, once. */
 function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
-  const { grants, wallets, sessions, receipts, clients, keys, runs, restorations } = store
+  const { grants, wallets, sessions, receipts, clients, keys, spent, pushedRequests, runs, restorations } = store
   const grant = newGrant()
   return {
     redeemCode: () => grants.redeemCode(grant, 'attempt', NOW),
@@ -132,6 +132,9 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
     endRun: () => runs.endRun(1),
     advanceGrant: () =>
       restorations.advanceGrant(grant.id, { generation: 1, refreshKeyId: 'k', rotatedAt: NOW, refreshExpiresAt: NOW }),
+    spend: () => spent.spend({ kind: 'dpop', hash: 'hash', expiresAt: NOW, attemptId: 'attempt' }),
+    push: () => pushedRequests.push({ id: 'id', clientId: 'c', request: '{}', expiresAt: NOW }),
+    spendPushed: () => pushedRequests.spendPushed('id', 'attempt', NOW),
     checkWritable: () => store.checkWritable(),
   }
 }
@@ -144,6 +147,8 @@ function everyRead({
   receipts,
   clients,
   keys,
+  spent,
+  pushedRequests,
   readRevision,
 }: Store): Record<string, () => Promise<unknown>> {
   return {
@@ -158,6 +163,8 @@ function everyRead({
     readClient: () => clients.readClient('client'),
     listClients: () => clients.listClients(),
     listKeys: () => keys.listKeys(),
+    readSpent: () => spent.readSpent('dpop', 'hash'),
+    readPushed: () => pushedRequests.readPushed('id'),
     readRevision: () => readRevision(),
   }
 }

@@ -119,15 +119,25 @@ export function sessionsContract(subject: Subject): void {
     expect(await other.sessions.listSessions(someWallet(), NOW)).toEqual([])
   })
 
-  test('ending a wallet’s sessions ends those that live, counts them, and leaves other wallets’ alone', async () => {
+  test('of any number that end one session at once exactly one is told that it did, and so is the only one to say so', async () => {
+    const [store] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, randomUUID())
+    const outcomes = await race(subject(), 20, (node) => node.sessions.endSession(session.hash, NOW))
+    expect(outcomes.filter((outcome) => outcome === 'ended')).toHaveLength(1)
+    expect(await store.sessions.endSession(session.hash, NOW)).toBe('ended_before')
+    expect(await store.sessions.endSession('nobody’s', NOW)).toBe('ended_before')
+  })
+
+  test('ending a wallet’s sessions ends those that live, names them, and leaves other wallets’ alone', async () => {
     const [store] = subject().nodes
     const wallet = someWallet()
     const [ended, first, second] = [someSession({ wallet }), someSession({ wallet }), someSession({ wallet })]
     const bystander = someSession()
     for (const session of [ended, first, second, bystander]) await store.sessions.startSession(session, randomUUID())
     await store.sessions.endSession(ended.hash, NOW)
-    expect(await store.sessions.endSessions(wallet, NOW + 5)).toBe(2)
-    expect(await store.sessions.endSessions(wallet, NOW + 6)).toBe(0)
+    expect((await store.sessions.endSessions(wallet, NOW + 5)).sort()).toEqual([first.hash, second.hash].sort())
+    expect(await store.sessions.endSessions(wallet, NOW + 6)).toEqual([])
     expect(await store.sessions.readSession(ended.hash)).toMatchObject({ endedAt: NOW })
     expect(await store.sessions.readSession(second.hash)).toMatchObject({ endedAt: NOW + 5 })
     expect(await store.sessions.readSession(bystander.hash)).toEqual(bystander)

@@ -1,0 +1,38 @@
+/** Pushed authorization requests on PostgreSQL. */
+import type { PushedRequestBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { isStorable } from './statement.ts'
+
+type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
+
+export function createPushedRequestBook(connection: Connection): PushedRequestBook {
+  const insert = connection.prepare(
+    'move',
+    `INSERT INTO pushed_requests (id, client_id, request, expires_at) VALUES (:id, :clientId, :request, :expiresAt)
+     ON CONFLICT (id) DO NOTHING`,
+  )
+  const read = connection.prepare<PushedRow>(
+    'read',
+    'SELECT id, client_id, request, expires_at, spent_at FROM pushed_requests WHERE id = :id',
+  )
+  // The first moment stays. Not by coalesce: a distributed engine takes no clock in it.
+  const spend = connection.prepare(
+    'move',
+    `UPDATE pushed_requests SET spent_at = least(spent_at, :at), attempt_id = :attemptId
+     WHERE id = :id AND (spent_at IS NULL OR attempt_id = :attemptId) RETURNING id`,
+  )
+  return {
+    push: async (request) => void (await insert(request)),
+    async readPushed(id) {
+      if (!isStorable(id)) return null
+      const [row] = await read({ id })
+      if (!row) return null
+      return { id: row.id, clientId: row.client_id, request: row.request, expiresAt: row.expires_at, spentAt: row.spent_at }
+    },
+    async spendPushed(id, attemptId, at) {
+      if (!isStorable(id)) return 'unknown'
+      if ((await spend({ id, attemptId, at })).length > 0) return 'spent'
+      return (await read({ id })).length > 0 ? 'spent_before' : 'unknown'
+    },
+  }
+}

@@ -1,0 +1,18 @@
+/** What may be used once, on PostgreSQL. */
+import type { SpentBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+export function createSpentBook(connection: Connection): SpentBook {
+  // Our own insert, whose answer was lost on the way, is no second use: it is found by its attempt.
+  const spend = connection.prepare(
+    'move',
+    `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)
+     ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id
+     RETURNING hash`,
+  )
+  const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash AND kind = :kind')
+  return {
+    spend: async (use) => ((await spend(use)).length > 0 ? 'spent' : 'spent_before'),
+    readSpent: async (kind, hash) => (await find({ kind, hash })).length > 0,
+  }
+}

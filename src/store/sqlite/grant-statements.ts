@@ -1,0 +1,65 @@
+/** The statements that make a grant's row and move it on. What is bound by place stands in a list beside its statement. */
+export const INSERT_VALUES = [
+  'id',
+  'clientId',
+  'wallet',
+  'walletKind',
+  'receiptId',
+  'consented',
+  'scopes',
+  'resources',
+  'at',
+  'expiresAt',
+  'refreshExpiresAt',
+  'refreshKeyId',
+  'attemptId',
+  'endedAt',
+  'endReason',
+  'dpopJkt',
+  'authTime',
+  'chainId',
+  'sessionHash',
+] as const
+
+export const INSERT = `
+  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
+                      generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash)
+  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
+          0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason, :dpopJkt, :authTime, :chainId, :sessionHash)
+  ON CONFLICT (id) DO NOTHING
+  RETURNING generation`
+
+export const ROTATE_VALUES = [
+  'grantId',
+  'clientId',
+  'generation',
+  'refreshKeyId',
+  'refreshExpiresAt',
+  'attemptId',
+  'at',
+  'walletChecked',
+  'dpopJkt',
+] as const
+
+// Which row may be refreshed: one condition, whatever then becomes of it.
+const REFRESHABLE = `
+  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
+    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked = 1)
+    AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt)`
+
+export const ROTATE = `
+  UPDATE grants
+  SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
+      refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
+
+// The token stays, so only its idle time begins anew.
+export const KEEP = `
+  UPDATE grants
+  SET refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
+
+// Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
+export const NARROWED = `
+    AND NOT EXISTS (SELECT 1 FROM json_each(:scopes) AS asked
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.scopes)))
+    AND NOT EXISTS (SELECT 1 FROM json_each(:resources) AS asked
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.resources)))`

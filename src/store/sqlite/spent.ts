@@ -1,0 +1,15 @@
+/** What may be used once, on SQLite. */
+import type { SpentBook } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+
+export function createSpentBook(connection: Connection): SpentBook {
+  // Our own insert, whose answer was lost on the way, is no second use: it is found by its attempt.
+  const spend = connection.prepareWrite(`
+    INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)
+    ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id`)
+  const find = connection.prepareRead('SELECT 1 FROM spent WHERE hash = ? AND kind = ?')
+  return {
+    spend: (use) => connection.write(() => (spend.run(use).changes > 0 ? 'spent' : 'spent_before')),
+    readSpent: (kind, hash) => connection.read(() => find.get(hash, kind) !== undefined),
+  }
+}

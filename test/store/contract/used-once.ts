@@ -1,0 +1,97 @@
+/** What may be used once: assertions, proofs and pushed requests. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { PushedRequest, SpentKind } from '../../../src/grants/ports.ts'
+import { NOW, race, type Subject } from './subject.ts'
+
+const someHash = (): string => randomBytes(32).toString('base64url')
+
+function someUse(hash = someHash(), kind: SpentKind = 'assertion') {
+  return { kind, hash, expiresAt: NOW + 60, attemptId: randomUUID() }
+}
+
+export function spentContract(subject: Subject): void {
+  test('of fifty uses of one assertion at once, on two nodes, exactly one counts (RFC 7523 §3)', async () => {
+    const hash = someHash()
+    const outcomes = await race(subject(), 50, (store) => store.spent.spend(someUse(hash)))
+    expect(outcomes.filter((outcome) => outcome === 'spent')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'spent_before')).toHaveLength(49)
+  })
+
+  test('a use asked for again by its own attempt, after a lost answer, is no second use, on any node', async () => {
+    const [store, other] = subject().nodes
+    const use = someUse()
+    expect(await store.spent.spend(use)).toBe('spent')
+    expect(await other.spent.spend(use)).toBe('spent')
+    expect(await other.spent.spend({ ...use, attemptId: randomUUID() })).toBe('spent_before')
+    expect(await store.spent.spend(use), 'a foreign attempt in between changes nothing').toBe('spent')
+  })
+
+  test('each kind is by itself, and what was never used was not spent', async () => {
+    const [store, other] = subject().nodes
+    const hash = someHash()
+    await store.spent.spend(someUse(hash, 'dpop'))
+    expect(await other.spent.readSpent('dpop', hash)).toBe(true)
+    expect(await other.spent.readSpent('assertion', hash)).toBe(false)
+    expect(await other.spent.readSpent('dpop', someHash())).toBe(false)
+    expect(await other.spent.spend(someUse(hash, 'assertion'))).toBe('spent')
+  })
+
+  test('a use leaves by its end, and what lives stays', async () => {
+    const [store, other] = subject().nodes
+    const [over, living] = [someUse(), { ...someUse(), expiresAt: NOW + 61 }]
+    for (const use of [over, living]) await store.spent.spend(use)
+    expect(await store.cleaning.sweep('spent', { overFor: 3600, limit: 10, at: NOW + 3659 })).toBe(0)
+    expect(await store.cleaning.sweep('spent', { overFor: 3600, limit: 10, at: NOW + 3660 })).toBe(1)
+    expect(await other.spent.readSpent('assertion', over.hash)).toBe(false)
+    expect(await other.spent.readSpent('assertion', living.hash)).toBe(true)
+  })
+}
+
+function somePushed(): Omit<PushedRequest, 'spentAt'> {
+  return { id: someHash(), clientId: randomUUID(), request: '{"scope":"a b","state":"“é”"}', expiresAt: NOW + 60 }
+}
+
+export function pushedRequestsContract(subject: Subject): void {
+  test('a pushed request is kept to the letter, and unknown ones are null (RFC 9126 §2)', async () => {
+    const [store, other] = subject().nodes
+    const pushed = somePushed()
+    await store.pushedRequests.push(pushed)
+    await other.pushedRequests.push(pushed)
+    expect(await other.pushedRequests.readPushed(pushed.id)).toEqual({ ...pushed, spentAt: null })
+    expect(await other.pushedRequests.readPushed(someHash())).toBeNull()
+    expect(await other.pushedRequests.readPushed('\0')).toBeNull()
+  })
+
+  test('of fifty that spend one pushed request at once, on two nodes, exactly one does (RFC 9126 §4)', async () => {
+    const [store] = subject().nodes
+    const pushed = somePushed()
+    await store.pushedRequests.push(pushed)
+    const outcomes = await race(subject(), 50, (node) => node.pushedRequests.spendPushed(pushed.id, randomUUID(), NOW + 5))
+    expect(outcomes.filter((outcome) => outcome === 'spent')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'spent_before')).toHaveLength(49)
+    expect(await store.pushedRequests.readPushed(pushed.id)).toEqual({ ...pushed, spentAt: NOW + 5 })
+  })
+
+  test('spending again by the same attempt reads as spent and keeps the first moment; unknown ones are unknown', async () => {
+    const [store, other] = subject().nodes
+    const pushed = somePushed()
+    await store.pushedRequests.push(pushed)
+    expect(await store.pushedRequests.spendPushed(pushed.id, 'attempt-1', NOW + 5)).toBe('spent')
+    expect(await other.pushedRequests.spendPushed(pushed.id, 'attempt-1', NOW + 9)).toBe('spent')
+    expect(await other.pushedRequests.spendPushed(pushed.id, 'attempt-2', NOW + 9)).toBe('spent_before')
+    expect((await store.pushedRequests.readPushed(pushed.id))?.spentAt).toBe(NOW + 5)
+    expect(await store.pushedRequests.spendPushed(someHash(), 'attempt-1', NOW)).toBe('unknown')
+  })
+
+  test('a pushed request leaves by its end, spent or not', async () => {
+    const [store] = subject().nodes
+    const [over, living] = [somePushed(), { ...somePushed(), expiresAt: NOW + 61 }]
+    for (const pushed of [over, living]) await store.pushedRequests.push(pushed)
+    await store.pushedRequests.spendPushed(over.id, 'attempt', NOW)
+    expect(await store.cleaning.sweep('pushed_requests', { overFor: 3600, limit: 10, at: NOW + 3659 })).toBe(0)
+    expect(await store.cleaning.sweep('pushed_requests', { overFor: 3600, limit: 10, at: NOW + 3660 })).toBe(1)
+    expect(await store.pushedRequests.readPushed(over.id)).toBeNull()
+    expect(await store.pushedRequests.readPushed(living.id)).not.toBeNull()
+  })
+}
