@@ -8,6 +8,8 @@ export interface ResourceApiOptions {
   issuer: string
   /** The `aud` a token must have to be meant for this API. */
   audience: string
+  /** Where apps call this API. With it, tokens that are bound to a key (DPoP, RFC 9449) are taken too. */
+  origin?: string
   /** This API's own credentials at the introspection endpoint (a client made with `clients create --resource-server`). */
   clientId: string
   clientSecret: string
@@ -20,11 +22,12 @@ export interface ResourceApiOptions {
  * The demo resource API, not listening yet.
  *
  * `GET /me` answers with the wallet it was called for. Every call asks introspection, so a token that was revoked a
- * moment ago is refused now. `GET /` tells a person what this is.
+ * moment ago is refused now. A token that is bound to a key needs a proof of that key with each call. `GET /` tells a person what this is.
  */
 export function createResourceApi({
   issuer,
   audience,
+  origin,
   clientId,
   clientSecret,
   logger,
@@ -34,6 +37,7 @@ export function createResourceApi({
     issuer,
     audience,
     introspection: { clientId, clientSecret },
+    ...(origin === undefined ? {} : { dpop: { origin } }),
     ...(now ? { now } : {}),
   })
 

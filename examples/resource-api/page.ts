@@ -33,6 +33,7 @@ Authorization: Bearer &lt;ACCESS_TOKEN&gt;</pre>
 <ul>
 <li>The token is checked with <code>grantor/resource</code>: signature, issuer, audience, time, scope.</li>
 <li>Every call also asks the authorization service, so a revoked token stops <strong>at once</strong>.</li>
+<li>A token that is bound to a key (<code>Authorization: DPoP</code>, RFC 9449) needs a <strong>fresh proof</strong> of that key with each call.</li>
 <li>Without a token, with a bad one, or without the scope it answers 401 or 403, as RFC 6750 says.</li>
 </ul>
 </main>

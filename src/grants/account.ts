@@ -6,7 +6,7 @@ import { redirectUriHost } from '../oauth/redirect-uri.ts'
 import { loginPageUrl } from './authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'
-import { endForWallet } from './end-grants.ts'
+import { endForWallet, endSession } from './end-grants.ts'
 import type { Grant, Receipt, Session } from './model.ts'
 import { openReceipt, type SignedMessage } from './receipt.ts'
 
@@ -94,19 +94,22 @@ export async function endSessionOf(deps: Deps, session: Session, handle: string)
   const sessions = await deps.store.sessions.listSessions(session.wallet, deps.now())
   const named = sessions.find(({ hash }) => sessionHandle(hash) === handle)
   if (!named) return false
-  await endForWallet(deps.store, session.wallet, () => deps.store.sessions.endSession(named.hash, deps.now()))
-  deps.audit({ event: 'session_ended' })
+  await endSession(deps, named)
   return named.hash === session.hash
 }
 
 /** Ends all but this one, and every login under way, which would be another one in a moment. */
 export async function endOtherSessions(deps: Deps, { wallet, hash: own }: Session): Promise<void> {
   const { sessions } = deps.store
-  await endForWallet(deps.store, wallet, async () => {
+  const at = deps.now()
+  const hashes = await endForWallet(deps.store, wallet, async () => {
+    const ended: string[] = []
     for (const { hash } of await sessions.listSessions(wallet, deps.now())) {
-      if (hash !== own) await sessions.endSession(hash, deps.now())
+      if (hash !== own && (await sessions.endSession(hash, deps.now())) === 'ended') ended.push(hash)
     }
+    return ended
   })
+  deps.announceEnded({ wallet, hashes, at })
   deps.audit({ event: 'other_sessions_ended' })
 }
 

@@ -1,8 +1,13 @@
-/** Who is asking (RFC 6749 §2.3, §3.2.1). */
+/**
+ * Who is asking (RFC 6749 §2.3, §3.2.1, §4.1.3, §10.2; RFC 7521 §4.2; OpenID Connect Core §3.1.3.2). Each client has one
+ * method, and no other works for it: a secret in the body is for clients registered for that, and what stands in the query is
+ * never looked at (RFC 6749 §2.3.1).
+ */
 
 import { secretMatches } from '../keys/secret.ts'
 import type { BasicCredentials } from '../oauth/basic-credentials.ts'
 import { invalidClient, invalidRequest } from '../oauth/oauth-error.ts'
+import { assertionIssuer, CLIENT_ASSERTION_TYPE, proveAssertion } from './client-assertion.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 
@@ -11,25 +16,45 @@ export type PresentedCredentials = {
   /** from the body; for a public client the id alone identifies it */
   clientId: string | null
   clientSecret: string | null
+  assertion: string | null
+  assertionType: string | null
 }
 
-/** RFC 6749 §2.3.1: "client_secret_post" for those registered for it; public clients name themselves (§3.2.1). */
 export async function authenticateClient(deps: Deps, presented: PresentedCredentials, publicToo: boolean): Promise<Client> {
-  const { basic, clientId, clientSecret } = presented
+  const { basic, clientId, clientSecret, assertion, assertionType } = presented
+  // RFC 6749 §2.3: "The client MUST NOT use more than one authentication method in each request."
+  const ways = [basic.kind !== 'absent', clientSecret !== null, assertion !== null || assertionType !== null]
+  if (ways.filter(Boolean).length > 1) {
+    throw invalidRequest('two_client_auth_methods', 'Send client credentials in one way only.')
+  }
   if (basic.kind !== 'absent') {
-    // §2.3: "The client MUST NOT use more than one authentication method in each request."
-    if (clientSecret !== null) throw invalidRequest('two_client_auth_methods', 'Send client credentials in one way only.')
     if (basic.kind === 'malformed') throw invalidClient('credentials_malformed')
     if (clientId !== null && clientId !== basic.id) {
       throw invalidRequest('client_id_mismatch', 'client_id in the body is not the one in the Authorization header.')
     }
     return proveSecret(deps, basic.id, basic.secret, 'client_secret_basic')
   }
+  if (assertion !== null || assertionType !== null) {
+    if (assertion === null)
+      throw invalidRequest('client_assertion_missing', 'client_assertion is required with client_assertion_type.')
+    if (assertionType === null) {
+      throw invalidRequest('client_assertion_type_missing', 'client_assertion_type is required with client_assertion.')
+    }
+    if (assertionType !== CLIENT_ASSERTION_TYPE) throw invalidClient('client_assertion_type_unknown')
+    return proveAssertion(deps, assertion, clientId)
+  }
   if (clientId !== null && clientSecret !== null) return proveSecret(deps, clientId, clientSecret, 'client_secret_post')
+  // RFC 6749 §2.2: an id alone is no proof; it names those that have none
   if (clientId === null || !publicToo) throw invalidClient('credentials_absent')
   const client = await deps.clients.findEnabled(clientId)
   if (client?.authMethod !== 'none') throw invalidClient('credentials_absent')
   return client
+}
+
+/** The client that whoever asks says it is, before anything is proved. */
+export function claimedClientId({ basic, clientId, assertion }: PresentedCredentials): string | null {
+  if (basic.kind === 'credentials') return basic.id
+  return clientId ?? (assertion === null ? null : assertionIssuer(assertion))
 }
 
 async function proveSecret(deps: Deps, clientId: string, secret: string, method: Client['authMethod']): Promise<Client> {

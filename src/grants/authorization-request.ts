@@ -3,9 +3,11 @@
  * It travels inside challenges and confirmations, so nothing about a request is stored.
  */
 
+import { randomUUID } from 'node:crypto'
 import { encodeFormValue } from '../oauth/form.ts'
 import { accessDenied, type OAuthError } from '../oauth/oauth-error.ts'
 import { appendToRedirectUri, redirectUriHost, redirectUriMatches } from '../oauth/redirect-uri.ts'
+import type { Address } from '../wallet/address.ts'
 import { sealCode } from './code.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Session } from './model.ts'
@@ -17,9 +19,21 @@ export type AuthorizationRequest = {
   resources: string[]
   /** percent-encoded as it goes back: its bytes are the app's, UTF-8 or not */
   state: string | null
-  /** whether the answer carries `iss` (RFC 9207): where the request named a `response_type` */
+  /** whether the answer carries `iss` (RFC 9207 §2), which is the issuer of the metadata (§2.3): where the request named a `response_type` */
   answersIss: boolean
   codeChallenge: string | null
+  /** goes into the ID token as it came (OpenID Connect Core §3.1.2.1) */
+  nonce: string | null
+  /** seconds that may have passed since the wallet was proved; null where any will do, and from a login on, which satisfies it */
+  maxAge: number | null
+  /** the key that the code is bound to (RFC 9449 §10) */
+  dpopJkt: string | null
+  /** of the pushed request it came from (RFC 9126), which is spent when its code is issued */
+  pushedId: string | null
+  /** the wallet that the app expects; somebody else may sign all the same */
+  loginHint: Address | null
+  /** except where an ID token named it (`id_token_hint`): then nobody else gets an answer */
+  onlyHinted: boolean
 }
 
 /** Who a page or a text says is asking. */
@@ -56,8 +70,9 @@ export type CodeBasis = {
   grantExpiresAt: number
 }
 
-/** The redirect URI with a fresh code (RFC 6749 §4.1.2). */
-export function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): string {
+/** The redirect URI with a fresh code (RFC 6749 §4.1.2); null where the request was pushed, and had its one code. */
+export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<string | null> {
+  if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt } = basis
   const code = sealCode(deps.keys, {
     clientId: request.clientId,
@@ -71,11 +86,36 @@ export function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: C
     resources: request.resources,
     codeChallenge: request.codeChallenge,
     sessionHash: session.hash,
-    expiresAt: deps.now() + deps.settings.lifetimes.code,
+    expiresAt: deps.now() + (await codeLifetime(deps, request)),
     grantExpiresAt,
+    authTime: session.authTime,
+    chainId: session.chainId,
+    nonce: request.nonce,
+    dpopJkt: request.dpopJkt,
   })
   deps.audit({ event: 'code_issued', client_id: request.clientId })
   return redirectWith(deps, request, [['code', code]])
+}
+
+/** FAPI 2.0 Security Profile §5.3.2.1: "shall issue authorization codes with a maximum lifetime of 60 seconds" */
+const CODE_LIFETIME_FAPI2 = 60
+
+async function codeLifetime({ clients, settings }: Deps, { clientId }: AuthorizationRequest): Promise<number> {
+  const { code } = settings.lifetimes
+  const client = await clients.findEnabled(clientId)
+  return client?.profile === 'fapi2' ? Math.min(code, CODE_LIFETIME_FAPI2) : code
+}
+
+/**
+ * A pushed request is good for one code (RFC 9126 §4, §7.3): spending it is one conditional update, so one of any number of
+ * simultaneous requests gets it, on any number of nodes. Spent and then lost on the way is spent: the app pushes anew.
+ */
+async function mayIssueCode(deps: Deps, { clientId, pushedId }: AuthorizationRequest): Promise<boolean> {
+  if (pushedId === null) return true
+  const spending = await deps.store.pushedRequests.spendPushed(pushedId, randomUUID(), deps.now())
+  if (spending === 'spent') return true
+  deps.audit({ event: 'authorize_refused', reason: `pushed_${spending}`, client_id: clientId })
+  return false
 }
 
 /** As much of a request as an answer needs. */

@@ -1,4 +1,4 @@
-/** What the parameters of an authorization request ask for, held against what the client may have. */
+/** What the parameters of an authorization request ask for, held against what the client may have (OpenID Connect Core §3.1.2.2). */
 import { isCodeChallenge } from '../oauth/code-challenge.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient, unsupportedResponseType } from '../oauth/oauth-error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -7,11 +7,14 @@ import { isSubset, parseScope } from '../oauth/scope.ts'
 import type { Answerable, AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
+import { type OpenIdParameters, readHint, readMaxAge, refuseUnsupported } from './openid-parameters.ts'
+import { understoodScopes } from './understood-scopes.ts'
 
 export type RequestParameters = Parameters<
-  'response_type' | 'scope' | 'code_challenge' | 'code_challenge_method' | 'prompt',
+  'response_type' | 'scope' | 'code_challenge' | 'code_challenge_method' | 'dpop_jkt' | 'prompt',
   'resource'
->
+> &
+  OpenIdParameters
 
 export function readRequest(
   deps: Deps,
@@ -19,19 +22,31 @@ export function readRequest(
   parameters: RequestParameters,
   answerable: Answerable,
 ): AuthorizationRequest {
-  // Absent means `code`: a request may be as bare as client_id and redirect_uri.
+  // RFC 6749 §3.1.1, RFC 9700 §2.1.2: no token comes this way. Absent means `code`: a request may be as bare as client_id and redirect_uri.
   if (parameters.response_type !== null && parameters.response_type !== 'code') throw unsupportedResponseType()
+  // FAPI 2.0 Security Profile §5.3.2.2: "shall require the value of response_type [...] to be code"
+  if (client.profile === 'fapi2' && parameters.response_type === null)
+    throw invalidRequest('response_type_missing', 'This client must send response_type=code.')
+  refuseUnsupported(parameters)
   if (!client.grantTypes.includes('authorization_code')) throw unauthorizedClient('grant_type_not_registered')
+  const hint = readHint(deps, client, parameters)
+  if (hint === 'unknown_id_token') deps.audit({ event: 'id_token_hint_unknown', client_id: client.id })
   return {
     ...answerable,
     clientId: client.id,
     codeChallenge: readCodeChallenge(client, parameters),
-    scopes: readScopes(client, parameters.scope),
+    scopes: readScopes(deps, client, parameters),
     resources: readResources(deps, client, parameters.resource),
+    nonce: parameters.nonce,
+    // No session is the one that an unknown ID token means: whoever it is signs in.
+    maxAge: hint === 'unknown_id_token' ? 0 : readMaxAge(parameters.max_age),
+    dpopJkt: readKeyThumbprint(parameters.dpop_jkt),
+    pushedId: null,
+    ...(hint === 'unknown_id_token' ? { loginHint: null, onlyHinted: false } : hint),
   }
 }
 
-/** RFC 7636 §4.3. An absent method would mean `plain`, which is not offered (RFC 9700 §2.1.1). */
+/** RFC 7636 §4.3, §4.4.1. An absent method would mean `plain`, which is not offered (RFC 9700 §2.1.1). */
 function readCodeChallenge(client: Client, parameters: RequestParameters): string | null {
   const { code_challenge: challenge, code_challenge_method: method } = parameters
   if (challenge === null) {
@@ -45,12 +60,24 @@ function readCodeChallenge(client: Client, parameters: RequestParameters): strin
   return challenge
 }
 
-function readScopes(client: Client, scope: string | null): string[] {
+/** RFC 9449 §10: "the JWK Thumbprint [RFC7638] of the proof-of-possession public key using the SHA-256 hash function". */
+function readKeyThumbprint(thumbprint: string | null): string | null {
+  if (thumbprint !== null && !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(thumbprint))
+    throw invalidRequest('dpop_jkt_malformed', 'dpop_jkt must be a SHA-256 JWK thumbprint in base64url.')
+  return thumbprint
+}
+
+function readScopes(deps: Deps, client: Client, { scope, response_type: responseType }: RequestParameters): string[] {
+  // RFC 6749 §3.3: "process the request using a pre-defined default value"
   if (scope === null) return client.defaultScopes
   const scopes = parseScope(scope)
   if (!scopes) throw invalidScope('scope_malformed')
-  if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
-  return scopes
+  const understood = understoodScopes(deps, client, scopes)
+  if (!isSubset(understood, client.scopes)) throw invalidScope('scope_not_allowed')
+  // OpenID Connect Core §3.1.2.1: `response_type` is required there
+  if (understood.includes('openid') && responseType === null)
+    throw invalidRequest('response_type_missing', 'scope openid needs response_type=code.')
+  return understood
 }
 
 /** RFC 8707 §2.1 */
@@ -62,21 +89,4 @@ function readResources(deps: Deps, client: Client, resources: string[]): string[
   }
   // Written down as what it is, so that what was agreed stays the same if the operator's default moves later.
   return resources.length > 0 ? [...new Set(resources)] : [deps.settings.defaultResource]
-}
-
-export type Prompt = { none: boolean; login: boolean; consent: boolean }
-
-const PROMPTS = ['none', 'login', 'consent', 'select_account']
-
-/** OpenID Connect Core §3.1.2.1: "If this parameter contains none with any other value, an error is returned." */
-export function readPrompt(prompt: string | null): Prompt {
-  const values = prompt?.split(' ') ?? []
-  if (!isSubset(values, PROMPTS)) throw invalidRequest('prompt_unknown', 'prompt may be none, login, consent or select_account.')
-  if (values.includes('none') && values.length > 1) throw invalidRequest('prompt_none_with_others', 'prompt none stands alone.')
-  return {
-    none: values.includes('none'),
-    // To choose another account is to prove another wallet.
-    login: values.includes('login') || values.includes('select_account'),
-    consent: values.includes('consent'),
-  }
 }

@@ -1,13 +1,19 @@
 /**
- * The authorization request (RFC 6749 §4.1.1), step by step.
+ * The authorization request (RFC 6749 §3.1, §4.1.1; OpenID Connect Core §3.1.2.1 to §3.1.2.4), step by step.
  *
  * Until the client and its redirect URI are known to belong together every fault is a page: a redirect would make
- * the service an open redirector (RFC 9700 §4.11). After that, faults go to the redirect URI. Nothing is written.
+ * the service an open redirector (RFC 9700 §2.1, §4.11.2). After that, faults go to the redirect URI. Nothing is written.
  */
 import type { Form } from '../oauth/form.ts'
-import { consentRequired, invalidRequest, loginRequired, OAuthError } from '../oauth/oauth-error.ts'
-import { takeParameters } from '../oauth/parameters.ts'
-import { redirectUriMatches } from '../oauth/redirect-uri.ts'
+import { accountSelectionRequired, consentRequired, invalidRequest, loginRequired, OAuthError } from '../oauth/oauth-error.ts'
+import {
+  type AskedRequest,
+  type RedirectFault,
+  readAnswerable,
+  readAsked,
+  repeatedParameter,
+  takeRequest,
+} from './asked-request.ts'
 import {
   type Answerable,
   type AskingApp,
@@ -17,19 +23,20 @@ import {
   codeRedirect,
   errorRedirect,
 } from './authorization-request.ts'
-import { type Prompt, type RequestParameters, readPrompt, readRequest } from './authorize-parameters.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Session } from './model.ts'
+import type { Prompt } from './openid-parameters.ts'
 import { findCoveringReceipt } from './receipt.ts'
-import { findSession, meetsConsentRule, readStandingEpoch, touchSession } from './session.ts'
+import { resolveRequest } from './resolve-request.ts'
+import { findSession, isRecent, meetsConsentRule, readStandingEpoch, touchSession } from './session.ts'
 
 /** The browser, by its two cookies. */
 export type Browser = { sessionId: string | null; browserKey: string | null }
 
 /** Faults that are shown to the person, because there is nobody to redirect to. */
-export type PageFault = 'malformed_request' | 'unknown_client' | 'redirect_uri_missing' | 'redirect_uri_mismatch'
+export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
 
 export type AuthorizeOutcome =
   | { kind: 'page'; fault: PageFault; reason: string }
@@ -37,45 +44,42 @@ export type AuthorizeOutcome =
   | { kind: 'login'; to: string; browserKey: string }
   | { kind: 'confirm'; confirmation: string; app: AskingApp; scopes: string[]; session: Session }
 
-const KNOWN = [
-  'client_id',
-  'redirect_uri',
-  'response_type',
-  'scope',
-  'state',
-  'code_challenge',
-  'code_challenge_method',
-  'prompt',
-] as const
-
 export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
-  const { values, faults } = takeParameters(query, KNOWN, ['resource'])
-  const repeated = faults.find((fault) => fault.reason === 'parameter_repeated')
-  if (repeated) return page('malformed_request', `${repeated.parameter}_repeated`)
+  const asked = takeRequest(query)
+  const repeated = repeatedParameter(asked)
+  if (repeated !== null) return page('malformed_request', `${repeated}_repeated`)
 
-  // §4.1.2.1: an invalid client identifier or redirection URI: inform the user, "MUST NOT automatically redirect"
-  const client = values.client_id === null ? null : await deps.clients.findEnabled(values.client_id)
-  if (!client) return page('unknown_client', values.client_id === null ? 'client_id_missing' : 'client_unknown_or_disabled')
-  const redirectUri = values.redirect_uri
-  const misread = faults.some((fault) => fault.parameter === 'redirect_uri')
-  if (redirectUri === null && !misread) return page('redirect_uri_missing', 'redirect_uri_missing')
-  if (redirectUri === null || !redirectUriMatches(client.redirectUris, redirectUri, client.type === 'native')) {
-    return page('redirect_uri_mismatch', 'redirect_uri_not_registered')
-  }
-
-  // As they were sent, whether or not their bytes are text.
-  const sent = (name: string): string | null => query.get(name)?.[0]?.encoded || null
-  const answerable: Answerable = { redirectUri, state: sent('state'), answersIss: sent('response_type') !== null }
+  // RFC 6749 §3.1.2.4, §4.1.2.1: an invalid client identifier or redirection URI: inform the user, "MUST NOT automatically redirect"
+  const { client_id: clientId } = asked.taken.values
+  const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
+  if (!client) return page('unknown_client', clientId === null ? 'client_id_missing' : 'client_unknown_or_disabled')
   try {
-    // `state` may hold any bytes at all; it goes back as it came.
-    const unreadable = faults.find((fault) => fault.parameter !== 'state')
-    if (unreadable) throw invalidRequest(`${unreadable.parameter}_not_utf8`, `${unreadable.parameter} is not UTF-8.`)
-    return await answer(deps, client, readRequest(deps, client, values, answerable), values, browser)
+    const resolved = await resolveRequest(deps, client, asked)
+    return typeof resolved === 'string' ? page('request_unusable', resolved) : await answerTo(deps, client, resolved, browser)
   } catch (error) {
-    if (!(error instanceof OAuthError)) throw error
-    deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
-    return { kind: 'redirect', to: errorRedirect(deps, answerable, error) }
+    // Nothing in a request that cannot be read is believed. What stands in the query itself may still be an address of the client's.
+    return refuse(deps, client, readAnswerable(client, asked), error)
   }
+}
+
+/** A request in full: its faults go to its own redirect URI. */
+async function answerTo(deps: Deps, client: Client, asked: AskedRequest, browser: Browser): Promise<AuthorizeOutcome> {
+  const answerable = readAnswerable(client, asked)
+  if (answerable === 'redirect_uri_missing') return page(answerable, answerable)
+  if (answerable === 'redirect_uri_mismatch') return page(answerable, 'redirect_uri_not_registered')
+  try {
+    const { request, prompt } = readAsked(deps, client, asked, answerable)
+    return await answer(deps, client, request, prompt, browser)
+  } catch (error) {
+    return refuse(deps, client, answerable, error)
+  }
+}
+
+function refuse(deps: Deps, client: Client, answerable: Answerable | RedirectFault, error: unknown): AuthorizeOutcome {
+  if (!(error instanceof OAuthError)) throw error
+  if (typeof answerable === 'string') return page('request_unusable', error.reason)
+  deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
+  return { kind: 'redirect', to: errorRedirect(deps, answerable, error) }
 }
 
 /** A request that may be granted: a code at once, or first a login or a confirmation. */
@@ -83,16 +87,17 @@ async function answer(
   deps: Deps,
   client: Client,
   request: AuthorizationRequest,
-  parameters: RequestParameters,
+  prompt: Prompt,
   browser: Browser,
 ): Promise<AuthorizeOutcome> {
-  // OpenID Connect Core §3.1.2.1
-  const prompt = readPrompt(parameters.prompt)
+  // OpenID Connect Core §3.1.2.2: a person who is meant by a hint, and nobody else; §3.1.2.3: nobody is asked under prompt=none
   const found = await findSession(deps, browser.sessionId)
-  const session = found && !prompt.login && meetsConsentRule(client, found.method) ? found : null
+  const fits = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
+  const another = found && request.loginHint !== null && found.wallet !== request.loginHint
+  const session = fits && !another ? found : null
   const epoch = session && (await readStandingEpoch(deps, session))
   if (!session || epoch === null) {
-    if (prompt.none) throw loginRequired()
+    if (prompt.none) throw fits && another && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
     return toLogin(deps, client, request, browser)
   }
   return client.consent === 'signed'
@@ -146,7 +151,8 @@ async function giveCode(
 ): Promise<AuthorizeOutcome> {
   await touchSession(deps, basis.session)
   const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
-  return { kind: 'redirect', to: codeRedirect(deps, request, { ...basis, grantExpiresAt }) }
+  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt })
+  return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
 }
 
 function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {

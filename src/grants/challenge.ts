@@ -7,11 +7,13 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import { macOf } from '../keys/mac.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../wallet/account-message.ts'
+import type { Address } from '../wallet/address.ts'
 import { CONSENT_TEMPLATE } from '../wallet/consent-message.ts'
 import { transliterateName } from '../wallet/plain-words.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
+import { requestOfLogin } from './pushed-request.ts'
 
 /** Seconds in which a login must be signed. */
 export const CHALLENGE_LIFETIME = 600
@@ -49,7 +51,7 @@ export function newBrowserKey(): string {
 export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client | null, browserKey: string): string | null {
   const at = deps.now()
   const browserHash = hashBrowserKey(browserKey)
-  return sealFor(deps, {
+  const challenge = {
     template: TEMPLATES[purpose.kind],
     nonce: randomBytes(16).toString('hex'),
     issuedAt: at,
@@ -60,7 +62,8 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
     sessionKeyId: deps.keys.maker('mac').id,
     elsewhere: false,
     purpose,
-  })
+  }
+  return sealFor(deps, challenge, purpose.kind === 'app' ? purpose.request.pushedId : null)
 }
 
 /**
@@ -73,14 +76,25 @@ export function resumeChallenge(
   asked: AuthorizationRequest,
   browserKey: string,
 ): string | null {
-  const purpose = { kind: 'app' as const, request: { ...asked, state: null, codeChallenge: null } }
-  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose })
+  const purpose = {
+    kind: 'app' as const,
+    request: { ...asked, state: null, codeChallenge: null, nonce: null, pushedId: null },
+  }
+  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, asked.pushedId)
 }
 
-/** What was sealed, whatever its age; undefined for anything this service did not seal. */
-export function openChallenge(ring: KeyRing, text: string): Challenge | undefined {
-  const packed = unseal(ring, 'grl', text)
-  return packed === undefined ? undefined : unpack(packed as Packed)
+/** What was sealed, whatever its age; undefined for anything this service did not seal, or of which the pushed request is gone. */
+export async function openChallenge(deps: Deps, text: string): Promise<Challenge | undefined> {
+  const packed = unseal(deps.keys, 'grl', text) as Packed | undefined
+  const purpose = packed && (await openPurpose(deps, packed))
+  return purpose && unpack(packed, purpose)
+}
+
+async function openPurpose(deps: Deps, packed: Packed): Promise<LoginPurpose | undefined> {
+  const purpose = packed[8]
+  if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
+  const request = await requestOfLogin(deps, purpose.pushed)
+  return request ? { kind: 'app', request } : undefined
 }
 
 export function challengeExpiresAt(challenge: Challenge): number {
@@ -109,9 +123,11 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge, elsewhere: bool
 
 const TEMPLATES = { app: CONSENT_TEMPLATE, account: ACCOUNT_TEMPLATE, end_everything: END_EVERYTHING_TEMPLATE }
 
-function sealFor(deps: Deps, challenge: Challenge): string | null {
-  const sealed = seal(deps.keys, 'grl', pack(challenge))
-  return sealed.length <= CHALLENGE_AT_MOST ? sealed : null
+/** A request that is too long to be carried is looked up where it was pushed. */
+function sealFor(deps: Deps, challenge: Challenge, pushedId: string | null): string | null {
+  const whole = seal(deps.keys, 'grl', pack(challenge, packPurpose(challenge.purpose)))
+  if (whole.length <= CHALLENGE_AT_MOST) return whole
+  return pushedId === null ? null : seal(deps.keys, 'grl', pack(challenge, { pushed: pushedId }))
 }
 
 function hashBrowserKey(browserKey: string): string {
@@ -119,11 +135,14 @@ function hashBrowserKey(browserKey: string): string {
 }
 
 // Packed as an array: the names would cost a third of the URL.
-type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null]
+type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
+// What few requests have: by a letter each, and only where it is there.
+type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1 }
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
-type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose]
+type Pushed = { pushed: string }
+type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
 
-function pack(challenge: Challenge): Packed {
+function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
   return [
     challenge.template,
     challenge.nonce,
@@ -133,26 +152,40 @@ function pack(challenge: Challenge): Packed {
     challenge.browserHash,
     challenge.sessionKeyId,
     challenge.elsewhere ? challenge.askedBy : 0,
-    packPurpose(challenge.purpose),
+    purpose,
   ]
 }
 
-function unpack(packed: Packed): Challenge {
-  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, asker, purpose] = packed
+function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
+  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, asker] = packed
   const elsewhere = asker !== 0
   const browsers = { browserHash, askedBy: elsewhere ? asker : browserHash, elsewhere }
-  return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, purpose: unpackPurpose(purpose) }
+  return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, purpose }
 }
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
   if (purpose.kind !== 'app') return purpose.kind
   const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = purpose.request
-  return [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
+  const usual: PackedRequest = [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
+  const extras = packExtras(purpose.request)
+  if (Object.keys(extras).length > 0) usual.push(extras)
+  return usual
+}
+
+/** `maxAge` is not among them: the login that the challenge is for satisfies it. */
+function packExtras({ nonce, dpopJkt, pushedId, loginHint, onlyHinted }: AuthorizationRequest): PackedExtras {
+  return {
+    ...(nonce === null ? {} : { n: nonce }),
+    ...(dpopJkt === null ? {} : { d: dpopJkt }),
+    ...(pushedId === null ? {} : { p: pushedId }),
+    ...(loginHint === null ? {} : { h: loginHint }),
+    ...(onlyHinted ? { o: 1 as const } : {}),
+  }
 }
 
 function unpackPurpose(packed: PackedPurpose): LoginPurpose {
   if (typeof packed === 'string') return { kind: packed }
-  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge] = packed
+  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge, extras = {}] = packed
   const request = {
     clientId,
     redirectUri,
@@ -161,6 +194,12 @@ function unpackPurpose(packed: PackedPurpose): LoginPurpose {
     state,
     answersIss: answersIss === 1,
     codeChallenge,
+    nonce: extras.n ?? null,
+    maxAge: null,
+    dpopJkt: extras.d ?? null,
+    pushedId: extras.p ?? null,
+    loginHint: extras.h ?? null,
+    onlyHinted: extras.o === 1,
   }
   return { kind: 'app', request }
 }

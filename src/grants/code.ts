@@ -1,4 +1,7 @@
-/** Authorization codes (RFC 6749 §1.3.1): sealed, so that issuing one writes nothing. */
+/**
+ * Authorization codes (RFC 6749 §1.3.1): sealed, so that issuing one writes nothing, and the challenge in it is nobody else's to
+ * read (RFC 7636 §4.4).
+ */
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import type { Address } from '../wallet/address.ts'
@@ -23,6 +26,13 @@ export type Code = {
   sessionHash: string
   expiresAt: number
   grantExpiresAt: number
+  /** when the wallet was proved, and on which chain; null in a code that a node of an earlier version made */
+  authTime: number | null
+  chainId: number | null
+  /** for the ID token (OpenID Connect Core §3.1.2.1) */
+  nonce: string | null
+  /** the key that alone may redeem it (RFC 9449 §10) */
+  dpopJkt: string | null
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
@@ -50,6 +60,11 @@ type Packed = [
   string,
   number,
   number,
+  // left out from the end where there is none
+  (number | null)?,
+  (number | null)?,
+  (string | null)?,
+  (string | null)?,
 ]
 
 function pack(code: Code): Packed {
@@ -68,12 +83,16 @@ function pack(code: Code): Packed {
     code.sessionHash,
     code.expiresAt,
     code.grantExpiresAt,
+    code.authTime,
+    code.chainId,
+    ...withoutLastNulls([code.nonce, code.dpopJkt] as const),
   ]
 }
 
 function unpack(packed: Packed): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
-  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt] = rest
+  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, nonce = null, dpopJkt = null] =
+    rest
   return {
     grantId,
     clientId,
@@ -89,5 +108,15 @@ function unpack(packed: Packed): Code {
     sessionHash,
     expiresAt,
     grantExpiresAt,
+    authTime,
+    chainId,
+    nonce,
+    dpopJkt,
   }
+}
+
+/** What is mostly absent stands last, and then takes no place. */
+function withoutLastNulls<Value>(values: readonly [Value, Value]): [] | [Value] | [Value, Value] {
+  if (values[1] !== null) return [...values]
+  return values[0] === null ? [] : [values[0]]
 }

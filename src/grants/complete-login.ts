@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { unseal } from '../keys/sealed.ts'
+import { loginRequired } from '../oauth/oauth-error.ts'
 import {
   type AskingApp,
   type AuthorizationRequest,
@@ -11,6 +12,7 @@ import {
   clientOfRequest,
   codeRedirect,
   deniedRedirect,
+  errorRedirect,
 } from './authorization-request.ts'
 import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
 import { readChallengeUse } from './challenge-use.ts'
@@ -23,8 +25,12 @@ import { hashSessionId, meetsConsentRule } from './session.ts'
 export type CompleteOutcome =
   /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
   | { kind: 'signed_in'; sessionId: string; to: string; app: AskingApp | null }
+  /** signed in, but not as whom the app's ID token hint names: the app gets an error */
+  | { kind: 'another_wallet'; sessionId: string; to: string; app: AskingApp }
   /** signed on another device than the one that asked: a session here, and no code anywhere */
   | { kind: 'signed_in_elsewhere'; sessionId: string; app: AskingApp; redirectUri: string }
+  /** signed in, but the pushed request got its one code by another way */
+  | { kind: 'request_spent'; sessionId: string }
   | { kind: 'denied'; to: string; app: AskingApp }
   /** declined, and no app asked */
   | { kind: 'cancelled' }
@@ -37,7 +43,7 @@ type CompleteRequest = { challenge: string | null; verifier: string | null; brow
 type RequestedApp = { client: Client; request: AuthorizationRequest; app: AskingApp }
 
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
-  const challenge = openChallenge(deps.keys, request.challenge ?? '')
+  const challenge = await openChallenge(deps, request.challenge ?? '')
   const verifier = unseal(deps.keys, 'grv', request.verifier ?? '') as Verifier | undefined
   if (!challenge || !verifier || !isFor(verifier, challenge)) return { kind: 'broken' }
   // Whoever is lured into a stranger's login must not end up in the stranger's session.
@@ -105,6 +111,12 @@ async function startSession(
   // The app's `state` and verifier live in the browser that asked, so a code would be of no use here.
   if (challenge.elsewhere)
     return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
+  if (asked.request.onlyHinted && session.wallet !== asked.request.loginHint) {
+    // OpenID Connect Core §3.1.2.1: "otherwise, it SHOULD return an error, such as login_required"
+    const refusal = loginRequired('another_wallet_than_hinted')
+    deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: asked.client.id })
+    return { kind: 'another_wallet', sessionId, to: errorRedirect(deps, asked.request, refusal), app: asked.app }
+  }
   const request = { ...asked.request, scopes: proof.scopes }
   const basis = {
     session,
@@ -113,7 +125,8 @@ async function startSession(
     consented: proof.receiptId !== null,
     grantExpiresAt: challenge.until,
   }
-  return { kind: 'signed_in', sessionId, to: codeRedirect(deps, request, basis), app: asked.app }
+  const to = await codeRedirect(deps, request, basis)
+  return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app: asked.app }
 }
 
 function newSession(deps: Deps, sessionId: string, proof: Proof): Session {

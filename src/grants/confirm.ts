@@ -10,7 +10,7 @@ import {
 } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Session } from './model.ts'
-import { findSession, readStandingEpoch, touchSession } from './session.ts'
+import { findSession, isRecent, readStandingEpoch, touchSession } from './session.ts'
 
 const CONFIRMATION_LIFETIME = 600
 
@@ -18,14 +18,14 @@ type Confirmation = { request: AuthorizationRequest; sessionHash: string; expire
 
 export type ConfirmOutcome =
   | { kind: 'allowed' | 'denied'; to: string; app: AskingApp }
-  | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' }
+  | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
 export function sealConfirmation(deps: Deps, request: AuthorizationRequest, session: Session): string {
   const confirmation: Confirmation = { request, sessionHash: session.hash, expiresAt: deps.now() + CONFIRMATION_LIFETIME }
   return seal(deps.keys, 'grf', confirmation)
 }
 
-/** Carries on with the sealed request, only in the very session it was asked in. */
+/** Carries on with the sealed request, only in the very session it was asked in: another site can send nobody here (RFC 6749 §10.12). */
 export async function confirm(
   deps: Deps,
   sealed: string,
@@ -37,7 +37,8 @@ export async function confirm(
   const { request, sessionHash, expiresAt } = confirmation
   if (expiresAt <= deps.now()) return { kind: 'expired' }
   const session = await findSession(deps, sessionId)
-  if (session?.hash !== sessionHash) return { kind: 'no_session' }
+  // A page that was open for minutes does not make the login behind it younger.
+  if (session?.hash !== sessionHash || !isRecent(deps, session, request.maxAge)) return { kind: 'no_session' }
   const client = await clientOfRequest(deps, request)
   if (!client) return { kind: 'unknown_client' }
   const app = askingApp(client, request)
@@ -52,5 +53,6 @@ export async function confirm(
   await touchSession(deps, session)
   const grantExpiresAt = deps.now() + deps.settings.lifetimes.grant
   const basis = { session, epoch, receiptId: session.receiptId, consented: false, grantExpiresAt }
-  return { kind: 'allowed', to: codeRedirect(deps, request, basis), app }
+  const to = await codeRedirect(deps, request, basis)
+  return to === null ? { kind: 'already_used' } : { kind: 'allowed', to, app }
 }

@@ -1,8 +1,10 @@
 /** The world, passed in. */
-import type { KeyRing } from '../keys/key-ring.ts'
+import type { KeyRing, SigningKey } from '../keys/key-ring.ts'
+import type { SigningAlgorithm } from '../keys/signing-key.ts'
 import type { Address } from '../wallet/address.ts'
 import type { ContractVerdict } from '../wallet/contract-signature.ts'
 import type { ClientDirectory } from './client-directory.ts'
+import type { ClientKeys } from './client-keys.ts'
 import type { Store } from './ports.ts'
 
 /** Lifetimes in seconds. */
@@ -29,6 +31,8 @@ export type ServiceSettings = {
   defaultResource: string
   chainIds: number[]
   loginMayVouch: boolean
+  /** whether DPoP proofs must hold a nonce of ours (RFC 9449 §8) */
+  dpopNonce: boolean
   /** what a scope lets an app do, in the user's words */
   scopeDescriptions: Record<string, string>
   lifetimes: Lifetimes
@@ -55,14 +59,30 @@ export type ContractWallets = {
   check(claim: { message: string; signature: string; address: Address; chainId: number }): Promise<ContractVerdict>
 }
 
+/** A call to an address that a client registered. Without a form it is a GET. */
+export type ClientCall = { url: string; form?: Record<string, string> }
+/** `why` is for the log and repeats nothing of what was answered. */
+export type ClientAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
+/** Calls a `jwks_uri` or a `backchannel_logout_uri`, and nothing else ever. Does not throw. */
+export type FetchFromClient = (call: ClientCall) => Promise<ClientAnswer>
+
+/** Sessions of a wallet that have just been ended, by their hashes. */
+export type EndedSessions = { wallet: Address; hashes: string[]; at: number }
+
 export type Deps = {
   store: Store
   clients: ClientDirectory
   keys: KeyRing
+  /** the key that signs in an algorithm now, made where there is none yet */
+  signingKey(algorithm: SigningAlgorithm): Promise<SigningKey>
+  clientKeys: ClientKeys
+  fetchFromClient: FetchFromClient
   settings: ServiceSettings
   /** null where no chain is configured: then only ordinary wallets sign in */
   contractWallets: ContractWallets | null
   /** epoch seconds */
   now: () => number
+  /** Tells the clients that want to know (OpenID Connect Back-Channel Logout), in its own time. */
+  announceEnded(ended: EndedSessions): void
   audit: (event: AuditEvent) => void
 }

@@ -4,7 +4,7 @@
  */
 import { type Address, shortenAddress } from '../wallet/address.ts'
 import type { Deps } from './deps.ts'
-import type { Client, Receipt } from './model.ts'
+import type { Client, Receipt, Session } from './model.ts'
 import type { Store } from './ports.ts'
 
 /**
@@ -42,14 +42,30 @@ export async function endGrantsOfWallet(
 }
 
 /** Ends all of a wallet: what it allowed to any app, what it signed, and every session. */
-export async function endEverything(deps: Pick<Deps, 'store' | 'now' | 'audit'>, wallet: Address): Promise<void> {
+export async function endEverything(
+  deps: Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>,
+  wallet: Address,
+): Promise<void> {
   const { store } = deps
-  await endForWallet(store, wallet, async () => {
+  const at = deps.now()
+  const hashes = await endForWallet(store, wallet, async () => {
     await store.grants.endGrants({ wallet }, 'user', deps.now())
     await store.receipts.withdrawReceipts({ wallet }, deps.now())
-    await store.sessions.endSessions(wallet, deps.now())
+    return store.sessions.endSessions(wallet, deps.now())
   })
+  deps.announceEnded({ wallet, hashes, at })
   deps.audit({ event: 'everything_ended', wallet: shortenAddress(wallet) })
+}
+
+/** Signs a browser out. What apps were allowed stays allowed. */
+export async function endSession(
+  deps: Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>,
+  { wallet, hash }: Pick<Session, 'wallet' | 'hash'>,
+): Promise<void> {
+  const at = deps.now()
+  const ended = await endForWallet(deps.store, wallet, () => deps.store.sessions.endSession(hash, at))
+  if (ended === 'ended') deps.announceEnded({ wallet, hashes: [hash], at })
+  deps.audit({ event: 'session_ended' })
 }
 
 /** More than one wallet ever has of one app. */

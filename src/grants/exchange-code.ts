@@ -2,7 +2,7 @@
  * Exchanges an authorization code for tokens (RFC 6749 §4.1.3).
  *
  * Redeeming the code is the one insert that creates the grant, so a code yields tokens at most once, on any number
- * of nodes, and a crash before it leaves the code unspent.
+ * of nodes, and a crash before it leaves the code unspent (RFC 6749 §10.5, RFC 9700 §4.2.4, OpenID Connect Core §3.1.3.2).
  */
 import { randomUUID } from 'node:crypto'
 import { challengeOf, isCodeVerifier } from '../oauth/code-challenge.ts'
@@ -10,6 +10,7 @@ import { invalidGrant, invalidRequest, invalidTarget, unauthorizedClient } from 
 import { checkReceipt } from './check-receipt.ts'
 import { type Code, openCode } from './code.ts'
 import type { Deps } from './deps.ts'
+import { bindingOf, type DpopProof, requireKey, spendProof } from './dpop.ts'
 import type { Client } from './model.ts'
 import type { NewGrant } from './ports.ts'
 import { mintTokens, requireScopeLeft, type TokenResponse } from './token-response.ts'
@@ -20,16 +21,21 @@ export type CodeExchange = {
   redirectUri: string
   codeVerifier: string | null
   resources: string[]
+  /** of the key that the tokens are to be bound to (RFC 9449 §5) */
+  proof: DpopProof | null
 }
 
 export async function exchangeCode(deps: Deps, client: Client, request: CodeExchange): Promise<TokenResponse> {
   if (!client.grantTypes.includes('authorization_code')) throw unauthorizedClient('grant_type_not_registered')
   const code = openCode(deps.keys, request.code)
-  // §4.1.3: "ensure that the authorization code was issued to the authenticated confidential client"
+  // RFC 6749 §4.1.3: "ensure that the authorization code was issued to the authenticated confidential client"
   if (!code) throw invalidGrant('code_unknown')
   if (code.clientId !== client.id) throw invalidGrant('code_of_another_client')
-  // "ensure that the redirect_uri parameter is present [and] identical"
+  // "ensure that the redirect_uri parameter is present [and] identical" (and RFC 6749 §10.6)
   if (code.redirectUri !== request.redirectUri) throw invalidGrant('redirect_uri_mismatch')
+
+  // RFC 9449 §10, before anything is spent: whoever has the code but not the key changes nothing
+  requireKey(code.dpopJkt, request.proof)
 
   const at = deps.now()
   if (code.expiresAt <= at || code.grantExpiresAt <= at) throw invalidGrant('code_expired')
@@ -37,7 +43,7 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   requireScopeLeft(client, code.scopes)
   const resource = resourceOf(code, request.resources)
   const attemptId = randomUUID()
-  const grant = grantOf(deps, code, at)
+  const grant = grantOf(deps, client, code, request.proof, at)
 
   const proof = verifierProof(code, request.codeVerifier)
   if (proof !== 'holds') {
@@ -50,10 +56,15 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   if (client.consent === 'signed' && !code.consented) throw invalidGrant('consent_missing')
   if (code.walletKind === 'contract' && code.receiptId !== null) {
     // Told before the chain is asked: a second use ends what the first one gave, whatever the chain says today.
-    if (await deps.store.grants.readGrant(code.grantId)) throw await secondUse(deps, client, code, at)
+    if (await deps.store.grants.readGrant(code.grantId)) {
+      if (request.proof) await spendProof(deps, request.proof)
+      throw await secondUse(deps, client, code, at)
+    }
     await requireWalletHolds(deps, code)
   }
 
+  // Just before the code: a captured request, sent again as it was, is no second use and ends nothing.
+  if (request.proof) await spendProof(deps, request.proof)
   const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
   if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)
 
@@ -64,7 +75,8 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
     throw invalidGrant('ended_since_code')
   }
   deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
-  return mintTokens(deps, client, redemption.grant, redemption.grant.scopes, resource)
+  const { scopes } = redemption.grant
+  return mintTokens(deps, client, redemption.grant, { scopes, resource, binding: bindingOf(request.proof), nonce: code.nonce })
 }
 
 /** The owners of a contract can change within the life of a code. */
@@ -87,7 +99,7 @@ function verifierProof(code: Code, verifier: string | null): 'holds' | 'verifier
     throw invalidRequest('verifier_malformed', 'code_verifier must be 43 to 128 unreserved characters.')
   }
   if (code.codeChallenge === null) {
-    // RFC 9700 §2.1.1: a verifier where no challenge was sent is the mark of a PKCE downgrade.
+    // RFC 9700 §2.1.1, §4.8.2: a verifier where no challenge was sent is the mark of a PKCE downgrade.
     if (verifier !== null)
       throw invalidRequest(
         'verifier_without_challenge',
@@ -107,7 +119,7 @@ function resourceOf(code: Code, asked: string[]): string | null {
   return resource
 }
 
-function grantOf(deps: Deps, code: Code, at: number): NewGrant {
+function grantOf(deps: Deps, client: Client, code: Code, proof: DpopProof | null, at: number): NewGrant {
   return {
     id: code.grantId,
     clientId: code.clientId,
@@ -120,5 +132,10 @@ function grantOf(deps: Deps, code: Code, at: number): NewGrant {
     expiresAt: code.grantExpiresAt,
     refreshExpiresAt: Math.min(at + deps.settings.lifetimes.refreshIdle, code.grantExpiresAt),
     refreshKeyId: deps.keys.maker('mac').id,
+    // RFC 9449 §5: refresh tokens of public clients are bound to the key; those of others are bound to the client already
+    dpopJkt: client.authMethod === 'none' && proof ? proof.jkt : null,
+    authTime: code.authTime,
+    chainId: code.chainId,
+    sessionHash: code.sessionHash,
   }
 }

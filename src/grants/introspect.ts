@@ -4,11 +4,12 @@
  * A signature tells what was issued, only the ledger tells what still holds: so each question costs one read,
  * and a grant that ended is inactive everywhere from that moment on.
  */
-import { openAccessToken } from '../keys/access-token.ts'
+import { type AccessTokenClaims, openAccessToken } from '../keys/access-token.ts'
+import { hashOfUse } from './client-assertion.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 
-/** RFC 7662 §2.2, exactly these members and no others. */
+/** RFC 7662 §2.2, exactly these members and no others; `cnf` where the token is bound to a key. */
 export type ActiveToken = {
   active: true
   client_id: string
@@ -18,7 +19,8 @@ export type ActiveToken = {
   jti: string
   scope: string
   sub: string
-  token_type: 'Bearer'
+  token_type: 'Bearer' | 'DPoP'
+  cnf?: { jkt: string }
 }
 
 export type Introspection = ActiveToken | { active: false }
@@ -28,13 +30,10 @@ const INACTIVE = { active: false } as const
 export async function introspect(deps: Deps, caller: Client, token: string): Promise<Introspection> {
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
   if (!claims || claims.exp <= deps.now()) return INACTIVE
-  // §4: a caller learns only of its own tokens, and a resource server of those made for it.
+  // §2.3, §4: a caller learns only of its own tokens, and a resource server of those made for it.
   if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE
   const client = await deps.clients.findEnabled(claims.client_id)
-  if (!client) return INACTIVE
-  const grant = await deps.store.grants.readGrant(claims.grant_id)
-  if (!grant || grant.endedAt !== null || grant.expiresAt <= deps.now()) return INACTIVE
-  if (claims.jti in grant.revokedTokens) return INACTIVE
+  if (!client || !(await stillStands(deps, client, claims))) return INACTIVE
   return {
     active: true,
     client_id: claims.client_id,
@@ -44,6 +43,23 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
     jti: claims.jti,
     scope: claims.scope,
     sub: claims.sub,
-    token_type: 'Bearer',
+    // RFC 9449 §6.2: of such a token token_type "MUST contain the value DPoP"
+    ...(claims.cnf ? { token_type: 'DPoP', cnf: claims.cnf } : { token_type: 'Bearer' }),
   }
+}
+
+/** The one read: of the grant, or, for a client's own token, whether it was revoked. */
+async function stillStands(
+  { store, now }: Deps,
+  client: Client,
+  { grant_id: grantId, jti }: AccessTokenClaims,
+): Promise<boolean> {
+  if (grantId === undefined) {
+    return (
+      client.grantTypes.includes('client_credentials') &&
+      !(await store.spent.readSpent('access_token', hashOfUse(client.id, jti)))
+    )
+  }
+  const grant = await store.grants.readGrant(grantId)
+  return grant !== null && grant.endedAt === null && grant.expiresAt > now() && !(jti in grant.revokedTokens)
 }

@@ -66,9 +66,10 @@ export function sessionName(hash: string): string {
   return hash.slice(0, 22)
 }
 
-/** Tells whether a client's record is another now. */
+/** Tells whether a client's record is another now, in whatever order its members stand. */
 export function recordPrint(client: Client): string {
-  return createHash('sha256').update(JSON.stringify(client)).digest('hex').slice(0, 32)
+  const members = Object.entries(client).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(members)).digest('hex').slice(0, 32)
 }
 
 /** Tells which database a journal belongs to. */

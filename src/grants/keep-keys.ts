@@ -5,7 +5,7 @@
  * (the first of its kind excepted). It opens for as long as the longest-lived thing it made.
  */
 import { randomBytes } from 'node:crypto'
-import type { KeyKind, KeyRecord, KeyRing, OpenKey } from '../keys/key-ring.ts'
+import { type KeyKind, type KeyRecord, type KeyRing, type OpenKey, type SigningKey, signingKindOf } from '../keys/key-ring.ts'
 import type { KeyWrap } from '../keys/key-wrap.ts'
 import { openSecretKey } from '../keys/secret-key.ts'
 import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../keys/signing-key.ts'
@@ -13,6 +13,7 @@ import { CHALLENGE_LIFETIME } from './challenge.ts'
 import type { Lifetimes } from './deps.ts'
 import type { KeyBook } from './ports.ts'
 
+/** What no service can do without. Keys of the other kinds are made when they are first needed. */
 const KEY_KINDS = ['sign', 'seal', 'mac'] as const
 /** Seconds between storing a key and using it. */
 const ANNOUNCED_FOR = 60
@@ -44,6 +45,33 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
 }
 
+/**
+ * Finds the key that signs in an algorithm now, for what a client wants signed in its own (an ID token, most often).
+ *
+ * The first in an algorithm that access tokens are not signed in is made here, when somebody first needs it: an RSA key
+ * takes a tenth of a second, and many services never need one.
+ */
+export function createSigningKeys(keeping: KeyKeeping, ring: KeyRing): (algorithm: SigningAlgorithm) => Promise<SigningKey> {
+  let making: Promise<void> = Promise.resolve()
+  return async (algorithm) => {
+    const present = ring.signer(algorithm)
+    if (present) return present
+    // One after the other: of many that ask at once the first makes it, and the others find it.
+    making = making.catch(() => undefined).then(() => (ring.signer(algorithm) ? undefined : makeFirst(algorithm)))
+    await making
+    const made = ring.signer(algorithm)
+    if (!made) throw new Error(`there is no ${algorithm} key`)
+    return made
+  }
+
+  async function makeFirst(algorithm: SigningAlgorithm): Promise<void> {
+    const kind = signingKindOf(algorithm)
+    if (livingKeys(await keeping.book.listKeys(), kind).length === 0) await rotateKey(keeping, kind, 0)
+    // `taken` means that another node was first: its key is read like any other.
+    await loadKeys(keeping, ring)
+  }
+}
+
 /** Stores the next key of a kind, announced from now on. `taken`: another node has just done the same. */
 export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor = ANNOUNCED_FOR): Promise<KeyRecord | 'taken'> {
   const records = await keeping.book.listKeys()
@@ -55,7 +83,7 @@ export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor
 /** Rotates what is old enough or signs with another algorithm than the one set, and retires what has outlived all it made. */
 export async function keepKeys(keeping: KeyKeeping): Promise<void> {
   const records = await keeping.book.listKeys()
-  for (const kind of KEY_KINDS) {
+  for (const kind of kindsOf(records)) {
     const [youngest, ...older] = livingKeys(records, kind)
     if (!youngest) continue
     const wrongAlgorithm = kind === 'sign' && youngest.algorithm !== keeping.signingAlgorithm
@@ -93,7 +121,7 @@ export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: bool
 export async function replaceKeys(keeping: KeyKeeping): Promise<number> {
   const before = (await keeping.book.listKeys()).filter((key) => key.retiredAt === null)
   // The new ones first: broken off in between, no kind is left without a key.
-  for (const kind of KEY_KINDS) await rotateKey(keeping, kind, 0)
+  for (const kind of kindsOf(before)) await rotateKey(keeping, kind, 0)
   for (const key of before) await keeping.book.retireKey(key.id, key.kind, keeping.now())
   return before.length
 }
@@ -119,6 +147,9 @@ export function opensUntil(keeping: KeyKeeping, records: KeyRecord[], key: KeyRe
 function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
   switch (kind) {
     case 'sign':
+    case 'sign_es256':
+    case 'sign_rs256':
+    case 'sign_eddsa':
       return lifetimes.accessToken
     case 'seal':
       // Receipts are sealed too, and shown until what they allow has ended.
@@ -134,10 +165,24 @@ function livingKeys(records: KeyRecord[], kind: KeyKind): KeyRecord[] {
   return records.filter((record) => record.kind === kind && record.retiredAt === null).sort((a, b) => b.number - a.number)
 }
 
+/** The three that are always there, and those that were made on demand. */
+function kindsOf(records: KeyRecord[]): KeyKind[] {
+  return [...new Set<KeyKind>([...KEY_KINDS, ...records.map(({ kind }) => kind)])]
+}
+
+const ALGORITHMS = {
+  sign_es256: 'ES256',
+  sign_rs256: 'RS256',
+  sign_eddsa: 'EdDSA',
+  seal: 'AES-256-GCM',
+  mac: 'HMAC-SHA-256',
+} as const
+
 function newKey(keeping: KeyKeeping, kind: KeyKind, number: number, startsAt: number): KeyRecord {
   const id = randomBytes(5).toString('hex')
-  const material = kind === 'sign' ? newSigningMaterial(keeping.signingAlgorithm) : randomBytes(32)
-  const algorithm = kind === 'sign' ? keeping.signingAlgorithm : kind === 'seal' ? 'AES-256-GCM' : 'HMAC-SHA-256'
+  const algorithm = kind === 'sign' ? keeping.signingAlgorithm : ALGORITHMS[kind]
+  const secret = algorithm === 'AES-256-GCM' || algorithm === 'HMAC-SHA-256'
+  const material = secret ? randomBytes(32) : newSigningMaterial(algorithm)
   const wrapped = keeping.wrap.wrap(material, id, kind)
   return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), startsAt, retiredAt: null }
 }
@@ -146,6 +191,7 @@ function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {
   if (record.retiredAt !== null || record.wrapped === null) return []
   const material = wrap.unwrap(record.wrapped, record.id, record.kind)
   if (!material) throw new WrongKeyEncryptionKey('The keys in this store were wrapped with another GRANTOR_SECRET.')
-  if (record.kind === 'sign') return [openSigningKey(material, record.id, record.algorithm as SigningAlgorithm, record.startsAt)]
-  return [openSecretKey(material, record.kind, record.id, record.startsAt)]
+  const { id, kind, startsAt } = record
+  if (kind === 'seal' || kind === 'mac') return [openSecretKey(material, kind, id, startsAt)]
+  return [openSigningKey(material, id, record.algorithm as SigningAlgorithm, startsAt, kind)]
 }

@@ -15,7 +15,14 @@ import { LoginError } from './login-error.ts'
 import type { LoginMethod, WalletKind } from './model.ts'
 import { proveWallet } from './prove-wallet.ts'
 import { meetsConsentRule } from './session.ts'
-import { composeSignInText, mayChooseScopes, requireClient, type SignInText, type WalletClaim } from './sign-in-text.ts'
+import {
+  composeSignInText,
+  isRequiredScope,
+  mayChooseScopes,
+  requireClient,
+  type SignInText,
+  type WalletClaim,
+} from './sign-in-text.ts'
 
 /** Seconds from the proof to its use. */
 const VERIFIER_LIFETIME = 60
@@ -26,7 +33,8 @@ export type ChallengeDescription = {
   purpose: Challenge['purpose']['kind']
   client_name: string
   client_host: string
-  scopes: { name: string; description: string }[]
+  /** `required`: cannot be switched off; there only where it is so */
+  scopes: { name: string; description: string; required?: true }[]
   /** whether single scopes may be switched off */
   may_choose_scopes: boolean
   resources: string[]
@@ -37,6 +45,8 @@ export type ChallengeDescription = {
   until: number
   /** where another device takes this up; null where it was taken up already, or where no app asked */
   resume_url: string | null
+  /** the wallet that the app expects, where it said so */
+  login_hint?: Address
 }
 
 /** What a proof seals for `/login/complete`. */
@@ -60,7 +70,7 @@ export type Proof = {
 }
 
 export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
-  const challenge = openLiving(deps, text)
+  const challenge = await openLiving(deps, text)
   const { purpose } = challenge
   const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
   await refuseUsed(deps, challenge)
@@ -69,19 +79,25 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     purpose: purpose.kind,
     client_name: app?.client.name ?? '',
     client_host: app ? redirectUriHost(app.request.redirectUri) : new URL(authUrl).host,
-    scopes: app?.request.scopes.map((name) => ({ name, description: scopeDescriptions[name] ?? name })) ?? [],
+    scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
     may_choose_scopes: app !== null && mayChooseScopes(app.client),
     resources: app?.request.resources ?? [],
     chain_ids: chainIds,
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
+    ...(app?.request.loginHint ? { login_hint: app.request.loginHint } : {}),
     resume_url: app === null || challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
   }
 }
 
+function describeScope(name: string, words: Record<string, string>): ChallengeDescription['scopes'][number] {
+  const scope = { name, description: words[name] ?? name }
+  return isRequiredScope(name) ? { ...scope, required: true } : scope
+}
+
 /** The exact text the wallet is to sign. */
 export async function composeText(deps: Deps, claim: WalletClaim): Promise<string> {
-  return (await composeSignInText(deps, openLiving(deps, claim.challenge), claim)).message
+  return (await composeSignInText(deps, await openLiving(deps, claim.challenge), claim)).message
 }
 
 /**
@@ -90,7 +106,7 @@ export async function composeText(deps: Deps, claim: WalletClaim): Promise<strin
  */
 export async function acceptLogin(deps: Deps, claim: WalletClaim, signature: string | null): Promise<string> {
   if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
-  const challenge = openLiving(deps, claim.challenge)
+  const challenge = await openLiving(deps, claim.challenge)
   const text = await composeSignInText(deps, challenge, claim)
   const proof =
     signature === null
@@ -101,12 +117,12 @@ export async function acceptLogin(deps: Deps, claim: WalletClaim, signature: str
 }
 
 /** The person declined. The way back to the app goes through `/login/complete` too, so that only this browser walks it. */
-export function rejectLogin(deps: Deps, text: string): string {
-  return completeUrl(deps, text, openLiving(deps, text), 'denied')
+export async function rejectLogin(deps: Deps, text: string): Promise<string> {
+  return completeUrl(deps, text, await openLiving(deps, text), 'denied')
 }
 
-function openLiving(deps: Deps, text: string): Challenge {
-  const challenge = openChallenge(deps.keys, text)
+async function openLiving(deps: Deps, text: string): Promise<Challenge> {
+  const challenge = await openChallenge(deps, text)
   if (!challenge) throw new LoginError('invalid_request', 'challenge_unknown')
   if (challengeExpiresAt(challenge) <= deps.now()) throw new LoginError('expired', 'challenge_expired')
   return challenge

@@ -3,6 +3,7 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import { redirectUriMatches } from '../oauth/redirect-uri.ts'
 import { isSubset } from '../oauth/scope.ts'
+import { readConsent } from '../wallet/read-consent.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Receipt, Session } from './model.ts'
@@ -29,7 +30,7 @@ export async function findCoveringReceipt(
   client: Client,
   request: AuthorizationRequest,
 ): Promise<Receipt | null> {
-  const { redirectUri, scopes, resources } = request
+  const { redirectUri, scopes, resources, dpopJkt } = request
   const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: LOOKED_AT })
   const covering = receipts.find(
     (receipt) =>
@@ -38,7 +39,15 @@ export async function findCoveringReceipt(
       // ERC-5573: the URI is the one who was authorized, and its host the one the person read. A client's other one was not.
       redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&
       isSubset(scopes, receipt.scopes) &&
-      isSubset(resources, receipt.resources),
+      isSubset(resources, receipt.resources) &&
+      coversKey(deps.keys, receipt, dpopJkt),
   )
   return covering ?? null
+}
+
+/** A text that names a key (RFC 9449) allows what is bound to that key, and nothing else. One that cannot be read may name one. */
+function coversKey(ring: KeyRing, receipt: Receipt, dpopJkt: string | null): boolean {
+  const signed = openReceipt(ring, receipt)
+  const consent = signed ? readConsent(signed.message) : null
+  return consent !== null && (consent.keyThumbprint === undefined || consent.keyThumbprint === dpopJkt)
 }

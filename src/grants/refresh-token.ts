@@ -2,7 +2,8 @@
  * Refresh tokens: `grr.<key id>.<base64url(grant id ‖ generation ‖ MAC)>`.
  *
  * A token is derived from its grant, its generation and a key, never stored and never random: the same three make
- * the same token again on any node, and a forgery fails its MAC before anything is read.
+ * the same token again on any node, and a forgery fails its MAC before anything is read (RFC 6749 §10.4, RFC 7009 §5, RFC 9700
+ * §4.14.2).
  */
 
 import type { KeyRing } from '../keys/key-ring.ts'

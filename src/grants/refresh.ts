@@ -1,53 +1,97 @@
 /**
- * Refreshes an access token (RFC 6749 §6), rotating the refresh token (RFC 9700 §4.14.2).
+ * Refreshes an access token (RFC 6749 §6, §10.4), rotating the refresh token (RFC 9700 §2.2.2, §4.14.2).
  *
  * One conditional update of one row decides every race: simultaneous refreshes of one token all get the one same
  * successor, a lost answer can be asked for again, and a token that was used before that ends the grant.
  */
 import { randomUUID } from 'node:crypto'
-import { invalidGrant, invalidScope, invalidTarget, type OAuthError, unauthorizedClient } from '../oauth/oauth-error.ts'
+import {
+  invalidDpopProof,
+  invalidGrant,
+  invalidScope,
+  invalidTarget,
+  type OAuthError,
+  unauthorizedClient,
+} from '../oauth/oauth-error.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
 import { checkReceipt } from './check-receipt.ts'
 import type { Deps } from './deps.ts'
+import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { Client, EndReason, Grant } from './model.ts'
 import type { RotateOutcome, Rotation } from './ports.ts'
 import { openRefreshToken } from './refresh-token.ts'
 import { mintTokens, type TokenResponse } from './token-response.ts'
+import { understoodScopes } from './understood-scopes.ts'
 
 /** The body of the request, parsed. */
 export type RefreshRequest = {
   refreshToken: string
   scope: string | null
   resources: string[]
+  /** of the key that the access token is to be bound to (RFC 9449 §5) */
+  proof: DpopProof | null
 }
 
 export async function refresh(deps: Deps, client: Client, request: RefreshRequest): Promise<TokenResponse> {
   if (!client.grantTypes.includes('refresh_token')) throw unauthorizedClient('grant_type_not_registered')
   const token = openRefreshToken(deps.keys, request.refreshToken)
   if (!token) throw invalidGrant('refresh_token_unknown')
-  const scopes = request.scope === null ? null : parseScope(request.scope)
+  const asked = request.scope === null ? null : parseScope(request.scope)
+  const scopes = asked && understoodScopes(deps, client, asked)
   if (request.scope !== null && (scopes === null || !isSubset(scopes, client.scopes))) throw invalidScope('scope_unknown')
   if (request.resources.length > 1) throw invalidTarget('more_than_one_resource')
 
   const at = deps.now()
   const { lifetimes } = deps.settings
-  const outcome = await rotate(deps, client, {
+  const { proof } = request
+  const bound = proof && (await deps.store.grants.readGrant(token.grantId))
+  const rotation: Rotation = {
     grantId: token.grantId,
     clientId: client.id,
     generation: token.generation,
     refreshKeyId: deps.keys.maker('mac').id,
     refreshExpiresAt: at + lifetimes.refreshIdle,
-    retryWindow: client.authMethod === 'none' ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
+    // A token that is bound to a key is as safe in a public client's hands as in another's.
+    retryWindow:
+      client.authMethod === 'none' && !bound?.dpopJkt ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
     scopes: scopes ?? [],
     resources: request.resources,
     walletChecked: false,
+    dpopJkt: proof?.jkt ?? null,
+    // FAPI 2.0 Security Profile §5.3.2.1: "shall not use refresh token rotation"; the token is bound to the client's key anyway
+    keepsToken: client.profile === 'fapi2',
     attemptId: randomUUID(),
     at,
-  })
-  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, token.grantId, outcome)
+  }
+  // Before the row moves, so that a captured request, sent again as it was, moves and ends nothing.
+  const spent = bound !== null && mayMove(bound, rotation)
+  if (proof && spent) await spendProof(deps, proof)
+  const outcome = await rotate(deps, client, rotation)
+  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
   // The client's rule may be stricter now than when the grant was made.
   if (client.consent === 'signed' && !outcome.grant.consented) throw await endFor(deps, outcome.grant, 'consent_missing')
-  return mintTokens(deps, client, outcome.grant, scopes ?? outcome.grant.scopes, request.resources[0] ?? null)
+  // The store's clock may see a grant live that was over by ours.
+  if (proof && !spent) await spendProof(deps, proof)
+  // OpenID Connect Core §12.2: an ID token of a refresh has no nonce
+  const minted = {
+    scopes: scopes ?? outcome.grant.scopes,
+    resource: request.resources[0] ?? null,
+    binding: bindingOf(proof),
+    nonce: null,
+  }
+  return mintTokens(deps, client, outcome.grant, minted)
+}
+
+/** Whether the row may move, or end, by this: then its proof is spent. What is refused without that leaves its proof unused. */
+function mayMove(grant: Grant, { clientId, dpopJkt, scopes, resources, at }: Rotation): boolean {
+  return (
+    grant.clientId === clientId &&
+    grant.endedAt === null &&
+    grant.refreshExpiresAt > at &&
+    (grant.dpopJkt === null || grant.dpopJkt === dpopJkt) &&
+    isSubset(scopes, grant.scopes) &&
+    isSubset(resources, grant.resources)
+  )
 }
 
 /** Moves the row on; a contract wallet's only once its signature was found to hold still. */
@@ -73,7 +117,7 @@ async function endFor(deps: Deps, grant: Grant, reason: EndReason): Promise<OAut
 
 type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' }>
 
-function refusalOf(deps: Deps, client: Client, grantId: string, outcome: Refused): OAuthError {
+function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): OAuthError {
   switch (outcome.kind) {
     // RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted"
     case 'scope_not_granted':
@@ -93,6 +137,8 @@ function refusalOf(deps: Deps, client: Client, grantId: string, outcome: Refused
         alarm: true,
       })
       return invalidGrant('refresh_newer_than_row')
+    case 'wrong_key':
+      return dpopJkt === null ? invalidDpopProof('proof_missing') : invalidGrant('refresh_token_wrong_key')
     default:
       return invalidGrant(`refresh_token_${outcome.kind}`)
   }

@@ -1,11 +1,11 @@
 /** Registering a client (RFC 6749 §2; the words of RFC 7591 §2), and giving it a new secret. */
 import { randomUUID } from 'node:crypto'
+import type { JwkSet } from '../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../keys/secret.ts'
-import { redirectUriFault } from '../oauth/redirect-uri.ts'
-import { isSignableResourceUri } from '../oauth/resource-uri.ts'
-import { isScopeName, isSubset } from '../oauth/scope.ts'
-import { isSignableUri } from '../wallet/message-grammar.ts'
-import type { Client, ClientAuthMethod, ClientType, ConsentRule, GrantType } from './model.ts'
+import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import { clientFaults } from './client-faults.ts'
+import { CLIENT_DEFAULTS } from './client-record.ts'
+import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule, GrantType } from './model.ts'
 
 /** What an operator says of a client. What is left out gets the usual value. */
 export type ClientRegistration = {
@@ -22,6 +22,17 @@ export type ClientRegistration = {
   requirePkce?: boolean | undefined
   authMethod?: ClientAuthMethod | undefined
   grantTypes?: GrantType[] | undefined
+  profile?: ClientProfile | undefined
+  jwks?: JwkSet | null | undefined
+  jwksUri?: string | null | undefined
+  requirePushedRequests?: boolean | undefined
+  requestObjectSigned?: boolean | undefined
+  dpopBound?: boolean | undefined
+  idTokenAlgorithm?: SigningAlgorithm | undefined
+  introspectionSigned?: SigningAlgorithm | null | undefined
+  postLogoutRedirectUris?: string[] | undefined
+  backchannelLogoutUri?: string | null | undefined
+  backchannelLogoutSessionRequired?: boolean | undefined
 }
 
 export type Registered = {
@@ -38,11 +49,15 @@ const USUAL_SCOPE = 'enhancement'
 /** Two secrets may be valid during a rotation. */
 const SECRETS_AT_MOST = 2
 
+/**
+ * Only a confidential client is given a secret (RFC 6749 §10.1). A native one cannot be told from another that poses as it
+ * (§2.3, §10.2), so its person is always asked. The id is made here, never chosen: it cannot pass for a wallet (RFC 9700 §2.6).
+ */
 export function registerClient(registration: ClientRegistration, at: number): Registered | RegistrationFaults {
-  const secret = registration.type === 'confidential' ? newSecret() : null
+  const authMethod = registration.authMethod ?? usualAuthMethod(registration)
+  const secret = hasSecret(authMethod) ? newSecret() : null
   const scopes = unique(registration.scopes ?? [USUAL_SCOPE])
-  const resourceServer = registration.resourceServer ?? null
-  const client: Client = {
+  const client: Client = ruledByProfile({
     id: randomUUID(),
     name: registration.name.trim(),
     type: registration.type,
@@ -50,18 +65,51 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     scopes,
     defaultScopes: unique(registration.defaultScopes ?? (scopes.includes(USUAL_SCOPE) ? [USUAL_SCOPE] : scopes)),
     resources: unique(registration.resources ?? []),
-    resourceServer,
+    resourceServer: registration.resourceServer ?? null,
     // Nobody can prove which native app it is that asks: the person always decides.
     consent: registration.type === 'native' ? 'signed' : (registration.consent ?? 'session'),
     requirePkce: registration.requirePkce ?? false,
-    authMethod: registration.authMethod ?? (secret === null ? 'none' : 'client_secret_basic'),
+    authMethod,
     grantTypes: registration.grantTypes ?? (registration.redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : []),
+    profile: registration.profile ?? CLIENT_DEFAULTS.profile,
+    jwks: registration.jwks ?? null,
+    jwksUri: registration.jwksUri ?? null,
+    requirePushedRequests: registration.requirePushedRequests ?? false,
+    requestObjectSigned: registration.requestObjectSigned ?? false,
+    dpopBound: registration.dpopBound ?? false,
+    idTokenAlgorithm: registration.idTokenAlgorithm ?? CLIENT_DEFAULTS.idTokenAlgorithm,
+    introspectionSigned: registration.introspectionSigned ?? null,
+    postLogoutRedirectUris: unique(registration.postLogoutRedirectUris ?? []),
+    backchannelLogoutUri: registration.backchannelLogoutUri ?? null,
+    backchannelLogoutSessionRequired: registration.backchannelLogoutSessionRequired ?? false,
     secrets: secret === null ? [] : [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }],
     createdAt: at,
     disabledAt: null,
-  }
+  })
   const faults = clientFaults(client)
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'registered', client, secret }
+}
+
+/** A client with what was said anew, and what follows from it. Its secrets go with the method that used them. */
+export function changeClient(client: Client, said: Partial<Client>): Client {
+  const changed = ruledByProfile({ ...client, ...said })
+  return hasSecret(changed.authMethod) ? changed : { ...changed, secrets: [] }
+}
+
+/** Whether clients that authenticate this way have a secret that we know. */
+export function hasSecret(method: ClientAuthMethod): boolean {
+  return method === 'client_secret_basic' || method === 'client_secret_post'
+}
+
+function usualAuthMethod({ type, profile }: ClientRegistration): ClientAuthMethod {
+  if (type !== 'confidential') return 'none'
+  return profile === 'fapi2' ? 'private_key_jwt' : 'client_secret_basic'
+}
+
+/** FAPI 2.0 Security Profile §5.3.2: what it demands of every client need not be said of each. */
+function ruledByProfile(client: Client): Client {
+  if (client.profile !== 'fapi2') return client
+  return { ...client, requirePkce: true, requirePushedRequests: true, dpopBound: true }
 }
 
 /** A new secret beside the youngest present one, which stays valid until `at + overlap` seconds; older ones end now. */
@@ -78,85 +126,6 @@ export function rotateClientSecret(
     .filter((each) => each.expiresAt > at)
   const secrets = [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }, ...kept]
   return { client: { ...client, secrets }, secret }
-}
-
-/** Everything about a client that cannot be registered, for a new client and for a changed one. */
-export function clientFaults(client: Client): string[] {
-  return [
-    ...nameFaults(client),
-    ...redirectUriFaults(client),
-    ...scopeFaults(client),
-    ...resourceFaults(client),
-    ...authenticationFaults(client),
-  ]
-}
-
-function nameFaults({ name }: Client): string[] {
-  if (name === '') return ['A client needs a name: people see it when they sign in.']
-  // Control characters and bidirectional overrides would let a name rewrite the page around it.
-  if ([...name].length > 80 || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))
-    return ['A name has at most 80 characters, none of them invisible.']
-  return []
-}
-
-const REDIRECT_URI_WORDS = {
-  not_rfc3986: 'is not a valid URI (RFC 3986).',
-  has_fragment: 'has a fragment (#…), which a redirect URI may not (RFC 6749 section 3.1.2).',
-  has_answer_parameter: 'has a parameter in its query that answers carry: code, state, iss, error or error_description.',
-  has_wildcard: 'has a wildcard in its host; redirect URIs match byte for byte, so register each one.',
-  has_userinfo: 'has a user name in it, which could hide its host.',
-  http_outside_loopback: 'is plain http outside loopback; use https.',
-  scheme_not_allowed:
-    'is neither https nor, for a --native client, a private-use scheme with a dot such as com.example.app:/callback.',
-  too_long: 'is longer than 2,000 characters.',
-}
-
-function redirectUriFaults(client: Client): string[] {
-  const faults = client.redirectUris.flatMap((uri) => {
-    const fault = redirectUriFault(uri, client.type === 'native')
-    if (fault) return [`Redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`]
-    return isSignableUri(uri) ? [] : [`Redirect URI ${uri} cannot stand in a text to sign; give it a path, and no user name.`]
-  })
-  const redirects = client.grantTypes.includes('authorization_code')
-  if (client.redirectUris.length === 0 && (redirects || client.resourceServer === null)) {
-    faults.push('A client needs at least one redirect URI, unless it is a resource server only.')
-  }
-  return faults
-}
-
-function scopeFaults(client: Client): string[] {
-  const faults = client.scopes
-    .filter((scope) => !isScopeName(scope))
-    .map((scope) => `Scope ${JSON.stringify(scope)} is not 1 to 64 of A-Z a-z 0-9 . _ -`)
-  if (client.scopes.length === 0) faults.push('A client needs at least one scope.')
-  else if (client.defaultScopes.length === 0 || !isSubset(client.defaultScopes, client.scopes)) {
-    faults.push('The default scopes must be some of the scopes.')
-  }
-  return faults
-}
-
-function resourceFaults(client: Client): string[] {
-  return [...client.resources, ...(client.resourceServer === null ? [] : [client.resourceServer])]
-    .filter((resource) => !isSignableResourceUri(resource))
-    .map(
-      (resource) =>
-        `Resource ${JSON.stringify(resource)} is not an absolute URI without fragment and percent signs (RFC 8707 section 2).`,
-    )
-}
-
-function authenticationFaults(client: Client): string[] {
-  const faults: string[] = []
-  if (client.type === 'confidential' && client.authMethod === 'none')
-    faults.push('A confidential client authenticates; for one without a secret say --public.')
-  if (client.type !== 'confidential' && client.authMethod !== 'none')
-    faults.push('A public client has no secret: its only method is none.')
-  if (client.type !== 'confidential' && client.resourceServer !== null)
-    faults.push('A resource server must be able to keep a secret.')
-  if (client.type === 'native' && client.consent !== 'signed') faults.push('A native client always needs a signed consent.')
-  if (client.grantTypes.includes('refresh_token') && !client.grantTypes.includes('authorization_code')) {
-    faults.push('Refresh tokens come from authorization codes: allow authorization_code too.')
-  }
-  return faults
 }
 
 function unique(texts: string[]): string[] {

@@ -5,8 +5,8 @@ import type { Deps } from './deps.ts'
 
 export type ResumeOutcome = { kind: 'login'; to: string; browserKey: string } | { kind: 'broken' } | { kind: 'expired' }
 
-export function resumeLogin(deps: Deps, text: string | null, browserKey: string | null): ResumeOutcome {
-  const challenge: Challenge | undefined = openChallenge(deps.keys, text ?? '')
+export async function resumeLogin(deps: Deps, text: string | null, browserKey: string | null): Promise<ResumeOutcome> {
+  const challenge: Challenge | undefined = await openChallenge(deps, text ?? '')
   if (challenge?.purpose.kind !== 'app' || challenge.elsewhere) return { kind: 'broken' }
   if (challengeExpiresAt(challenge) <= deps.now()) return { kind: 'expired' }
   const key = browserKey ?? newBrowserKey()

@@ -4,8 +4,10 @@
  * A refresh token of any generation ends its grant and with it every access token; an access token ends itself alone.
  * §2.2: "invalid tokens do not cause an error response", so all that is not a living token of somebody else is done.
  */
-import { openAccessToken } from '../keys/access-token.ts'
+import { randomUUID } from 'node:crypto'
+import { type AccessTokenClaims, openAccessToken } from '../keys/access-token.ts'
 import { invalidGrant } from '../oauth/oauth-error.ts'
+import { hashOfUse } from './client-assertion.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import { openRefreshToken } from './refresh-token.ts'
@@ -36,6 +38,7 @@ async function endToken(deps: Deps, client: Client, token: string): Promise<'don
   const rememberedUntil = claims.exp + CLOCKS_DIFFER_BY
   if (rememberedUntil <= at) return 'done'
   if (claims.client_id !== client.id) return 'foreign'
+  if (claims.grant_id === undefined) return endClientToken(deps, client, claims)
   const outcome = await deps.store.grants.revokeAccessToken({
     grantId: claims.grant_id,
     clientId: client.id,
@@ -44,5 +47,13 @@ async function endToken(deps: Deps, client: Client, token: string): Promise<'don
     at,
   })
   deps.audit({ event: 'access_token_revoked', reason: outcome, client_id: client.id, grant_id: claims.grant_id })
+  return 'done'
+}
+
+/** A client's own token has no grant to be noted in: it is remembered by itself, until an hour after it expired. */
+async function endClientToken(deps: Deps, client: Client, { jti, exp }: AccessTokenClaims): Promise<'done'> {
+  const hash = hashOfUse(client.id, jti)
+  const reason = await deps.store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })
+  deps.audit({ event: 'client_token_revoked', reason, client_id: client.id })
   return 'done'
 }

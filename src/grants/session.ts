@@ -41,6 +41,11 @@ export async function touchSession(deps: Deps, session: Session): Promise<void> 
   if (at - session.lastSeenAt >= TOUCH_EVERY) await deps.store.sessions.touchSession(session.hash, at)
 }
 
+/** OpenID Connect Core §3.1.2.1. A `max_age` of 0 asks for a login, also in the second in which the last one was. */
+export function isRecent(deps: Deps, { authTime }: Session, maxAge: number | null): boolean {
+  return maxAge === null || (maxAge > 0 && deps.now() - authTime <= maxAge)
+}
+
 /** Whether a login of this kind is consent enough: one the platform only vouched for never stands in for the wallet's own. */
 export function meetsConsentRule(client: Client, method: LoginMethod): boolean {
   return client.consent === 'session' || method !== 'vouched'

@@ -1,6 +1,7 @@
 /**
  * The exact text a wallet is to sign, composed from the sealed challenge alone: composed once to be shown, and once more
- * when the signature arrives. Nothing is parsed, and no field of the browser's choosing is in the path of trust.
+ * when the signature arrives. Nothing is parsed, and no field of the browser's choosing is in the path of trust. It says which
+ * app may do what, and until when (RFC 6749 §10.2).
  */
 import { redirectUriHost } from '../oauth/redirect-uri.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
@@ -42,7 +43,8 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const scopes = readScopes(await requireClient(deps, request), request, claim.scope)
   const { clientName, until } = challenge
   const { clientId, redirectUri, resources } = request
-  const app = { clientName, clientHost: redirectUriHost(redirectUri), clientId, redirectUri }
+  const keyThumbprint = request.dpopJkt ?? undefined
+  const app = { clientName, clientHost: redirectUriHost(redirectUri), clientId, redirectUri, keyThumbprint }
   return { address, message: known(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
 }
 
@@ -73,7 +75,12 @@ function readScopes(client: Client, request: AuthorizationRequest, scope: string
   if (chosen.length < request.scopes.length && !mayChooseScopes(client)) {
     throw new LoginError('invalid_request', 'scope_choice_not_offered')
   }
-  return request.scopes.filter((each) => chosen.includes(each))
+  return request.scopes.filter((each) => chosen.includes(each) || isRequiredScope(each))
+}
+
+/** To sign in is what `openid` means: without it the app, which waits for an ID token, would get an answer that it cannot read. */
+export function isRequiredScope(scope: string): boolean {
+  return scope === 'openid'
 }
 
 /** Older templates are composed for one challenge lifetime; one that is not known any more is out of date, never "wrong". */

@@ -1,18 +1,24 @@
 /** Authenticates the client of a POST endpoint, and counts failures per network and client (never per client alone). */
 import type { FastifyRequest } from 'fastify'
-import { authenticateClient, type PresentedCredentials } from '../grants/authenticate-client.ts'
+import { authenticateClient, claimedClientId, type PresentedCredentials } from '../grants/authenticate-client.ts'
 import type { Client } from '../grants/model.ts'
 import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/network.ts'
 import type { Service } from './service.ts'
 
-export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret'] as const
+export const CREDENTIAL_PARAMETERS = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'] as const
 
-type BodyCredentials = { client_id: string | null; client_secret: string | null }
+type BodyCredentials = Record<(typeof CREDENTIAL_PARAMETERS)[number], string | null>
 
 export function presentedCredentials(request: FastifyRequest, body: BodyCredentials): PresentedCredentials {
-  return { basic: basicCredentialsOf(request), clientId: body.client_id, clientSecret: body.client_secret }
+  return {
+    basic: basicCredentialsOf(request),
+    clientId: body.client_id,
+    clientSecret: body.client_secret,
+    assertion: body.client_assertion,
+    assertionType: body.client_assertion_type,
+  }
 }
 
 /** RFC 9110 §5.3: such a field comes once. Node would keep the first of two, and a proxy before us may have read the last. */
@@ -33,7 +39,8 @@ function sentTwice(rawHeaders: readonly string[], name: string): boolean {
 
 /**
  * Runs what an authenticated client asked for. A failure counts against the caller's network together with the client
- * it named; past the limit failures read 429, while whoever is right is still served.
+ * it named; past the limit failures read 429, while whoever is right is still served. RFC 6749 §2.3.1: "MUST protect any
+ * endpoint utilizing it against brute force attacks".
  */
 export async function forClient<Result>(
   service: Service,
@@ -63,7 +70,7 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
 }
 
 /** Unknown ids stay nameless, so they share one count: a stranger must not be able to fill the memory with names. */
-async function knownClientId(service: Service, { basic, clientId }: PresentedCredentials): Promise<string | undefined> {
-  const id = basic.kind === 'credentials' ? basic.id : clientId
+async function knownClientId(service: Service, presented: PresentedCredentials): Promise<string | undefined> {
+  const id = claimedClientId(presented)
   return id === null ? undefined : (await service.deps.clients.find(id))?.id
 }

@@ -1,27 +1,30 @@
 /**
- * Cross-origin reads (CORS). Metadata and keys are public; the token and revocation endpoints open only to the origins
- * of public clients, whose scripts run there, and never with credentials. Nothing else is readable from a foreign page.
+ * Cross-origin reads (CORS). Metadata and keys are public; the token, revocation, PAR and userinfo endpoints open only to the origins
+ * of public clients, whose scripts run there, and never with credentials. Nothing else is readable from a foreign page, the
+ * authorization endpoint least of all (RFC 9700 §2.6).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from './service.ts'
 import { refuseMethod } from './unknown-route.ts'
 
 const PREFLIGHT = {
-  'access-control-allow-methods': 'POST',
-  'access-control-allow-headers': 'authorization, content-type',
+  'access-control-allow-headers': 'authorization, content-type, dpop',
   'access-control-max-age': '600',
 }
 
 export const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
 
 /**
- * Opens one POST endpoint to the origins of public clients. Answers its preflight; the hook it returns goes on the route
+ * Opens one endpoint to the origins of public clients. Answers its preflight; the hook it returns goes on the route
  * itself, before the body is read, so that a script reads every refusal too.
  */
-export function openToPublicClients(server: FastifyInstance, service: Service, url: string) {
+export function openToPublicClients(server: FastifyInstance, service: Service, url: string, methods = ['POST']) {
   server.options(url, async (request, reply) => {
-    if (!(await allowOrigin(service, request, reply))) return refuseMethod(reply, ['POST'])
-    return reply.code(204).headers(PREFLIGHT).send()
+    if (!(await allowOrigin(service, request, reply))) return refuseMethod(reply, methods)
+    return reply
+      .code(204)
+      .headers({ ...PREFLIGHT, 'access-control-allow-methods': methods.join(', ') })
+      .send()
   })
   return {
     onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -39,6 +42,8 @@ async function allowOrigin(service: Service, request: FastifyRequest, reply: Fas
   if (origin === undefined) return false
   const origins = await service.deps.clients.publicOrigins().catch(() => new Set<string>())
   if (!origins.has(origin)) return false
-  void reply.header('access-control-allow-origin', origin)
+  // Which say why a token was refused (RFC 6750 §3), and what the next proof is to hold (RFC 9449 §8.2).
+  const exposed = 'www-authenticate, dpop-nonce'
+  void reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed })
   return true
 }

@@ -7,6 +7,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LoginError } from '../grants/login-error.ts'
 import { StoreUnavailable } from '../grants/ports.ts'
+import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, temporarilyUnavailable } from '../oauth/oauth-error.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
@@ -14,13 +15,19 @@ import { UnsupportedMediaType } from './form-body.ts'
 import { ForeignOrigin } from './own-origin.ts'
 import type { Service } from './service.ts'
 
-/** Headers of every JSON answer (RFC 6749 §5.1). */
+/** Headers of every JSON answer (RFC 6749 §5.1): none is kept by a cache, what is told of a token least of all (RFC 7662 §5). */
 export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   pragma: 'no-cache',
   'x-content-type-options': 'nosniff',
 }
+
+/** How a token is to be presented (RFC 6750 §3). */
+const BEARER_CHALLENGE = 'Bearer realm="grantor"'
+const DPOP_ALGS = `algs="${DPOP_ALGORITHMS.join(' ')}"`
+/** The same, where nobody presented one: either way will do (RFC 9449 §7.2). */
+export const TOKEN_CHALLENGE = `${BEARER_CHALLENGE}, DPoP ${DPOP_ALGS}`
 
 type Answer = {
   status: number
@@ -73,7 +80,17 @@ function oauthAnswer(error: OAuthError): Answer {
   const headers = retryAfter(error.retryAfter)
   // RFC 6749 §5.2, RFC 7617 §2.1
   if (error.error === 'invalid_client') headers['www-authenticate'] = 'Basic realm="grantor", charset="UTF-8"'
+  if (error.tokenScheme !== undefined) headers['www-authenticate'] = tokenChallenge(error)
   return { status: error.status, body: error.toBody(), notice: 'malformed_request', reason: error.reason, headers }
+}
+
+/** RFC 6750 §3, RFC 9449 §7.1 */
+function tokenChallenge({ error, description, tokenScheme }: OAuthError): string {
+  const scope = error === 'insufficient_scope' ? ', scope="openid"' : ''
+  const why = `error="${error}", error_description="${description}"${scope}`
+  if (tokenScheme === 'DPoP') return `DPoP realm="grantor", ${why}, ${DPOP_ALGS}`
+  // Whoever presents a token without its proof must read what is missing.
+  return error === 'invalid_token' ? `${BEARER_CHALLENGE}, ${why}, DPoP ${DPOP_ALGS}` : `${BEARER_CHALLENGE}, ${why}`
 }
 
 /** What the framework refused before a route saw it: too large, wrong type, not a request at all. */

@@ -22,7 +22,7 @@ export function acceptForms(server: FastifyInstance): void {
 }
 
 /** The request's form; an absent body without a type is no form. */
-function formOf(request: FastifyRequest): Form {
+export function formOf(request: FastifyRequest): Form {
   if (!(request.body instanceof Map)) throw new UnsupportedMediaType()
   return request.body as Form
 }

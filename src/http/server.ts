@@ -1,6 +1,7 @@
 /** The auth service's HTTP server, put together. It does not listen yet. */
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { withTls } from '../ops/tls.ts'
 import { replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
 import { accountRoutes } from './routes/account.ts'
@@ -11,8 +12,11 @@ import { introspectRoute } from './routes/introspect.ts'
 import { loginApiRoutes } from './routes/login-api.ts'
 import { loginCompleteRoute } from './routes/login-complete.ts'
 import { loginResumeRoute } from './routes/login-resume.ts'
+import { logoutRoutes } from './routes/logout.ts'
+import { pushedRequestRoute } from './routes/pushed-request.ts'
 import { revokeRoute } from './routes/revoke.ts'
 import { tokenRoute } from './routes/token.ts'
+import { userinfoRoute } from './routes/userinfo.ts'
 import { wellKnownRoutes } from './routes/well-known.ts'
 import type { Service } from './service.ts'
 import { refuseUnknownRoutes } from './unknown-route.ts'
@@ -25,11 +29,13 @@ declare module 'fastify' {
 }
 
 export function createAuthServer(service: Service): FastifyInstance {
-  const server = Fastify({
+  const server: FastifyInstance = Fastify({
+    ...withTls(service.tls),
     loggerInstance: service.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
     bodyLimit: FORM_AT_MOST,
+    // RFC 9700 §4.13: whoever else names a caller in a header is not believed
     trustProxy: service.trustedProxies.length > 0 ? service.trustedProxies : false,
     exposeHeadRoutes: false,
     // Ours is the one handler that knows what to say; the framework's own would answer in its words.
@@ -51,9 +57,12 @@ export function createAuthServer(service: Service): FastifyInstance {
   loginCompleteRoute(server, service)
   loginResumeRoute(server, service)
   accountRoutes(server, service)
+  pushedRequestRoute(server, service)
   tokenRoute(server, service)
   introspectRoute(server, service)
   revokeRoute(server, service)
+  userinfoRoute(server, service)
+  logoutRoutes(server, service)
   void server.register(async (scope) => loginApiRoutes(scope, service))
   return server
 }

@@ -1,4 +1,5 @@
 /** What the routes are given. */
+import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Deps } from '../grants/deps.ts'
 import type { Metrics } from '../ops/metrics.ts'
@@ -15,4 +16,6 @@ export type Service = {
   trustedProxies: string[]
   /** whether the process was told to stop, so that readiness is over; never, when absent */
   isStopping?: () => boolean
+  /** speaks TLS itself; plain http, behind a proxy, when absent */
+  tls?: SecureServerOptions | undefined
 }

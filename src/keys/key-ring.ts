@@ -6,8 +6,14 @@ import type { KeyObject } from 'node:crypto'
 import type { SigningAlgorithm } from './signing-key.ts'
 import { VerifiedTokens } from './verified-tokens.ts'
 
-/** `sign`: access tokens. `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
-export type KeyKind = 'sign' | 'seal' | 'mac'
+/**
+ * `sign`: access tokens, in the algorithm that is set. `sign_…`: ID tokens and other statements to a client that wants them in
+ * another algorithm; access tokens never.
+ */
+export type SigningKind = 'sign' | 'sign_es256' | 'sign_rs256' | 'sign_eddsa'
+
+/** `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
+export type KeyKind = SigningKind | 'seal' | 'mac'
 
 /** A key as the store keeps it. Its material is wrapped by the key-encryption key and bound to `id` and `kind`. */
 export type KeyRecord = {
@@ -25,7 +31,7 @@ export type KeyRecord = {
 }
 
 export type SigningKey = {
-  kind: 'sign'
+  kind: SigningKind
   id: string
   algorithm: SigningAlgorithm
   startsAt: number
@@ -44,7 +50,14 @@ export type SecretKey = {
 }
 
 export type OpenKey = SigningKey | SecretKey
-type KeyOf<Kind extends KeyKind> = Kind extends 'sign' ? SigningKey : SecretKey
+type KeyOf<Kind extends KeyKind> = Kind extends SigningKind ? SigningKey : SecretKey
+
+const SIGNING_KINDS: Record<SigningAlgorithm, SigningKind> = { ES256: 'sign_es256', RS256: 'sign_rs256', EdDSA: 'sign_eddsa' }
+
+/** The kind of the keys that sign in an algorithm where the one of access tokens does not. */
+export function signingKindOf(algorithm: SigningAlgorithm): SigningKind {
+  return SIGNING_KINDS[algorithm]
+}
 
 export class KeyRing {
   #keys: OpenKey[] = []
@@ -80,9 +93,17 @@ export class KeyRing {
     return this.#byId.get(`${kind}:${id}`) as KeyOf<Kind> | undefined
   }
 
-  /** Every signing key, announced ones included: what the JWK Set publishes. */
+  /** The key that signs in an algorithm now; undefined where none was made for it yet. */
+  signer(algorithm: SigningAlgorithm): SigningKey | undefined {
+    const usual = this.maker('sign')
+    if (usual.algorithm === algorithm) return usual
+    const kind = signingKindOf(algorithm)
+    return this.signingKeys().some((key) => key.kind === kind) ? this.maker(kind) : undefined
+  }
+
+  /** Every signing key, those before it starts and after it made its last included: what the JWK Set publishes (OpenID Connect Core §10.1.1). */
   signingKeys(): SigningKey[] {
-    return this.#keys.filter((key) => key.kind === 'sign')
+    return this.#keys.filter(isSigningKey)
   }
 
   #firstToStart(kind: KeyKind): OpenKey | undefined {
@@ -93,4 +114,8 @@ export class KeyRing {
   isLoaded(): boolean {
     return (['sign', 'seal', 'mac'] as const).every((kind) => this.#keys.some((key) => key.kind === kind))
   }
+}
+
+function isSigningKey(key: OpenKey): key is SigningKey {
+  return key.kind !== 'seal' && key.kind !== 'mac'
 }

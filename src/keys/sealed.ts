@@ -1,12 +1,13 @@
 /**
  * Texts that only the service can read or write: `<purpose>.<key id>.<base64url(nonce ‖ ciphertext ‖ tag)>`, AES-256-GCM.
- * Codes, challenges and verifiers travel through browsers this way, so issuing one stores nothing.
+ * Codes, challenges and verifiers travel through browsers this way, so issuing one stores nothing. Nobody guesses one
+ * (RFC 6749 §10.10).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
 
 /** What a sealed text is for. The prefixes are distinct, so that a leaked one can be recognised by scanners. */
-export type SealPurpose = 'grc' | 'grl' | 'grv' | 'grf' | 'grx'
+export type SealPurpose = 'grc' | 'grl' | 'grv' | 'grf' | 'gro' | 'grp' | 'grx'
 
 const NONCE = 12
 const TAG = 16

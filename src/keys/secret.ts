@@ -1,7 +1,7 @@
 /** Client secrets: 256 random bits, kept as one SHA-256. A slow hash would add nothing: there is nothing to guess. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** A fresh secret of `[A-Za-z0-9_-]`, so form-urlencoding (RFC 6749 §2.3.1) leaves it as it is. */
+/** A fresh secret, which nobody guesses (RFC 6749 §10.10), of `[A-Za-z0-9_-]`, so form-urlencoding (RFC 6749 §2.3.1) leaves it as it is. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }

@@ -1,7 +1,8 @@
 /** Signing keys: made, written down, read back (RFC 7517, RFC 7518, RFC 8037). */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import type { SigningKey } from './key-ring.ts'
+import type { SigningKey, SigningKind } from './key-ring.ts'
 
+/** ES256 unless set. RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
 
 /** A fresh private key as PKCS #8 bytes. */
@@ -20,9 +21,15 @@ function newPrivateKey(algorithm: SigningAlgorithm): KeyObject {
   }
 }
 
-export function openSigningKey(material: Uint8Array, id: string, algorithm: SigningAlgorithm, startsAt: number): SigningKey {
+export function openSigningKey(
+  material: Uint8Array,
+  id: string,
+  algorithm: SigningAlgorithm,
+  startsAt: number,
+  kind: SigningKind = 'sign',
+): SigningKey {
   const privateKey = createPrivateKey({ key: Buffer.from(material), format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(privateKey)
   const publicJwk = { ...publicKey.export({ format: 'jwk' }), kid: id, alg: algorithm, use: 'sig' }
-  return { kind: 'sign', id, algorithm, startsAt, privateKey, publicKey, publicJwk }
+  return { kind, id, algorithm, startsAt, privateKey, publicKey, publicJwk }
 }

@@ -1,4 +1,4 @@
-/** Proof Key for Code Exchange (RFC 7636), method S256 only (RFC 9700 §2.1.1). */
+/** Proof Key for Code Exchange (RFC 7636), method S256 only (RFC 7636 §7.2, RFC 9700 §2.1.1). */
 import { createHash } from 'node:crypto'
 
 /** §4.2: BASE64URL(SHA256(ASCII(code_verifier))), which is always 43 characters. */

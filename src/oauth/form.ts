@@ -30,6 +30,12 @@ export function parseForm(raw: string | Uint8Array): Form {
   return form
 }
 
+/** The same form as text again, byte for byte what it means. */
+export function serializeForm(form: Form): string {
+  const pairs = [...form].flatMap(([name, values]) => values.map(({ encoded }) => `${encodeFormValue(name)}=${encoded}`))
+  return pairs.join('&')
+}
+
 /** Percent-encodes text as the value of a query parameter. */
 export function encodeFormValue(text: string): string {
   return encodeBytes(Buffer.from(text, 'utf8'))

@@ -1,4 +1,9 @@
-/** Authorization server metadata (RFC 8414 §2). Only what works is named. */
+import { DPOP_ALGORITHMS } from './dpop.ts'
+
+/**
+ * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only what works is named, a list
+ * without anything in it is not (RFC 8414 §3.2), and no endpoint has a fragment (RFC 6749 §3.1, §3.2).
+ */
 export type MetadataFacts = {
   issuer: string
   scopes: readonly string[]
@@ -6,10 +11,13 @@ export type MetadataFacts = {
 
 export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
   const { issuer } = facts
-  const clientAuthMethods = ['client_secret_basic', 'client_secret_post']
+  const clientAuthMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
+  // RFC 8414 §2: required where private_key_jwt is named. The value "none" MUST NOT be used.
+  const clientAlgorithms = ['ES256', 'PS256', 'EdDSA']
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
+    pushed_authorization_request_endpoint: `${issuer}/oauth/par`,
     token_endpoint: `${issuer}/oauth/token`,
     introspection_endpoint: `${issuer}/oauth/introspect`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
@@ -17,15 +25,56 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     scopes_supported: facts.scopes,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     token_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     revocation_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     introspection_endpoint_auth_methods_supported: clientAuthMethods,
-    // RFC 7636 §6.2
+    token_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
+    revocation_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
+    introspection_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
+    // RFC 9701 §7
+    introspection_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+    // RFC 9449 §5.1
+    dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
+    // RFC 9126 §2, §5, and what is registered for single clients only
+    require_pushed_authorization_requests: false,
+    // RFC 9101 §10.5, OpenID Connect Discovery §3. False is said of addresses; a pushed request's own URI works (RFC 9126 §5).
+    require_signed_request_object: false,
+    request_parameter_supported: true,
+    request_uri_parameter_supported: false,
+    request_object_signing_alg_values_supported: clientAlgorithms,
+    // RFC 7636 §6.2, RFC 9700 §2.1.1
     code_challenge_methods_supported: ['S256'],
     // RFC 9207 §3
     authorization_response_iss_parameter_supported: true,
     // OpenID Connect Initiating User Registration §5; the values are those of Core §3.1.2.1
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+  }
+}
+
+const ID_TOKEN_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'at_hash', 'acr', 'amr', 'sid']
+const WALLET_CLAIMS = ['wallet_address', 'chain_id', 'account_id']
+
+/** The same for OpenID Connect: all that the server says of itself, and what its ID tokens and sessions can do. */
+export function openidConfiguration(facts: MetadataFacts, acrValues: readonly string[]): Record<string, unknown> {
+  const { issuer } = facts
+  return {
+    ...serverMetadata(facts),
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    // RP-Initiated Logout §2.1
+    end_session_endpoint: `${issuer}/oauth/logout`,
+    // Core §8: everybody reads the same address
+    subject_types_supported: ['public'],
+    // Discovery §3: "The algorithm RS256 MUST be included."
+    id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+    acr_values_supported: acrValues,
+    claim_types_supported: ['normal'],
+    claims_supported: [...ID_TOKEN_CLAIMS, ...WALLET_CLAIMS],
+    ui_locales_supported: ['en'],
+    // Said because an absent member means true for one of them and nothing clear for people.
+    claims_parameter_supported: false,
+    // Back-Channel Logout §2.1
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
   }
 }

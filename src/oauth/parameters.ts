@@ -2,7 +2,8 @@
  * Takes the parameters an endpoint knows out of a form.
  *
  * RFC 6749 §3.1 and §3.2: "Parameters sent without a value MUST be treated as if they were omitted",
- * "Request and response parameters MUST NOT be included more than once". Unknown ones are ignored, even twice.
+ * "Request and response parameters MUST NOT be included more than once". Unknown ones are ignored, even twice (OpenID Connect
+ * Core §3.1.2.2).
  */
 import type { Form, FormValue } from './form.ts'
 
@@ -18,7 +19,7 @@ export type TakenParameters<Single extends string, Many extends string> = {
   values: Parameters<Single, Many>
 }
 
-/** `single` names may come once, `many` names (RFC 8707's `resource`) any number of times. */
+/** `single` names may come once, `many` names (`resource`, RFC 8707 §2) any number of times. */
 export function takeParameters<Single extends string, Many extends string = never>(
   form: Form,
   single: readonly Single[],

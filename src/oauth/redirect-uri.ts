@@ -46,7 +46,10 @@ function privateUseFault(uri: string, native: boolean): RedirectUriFault | null 
   return URL.canParse(uri) && !/[[\]]/.test(uri) ? null : 'not_rfc3986'
 }
 
-/** `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. */
+/**
+ * `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. Plain http is registered there and nowhere
+ * else, so no code travels in the clear (RFC 6749 §3.1.2.1, §10.5, RFC 9700 §2.6).
+ */
 export function isLoopbackHost(hostname: string): boolean {
   return (
     hostname === 'localhost' || hostname.endsWith('.localhost') || /^127(?:\.\d{1,3}){3}$/.test(hostname) || hostname === '[::1]'
@@ -54,8 +57,8 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /**
- * RFC 9700 §2.1: exact string matching; no normalising, no prefix, no wildcard.
- * RFC 8252 §7.3: for a native client the port of a loopback IP literal, and only it, may differ.
+ * RFC 9700 §2.1, §4.1.3: exact string matching of whole URIs; no normalising, no prefix, no wildcard (RFC 6749 §3.1.2.2,
+ * §3.1.2.3, §10.6, §10.15). RFC 8252 §7.3: for a native client the port of a loopback IP literal, and only it, may differ.
  */
 export function redirectUriMatches(registered: readonly string[], presented: string, native: boolean): boolean {
   if (registered.includes(presented)) return true
@@ -75,7 +78,7 @@ export function redirectUriHost(uri: string): string {
   return http ? new URL(uri).host : uri.slice(0, uri.indexOf(':'))
 }
 
-/** Appends parameters without touching the URI's own bytes (RFC 6749 §4.1.2). Values are percent-encoded already. */
+/** Appends parameters, each once (RFC 6749 §3.1), without touching the URI's own bytes (§4.1.2). Values are percent-encoded already. */
 export function appendToRedirectUri(uri: string, parameters: readonly (readonly [name: string, encoded: string])[]): string {
   const query = parameters.map(([name, encoded]) => `${name}=${encoded}`).join('&')
   // Only the first question mark opens the query; another one belongs to it (RFC 3986 §3.4).

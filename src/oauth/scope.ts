@@ -8,6 +8,9 @@ export function parseScope(text: string): string[] | null {
   return SCOPE.test(text) ? [...new Set(text.split(' '))] : null
 }
 
+/** Those that mean something by themselves: an ID token (OpenID Connect Core §3.1.2.1), and claims about the wallet. */
+export const OPENID_SCOPES = ['openid', 'wallet'] as const
+
 /** What a scope may be called when it is registered: words a signed text can hold. */
 export function isScopeName(name: string): boolean {
   return /^[A-Za-z0-9._-]{1,64}$/.test(name)

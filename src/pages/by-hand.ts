@@ -6,6 +6,8 @@ export function byHandForm(form: {
   prefix: string
   loginChallenge: string
   refusedAddress?: string | undefined
+  /** What stands in the field at first. */
+  expected?: string | undefined
   /** The id that the scope switches name as their form, and whether all of them were off. */
   choice?: { id: string; noneLeft: boolean } | undefined
 }): Html {
@@ -20,7 +22,7 @@ ${choice?.noneLeft && html`<p class="field-problem" id="scopes-problem">${texts.
 <label for="${id}">${words.address}</label>
 <p class="hint" id="${id}-hint">${words.addressHint}</p>
 ${refused && html`<p class="field-problem" id="${id}-problem">${words.wrongAddress}</p>`}
-<input class="code" id="${id}" name="address" value="${refusedAddress}" required maxlength="64" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${id}-hint${refused && ` ${id}-problem`}"${refused && html` aria-invalid="true"`}>
+<input class="code" id="${id}" name="address" value="${refusedAddress ?? form.expected}" required maxlength="64" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${id}-hint${refused && ` ${id}-problem`}"${refused && html` aria-invalid="true"`}>
 <button class="button" id="${form.prefix}-show">${words.showText}</button>
 </form>`
 }

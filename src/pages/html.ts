@@ -1,5 +1,5 @@
 /**
- * HTML that escapes unless told otherwise.
+ * HTML that escapes unless told otherwise: what comes from outside is text (RFC 6749 §10.14).
  *
  * `html` is a tagged template: what stands in the template is markup, what is filled in is text. Only another `Html` goes in
  * as it is, and an `Html` comes only from `html` and `trusted` (a class with a private field: no parsed JSON can pose as one).

@@ -4,7 +4,7 @@ import { appHeading, permissions, type Scope, scopeWords } from './parts.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
 import { day } from './times.ts'
-import { fill } from './words.ts'
+import { fill, shortAddress } from './words.ts'
 
 /** The form of the way without script, which the switches belong to. */
 export const NO_SCRIPT_FORM = 'no-script-form'
@@ -29,6 +29,7 @@ export function loginHead(head: LoginHead): Html {
   const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
   return html`${appHeading({ sentence: words.title, app, host: request.clientHost })}
 <p class="lead">${words.intro}</p>
+${request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
 ${forApp && asked(head, app)}
 ${request.expiresAt > now && html`<p class="fine with-symbol">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`
 }
@@ -36,7 +37,7 @@ ${request.expiresAt > now && html`<p class="fine with-symbol">${symbol('clock')}
 function asked(head: LoginHead, app: string): Html {
   const { mayDo, mayNothing, at, runsUntil } = texts.login
   const { request, chosen } = head
-  const isOn = ({ name }: Scope): boolean => chosen === undefined || chosen.includes(name)
+  const isOn = ({ name, required }: Scope): boolean => required === true || chosen === undefined || chosen.includes(name)
   const scopes = request.scopes.filter(isOn)
   const runs = html`<p class="fine with-symbol">${symbol('calendar')}<span>${fill(runsUntil, { day: day(request.until) })}</span></p>`
   return html`${
@@ -53,6 +54,6 @@ function switches(scopes: Scope[], isOn: (scope: Scope) => boolean, app: string)
   return html`<fieldset id="scopes">
 <legend class="label">${fill(texts.login.mayDo, { app })}</legend>
 <p class="hint" id="scopes-hint">${texts.login.choice}</p>
-${scopes.map((scope, i) => html`<label class="switch" for="scope-${i}"><span>${scopeWords(scope)}</span><input type="checkbox" role="switch" id="scope-${i}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}></label>`)}
+${scopes.map((scope, i) => html`<label class="switch" for="scope-${i}"><span>${scopeWords(scope)}</span><input type="checkbox" role="switch" id="scope-${i}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}${scope.required && html` required disabled`}></label>`)}
 </fieldset>`
 }

@@ -1,5 +1,6 @@
 import { assets } from './assets.ts'
 import { byHandForm } from './by-hand.ts'
+import { type DevelopmentAccount, developmentForm, type RefusedDevelopment } from './development-page.ts'
 import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { loginHead, NO_SCRIPT_FORM } from './login-head.ts'
@@ -7,9 +8,9 @@ import { hasChoice, type LoginRequest, placeOf } from './login-request.ts'
 import { noticeContent } from './notice-page.ts'
 import { phonePanel } from './phone-panel.ts'
 import { texts } from './texts.ts'
-import { fill, fillPlain, shortAddress } from './words.ts'
+import { fill, fillPlain } from './words.ts'
 
-export type DevelopmentAccount = { address: string; label: string }
+export type { DevelopmentAccount } from './development-page.ts'
 
 export type Login = {
   loginChallenge: string
@@ -22,6 +23,8 @@ export type Login = {
   chosen?: readonly string[] | undefined
   /** What was typed into the form of the way by hand and could not be read as an address. */
   refusedAddress?: string | undefined
+  /** The same for the development form, or why that address will not do. */
+  refusedDevelopment?: RefusedDevelopment | undefined
 }
 
 /**
@@ -51,9 +54,9 @@ ${request.resumeUrl && phonePanel(request.resumeUrl)}
 <details class="fold needs-script" id="by-hand"${refusedAddress !== undefined && html` open`}>
 <summary>${texts.byHand.title}</summary>
 <p>${texts.byHand.explain}</p>
-${byHandForm({ prefix: 'by-hand', loginChallenge, refusedAddress })}
+${byHandForm({ prefix: 'by-hand', loginChallenge, refusedAddress, expected: request.loginHint })}
 </details>
-${login.developmentAccounts && developmentSection(login, login.developmentAccounts)}
+${login.developmentAccounts && developmentForm({ ...login, accounts: login.developmentAccounts, refused: login.refusedDevelopment })}
 </div>
 <form class="cancel" method="post" action="/login/deny">
 <input type="hidden" name="login_challenge" value="${loginChallenge}">
@@ -74,7 +77,7 @@ function chooseSection({ request, loginChallenge, refusedAddress, chosen }: Logi
 <noscript>
 <h2>${texts.login.noScriptTitle}</h2>
 <p>${texts.login.noScript}</p>
-${byHandForm({ prefix: 'no-script', loginChallenge, refusedAddress, choice })}
+${byHandForm({ prefix: 'no-script', loginChallenge, refusedAddress, choice, expected: request.loginHint })}
 </noscript>
 <p id="looking" class="fine needs-script">${texts.login.looking}</p>
 <ul id="wallets" class="wallets" hidden></ul>
@@ -102,23 +105,6 @@ function reviewSection(): Html {
 <button type="button" class="button" id="sign"></button>
 <button type="button" class="button quiet" id="back">${words.back}</button>
 </p>
-</section>`
-}
-
-function developmentSection({ request, loginChallenge }: Login, accounts: readonly DevelopmentAccount[]): Html {
-  const words = texts.development
-  return html`<section class="development" aria-labelledby="development-title">
-<h2 id="development-title">${words.title}</h2>
-<p>${words.explain}</p>
-<form method="post" action="/login/development-wallet">
-<input type="hidden" name="login_challenge" value="${loginChallenge}">
-<label for="address">${words.address}</label>
-<select id="address" name="address">
-${accounts.map(({ address, label }) => html`<option value="${address}">${shortAddress(address)} · ${label}</option>`)}
-</select>
-${hasChoice(request) && html`<noscript><p class="fine">${words.noScript}</p></noscript>`}
-<button class="button" id="sign-in">${words.signIn}</button>
-</form>
 </section>`
 }
 

@@ -19,6 +19,8 @@ export type LoginRequest = {
   expiresAt: number
   /** Where another device takes up a login for an app; null where there is no such way. */
   resumeUrl: string | null
+  /** The account that the app expects; any other will do as well. */
+  loginHint?: string | undefined
 }
 
 /** An app asks; or the person wants to see the account page; or to end everything. */
@@ -31,5 +33,5 @@ export function placeOf({ purpose, clientName, clientHost }: LoginRequest): stri
 
 /** A single scope cannot be left out: one must stay. */
 export function hasChoice({ mayChooseScopes, scopes }: LoginRequest): boolean {
-  return mayChooseScopes && scopes.length > 1
+  return mayChooseScopes && scopes.length > 1 && scopes.some(({ required }) => !required)
 }

@@ -17,7 +17,7 @@ export type MovingOn = {
   clientName: string
   clientHost: string
   /** `to_sign`: not back to the app, but on to the login page. */
-  outcome: 'signed_in' | 'denied' | 'allowed' | 'failed' | 'to_sign'
+  outcome: 'signed_in' | 'denied' | 'allowed' | 'failed' | 'signed_out' | 'to_sign'
   /** What the login was for; an app when absent. */
   purpose?: Purpose | undefined
 }
@@ -31,7 +31,7 @@ export function movingOnPage({ to, clientName, clientHost, outcome, purpose = 'a
     extras: html`<meta http-equiv="refresh" content="0;url=${target}">`,
     slip: slip({
       head: html`<div class="notice" data-outcome="${outcome}">
-${symbol(outcome === 'signed_in' || outcome === 'allowed' ? 'done' : 'info')}
+${symbol(outcome === 'signed_in' || outcome === 'allowed' || outcome === 'signed_out' ? 'done' : 'info')}
 <h1>${words.title}</h1>
 <p class="lead">${fill(words.text, { app })}</p>
 <p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>

@@ -38,6 +38,14 @@ export const noticeTexts = {
     builder:
       'redirect_uri must equal a registered one byte for byte: scheme, host, port, path, capitals, and a slash at the end (grantor clients show).',
   },
+  request_unusable: {
+    tone: 'wait',
+    title: 'This sign-in request cannot be used',
+    text: 'It has run out of time, was used before, or was not made as it should be.',
+    next: 'Go back to the app and sign in again. If it happens again, tell the people who make it.',
+    builder:
+      'A request_uri works for 60 seconds, for the client that pushed it, until a code is issued (RFC 9126). A request object is signed with a registered key of the client (RFC 9101).',
+  },
   malformed_request: {
     tone: 'stop',
     title: 'Something is wrong with this link',
@@ -88,6 +96,28 @@ export const noticeTexts = {
     text: 'This browser no longer knows your wallet. Apps keep the access you gave them until it ends or you end it.',
     next: 'You can close this page, or sign in again.',
     button: 'Sign in again',
+  },
+  still_signed_in: {
+    tone: 'info',
+    title: 'You stay signed in',
+    text: 'Nothing has changed.',
+    next: 'You can close this page, or look at what apps may do for your wallet.',
+    button: 'Your connected apps',
+  },
+  sign_out_again: {
+    tone: 'info',
+    title: 'You were asked about another sign-in',
+    text: 'Some time has passed since, or you signed in anew. You are still signed in.',
+    next: 'To sign out, use the button on your page of connected apps.',
+    button: 'Your connected apps',
+  },
+  logout_address_unknown: {
+    tone: 'stop',
+    title: 'You are still signed in here',
+    text: 'The app wants to bring you to an address that it has not registered, so we stopped.',
+    next: 'Go back to the app and try again. To sign out here, open your page of connected apps.',
+    builder:
+      'post_logout_redirect_uri must equal a registered one byte for byte, and needs id_token_hint or client_id (grantor clients show).',
   },
   everything_ended: {
     tone: 'done',

@@ -1,5 +1,5 @@
 /**
- * The headers of every page of both servers.
+ * The headers of every page of both servers (RFC 9700 §4.2.4, §4.16; OpenID Connect Core §3.1.2.3).
  *
  * - No inline script or style: a name that slips through the escaping still runs nothing. `data:` images are wallets' icons.
  * - `form-action 'self'` holds for every hop of a redirect, so a form that leads to another origin answers a moving-on page.

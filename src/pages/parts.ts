@@ -4,7 +4,12 @@ import { fill } from './words.ts'
 
 /** Pieces that several pages share. */
 
-export type Scope = { name: string; description: string }
+export type Scope = {
+  name: string
+  description: string
+  /** cannot be switched off */
+  required?: boolean
+}
 
 /** Who asks: the heading with the app's name, and its host. */
 export function appHeading({ sentence, app, host }: { sentence: string; app: string; host: string }): Html {

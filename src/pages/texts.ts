@@ -40,6 +40,7 @@ export const texts = {
   login: {
     mayDo: 'Once you sign in, {app} may',
     mayNothing: 'Once you sign in, {app} learns your wallet’s address, and nothing else.',
+    hint: '{app} expects {account}. You can use another account all the same.',
     choice: 'Switch off what you do not want to allow.',
     at: 'It may do so at',
     runsUntil: 'What you allow ends on {day}, or as soon as you end it.',
@@ -99,8 +100,17 @@ export const texts = {
     title: 'Development accounts',
     explain: 'For trying things out on this machine. Their keys are public: never send anything of value to them.',
     address: 'Account',
+    addressHint: 'One of the test accounts, or any other address; left empty, the first test account.',
     signIn: 'Sign in',
     noScript: 'Scripts are turned off here, so this button allows all that is asked for above.',
+    wrongAddress: 'We cannot read this as a wallet address: 0x and 40 digits from 0 to f.',
+    needsSignature:
+      '{app} asks for a signature, and only the test accounts can give one here. Use one of them, or sign with your own wallet.',
+    approveTitle: 'Sign in as {account}?',
+    approveExplain:
+      'Development only. A test account signs the same text that a wallet would; any other address is taken at its word.',
+    approve: 'Approve',
+    deny: 'Deny',
   },
 
   review: {
@@ -154,12 +164,23 @@ export const texts = {
       text: 'You cancelled, and {app} learned nothing about you. Taking you back\u00a0…',
     },
     failed: { title: 'That did not work', text: '{app} will tell you more. Taking you back\u00a0…' },
+    signed_out: { title: 'You are signed out', text: 'Taking you back to {app}\u00a0…' },
     to_sign: { title: 'One signature', text: 'Taking you to the page where your wallet signs\u00a0…' },
     ending: { title: 'Signed', text: 'Everything is being ended\u00a0…' },
     cancelled: { title: 'You cancelled', text: 'Nothing was done\u00a0…' },
     link: 'Continue to {app}',
     onward: 'Continue',
     slow: 'If nothing happens, use the button.',
+  },
+
+  signOut: {
+    title: 'Sign out?',
+    intro: '{app} says that you want to sign out here.',
+    introUnknown: 'A link that you followed says that you want to sign out here.',
+    what: 'This browser then no longer knows your wallet. Apps keep the access you gave them until it ends or you end it.',
+    as: 'Signed in as',
+    signOut: 'Sign out',
+    stay: 'Stay signed in',
   },
 
   confirm: {

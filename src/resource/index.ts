@@ -2,6 +2,8 @@
 
 export type { AccessToken } from './access-token.ts'
 export type { PresentedRequest } from './presented-token.ts'
+export type { DpopOptions } from './proof-check.ts'
+export type { ProofReplays } from './proof-replays.ts'
 export { ResourceError } from './resource-error.ts'
 export type { TokenCheck, TokenCheckOptions } from './token-check.ts'
 export { createTokenCheck } from './token-check.ts'

@@ -1,5 +1,5 @@
 import type { AccessToken } from './access-token.ts'
-import { readScopes } from './access-token.ts'
+import { readKeyThumbprint, readScopes } from './access-token.ts'
 import { askIssuer } from './ask-issuer.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
 import type { Refusals } from './resource-error.ts'
@@ -32,10 +32,12 @@ export function createIntrospection(
     if (typeof answer.active !== 'boolean') throw refuse.unavailable('introspection_malformed')
     if (!answer.active) throw refuse.invalidToken('inactive')
     // The answer must be about the very token that was verified; audience and time were checked on its signed claims.
-    if (answer.sub !== local.wallet) throw refuse.invalidToken('introspection_sub')
+    if (answer.sub !== local.claims.sub) throw refuse.invalidToken('introspection_sub')
     if (answer.client_id !== local.clientId) throw refuse.invalidToken('introspection_client_id')
     if (answer.jti !== local.tokenId) throw refuse.invalidToken('introspection_jti')
-    if (answer.cnf !== undefined) throw refuse.invalidToken('sender_constrained')
+    // RFC 9449 §6.2
+    const bound = answer.cnf === undefined ? undefined : (readKeyThumbprint(answer.cnf) ?? 'unknown')
+    if (bound !== local.keyThumbprint) throw refuse.invalidToken(local.keyThumbprint ? 'introspection_cnf' : 'sender_constrained')
     // The server may have narrowed the scope since it signed; it cannot widen it.
     const scopes = readScopes(answer.scope)
     return { ...local, scopes: local.scopes.filter((name) => scopes.includes(name)) }

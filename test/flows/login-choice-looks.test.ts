@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { loginPage } from '../../src/pages/login-page.ts'
 import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
+import { signOutPage } from '../../src/pages/sign-out-page.ts'
 import { CONSENT_TEXT, loginRequest, NOW } from '../pages/samples.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
@@ -36,6 +37,27 @@ test('choosing scopes is accessible, with the text below that says what is left'
   await page.getByRole('switch', { name: 'See your profile' }).uncheck()
   await page.getByText('You changed what you allow').waitFor()
   await expectGoodLooks(page, 'scope-choice', TWO_LOOKS)
+})
+
+test('a scope that cannot be switched off and the account that the app expects are accessible; the switch is not freed by the script', async () => {
+  grantor.deps.settings.scopeDescriptions.openid = 'Know that it is you, by your wallet’s address'
+  const client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['openid', 'profile'], consent: 'signed' })
+  await installWallet(page, testWallet(0), { name: 'Foxglove' })
+  await openLogin(page, grantor, client, { scope: 'openid profile', response_type: 'code', login_hint: testWallet(1).address })
+  await page.getByText('expects 0x7099…79C8').waitFor()
+  await page.locator('.wallet').click()
+  await page.getByRole('switch', { name: 'See your profile' }).uncheck()
+  await page.getByText('You changed what you allow').waitFor()
+  expect(await page.getByRole('switch', { name: 'openid' }).isDisabled()).toBe(true)
+  expect(await page.locator('#message').textContent()).toContain("'openid' for")
+  await expectGoodLooks(page, 'openid-choice', TWO_LOOKS)
+})
+
+test('the question whether to sign out is accessible', async () => {
+  const asked = { action: '/oauth/logout/confirm', question: 'q', walletShort: '0xf39F…2266' }
+  await show(page, grantor.authUrl, signOutPage({ ...asked, clientName: 'Aurora Notes', clientHost: 'app.example.net' }))
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await expectGoodLooks(page, 'sign-out')
 })
 
 test('the panel with the code for a phone is accessible', async () => {

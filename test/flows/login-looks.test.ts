@@ -84,6 +84,18 @@ test('the way without script is accessible, with its errors', async () => {
   await expectGoodLooks(page)
 })
 
+test('the development login is accessible, with its errors', async () => {
+  await openLogin(page, grantor, client)
+  await page.locator('#address').fill('0x12')
+  await page.locator('#sign-in').click()
+  await page.locator('#address-problem').waitFor()
+  await expectGoodLooks(page, 'development-refused', TWO_LOOKS)
+  await page.locator('#address').fill(wallet.address)
+  await page.locator('#sign-in').click()
+  await page.locator('#approve').waitFor()
+  await expectGoodLooks(page, 'development-approve')
+})
+
 test.each(Object.keys(noticeTexts) as NoticeKind[])('every notice is accessible: %s', async (kind) => {
   const retryUrl = kind === 'unavailable' ? '/login?login_challenge=C' : undefined
   const requestId = kind === 'defect' ? '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11' : undefined

@@ -83,5 +83,6 @@ test('an address with a typing error keeps the choice', async () => {
 test('the button of a development account says that it allows all, where the switches cannot reach it', async () => {
   expect(await page.locator('.development').innerText()).toContain('this button allows all that is asked for above')
   await page.locator('#sign-in').click()
+  await page.locator('#approve').click()
   expect(await scopeAtApp()).toBe('enhancement profile')
 })

@@ -127,6 +127,7 @@ test('the choice counts for a development account', async () => {
   await openLogin(page, grantor, client, BOTH)
   await enhancement().uncheck()
   await page.locator('#sign-in').click()
+  await page.locator('#approve').click()
   expect(await scopeAtApp()).toBe('profile')
 })
 

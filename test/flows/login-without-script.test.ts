@@ -13,7 +13,8 @@ let page: Page
 const wallet = testWallet(0)
 beforeAll(async () => {
   browser = await launchBrowser()
-  grantor = await startGrantor({ developmentWallet })
+  const anybody = { ...developmentWallet, takesAnyAddress: true }
+  grantor = await startGrantor({ developmentWallet: anybody, settings: { loginMayVouch: true } })
   client = await grantor.createClient({ name: 'Aurora Notes' })
 })
 afterAll(async () => {
@@ -76,8 +77,19 @@ test('cancelling works from the page with the text, too', async () => {
   expect((await backAtApp(page)).get('error')).toBe('access_denied')
 })
 
-test('a development account signs in with one button', async () => {
-  await page.locator('#address').selectOption(testWallet(2).address)
+test('the development login is two plain forms whose ids stay: #address and #sign-in, then #approve', async () => {
+  for (const address of [testWallet(2).address, '0x90F79bf6EB2c4f870365E785982E1f101E93b906', '']) {
+    await page.locator('#address').fill(address)
+    await page.locator('#sign-in').click()
+    await page.locator('#approve').click()
+    expect((await backAtApp(page)).has('code')).toBe(true)
+    await openLogin(page, grantor, client, { prompt: 'login' })
+  }
+})
+
+test('… or #deny, which the app learns', async () => {
+  await page.locator('#address').fill('0x90F79bf6EB2c4f870365E785982E1f101E93b906')
   await page.locator('#sign-in').click()
-  expect((await backAtApp(page)).has('code')).toBe(true)
+  await page.locator('#deny').click()
+  expect((await backAtApp(page)).get('error')).toBe('access_denied')
 })

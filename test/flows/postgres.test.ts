@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpkeep, type Upkeep } from '../../src/grants/upkeep.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
+import { newDpopKey, proofOf } from '../support/dpop.ts'
+import { codeFor, exchangeWith, refreshWith } from '../support/dpop-app.ts'
 import { keepingOf } from '../support/key-keeping.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { pushed } from '../support/pushed.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { startGrantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
@@ -68,6 +71,14 @@ test('one code and one refresh token, used 50 times at once on both nodes: one g
   expect(new Set(again.map((answer) => tokensOf(answer).refresh_token)).size).toBe(1)
 })
 
+test('a pushed request, come with 50 times at once on both nodes: one code', async () => {
+  const query = await pushed(first.walk, first.client, { state: 's' })
+  const at = (index: number) => (index % 2 ? first : second).walk
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => at(index).authorize(query)))
+  expect(answers.filter(({ location }) => location.includes('code=grc.'))).toHaveLength(1)
+  expect(answers.filter(({ status }) => status === 400)).toHaveLength(49)
+})
+
 test('the moments that nodes compare are the database’s, whatever a node takes for the time', async () => {
   const tokens = await first.freshTokens()
   const [{ now } = { now: 0 }] = await database.sql<{ now: number }[]>`SELECT extract(epoch FROM now())::bigint AS now`
@@ -85,4 +96,22 @@ test('a client that is disabled on one node is refused on the other as soon as t
   await first.grantor.store.clients.replaceClient({ ...client, id })
   await upkeep.noticeChanges()
   expect((await second.walk.exchange(second.client, 'whatever')).status).toBe(400)
+})
+
+test('of fifty sendings of one DPoP proof on both nodes one is answered, and the token moves once (RFC 9449 §11.1)', async () => {
+  const key = newDpopKey()
+  const publicClient = await first.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/cb'] })
+  await upkeep.noticeChanges()
+  const tokens = tokensOf(await exchangeWith(first.walk, publicClient, await codeFor(first.walk, publicClient), key))
+  const dpop = await proofOf(first.grantor, key)
+  const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, at) => (at % 2 ? first : second).walk.token(publicClient, body, { dpop })),
+  )
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(new Set(answers.map((answer) => answer.json().error))).toEqual(new Set([undefined, 'invalid_dpop_proof']))
+  const { grant_id } = claimsOf(tokens.access_token)
+  expect(await first.grantor.store.grants.readGrant(grant_id)).toMatchObject({ generation: 1, endedAt: null })
+  expectRefusal(await refreshWith(first.walk, publicClient, tokens.refresh_token, newDpopKey()), 'invalid_grant')
+  expect((await refreshWith(first.walk, publicClient, tokens.refresh_token, key)).status, 'a retry').toBe(200)
 })

@@ -137,13 +137,23 @@ function codeOf(wallet: Address, epoch: number): string {
     sessionHash: 'session',
     expiresAt: at + 60,
     grantExpiresAt: at + 30 * DAY,
+    authTime: at,
+    chainId: 1,
+    nonce: null,
+    dpopJkt: null,
   })
 }
 
 /** `tokens`, or why there are none. */
 async function exchange(deps: Deps, code: string): Promise<string> {
   try {
-    await exchangeCode(deps, client, { code, redirectUri: client.redirectUris[0] ?? '', codeVerifier: null, resources: [] })
+    await exchangeCode(deps, client, {
+      code,
+      redirectUri: client.redirectUris[0] ?? '',
+      codeVerifier: null,
+      resources: [],
+      proof: null,
+    })
     return 'tokens'
   } catch (error) {
     if (error instanceof OAuthError) return error.reason

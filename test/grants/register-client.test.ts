@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { clientFaults } from '../../src/grants/client-faults.ts'
 import type { Client } from '../../src/grants/model.ts'
-import { type ClientRegistration, clientFaults, registerClient, rotateClientSecret } from '../../src/grants/register-client.ts'
+import { type ClientRegistration, registerClient, rotateClientSecret } from '../../src/grants/register-client.ts'
 import { secretMatches } from '../../src/keys/secret.ts'
 import { runs } from '../support/runs.ts'
 
@@ -35,6 +36,17 @@ describe('what is left out of a registration gets its usual value', () => {
       requirePkce: false,
       authMethod: 'client_secret_basic',
       grantTypes: ['authorization_code', 'refresh_token'],
+      profile: 'default',
+      jwks: null,
+      jwksUri: null,
+      requirePushedRequests: false,
+      requestObjectSigned: false,
+      dpopBound: false,
+      idTokenAlgorithm: 'ES256',
+      introspectionSigned: null,
+      postLogoutRedirectUris: [],
+      backchannelLogoutUri: null,
+      backchannelLogoutSessionRequired: false,
       secrets: [{ secretHash: expect.any(String), expiresAt: null, createdAt: NOW }],
       createdAt: NOW,
       disabledAt: null,

@@ -12,6 +12,14 @@ const KNOWN = [
   'code_challenge',
   'code_challenge_method',
   'prompt',
+  'response_mode',
+  'nonce',
+  'max_age',
+  'login_hint',
+  'id_token_hint',
+  'request',
+  'request_uri',
+  'registration',
 ] as const
 
 let grantor: Grantor
@@ -60,7 +68,9 @@ async function granted(asked: Record<string, string | string[]>, of = client): P
 }
 
 describe('a parameter the service knows, sent twice, is refused with a page and no redirect (RFC 6749 §3.1)', () => {
-  const whole = () => ({ ...requestOf(client, PKCE), response_type: 'code', scope: 'enhancement', state: 's', prompt: 'login' })
+  const others = Object.fromEntries(KNOWN.map((name) => [name, 'x']))
+  const usual = { response_type: 'code', scope: 'enhancement', state: 's', prompt: 'login' }
+  const whole = () => ({ ...others, ...requestOf(client, PKCE), ...usual })
 
   test.each(KNOWN)('%s, twice the same', async (name) => {
     for (const browser of [walk, new Walk(grantor)]) {
@@ -87,7 +97,7 @@ describe('a parameter the service knows, sent twice, is refused with a page and 
 
 describe('unknown parameters are ignored, empty ones count as absent (RFC 6749 §3.1)', () => {
   test('unknown ones, once, twice, empty, not UTF-8, in another case, or named after the language', async () => {
-    const query = `${encode(requestOf(client))}&foo=1&foo=2&bar&=&=x&%FF=%FF&%FF=1&State=a&State=b&__proto__=1&constructor=x&&&request=&nonce=n&nonce=m`
+    const query = `${encode(requestOf(client))}&foo=1&foo=2&bar&=&=x&%FF=%FF&%FF=1&State=a&State=b&__proto__=1&constructor=x&&&request=&claims=n&claims=m&ui_locales=%FF`
     const { status, location } = await walk.authorize(query)
     expect(status).toBe(302)
     expect(location.replace(/code=[^&]+$/, '')).toBe(`${client.redirectUris[0]}?`)

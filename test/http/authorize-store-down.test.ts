@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
+import { pushed } from '../support/pushed.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, noticeOf, PKCE, requestOf, Walk } from '../support/walk.ts'
@@ -51,6 +52,18 @@ describe('the store cannot be read', () => {
     unavailable(await walk.authorize(requestOf(client, { prompt: 'login' })))
     unavailable(await walk.authorize(requestOf(client, { prompt: 'none' })))
     unavailable(await walk.authorize(requestOf(native, PKCE)))
+  })
+
+  test('a pushed request that cannot be looked up or spent: 503, and it gives its code afterwards', async () => {
+    const query = await pushed(walk, client)
+    const database = new DatabaseSync(grantor.databasePath)
+    database.exec('BEGIN IMMEDIATE')
+    unavailable(await walk.authorize(query))
+    database.exec('ROLLBACK')
+    database.close()
+    expect((await walk.authorize(query)).location).toContain('code=')
+    await grantor.store.close()
+    unavailable(await walk.authorize(query))
   })
 
   test('authorize without a session cookie: 503, never the login page, whose login could not end well', async () => {

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+import { type App, startApp, tokensOf } from '../support/app.ts'
+import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
+import { newDpopKey } from '../support/dpop.ts'
+import { exchangeWith, refreshWith } from '../support/dpop-app.ts'
+import { pushed } from '../support/pushed.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
@@ -12,7 +16,7 @@ let asked: string[] = []
 
 beforeAll(async () => {
   app = await startApp()
-  for (const book of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys'] as const)
+  for (const book of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys', 'spent', 'pushedRequests'] as const)
     countCalls(app.grantor.store[book])
 })
 afterAll(() => app.close())
@@ -70,6 +74,21 @@ test('an authorize request with a session is two reads, and writes nothing', asy
   })
 })
 
+test('a pushed request is one write; coming with it costs one read more, and its code one write', async () => {
+  let query = { client_id: '', request_uri: '' }
+  expect(await costOf(async () => (query = await pushed(app.walk, app.client)))).toEqual({ writes: ['push'], reads: [] })
+  expect(await costOf(() => app.walk.authorize(query))).toEqual({
+    writes: ['spendPushed'],
+    reads: ['readPushed', 'readSession', 'readEpoch'],
+  })
+  expect(await costOf(() => app.walk.authorize(query))).toEqual({ writes: [], reads: ['readPushed'] })
+})
+
+test('a request_uri that nobody was given costs no query where it is malformed', async () => {
+  const query = { client_id: app.client.id, request_uri: 'urn:ietf:params:oauth:request_uri:forged' }
+  expect(await costOf(() => app.walk.authorize(query))).toEqual({ writes: [], reads: [] })
+})
+
 test('a visit is written down once every ten minutes', async () => {
   app.grantor.clock.advance(600)
   expect((await costOf(() => app.freshCode())).writes).toEqual(['touchSession'])
@@ -83,6 +102,37 @@ test('under consent rule signed it is three reads, and writes nothing', async ()
     writes: [],
     reads: ['readSession', 'readEpoch', 'listReceipts'],
   })
+})
+
+test('a client’s own token costs no query, its introspection one read, its revocation one write', async () => {
+  const own = await app.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
+  const ask = () => app.walk.token(own, { grant_type: 'client_credentials' })
+  const { access_token } = tokensOf(await ask())
+  expect(await costOf(ask)).toEqual({ writes: [], reads: [] })
+  expect(await costOf(() => app.walk.introspect(own, access_token))).toEqual({ writes: [], reads: ['readSpent'] })
+  expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['spend'], reads: [] })
+})
+
+test('a client that proves itself by its key costs one write more, and a stranger in its name none', async () => {
+  const key = newClientKey()
+  const own = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } })
+  const ask = async (by = key) => {
+    const assertion = await assertionOf(app.grantor, own.id, by)
+    return () => post(app.grantor, '/oauth/revoke', { token: 'unknown', ...asserting(assertion) })
+  }
+  await (await ask())()
+  expect(await costOf(await ask())).toEqual({ writes: ['spend'], reads: [] })
+  expect(await costOf(await ask(newClientKey()))).toEqual({ writes: [], reads: [] })
+})
+
+test('a proof of a key costs one write more; at a refresh one read too, to see first that the request holds', async () => {
+  const key = newDpopKey()
+  const code = await app.freshCode()
+  const exchange = async () => exchangeWith(app.walk, app.client, code, key, { code_verifier: '' })
+  const { refresh_token } = tokensOf(await exchangeWith(app.walk, app.client, await app.freshCode(), key, { code_verifier: '' }))
+  expect(await costOf(exchange)).toEqual({ writes: ['spend', 'redeemCode'], reads: ['readEpoch'] })
+  const refresh = () => refreshWith(app.walk, app.client, refresh_token, key)
+  expect(await costOf(refresh)).toEqual({ writes: ['spend', 'rotateRefreshToken'], reads: ['readGrant'] })
 })
 
 test('a login is two writes, the receipt and the session; the first of an address notes once more that it proved itself', async () => {

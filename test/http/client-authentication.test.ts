@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const ENDPOINTS = ['/oauth/token', '/oauth/introspect', '/oauth/revoke']
+const ENDPOINTS = ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/par']
 const TWO_METHODS = invalidRequest('Send client credentials in one way only.')
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64')
 

@@ -33,7 +33,7 @@ const preflight = (path: string, origin: string): Promise<Answer> =>
 const corsOf = (answer: Answer): string[] => Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))
 
 /** The endpoints a script of a public client calls. */
-const OPEN = ['/oauth/token', '/oauth/revoke']
+const OPEN = ['/oauth/token', '/oauth/revoke', '/oauth/par']
 
 describe('a public client’s script may read the token and revocation endpoints from its own origin', () => {
   test.each(OPEN)('%s answers its preflight: POST, two headers, no credentials', async (path) => {
@@ -47,7 +47,7 @@ describe('a public client’s script may read the token and revocation endpoints
       expect(headersOf(answer)).toMatchObject({
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'POST',
-        'access-control-allow-headers': 'authorization, content-type',
+        'access-control-allow-headers': 'authorization, content-type, dpop',
         'access-control-max-age': '600',
       })
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
@@ -57,7 +57,7 @@ describe('a public client’s script may read the token and revocation endpoints
   test.each(OPEN)('%s lets it read every answer, refusals included', async (path) => {
     const requests: [number, Record<string, string>, string][] = [
       [
-        path === '/oauth/token' ? 400 : 200,
+        path === '/oauth/revoke' ? 200 : 400,
         { 'content-type': FORM },
         `client_id=${publicClient.id}&token=x&grant_type=refresh_token&refresh_token=x`,
       ],

@@ -73,7 +73,7 @@ describe('missing and empty parameters are invalid_request (RFC 6749 §5.2)', ()
 describe('grant types', () => {
   test.each([
     'password',
-    'client_credentials',
+    'client-credentials',
     'implicit',
     'Authorization_Code',
     'authorization_code ',

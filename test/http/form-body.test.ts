@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const ENDPOINTS = ['/oauth/token', '/oauth/introspect', '/oauth/revoke']
+const ENDPOINTS = ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/par']
 const FORM = 'application/x-www-form-urlencoded'
 const WRONG_TYPE = {
   status: 415,
@@ -119,18 +119,21 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
     }
   })
 
-  test.each(['/oauth/authorize', '/oauth/jwks', '/.well-known/oauth-authorization-server', '/health/live', '/health/ready'])(
-    'a POST to %s, which is only read',
-    async (path) => {
-      for (const contentType of [FORM, 'application/json', null]) {
-        const answer = await post(path, contentType, 'a=b')
-        expect({ status: answer.status, allow: answer.headers.allow }).toEqual({
-          status: 405,
-          allow: expect.stringContaining('GET') as string,
-        })
-      }
-    },
-  )
+  test.each([
+    '/.well-known/openid-configuration',
+    '/oauth/jwks',
+    '/.well-known/oauth-authorization-server',
+    '/health/live',
+    '/health/ready',
+  ])('a POST to %s, which is only read', async (path) => {
+    for (const contentType of [FORM, 'application/json', null]) {
+      const answer = await post(path, contentType, 'a=b')
+      expect({ status: answer.status, allow: answer.headers.allow }).toEqual({
+        status: 405,
+        allow: expect.stringContaining('GET') as string,
+      })
+    }
+  })
 
   test('404 for a path nobody knows, and 405 for a wrong method, before a body of any type or size is read', async () => {
     for (const contentType of [FORM, 'application/json', 'x', null]) {
@@ -175,6 +178,7 @@ describe('a parameter comes once (RFC 6749 §3.2)', () => {
     ],
     '/oauth/introspect': ['client_id', 'client_secret', 'token', 'token_type_hint'],
     '/oauth/revoke': ['client_id', 'client_secret', 'token', 'token_type_hint'],
+    '/oauth/par': ['client_id', 'client_secret'],
   }
   const cases = Object.entries(names).flatMap(([path, each]) => each.map((name) => [path, name] as const))
 

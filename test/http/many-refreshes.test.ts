@@ -25,7 +25,8 @@ async function refreshAll(app: App, tokens: string[], count: number): Promise<st
   async function takeTurns(lane: number): Promise<void> {
     for (let index = lane; begun < count; index = index + AT_ONCE < standing.length ? index + AT_ONCE : lane) {
       begun++
-      const answer = await refresh(deps, app.client, { refreshToken: standing[index] ?? '', scope: null, resources: [] })
+      const refreshToken = standing[index] ?? ''
+      const answer = await refresh(deps, app.client, { refreshToken, scope: null, resources: [], proof: null })
       standing[index] = answer.refresh_token ?? ''
     }
   }

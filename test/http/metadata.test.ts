@@ -1,6 +1,9 @@
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp, tokensOf } from '../support/app.ts'
+import type { GrantType } from '../../src/grants/model.ts'
+import type { SigningAlgorithm } from '../../src/keys/signing-key.ts'
+import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
+import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
 import { headersOf } from '../support/refusals.ts'
 import { send } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
@@ -18,6 +21,7 @@ beforeAll(async () => {
   clients = {
     client_secret_basic: app.client,
     client_secret_post: await app.grantor.createClient({ authMethod: 'client_secret_post' }),
+    private_key_jwt: await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } }),
     none: await app.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/callback'] }),
   }
 })
@@ -27,32 +31,48 @@ const text = (member: string): string => metadata[member] as string
 const list = (member: string): string[] => metadata[member] as string[]
 const pathOf = (member: string): string => new URL(text(member)).pathname
 
-/** A client by one of the three methods of RFC 6749 §2.3.1 and §3.2.1, and the same with its credentials left out. */
-function callWith(method: string, path: string, body: Record<string, string>) {
+const key = newClientKey()
+
+/** A client by one of the methods of RFC 6749 §2.3.1 and §3.2.1, or by its key. */
+async function callWith(method: string, path: string, body: Record<string, string>) {
   const client = clients[method] as TestClient
+  if (method === 'private_key_jwt')
+    return post(app.grantor, path, { ...body, ...asserting(await assertionOf(app.grantor, client.id, key)) })
   if (method !== 'client_secret_post') return app.walk.call(path, client, body)
   return app.walk.call(path, { ...client, secret: '' }, { ...body, client_secret: client.secret })
 }
 
+// Those of pushed and signed requests are walked in metadata-requests.test.ts, that of DPoP in dpop-proof.test.ts.
 test('exactly these members are named: every one of them is walked below', () => {
   expect(Object.keys(metadata).sort()).toEqual(
     [
       'authorization_endpoint',
       'authorization_response_iss_parameter_supported',
       'code_challenge_methods_supported',
+      'dpop_signing_alg_values_supported',
       'grant_types_supported',
       'introspection_endpoint',
       'introspection_endpoint_auth_methods_supported',
+      'introspection_endpoint_auth_signing_alg_values_supported',
+      'introspection_signing_alg_values_supported',
       'issuer',
       'jwks_uri',
       'prompt_values_supported',
+      'pushed_authorization_request_endpoint',
+      'request_object_signing_alg_values_supported',
+      'request_parameter_supported',
+      'request_uri_parameter_supported',
+      'require_pushed_authorization_requests',
+      'require_signed_request_object',
       'response_modes_supported',
       'response_types_supported',
       'revocation_endpoint',
       'revocation_endpoint_auth_methods_supported',
+      'revocation_endpoint_auth_signing_alg_values_supported',
       'scopes_supported',
       'token_endpoint',
       'token_endpoint_auth_methods_supported',
+      'token_endpoint_auth_signing_alg_values_supported',
     ].sort(),
   )
 })
@@ -65,7 +85,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
 
   test('every endpoint lies under the issuer and answers there', async () => {
     const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
-    expect(endpoints).toHaveLength(5)
+    expect(endpoints).toHaveLength(6)
     for (const member of endpoints) {
       expect(text(member).startsWith(`${text('issuer')}/oauth/`)).toBe(true)
       const method = ['authorization_endpoint', 'jwks_uri'].includes(member) ? 'GET' : 'POST'
@@ -85,8 +105,10 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
   })
 
   test('scopes_supported: each can be registered and granted', async () => {
-    expect(metadata.scopes_supported).toContain('enhancement')
-    for (const scope of list('scopes_supported')) expect((await app.freshTokens({ scope })).scope).toBe(scope)
+    expect(metadata.scopes_supported).toEqual(expect.arrayContaining(['enhancement', 'openid', 'wallet']))
+    const all = await app.grantor.createClient({ scopes: list('scopes_supported') })
+    for (const scope of list('scopes_supported'))
+      expect((await app.freshTokens({ scope, response_type: 'code' }, all)).scope).toBe(scope)
   })
 
   test('response_types_supported and response_modes_supported: a code, in the query', async () => {
@@ -99,10 +121,45 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     }
   })
 
-  test('grant_types_supported: both give tokens', async () => {
-    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token'])
+  test('grant_types_supported: each gives tokens', async () => {
+    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token', 'client_credentials'])
     const tokens = await app.freshTokens()
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
+    const own = await app.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
+    expect((await app.walk.token(own, { grant_type: 'client_credentials' })).status).toBe(200)
+  })
+
+  test.each(['token', 'revocation', 'introspection'])(
+    '%s_endpoint_auth_signing_alg_values_supported: each is taken there',
+    async (endpoint) => {
+      const algorithms = list(`${endpoint}_endpoint_auth_signing_alg_values_supported`)
+      expect(algorithms).toEqual(['ES256', 'PS256', 'EdDSA'])
+      for (const alg of algorithms as TestKey['alg'][]) {
+        const key = newClientKey(alg)
+        const grantTypes: GrantType[] = ['client_credentials']
+        const own = await app.grantor.createClient({
+          redirectUris: [],
+          grantTypes,
+          authMethod: 'private_key_jwt',
+          jwks: { keys: [key.jwk] },
+        })
+        const assertion = asserting(await assertionOf(app.grantor, own.id, key))
+        const body = { token: 'x', grant_type: 'client_credentials', ...assertion }
+        const { status } = await post(app.grantor, pathOf(`${endpoint}_endpoint`), body)
+        expect({ alg, status }).toEqual({ alg, status: 200 })
+      }
+    },
+  )
+
+  test('introspection_signing_alg_values_supported: each signs an answer for a client that is registered for it (RFC 9701 §7)', async () => {
+    const algorithms = list('introspection_signing_alg_values_supported') as SigningAlgorithm[]
+    expect(algorithms).toEqual(['ES256', 'RS256', 'EdDSA'])
+    for (const introspectionSigned of algorithms) {
+      const own = await app.grantor.createClient({ introspectionSigned })
+      const accept = { accept: 'application/token-introspection+jwt' }
+      const { body } = await app.walk.call(pathOf('introspection_endpoint'), own, { token: 'x' }, accept)
+      expect(decodeProtectedHeader(body).alg).toBe(introspectionSigned)
+    }
   })
 
   test('token_endpoint_auth_methods_supported: a client of each kind gets tokens', async () => {
@@ -162,6 +219,38 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
       const { location, body } = await app.walk.authorize(requestOf(app.client, { prompt }))
       expect({ prompt, holds: outcomes[prompt]?.(location, body) }).toEqual({ prompt, holds: true })
     }
+  })
+})
+
+describe('the OpenID configuration (OpenID Connect Discovery §3)', () => {
+  let openid: Record<string, unknown>
+  beforeAll(async () => {
+    openid = (await send(app.grantor.authUrl, { path: '/.well-known/openid-configuration' })).json()
+  })
+
+  test('says the same as the server metadata, and exactly this besides; what is named works (test/http/openid, logout)', async () => {
+    const besides = Object.fromEntries(Object.entries(openid).filter(([member]) => !(member in metadata)))
+    expect({ ...metadata, ...besides }).toEqual(openid)
+    expect(besides).toEqual({
+      userinfo_endpoint: `${app.grantor.authUrl}/oauth/userinfo`,
+      end_session_endpoint: `${app.grantor.authUrl}/oauth/logout`,
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+      acr_values_supported: ['urn:grantor:acr:signature', 'urn:grantor:acr:vouched'],
+      claim_types_supported: ['normal'],
+      claims_supported: expect.any(Array),
+      ui_locales_supported: ['en'],
+      claims_parameter_supported: false,
+      backchannel_logout_supported: true,
+      backchannel_logout_session_supported: true,
+    })
+  })
+
+  test('claims_supported: each is in an ID token or a userinfo answer, and none besides', async () => {
+    const client = await app.grantor.createClient({ scopes: ['openid', 'wallet'] })
+    const asked = { scope: 'openid wallet', response_type: 'code', nonce: 'n' }
+    const { id_token } = (await app.freshTokens(asked, client)) as unknown as { id_token: string }
+    expect(Object.keys(claimsOf(id_token)).sort()).toEqual((openid.claims_supported as string[]).toSorted())
   })
 })
 

@@ -50,6 +50,8 @@ async function goodParameters(): Promise<typeof good> {
     '/oauth/token?': { grant_type: 'refresh_token', refresh_token, scope: 'enhancement', resource: grantor.authUrl },
     '/oauth/introspect': { token: access_token, token_type_hint: 'access_token', client_id: client.id },
     '/oauth/revoke': { token: await app.freshCode(), token_type_hint: 'refresh_token', client_id: client.id },
+    '/oauth/par': { ...authorize, ...PKCE, prompt: 'none' },
+    '/oauth/logout': { client_id: client.id, state: 'x', id_token_hint: '', post_logout_redirect_uri: '' },
     '/login/complete': { login_challenge, login_verifier: denied.get('login_verifier') ?? '' },
     '/login/challenge': { login_challenge },
     '/login/message': { ...claim, scope: 'enhancement', client_ip: '203.0.113.9' },
@@ -64,11 +66,15 @@ const post = (path: string): Endpoint => ({ method: 'POST', path, parameters: {}
 /** Every endpoint of the auth service. */
 const ENDPOINTS: Endpoint[] = [
   get('/oauth/authorize'),
+  post('/oauth/authorize'),
   post('/oauth/authorize/confirm'),
   post('/oauth/token'),
   post('/oauth/token?'), // the query of a POST is not read: here it tells the refresh from the exchange
   post('/oauth/introspect'),
   post('/oauth/revoke'),
+  post('/oauth/par'),
+  get('/oauth/logout'),
+  post('/oauth/logout'),
   { method: 'OPTIONS', path: '/oauth/token', parameters: {} },
   { method: 'OPTIONS', path: '/oauth/revoke', parameters: {} },
   get('/oauth/jwks'),

@@ -7,9 +7,10 @@ import { type Grantor, startGrantor, type TestClient } from '../support/start.ts
 import { encode, LOGIN_SERVER, noticeOf, requestOf, Walk } from '../support/walk.ts'
 
 const RECEIPT = '/account/receipts/00000000-0000-8000-a000-000000000000'
-const GET_ONLY = ['/oauth/authorize', '/login/complete', '/login/challenge', '/login/resume', '/account', RECEIPT]
+const GET_ONLY = ['/login/complete', '/login/challenge', '/login/resume', '/account', RECEIPT]
 const POST_ONLY = [
   '/oauth/authorize/confirm',
+  '/oauth/logout/confirm',
   '/oauth/introspect',
   '/login/message',
   '/login/accept',
@@ -19,9 +20,15 @@ const POST_ONLY = [
   '/account/sessions/end-others',
   '/account/sign-out',
 ]
-const GET_AND_POST = ['/account/end-everything']
-const POST_AND_PREFLIGHT = ['/oauth/token', '/oauth/revoke']
-const GET_AND_HEAD = ['/.well-known/oauth-authorization-server', '/oauth/jwks', '/health/live', '/health/ready']
+const GET_AND_POST = ['/account/end-everything', '/oauth/authorize', '/oauth/logout']
+const POST_AND_PREFLIGHT = ['/oauth/token', '/oauth/revoke', '/oauth/par']
+const GET_AND_HEAD = [
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+  '/oauth/jwks',
+  '/health/live',
+  '/health/ready',
+]
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL']
 
 const routes: [path: string, allowed: string[]][] = [
@@ -29,6 +36,7 @@ const routes: [path: string, allowed: string[]][] = [
   ...POST_ONLY.map((path): [string, string[]] => [path, ['POST']]),
   ...GET_AND_POST.map((path): [string, string[]] => [path, ['GET', 'POST']]),
   ...POST_AND_PREFLIGHT.map((path): [string, string[]] => [path, ['OPTIONS', 'POST']]),
+  ['/oauth/userinfo', ['GET', 'OPTIONS', 'POST']],
   ...GET_AND_HEAD.map((path): [string, string[]] => [path, ['GET', 'HEAD']]),
 ]
 

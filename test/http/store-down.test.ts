@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, startApp, type Tokens } from '../support/app.ts'
+import { push } from '../support/pushed.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { type Answer, send } from '../support/send.ts'
 
@@ -31,6 +32,7 @@ const asks: Record<string, () => Promise<Answer>> = {
   'redeeming a code': () => app.walk.exchange(app.client, code),
   refreshing: () => app.walk.refresh(app.client, tokens.refresh_token),
   'revoking a refresh token': () => app.walk.revoke(app.client, tokens.refresh_token),
+  'pushing a request': () => push(app.walk, app.client),
   'revoking an access token': () => app.walk.revoke(app.client, tokens.access_token),
 }
 
@@ -53,7 +55,7 @@ describe('while the store cannot be reached', () => {
 
   test('an unknown client is 503 too: nobody can say that it is unknown', async () => {
     await app.grantor.store.close()
-    for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke']) {
+    for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/par']) {
       expectRefusal(await app.walk.call(path, { id: 'unknown', secret: 'x' }, 'token=x'), 'temporarily_unavailable')
     }
   })

@@ -8,8 +8,8 @@ export const NOW = 1_800_000_000
 
 export function newKey(kind: KeyKind, startsAt = NOW, algorithm: SigningAlgorithm = 'ES256'): OpenKey {
   const id = randomBytes(5).toString('hex')
-  if (kind === 'sign') return openSigningKey(newSigningMaterial(algorithm), id, algorithm, startsAt)
-  return openSecretKey(randomBytes(32), kind, id, startsAt)
+  if (kind === 'seal' || kind === 'mac') return openSecretKey(randomBytes(32), kind, id, startsAt)
+  return openSigningKey(newSigningMaterial(algorithm), id, algorithm, startsAt, kind)
 }
 
 /** A ring of the given keys, by default one of each kind, on a clock that stands still. */

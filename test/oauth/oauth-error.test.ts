@@ -14,7 +14,17 @@ const ALL = [
   errors.accessDenied('a_reason'),
   errors.loginRequired(),
   errors.consentRequired(),
+  errors.accountSelectionRequired(),
+  errors.invalidRequestObject('a_reason'),
+  errors.requestNotSupported(),
+  errors.requestUriNotSupported(),
+  errors.registrationNotSupported(),
+  errors.invalidDpopProof('a_reason'),
+  errors.wantsDpopNonce(),
+  errors.invalidToken('a_reason'),
+  errors.insufficientScope(),
   errors.tooManyFailures(30),
+  errors.tooManyPushed(30),
   errors.temporarilyUnavailable('a_reason'),
   errors.walletUnavailable('a_reason'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
@@ -44,6 +54,13 @@ test.each([
   ['access_denied', 400],
   ['login_required', 400],
   ['consent_required', 400],
+  ['account_selection_required', 400],
+  ['invalid_request_object', 400],
+  ['request_not_supported', 400],
+  ['request_uri_not_supported', 400],
+  ['registration_not_supported', 400],
+  ['invalid_token', 401],
+  ['insufficient_scope', 403],
   ['too_many_failures', 429],
   ['temporarily_unavailable', 503],
   ['server_error', 500],
@@ -57,7 +74,9 @@ test('the client reads the code and a fixed wording; the reason stays with us', 
     errors.invalidGrant,
     errors.invalidScope,
     errors.invalidTarget,
+    errors.invalidRequestObject,
     errors.unauthorizedClient,
+    errors.invalidToken,
   ]) {
     const [one, other] = [make('reason_one'), make('reason_other')]
     expect(one.toBody()).toEqual(other.toBody())
@@ -69,6 +88,6 @@ test('the client reads the code and a fixed wording; the reason stays with us', 
 
 test('only what passes by itself tells when to come again', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(['too_many_failures', 'temporarily_unavailable', 'temporarily_unavailable'])
+  expect(waiting).toEqual(['too_many_failures', 'too_many_failures', 'temporarily_unavailable', 'temporarily_unavailable'])
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

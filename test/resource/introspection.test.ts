@@ -1,7 +1,7 @@
 import { createTokenCheck } from 'grantor/resource'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { LittleIssuer } from './little-issuer.ts'
-import { audience, ok, startLittleIssuer, wallet } from './little-issuer.ts'
+import { audience, clientId, ok, startLittleIssuer, wallet } from './little-issuer.ts'
 import { bearer, refusal } from './refusal.ts'
 
 let issuer: LittleIssuer
@@ -81,4 +81,19 @@ describe('a missing scope is 403 and names what is needed (RFC 6750 §3.1)', () 
     expect((await refusal(strict(bearer(await issuer.sign())))).status).toBe(403)
     await expect(strict(bearer(await issuer.sign({ scope: 'trade' })))).resolves.toMatchObject({ scopes: ['trade'] })
   })
+})
+
+test('a token that an app got for itself is asked about as every other, and must be the one that was verified', async () => {
+  const introspection = { clientId: 'api:1', clientSecret: 'secret' }
+  const forClients = createTokenCheck({
+    issuer: issuer.url,
+    audience,
+    introspection,
+    clientTokens: true,
+    now: () => issuer.clock.now,
+  })
+  const token = await issuer.sign({ sub: clientId })
+  await expect(forClients(bearer(token))).resolves.toMatchObject({ wallet: '', clientId })
+  issuer.answers.introspect = (asked) => ok({ ...issuer.active(asked), sub: wallet })
+  expect((await refusal(forClients(bearer(token)))).reason).toBe('introspection_sub')
 })

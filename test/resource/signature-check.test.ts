@@ -172,3 +172,15 @@ test('a key set without the key is about the token; a key set that is none is no
   expect((await refusal(fresh(bearer(await other.sign())))).reason).toBe('unknown_key')
   await other.close()
 })
+
+describe('a token that an app got for itself, which stands for no user (RFC 9068 §2.2),', () => {
+  test('is refused unless the API says that it takes such tokens', async () => {
+    await expectInvalid(await issuer.sign({ sub: clientId }), 'no_wallet')
+  })
+
+  test('is let in where it does, with no wallet', async () => {
+    const forClients = createTokenCheck({ issuer: issuer.url, audience, clientTokens: true, now: () => issuer.clock.now })
+    await expect(forClients(bearer(await issuer.sign({ sub: clientId })))).resolves.toMatchObject({ wallet: '', clientId })
+    await expect(forClients(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
+  })
+})

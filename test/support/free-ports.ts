@@ -20,6 +20,16 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...held.keys()]
 }
 
+/** The first of four ports in a row, free a moment ago. */
+export async function fourInARow(): Promise<number> {
+  for (;;) {
+    const first = randomInt(LOWEST, HIGHEST)
+    const held = await Promise.all([0, 1, 2, 3].map((offset) => hold(first + offset)))
+    await Promise.all(held.flatMap((holder) => (holder ? [letGo(holder)] : [])))
+    if (held.every(Boolean)) return first
+  }
+}
+
 async function hold(port: number): Promise<Server | null> {
   const holder = createServer()
   holder.listen(port, '127.0.0.1')

@@ -30,7 +30,7 @@ export const REFUSALS = {
   unsupported_grant_type: {
     status: 400,
     error: 'unsupported_grant_type',
-    description: 'Use grant_type authorization_code or refresh_token.',
+    description: 'Use grant_type authorization_code, refresh_token or client_credentials.',
   },
   invalid_scope: {
     status: 400,

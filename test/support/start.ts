@@ -11,8 +11,10 @@ import { connectChains } from '../../src/cli/contract-wallets.ts'
 import { type Keeper, keepJournal } from '../../src/cli/journal.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
+import { ClientKeys } from '../../src/grants/client-keys.ts'
 import type { AuditEvent, Deps, Lifetimes, ServiceSettings } from '../../src/grants/deps.ts'
-import { loadKeys } from '../../src/grants/keep-keys.ts'
+import { createSigningKeys, loadKeys } from '../../src/grants/keep-keys.ts'
+import { logoutEvent, logoutNotices } from '../../src/grants/logout-notices.ts'
 import type { Client } from '../../src/grants/model.ts'
 import type { Store } from '../../src/grants/ports.ts'
 import { type ClientRegistration, registerClient } from '../../src/grants/register-client.ts'
@@ -21,8 +23,10 @@ import { KeyRing } from '../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
+import { createDeliveries } from '../../src/ops/deliveries.ts'
 import { noMetrics } from '../../src/ops/no-metrics.ts'
 import { createFailureLimit } from '../../src/ops/rate-limit.ts'
+import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { freePorts } from './free-ports.ts'
@@ -135,6 +139,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     defaultResource: authUrl,
     chainIds: [1, 8453],
     loginMayVouch: false,
+    dpopNonce: false,
     scopeDescriptions: { enhancement: 'Use the enhancement features for you', profile: 'See your profile' },
     lifetimes,
     ...options.settings,
@@ -157,13 +162,21 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     audit?.(event)
   }
   const { contractWallets } = connectChains(options.chains ?? [], clock.now)
+  // As `grantor start` has it: clients of a test run on this machine.
+  const fetchFromClient = createFetchFromClient({ allowLoopback: true })
+  // Tried again at once: a test need not wait.
+  const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => note(logoutEvent(outcome)), pauses: [0, 0, 0] })
   const deps: Deps = {
     contractWallets,
     store,
     clients,
     keys,
+    signingKey: createSigningKeys(keeping, keys),
+    clientKeys: new ClientKeys(fetchFromClient, clock.now),
+    fetchFromClient,
     settings,
     now: clock.now,
+    announceEnded: (ended) => deliveries.add(() => logoutNotices(deps, ended)),
     audit: note,
   }
 
@@ -214,7 +227,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       return { ...registered.client, secret: registered.secret ?? '' }
     },
     async close() {
-      await Promise.all([authServer.close(), loginServer.close()])
+      await Promise.all([authServer.close(), loginServer.close(), deliveries.stop()])
       await journal?.end()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })

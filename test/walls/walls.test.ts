@@ -8,6 +8,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/oauth': [],
   'src/wallet': [],
   'src/chain': ['src/wallet'],
+  'src/outbound': [],
   'src/keys': ['src/oauth'],
   'src/grants': ['src/oauth', 'src/wallet', 'src/keys'],
   'src/store/sqlite': ['src/grants'],

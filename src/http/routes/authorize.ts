@@ -8,9 +8,9 @@ import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
 import { shortAddress } from '../../pages/words.ts'
-import { formParameters } from '../form-body.ts'
+import { formOf, formParameters } from '../form-body.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
-import { redirect } from '../redirect.ts'
+import { redirect, repeatAsGet } from '../redirect.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 
@@ -20,6 +20,12 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
   server.get('/oauth/authorize', { config: { answers: 'page' } }, async (request, reply) => {
     const outcome = await authorize(service.deps, parseForm(queryOf(request.url)), browserOf(service, request))
     return answer(service, reply, outcome)
+  })
+
+  // OpenID Connect Core §3.1.2.1: "MUST support the use of the HTTP GET and POST methods".
+  server.post('/oauth/authorize', { config: { answers: 'page' } }, async (request, reply) => {
+    void reply.headers(pageHeaders())
+    return repeatAsGet(reply, '/oauth/authorize', formOf(request))
   })
 
   server.post(CONFIRM, { config: { answers: 'page' } }, async (request, reply) => {
@@ -65,6 +71,7 @@ function answerConfirmed(reply: FastifyReply, outcome: ConfirmOutcome): FastifyR
     expired: [410, 'expired'],
     no_session: [401, 'login_required_again'],
     unknown_client: [403, 'unknown_client'],
+    already_used: [409, 'already_used'],
   }
   const [status, kind] = notices[outcome.kind]
   return reply.code(status).send(noticePage({ kind }))

@@ -37,6 +37,8 @@ function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome)
           outcome: outcome.kind,
         }),
       )
+    case 'another_wallet':
+      return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: 'failed' }))
     case 'signed_in_elsewhere': {
       // A web app has a site to go on at; a native one is on the other device.
       const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined
@@ -57,13 +59,14 @@ function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome)
 }
 
 const REFUSALS: Record<
-  'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client',
+  'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'request_spent' | 'continued_elsewhere' | 'ended' | 'unknown_client',
   [status: number, notice: NoticeKind]
 > = {
   broken: [400, 'broken_link'],
   wrong_browser: [403, 'wrong_browser'],
   expired: [410, 'expired'],
   already_used: [409, 'already_used'],
+  request_spent: [409, 'already_used'],
   continued_elsewhere: [409, 'continued_elsewhere'],
   ended: [401, 'login_required_again'],
   unknown_client: [403, 'unknown_client'],

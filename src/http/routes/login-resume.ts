@@ -12,7 +12,7 @@ import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 export function loginResumeRoute(server: FastifyInstance, service: Service): void {
   server.get('/login/resume', { config: { answers: 'page' } }, async (request, reply) => {
     const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge'])
-    const outcome = resumeLogin(service.deps, values.login_challenge, browserOf(service, request).browserKey)
+    const outcome = await resumeLogin(service.deps, values.login_challenge, browserOf(service, request).browserKey)
     void reply.headers(pageHeaders())
     if (outcome.kind === 'broken') return reply.code(400).send(noticePage({ kind: 'broken_link' }))
     if (outcome.kind === 'expired') return reply.code(410).send(noticePage({ kind: 'expired' }))

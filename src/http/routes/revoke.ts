@@ -1,4 +1,4 @@
-/** `POST /oauth/revoke` (RFC 7009 §2). */
+/** `POST /oauth/revoke` (RFC 7009 §2, OpenID Connect Core §16.18); refused as the token endpoint refuses (RFC 7009 §2.2.1). */
 import type { FastifyInstance } from 'fastify'
 import { revoke } from '../../grants/revoke.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
@@ -7,7 +7,7 @@ import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
-// §2.1: the server may ignore the hint, and a token says itself what it is.
+// RFC 7009 §2.1, §5: the server may ignore the hint, and a token says itself what it is.
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 
 export function revokeRoute(server: FastifyInstance, service: Service): void {

@@ -1,6 +1,11 @@
-/** Server metadata (RFC 8414 §3) and the JWK Set (RFC 7517 §5), readable from any origin. */
+/**
+ * Server metadata (RFC 8414 §3, §3.1, §3.2), of the configured issuer whatever the request calls it (§3.3), and the JWK Set
+ * (RFC 7517 §5) with which a resource server checks tokens by itself (RFC 9068 §4). Readable from any origin.
+ */
 import type { FastifyInstance } from 'fastify'
-import { serverMetadata } from '../../oauth/metadata.ts'
+import { ACR } from '../../grants/id-token.ts'
+import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../oauth/metadata.ts'
+import { OPENID_SCOPES } from '../../oauth/scope.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import type { Service } from '../service.ts'
 
@@ -14,14 +19,23 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
     'cache-control': `public, max-age=${KEPT_FOR}`,
     'x-content-type-options': 'nosniff',
   })
-  const metadata = JSON.stringify(
-    serverMetadata({ issuer: deps.settings.authUrl, scopes: Object.keys(deps.settings.scopeDescriptions) }),
-  )
-  server.route({
-    method: ['GET', 'HEAD'],
-    url: '/.well-known/oauth-authorization-server',
-    handler: async (_request, reply) => reply.headers(headers('application/json; charset=utf-8')).send(metadata),
-  })
+  const facts: MetadataFacts = {
+    issuer: deps.settings.authUrl,
+    scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...OPENID_SCOPES])],
+  }
+  const documents = {
+    '/.well-known/oauth-authorization-server': serverMetadata(facts),
+    // OpenID Connect Discovery §4
+    '/.well-known/openid-configuration': openidConfiguration(facts, Object.values(ACR)),
+  }
+  for (const [url, document] of Object.entries(documents)) {
+    const body = JSON.stringify(document)
+    server.route({
+      method: ['GET', 'HEAD'],
+      url,
+      handler: async (_request, reply) => reply.headers(headers('application/json; charset=utf-8')).send(body),
+    })
+  }
   server.route({
     method: ['GET', 'HEAD'],
     url: '/oauth/jwks',

@@ -43,7 +43,7 @@ const view = {
     if (moved) at('review-title').focus()
   },
 
-  lock: (on) => switches.forEach((input) => (input.disabled = on)),
+  lock: (on) => switches.forEach((input) => (input.disabled = on || input.required)),
 
   keep: () => (at('sign').textContent = say('again')),
 

@@ -1,0 +1,83 @@
+/**
+ * `private_key_jwt`: a client proves itself by a JWT that it signed with its own key (RFC 7523 §2.2, §3; OpenID Connect
+ * Core §9). Nobody but the client can make one, and each works once (RFC 6749 §2.3.2, RFC 9700 §2.5).
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { type ClaimedJwt, clientJwtHolds, readClientJwt } from '../keys/client-jwt.ts'
+import { invalidClient } from '../oauth/oauth-error.ts'
+import type { Deps } from './deps.ts'
+import type { Client } from './model.ts'
+
+/** RFC 7523 §2.2 */
+export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/** Seconds by which a client's clock may be ahead of ours (FAPI 2.0 Security Profile §5.3.2.1: accept 10, refuse 60). */
+const CLOCKS_DIFFER_BY = 30
+/** Seconds an assertion may live; every use is remembered as long. Some libraries make them for an hour. */
+const LIVES_AT_MOST = 3600 + CLOCKS_DIFFER_BY
+const LIVES_AT_MOST_FAPI2 = 600
+/** RFC 7519 §5.1, and RFC 7523bis, which gives assertions a type of their own. Any other says that it is for something else. */
+const TYPES = [null, 'jwt', 'client-authentication+jwt']
+const JTI_AT_MOST = 256
+
+/** The client an assertion claims to be from; null where it is none. */
+export function assertionIssuer(assertion: string): string | null {
+  const issuer = readClientJwt(assertion)?.claims.iss
+  return typeof issuer === 'string' ? issuer : null
+}
+
+/** The client that made the assertion. Its `jti` is spent here, once all else holds. */
+export async function proveAssertion(deps: Deps, assertion: string, clientId: string | null): Promise<Client> {
+  const jwt = readClientJwt(assertion)
+  if (!jwt) throw invalidClient('assertion_malformed')
+  const { iss, sub } = jwt.claims
+  // §3: "For client authentication, the subject MUST be the 'client_id' of the OAuth client", and so is the issuer.
+  if (typeof iss !== 'string' || iss !== sub) throw invalidClient('assertion_issuer_is_not_subject')
+  if (clientId !== null && clientId !== iss) throw invalidClient('assertion_of_another_client')
+  const client = await deps.clients.findEnabled(iss)
+  if (!client) throw invalidClient('client_unknown_or_disabled')
+  if (client.authMethod !== 'private_key_jwt') throw invalidClient('auth_method_not_registered')
+
+  const { jti, exp } = readClaims(deps, client, jwt)
+  const verdict = await deps.clientKeys.someKey(client, (keys) => clientJwtHolds(jwt, keys))
+  if (verdict === 'unavailable') throw invalidClient('client_keys_unavailable')
+  if (verdict === 'none') throw invalidClient('assertion_signature_wrong')
+
+  // "The authorization server MAY ensure that JWTs are not replayed": here it does, on every node.
+  const use = { kind: 'assertion', hash: hashOfUse(client.id, jti), expiresAt: Math.ceil(exp), attemptId: randomUUID() } as const
+  if ((await deps.store.spent.spend(use)) === 'spent_before') throw invalidClient('assertion_replayed')
+  return client
+}
+
+/** What one use of a client's `jti` is remembered by. */
+export function hashOfUse(clientId: string, jti: string): string {
+  return createHash('sha256').update(`${clientId}\0${jti}`).digest('base64url')
+}
+
+function readClaims(deps: Deps, client: Client, { typ, claims }: ClaimedJwt): { jti: string; exp: number } {
+  const { aud, exp, nbf, iat, jti } = claims
+  if (!TYPES.includes(typ)) throw invalidClient('assertion_type_wrong')
+  // A list would let one assertion be used at several servers, by the others of them against us.
+  if (typeof aud !== 'string' || !audiencesOf(deps, client).includes(aud)) throw invalidClient('assertion_audience_wrong')
+  const at = deps.now()
+  if (!isTime(exp)) throw invalidClient('assertion_exp_missing')
+  if (exp <= at) throw invalidClient('assertion_expired')
+  if (exp > at + (client.profile === 'fapi2' ? LIVES_AT_MOST_FAPI2 : LIVES_AT_MOST))
+    throw invalidClient('assertion_lives_too_long')
+  for (const time of [nbf, iat]) {
+    if (time === undefined) continue
+    if (!isTime(time) || time > at + CLOCKS_DIFFER_BY) throw invalidClient('assertion_of_the_future')
+  }
+  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_AT_MOST) throw invalidClient('assertion_jti_missing')
+  return { jti, exp }
+}
+
+/** FAPI 2.0 Security Profile §5.3.2.1: "shall accept its issuer identifier value [...] as a string in the aud claim", and no other. */
+function audiencesOf({ settings: { authUrl } }: Deps, client: Client): string[] {
+  // RFC 9126 §2: "MUST accept its issuer identifier, token endpoint URL, or pushed authorization request endpoint URL"
+  return client.profile === 'fapi2' ? [authUrl] : [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`]
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0
+}

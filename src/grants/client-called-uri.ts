@@ -1,0 +1,13 @@
+/** An address of a client's that the service itself calls: `jwks_uri`, `backchannel_logout_uri`. */
+
+/** Null where it may be registered. Which machine it leads to is looked at whenever it is called. */
+export function calledUriFault(uri: string): string | null {
+  if (uri.length > 500 || !/^https?:\/\/[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri))
+    return 'is not an https URI of at most 500 characters.'
+  const { protocol, hostname, username, password } = new URL(uri)
+  if (username !== '' || password !== '') return 'has a user name in it.'
+  if (uri.includes('#')) return 'has a fragment (#…).'
+  if (protocol === 'http:' && !/^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+    return 'is plain http outside loopback; use https.'
+  return null
+}

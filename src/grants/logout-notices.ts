@@ -1,0 +1,72 @@
+/**
+ * Who is to hear that a session ended (OpenID Connect Back-Channel Logout §2.5), and the logout token for each: every client
+ * with a logout address that got a grant from that session and whose grant still lived when it ended.
+ */
+import { randomUUID } from 'node:crypto'
+import { signJwt } from '../keys/signed-jwt.ts'
+import type { AuditEvent, Deps, EndedSessions } from './deps.ts'
+import { sidOf } from './id-token.ts'
+import type { Client } from './model.ts'
+
+/** §2.5: a POST of the form parameter `logout_token`. */
+export type LogoutNotice = { clientId: string; url: string; form: { logout_token: string } }
+
+/** Seconds a logout token is good for: §4 recommends at most two minutes. */
+const LOGOUT_TOKEN_LIFETIME = 120
+/** More grants than one wallet ever has. */
+const LOOKED_AT = 10_000
+/** Seconds before the ending in which a grant that ended counts as ended by it. */
+const TOGETHER = 5
+
+const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+
+export async function logoutNotices(
+  deps: Pick<Deps, 'store' | 'clients' | 'settings' | 'now' | 'signingKey'>,
+  { wallet, hashes, at }: EndedSessions,
+): Promise<LogoutNotice[]> {
+  const grants = await deps.store.grants.listGrants({ wallet, at, limit: LOOKED_AT })
+  const pairs = new Map<string, { clientId: string; sessionHash: string }>()
+  for (const { clientId, sessionHash, endedAt, refreshExpiresAt } of grants) {
+    if (sessionHash === null || !hashes.includes(sessionHash) || refreshExpiresAt <= at) continue
+    // Ending everything ends the grants together with the sessions.
+    if (endedAt === null || endedAt >= at - TOGETHER) pairs.set(`${clientId} ${sessionHash}`, { clientId, sessionHash })
+  }
+  const notices: LogoutNotice[] = []
+  for (const { clientId, sessionHash } of pairs.values()) {
+    const client = await deps.clients.findEnabled(clientId)
+    if (!client || client.backchannelLogoutUri === null) continue
+    const logoutToken = await makeLogoutToken(deps, client, wallet, sessionHash)
+    notices.push({ clientId, url: client.backchannelLogoutUri, form: { logout_token: logoutToken } })
+  }
+  return notices
+}
+
+/** §2.4. It has no nonce, and a `typ` of its own, so that it never passes for an ID token. */
+async function makeLogoutToken(
+  deps: Pick<Deps, 'settings' | 'now' | 'signingKey'>,
+  client: Client,
+  wallet: string,
+  sessionHash: string,
+): Promise<string> {
+  const key = await deps.signingKey(client.idTokenAlgorithm)
+  const at = deps.now()
+  return signJwt(key, 'logout+jwt', {
+    iss: deps.settings.authUrl,
+    sub: wallet,
+    aud: client.id,
+    iat: at,
+    exp: at + LOGOUT_TOKEN_LIFETIME,
+    jti: randomUUID(),
+    events: EVENTS,
+    sid: sidOf(sessionHash, client.id),
+  })
+}
+
+/** The line of the audit log for a notice that arrived, or did not. */
+export function logoutEvent({ delivered, clientId, why }: { delivered: boolean; clientId?: string; why?: string }): AuditEvent {
+  return {
+    event: delivered ? 'logout_notice_delivered' : 'logout_notice_lost',
+    ...(why === undefined ? {} : { reason: why }),
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Signing out because an app says so (OpenID Connect RP-Initiated Logout §2): ends the session of this browser. What the
+ * wallet allowed to apps stays allowed.
+ *
+ * Any page can send a browser here. So a session ends at once only for whoever holds an ID token that came from it; all
+ * others have to ask the person.
+ */
+import { seal, unseal } from '../keys/sealed.ts'
+import type { Form } from '../oauth/form.ts'
+import { takeParameters } from '../oauth/parameters.ts'
+import { appendToRedirectUri, redirectUriHost } from '../oauth/redirect-uri.ts'
+import type { AskingApp } from './authorization-request.ts'
+import type { Deps } from './deps.ts'
+import { endSession } from './end-grants.ts'
+import { openIdTokenHint, sidOf } from './id-token.ts'
+import type { Client, Session } from './model.ts'
+import { findSession } from './session.ts'
+
+/** Seconds in which the question may be answered. */
+const QUESTION_LIFETIME = 600
+
+export type LogoutFault = 'malformed_request' | 'unknown_client' | 'logout_address_unknown'
+
+export type LogoutOutcome =
+  | { kind: 'refused'; fault: LogoutFault; reason: string }
+  /** `app` where it is known who asks */
+  | { kind: 'ask'; question: string; app: AskingApp | null; session: Session }
+  /** `to`: where the app wants the browser back; null where it said nothing */
+  | { kind: 'signed_out'; to: string | null; app: AskingApp | null }
+
+const KNOWN = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const
+
+/** `logout_hint` and `ui_locales` are wishes that need not be met. */
+export async function requestLogout(deps: Deps, query: Form, sessionId: string | null): Promise<LogoutOutcome> {
+  const { values, faults } = takeParameters(query, KNOWN)
+  const fault = faults.find(({ reason, parameter }) => reason === 'parameter_repeated' || parameter !== 'state')
+  if (fault) return refused('malformed_request', `${fault.parameter}_${fault.reason}`)
+
+  const hint = values.id_token_hint === null ? null : openIdTokenHint(deps, values.id_token_hint)
+  // §2: "When both client_id and id_token_hint are present, the OP MUST verify that the Client Identifier matches"
+  if (hint && values.client_id !== null && values.client_id !== hint.clientId)
+    return refused('malformed_request', 'client_id_not_of_the_hint')
+  const clientId = hint?.clientId ?? values.client_id
+  const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
+  if (clientId !== null && !client) return refused('unknown_client', 'client_unknown_or_disabled')
+  const uri = values.post_logout_redirect_uri
+  // §3: only to an address that the client registered, byte for byte; without a client there is none
+  if (uri !== null && !client?.postLogoutRedirectUris.includes(uri))
+    return refused('logout_address_unknown', 'post_logout_redirect_uri_not_registered')
+
+  // As it was sent, whether or not its bytes are text.
+  const state = query.get('state')?.[0]?.encoded || null
+  const to = uri === null ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
+  const app = client && { clientName: client.name, clientHost: hostOf(client, uri) }
+
+  const session = await findSession(deps, sessionId)
+  if (!session) return { kind: 'signed_out', to, app }
+  if (hint && client && isOfSession(hint, client, session)) {
+    await endSession(deps, session)
+    return { kind: 'signed_out', to, app }
+  }
+  return { kind: 'ask', question: sealQuestion(deps, session, uri, to, client), app, session }
+}
+
+/** §2: a hint that "matches the current session" needs no confirmation. */
+function isOfSession(hint: { wallet: string; sid: string | null }, client: Client, session: Session): boolean {
+  return hint.wallet === session.wallet && hint.sid === sidOf(session.hash, client.id)
+}
+
+function hostOf(client: Client, uri: string | null): string {
+  return redirectUriHost(uri ?? client.redirectUris[0] ?? '')
+}
+
+/** `uri`: as it is registered; `to` is the same with the app's `state`. Absent in a question of an earlier version. */
+type Question = { sessionHash: string; uri?: string | null; to: string | null; clientId: string | null; expiresAt: number }
+
+function sealQuestion(deps: Deps, session: Session, uri: string | null, to: string | null, client: Client | null): string {
+  const expiresAt = deps.now() + QUESTION_LIFETIME
+  const question: Question = { sessionHash: session.hash, uri, to, clientId: client?.id ?? null, expiresAt }
+  return seal(deps.keys, 'gro', question)
+}
+
+export type LogoutAnswer =
+  | { kind: 'signed_out'; to: string | null; app: AskingApp | null }
+  | { kind: 'stayed' }
+  | { kind: 'broken' | 'expired' }
+
+/** The person's answer, in the very session it was asked in. One that is over by now needs no ending. */
+export async function answerLogout(
+  deps: Deps,
+  sealed: string,
+  sessionId: string | null,
+  decision: 'sign_out' | 'stay',
+): Promise<LogoutAnswer> {
+  const question = unseal(deps.keys, 'gro', sealed) as Question | undefined
+  if (!question) return { kind: 'broken' }
+  if (question.expiresAt <= deps.now()) return { kind: 'expired' }
+  if (decision === 'stay') return { kind: 'stayed' }
+  const session = await findSession(deps, sessionId)
+  // Signed in anew meanwhile, perhaps with another wallet: nobody asked about that.
+  if (session && session.hash !== question.sessionHash) return { kind: 'expired' }
+  if (session) await endSession(deps, session)
+  // The address was the client's when it was asked, and may have been taken from it since.
+  const client = question.clientId === null ? null : await deps.clients.findEnabled(question.clientId)
+  const app = client && { clientName: client.name, clientHost: hostOf(client, question.to) }
+  const isStillTheirs = client?.postLogoutRedirectUris.includes(question.uri ?? '')
+  return { kind: 'signed_out', to: isStillTheirs ? question.to : null, app }
+}
+
+function refused(fault: LogoutFault, reason: string): LogoutOutcome {
+  return { kind: 'refused', fault, reason }
+}

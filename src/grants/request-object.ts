@@ -1,0 +1,79 @@
+/**
+ * Request objects (RFC 9101): an authorization request as a JWT that the client signed with its own key, so that nobody
+ * between the app and here can change it.
+ */
+import { clientJwtHolds, readClientJwt } from '../keys/client-jwt.ts'
+import { encodeFormValue, type Form, type FormValue } from '../oauth/form.ts'
+import { invalidRequestObject, requestNotSupported } from '../oauth/oauth-error.ts'
+import { ELSEWHERE, REQUEST_PARAMETERS } from './asked-request.ts'
+import type { Deps } from './deps.ts'
+import type { Client } from './model.ts'
+
+type Claims = Record<string, unknown>
+
+/** §10.8.1: the type it should have. Libraries that know no types write `JWT`, or nothing. */
+const TYPES = [null, 'jwt', 'oauth-authz-req+jwt']
+/** Seconds by which a client's clock may be ahead of ours. */
+const CLOCKS_DIFFER_BY = 30
+/** Seconds it may live: it passes through the browser, where it stays behind in histories. */
+const LIVES_AT_MOST = 3600
+
+/** The parameters of a request object, once it is known to be this client's, for this server, and of now. */
+export async function openRequestObject(deps: Deps, client: Client, text: string): Promise<Form> {
+  if (client.jwks === null && client.jwksUri === null) throw requestNotSupported()
+  // An encrypted one has five parts, an unsigned one an empty third: neither is read.
+  const jwt = readClientJwt(text)
+  if (!jwt) throw invalidRequestObject('request_object_malformed')
+  if (!TYPES.includes(jwt.typ)) throw invalidRequestObject('request_object_type_wrong')
+  requireFromAndFor(deps, client, jwt.claims)
+  requireOfNow(deps.now(), jwt.claims)
+  const form = formOf(jwt.claims)
+  // Last, because it is what costs: the keys may have to be fetched.
+  const verdict = await deps.clientKeys.someKey(client, (keys) => clientJwtHolds(jwt, keys))
+  if (verdict === 'unavailable') throw invalidRequestObject('client_keys_unavailable')
+  // RFC 9101 §6.2, RFC 9126 §3, OpenID Connect Core §6.3.2: "the signature [...] MUST be validated using a key associated with the client"
+  if (verdict === 'none') throw invalidRequestObject('request_object_signature_wrong')
+  return form
+}
+
+function requireFromAndFor({ settings }: Deps, client: Client, { iss, aud, sub, client_id: clientId }: Claims): void {
+  // RFC 9101 §5, RFC 9126 §3: "The value MUST match the request or request_uri Request Object's client_id."
+  if (clientId !== client.id) throw invalidRequestObject('request_object_of_another_client')
+  // RFC 8725 §3.8, §3.9: whose it is and whom it is for is said, or it is refused.
+  if (iss !== client.id) throw invalidRequestObject('request_object_issuer_wrong')
+  if (![aud].flat().includes(settings.authUrl)) throw invalidRequestObject('request_object_audience_wrong')
+  // §10.8: an assertion that authenticates the client must not pass for a request, nor the other way round.
+  if (sub === client.id) throw invalidRequestObject('request_object_is_an_assertion')
+}
+
+function requireOfNow(at: number, { exp, nbf, iat }: Claims): void {
+  for (const time of [exp, nbf, iat]) {
+    if (time !== undefined && !isTime(time)) throw invalidRequestObject('request_object_time_malformed')
+  }
+  for (const time of [nbf, iat])
+    if (isTime(time) && time > at + CLOCKS_DIFFER_BY) throw invalidRequestObject('request_object_of_the_future')
+  if (isTime(exp)) {
+    if (exp <= at) throw invalidRequestObject('request_object_expired')
+    if (exp > at + LIVES_AT_MOST + CLOCKS_DIFFER_BY) throw invalidRequestObject('request_object_lives_too_long')
+  } else if (isTime(iat) && iat <= at - LIVES_AT_MOST) throw invalidRequestObject('request_object_too_old')
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0
+}
+
+/** §4: "parameter names and string values MUST be included as JSON strings", numbers as numbers; of `resource` there may be several. */
+function formOf(claims: Claims): Form {
+  // §4: "request and request_uri parameters MUST NOT be included in Request Objects."
+  if (ELSEWHERE.some((name) => name in claims)) throw invalidRequestObject('request_object_within_another')
+  const form = new Map<string, FormValue[]>()
+  for (const name of REQUEST_PARAMETERS) if (claims[name] !== undefined) form.set(name, [valueOf(claims[name])])
+  if (claims.resource !== undefined) form.set('resource', [claims.resource].flat().map(valueOf))
+  return form
+}
+
+function valueOf(claim: unknown): FormValue {
+  const text = Number.isSafeInteger(claim) ? String(claim) : claim
+  if (typeof text !== 'string' || !text.isWellFormed()) throw invalidRequestObject('request_object_parameter_malformed')
+  return { text, encoded: encodeFormValue(text) }
+}

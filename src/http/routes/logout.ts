@@ -1,0 +1,73 @@
+/** `GET` and `POST /oauth/logout` (OpenID Connect RP-Initiated Logout §2), and the question it may come to. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { answerLogout, type LogoutOutcome, requestLogout } from '../../grants/logout.ts'
+import { parseForm, queryOf } from '../../oauth/form.ts'
+import { movingOnPage } from '../../pages/moving-on-page.ts'
+import { noticePage } from '../../pages/notice-page.ts'
+import { pageHeaders } from '../../pages/page-headers.ts'
+import { signOutPage } from '../../pages/sign-out-page.ts'
+import { shortAddress } from '../../pages/words.ts'
+import { formOf, formParameters } from '../form-body.ts'
+import { requireOwnOrigin } from '../own-origin.ts'
+import { redirect, repeatAsGet } from '../redirect.ts'
+import type { Service } from '../service.ts'
+import { browserOf, clearSessionCookie } from '../session-cookie.ts'
+
+const PATH = '/oauth/logout'
+const ANSWER = '/oauth/logout/confirm'
+const PAGE = { config: { answers: 'page' } } as const
+
+export function logoutRoutes(server: FastifyInstance, service: Service): void {
+  const { deps } = service
+
+  server.get(PATH, PAGE, async (request, reply) => {
+    void reply.headers(pageHeaders())
+    const outcome = await requestLogout(deps, parseForm(queryOf(request.url)), browserOf(service, request).sessionId)
+    return answer(reply, outcome)
+  })
+
+  server.post(PATH, PAGE, async (request, reply) => {
+    void reply.headers(pageHeaders())
+    return repeatAsGet(reply, PATH, formOf(request))
+  })
+
+  server.post(ANSWER, PAGE, async (request, reply) => {
+    requireOwnOrigin(request, deps.settings.authUrl)
+    void reply.headers(pageHeaders())
+    const { question, decision } = formParameters(request, ['question', 'decision'])
+    const { sessionId } = browserOf(service, request)
+    // Whatever is not a clear yes is a no.
+    const outcome = await answerLogout(deps, question ?? '', sessionId, decision === 'sign_out' ? 'sign_out' : 'stay')
+    switch (outcome.kind) {
+      case 'signed_out':
+        clearSessionCookie(service, reply)
+        if (outcome.to === null || outcome.app === null)
+          return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
+        // A form that leads to another origin answers a page that moves on by itself.
+        return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: 'signed_out' }))
+      case 'stayed':
+        return reply.send(noticePage({ kind: 'still_signed_in', retryUrl: '/account' }))
+      case 'broken':
+        return reply.code(400).send(noticePage({ kind: 'broken_link' }))
+      case 'expired':
+        return reply.code(410).send(noticePage({ kind: 'sign_out_again', retryUrl: '/account' }))
+    }
+  })
+
+  function answer(reply: FastifyReply, outcome: LogoutOutcome): FastifyReply {
+    switch (outcome.kind) {
+      case 'refused':
+        deps.audit({ event: 'logout_refused', reason: outcome.reason })
+        return reply.code(400).send(noticePage({ kind: outcome.fault }))
+      case 'ask': {
+        const { question, app, session } = outcome
+        return reply.send(signOutPage({ action: ANSWER, question, ...app, walletShort: shortAddress(session.wallet) }))
+      }
+      case 'signed_out':
+        clearSessionCookie(service, reply)
+        return outcome.to === null
+          ? reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
+          : redirect(reply, outcome.to)
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * JSON Web Tokens that clients sign with their own keys (RFC 7515): assertions, request objects, DPoP proofs. Read first, because it says
+ * which key to look for; believed only once `clientJwtHolds`.
+ *
+ * A key has one algorithm, whatever a header says, and keys that travel in a header (`jwk`, `x5c`, `jku`, `x5u`) are not looked at:
+ * a DPoP proof alone is about the key that it brings along.
+ */
+import { constants, verify } from 'node:crypto'
+import type { ClientKey } from './public-jwk.ts'
+
+/** Longer ones are not looked at: a form has 16 KiB in all. */
+const JWT_AT_MOST = 12_000
+
+/** Not checked yet: everything in here is what somebody claims. */
+export type ClaimedJwt = {
+  typ: string | null
+  alg: string
+  kid: string | null
+  /** the key in its header, which proves nothing but itself (RFC 9449 §4.2) */
+  jwk: unknown
+  claims: Record<string, unknown>
+  signed: Buffer
+  signature: Buffer
+}
+
+export function readClientJwt(text: string): ClaimedJwt | null {
+  const [head, body, tail, ...rest] = text.split('.')
+  if (!head || !body || !tail || rest.length > 0 || text.length > JWT_AT_MOST) return null
+  const [header, claims, signature] = [decodeObject(head), decodeObject(body), decodePart(tail)]
+  if (!header || !claims || !signature) return null
+  const { typ = null, alg, kid = null, jwk, crit, b64 } = header
+  // RFC 7515 §4.1.11: an extension that must be understood and is not. None is.
+  if (crit !== undefined || b64 !== undefined) return null
+  if (typeof alg !== 'string' || !isTextOrNull(typ) || !isTextOrNull(kid)) return null
+  return { typ: mediaType(typ), alg, kid, jwk, claims, signed: Buffer.from(`${head}.${body}`), signature }
+}
+
+/** Whether one of these keys signed it: of those with the `kid` it names where it names one (RFC 7515 §4.1.4). */
+export function clientJwtHolds(jwt: ClaimedJwt, keys: readonly ClientKey[]): boolean {
+  return keys
+    .filter((key) => key.algorithm === algorithmOf(jwt.alg) && (jwt.kid === null || key.kid === jwt.kid))
+    .some((key) => signatureHolds(key, jwt))
+}
+
+/** RFC 9864 §2.2: `Ed25519` is what `EdDSA` is here. */
+function algorithmOf(alg: string): string {
+  return alg === 'Ed25519' ? 'EdDSA' : alg
+}
+
+function signatureHolds({ algorithm, publicKey }: ClientKey, { signed, signature }: ClaimedJwt): boolean {
+  switch (algorithm) {
+    case 'ES256':
+      return verify('sha256', signed, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
+    case 'PS256': {
+      // RFC 7518 §3.5: the salt is as long as the hash.
+      const padding = constants.RSA_PKCS1_PSS_PADDING
+      return verify('sha256', signed, { key: publicKey, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }, signature)
+    }
+    case 'EdDSA':
+      return verify(null, signed, publicKey, signature)
+  }
+}
+
+/** RFC 7515 §4.1.9: `typ` may leave out `application/`, and case does not matter. */
+function mediaType(typ: string | null): string | null {
+  return typ?.toLowerCase().replace(/^application\//, '') ?? null
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
+}
+
+function decodeObject(part: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(decodePart(part) ?? undefined))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/** One spelling each: trailing bits that base64url would ignore, and other alphabets, do not count. */
+function decodePart(part: string): Buffer | null {
+  const bytes = Buffer.from(part, 'base64url')
+  return bytes.toString('base64url') === part ? bytes : null
+}

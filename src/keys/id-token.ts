@@ -1,0 +1,42 @@
+/** ID tokens (OpenID Connect Core §2): who signed in, told to one client. */
+import { createHash } from 'node:crypto'
+import type { KeyRing, SigningKey } from './key-ring.ts'
+import { openJwt, signJwt } from './signed-jwt.ts'
+import type { SigningAlgorithm } from './signing-key.ts'
+
+/** Times in epoch seconds. */
+export type IdTokenClaims = {
+  iss: string
+  sub: string
+  /** the client's id */
+  aud: string
+  exp: number
+  iat: number
+  auth_time?: number
+  nonce?: string
+  at_hash: string
+  acr: string
+  amr?: string[]
+  /** the session at this service, as this client knows it (OpenID Connect Back-Channel Logout §2.1) */
+  sid?: string
+}
+
+const TYPE = 'JWT'
+
+export function signIdToken(key: SigningKey, claims: IdTokenClaims & Record<string, unknown>): string {
+  return signJwt(key, TYPE, claims)
+}
+
+/** The claims of an ID token this service signed for this issuer, whatever its age; undefined for anything else. */
+export function openIdToken(ring: KeyRing, issuer: string, token: string): IdTokenClaims | undefined {
+  const claims = openJwt((id) => ring.signingKeys().find((key) => key.id === id), TYPE, token) as IdTokenClaims | undefined
+  return claims?.iss === issuer ? claims : undefined
+}
+
+/** §3.1.3.6: the left half of the hash that the signature's algorithm uses. */
+export function accessTokenHash(algorithm: SigningAlgorithm, accessToken: string): string {
+  const digest = createHash(algorithm === 'EdDSA' ? 'sha512' : 'sha256')
+    .update(accessToken, 'ascii')
+    .digest()
+  return digest.subarray(0, digest.length / 2).toString('base64url')
+}

@@ -1,0 +1,92 @@
+/**
+ * Public keys of clients, as JWKs (RFC 7517, RFC 7518 §6, RFC 8037). A client proves itself with the private one;
+ * it never gets in here, and neither does a shared secret.
+ */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+
+export type PublicJwk = Record<string, unknown>
+export type JwkSet = { keys: PublicJwk[] }
+
+/** What clients may sign with: those of the FAPI 2.0 Security Profile §5.4.1. */
+export const CLIENT_ALGORITHMS = ['ES256', 'PS256', 'EdDSA'] as const
+export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number]
+
+/** A key of a client, ready to check signatures, with the one algorithm it is for. */
+export type ClientKey = { kid: string | null; algorithm: ClientAlgorithm; publicKey: KeyObject }
+
+const RSA_BITS_AT_LEAST = 2048
+const RSA_BITS_AT_MOST = 8192
+/** A longer one makes each check as dear as a private key's work, and in DPoP proofs anybody brings a key. 65537 is what all use. */
+const RSA_EXPONENT_AT_MOST = 2n ** 64n
+const KEYS_AT_MOST = 20
+/** Members of private and of symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
+const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** Opens one JWK; a text says why it is not one we check signatures with. */
+export function openPublicJwk(jwk: unknown): ClientKey | string {
+  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return 'is not a JWK (RFC 7517)'
+  const { kid, kty, crv, alg, use, key_ops: operations } = jwk as PublicJwk
+  if (kid !== undefined && (typeof kid !== 'string' || kid === '' || kid.length > 200)) return 'has a kid that is no short text'
+  if (SECRET_MEMBERS.some((member) => member in jwk)) return 'holds a secret: register the public key only'
+  if (use !== undefined && use !== 'sig') return 'is not for signatures (use)'
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
+    return 'is not for signatures (key_ops)'
+  const algorithm = algorithmOf(kty, crv)
+  if (algorithm === null) return 'is neither EC P-256, RSA nor Ed25519'
+  // RFC 8037 §3.1 says EdDSA, RFC 9864 §2.2 says Ed25519 of the same thing.
+  if (alg !== undefined && alg !== algorithm && !(algorithm === 'EdDSA' && alg === 'Ed25519'))
+    return `is for another algorithm than ${algorithm}`
+  const publicKey = importKey(jwk as PublicJwk)
+  if (publicKey === null) return 'is malformed'
+  const { modulusLength: bits, publicExponent: exponent } = publicKey.asymmetricKeyDetails ?? {}
+  if (bits !== undefined && (bits < RSA_BITS_AT_LEAST || bits > RSA_BITS_AT_MOST))
+    return `is an RSA key of ${bits} bits; use ${RSA_BITS_AT_LEAST} or more`
+  // RFC 8017 §3.1: odd, and at least 3. With 1 every text would be its own signature.
+  if (exponent !== undefined && (exponent < 3n || exponent % 2n === 0n || exponent > RSA_EXPONENT_AT_MOST))
+    return 'is an RSA key with an unusual exponent; use 65537'
+  return { kid: kid ?? null, algorithm, publicKey }
+}
+
+/** Opens a JWK Set as somebody publishes it: what we cannot use is left out (RFC 7517 §5). Null where it is no set. */
+export function openJwkSet(set: unknown): ClientKey[] | null {
+  const keys = keysOf(set)
+  return (
+    keys
+      ?.slice(0, KEYS_AT_MOST)
+      .map(openPublicJwk)
+      .filter((key) => typeof key !== 'string') ?? null
+  )
+}
+
+/** Everything about a set that cannot be registered; each key must be one we can use. */
+export function jwkSetFaults(set: unknown): string[] {
+  const keys = keysOf(set)
+  if (!keys) return ['is not a JWK Set: {"keys":[…]} (RFC 7517 section 5)']
+  if (keys.length === 0) return ['has no keys']
+  if (keys.length > KEYS_AT_MOST) return [`has more than ${KEYS_AT_MOST} keys`]
+  const opened = keys.map(openPublicJwk)
+  const faults = opened.flatMap((key, index) => (typeof key === 'string' ? [`: key ${index + 1} ${key}`] : []))
+  const kids = opened.map((key) => (typeof key === 'string' ? null : key.kid))
+  // RFC 7517 §4.5: kids tell the keys of a set apart, so where there are several each needs its own.
+  if (keys.length > 1 && new Set(kids).size < kids.length && faults.length === 0) faults.push(': each key needs a kid of its own')
+  return faults
+}
+
+function keysOf(set: unknown): unknown[] | null {
+  const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : null
+  return Array.isArray(keys) ? (keys as unknown[]) : null
+}
+
+function algorithmOf(kty: unknown, crv: unknown): ClientAlgorithm | null {
+  if (kty === 'RSA') return 'PS256'
+  if (kty === 'EC' && crv === 'P-256') return 'ES256'
+  return kty === 'OKP' && crv === 'Ed25519' ? 'EdDSA' : null
+}
+
+function importKey(jwk: PublicJwk): KeyObject | null {
+  try {
+    return createPublicKey({ key: jwk, format: 'jwk' })
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * One spelling for each http address, by RFC 3986 §6.2.2 and §6.2.3 and no further, as RFC 9449 §4.3 wants `htu` compared.
+ *
+ * Not by `URL`: it also reads backslashes, control characters, user names and numbers as parts of a host, and then an address
+ * that nobody would call ours would equal one of ours.
+ */
+
+// A little more than RFC 3986 lets a path hold: what browsers send as it is, such as `|`, stands for itself.
+const PART = '(?![/?#%\\\\])[\\x21-\\x7e]|%[0-9A-Fa-f]{2}'
+const HTTP_URI = new RegExp(
+  `^(?<scheme>https?)://(?<host>[A-Za-z0-9\\-._~]+|\\[[0-9A-Fa-f:.]+\\])(?::(?<port>\\d{0,5}))?(?<path>(?:/(?:${PART})*)*)(?:[?#].*)?$`,
+  'i',
+)
+const USUAL_PORT: Record<string, string> = { http: '80', https: '443' }
+
+/** Without query and fragment, which `htu` has none of; null where it is no http address. */
+export function normalizeHttpUri(uri: string): string | null {
+  const { scheme = '', host = '', port = '', path = '' } = HTTP_URI.exec(uri)?.groups ?? {}
+  if (scheme === '') return null
+  const protocol = scheme.toLowerCase()
+  const shownPort = port === '' || port === USUAL_PORT[protocol] ? '' : `:${port}`
+  return `${protocol}://${host.toLowerCase()}${shownPort}${withoutDots(normalizePercents(path)) || '/'}`
+}
+
+/** §6.2.2.1, §6.2.2.2: what needs no escape has none, and an escape is written in capitals. */
+function normalizePercents(path: string): string {
+  return path.replace(/%([0-9A-Fa-f]{2})/g, (escape, hex: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16))
+    return /[A-Za-z0-9\-._~]/.test(character) ? character : escape.toUpperCase()
+  })
+}
+
+/** §5.2.4 */
+function withoutDots(path: string): string {
+  const segments = path.split('/').slice(1)
+  const kept: string[] = []
+  for (const [index, segment] of segments.entries()) {
+    const last = index === segments.length - 1
+    if (segment === '..') kept.pop()
+    if (segment !== '.' && segment !== '..') kept.push(segment)
+    else if (last) kept.push('')
+  }
+  return kept.map((segment) => `/${segment}`).join('')
+}

@@ -1,0 +1,16 @@
+/** `request_uri` (RFC 9101 §5.2, RFC 9126 §2.2): a pushed request's own name. Addresses of requests are never followed. */
+const PUSHED = 'urn:ietf:params:oauth:request_uri:'
+/** 256 random bits: nobody guesses one (RFC 9126 §7.1) */
+const ID = /^[A-Za-z0-9_-]{43}$/
+
+export type RequestUri = { kind: 'pushed'; id: string } | { kind: 'malformed' } | { kind: 'address' }
+
+export function requestUriOf(id: string): string {
+  return PUSHED + id
+}
+
+export function parseRequestUri(text: string): RequestUri {
+  if (!text.startsWith(PUSHED)) return { kind: 'address' }
+  const id = text.slice(PUSHED.length)
+  return ID.test(id) ? { kind: 'pushed', id } : { kind: 'malformed' }
+}

@@ -1,0 +1,132 @@
+/**
+ * One call to an address that a client registered.
+ *
+ * It is somebody else's server, chosen by somebody we need not trust: it may hang, answer at length, redirect, or be a name
+ * that leads to a neighbour of ours. All of that is `unavailable`, within the time given; nothing throws.
+ */
+import { lookup as lookupName } from 'node:dns'
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
+
+export type OutboundOptions = {
+  /** on a developer's machine, clients may run on loopback and without TLS */
+  allowLoopback: boolean
+  /** from the call to the last byte of the answer; 3,000 unless set */
+  timeoutMs?: number
+  /** bytes of the longest answer read; 65,536 unless set */
+  bodyAtMost?: number
+  /** calls under way at once; 32 unless set */
+  concurrency?: number
+  /** certificates to believe beside the system's, PEM */
+  ca?: string
+  /** how names are looked up; the system's way unless set */
+  lookup?: typeof lookupName
+}
+
+export type OutboundCall = { url: string; form?: Record<string, string> }
+
+/** `why` says what happened and nothing of what was answered. */
+export type OutboundAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
+
+export function createFetchFromClient(options: OutboundOptions): (call: OutboundCall) => Promise<OutboundAnswer> {
+  const { allowLoopback, timeoutMs = 3_000, bodyAtMost = 65_536, concurrency = 32, ca, lookup = lookupName } = options
+  const isAllowed = (address: string): boolean => isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
+  // Agents of our own: no connection is kept, and no proxy of the environment stands in between.
+  const agents = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) }
+  const checkedLookup = lookupOnly(isAllowed, lookup)
+  let underWay = 0
+
+  async function call(to: URL, form: OutboundCall['form'], signal: AbortSignal): Promise<OutboundAnswer> {
+    const plain = to.protocol === 'http:'
+    if (plain ? !allowLoopback : to.protocol !== 'https:') throw new Refused('not_https')
+    const host = to.hostname.replace(/^\[|\]$/g, '')
+    // An address in place of a name is connected to without any look-up.
+    if (isIP(host) !== 0 && !isAllowed(host)) throw new Refused('address_not_public')
+    const body = form === undefined ? undefined : new URLSearchParams(form).toString()
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const request = (plain ? requestHttp : requestHttps)(to, {
+        method: body === undefined ? 'GET' : 'POST',
+        agent: plain ? agents.http : agents.https,
+        lookup: checkedLookup,
+        signal,
+        headers: {
+          accept: body === undefined ? 'application/jwk-set+json, application/json' : '*/*',
+          'accept-encoding': 'identity',
+          'user-agent': 'grantor',
+          ...(body === undefined
+            ? {}
+            : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(body) }),
+        },
+        ...(plain ? {} : { rejectUnauthorized: true, minVersion: 'TLSv1.2' as const, ...(ca === undefined ? {} : { ca }) }),
+      })
+      request.on('response', resolve).on('error', reject)
+      request.end(body)
+    })
+    const status = answer.statusCode ?? 0
+    try {
+      // Followed, a redirect would let the client choose anew whom this machine talks to.
+      if (status >= 300 && status < 400) throw new Refused('redirect')
+      // A few compressed bytes can stand for gigabytes.
+      if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new Refused('compressed')
+      return { kind: 'answered', status, body: await readText(answer, bodyAtMost) }
+    } finally {
+      answer.destroy()
+    }
+  }
+
+  return async ({ url, form }) => {
+    if (underWay >= concurrency) return { kind: 'unavailable', why: 'busy' }
+    if (!URL.canParse(url)) return { kind: 'unavailable', why: 'not_https' }
+    underWay++
+    try {
+      // Runs on while names are looked up and the body is read, so an answer that trickles ends as well.
+      const signal = AbortSignal.timeout(timeoutMs)
+      return await Promise.race([call(new URL(url), form, signal), overdue(signal)])
+    } catch (error) {
+      return { kind: 'unavailable', why: reasonOf(error) }
+    } finally {
+      underWay--
+    }
+  }
+}
+
+class Refused extends Error {}
+
+/** Looks a name up and passes on what it leads to only if all of it is allowed: what is checked here is what is connected to. */
+function lookupOnly(isAllowed: (address: string) => boolean, lookup: typeof lookupName): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, [])
+      if (addresses.length === 0 || addresses.some(({ address }) => !isAllowed(address)))
+        return callback(new Refused('address_not_public'), [])
+      const [first] = addresses
+      return options.all ? callback(null, addresses) : callback(null, first?.address ?? '', first?.family)
+    })
+  }
+}
+
+async function readText(answer: IncomingMessage, limit: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.byteLength
+    if (size > limit) throw new Refused('too_long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function overdue(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Refused('timed_out')), { once: true })
+  })
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Refused) return error.message
+  if (error instanceof Error && error.name === 'TimeoutError') return 'timed_out'
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && /^(CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO|ERR_TLS)/.test(code) ? 'certificate' : 'unreachable'
+}

@@ -1,0 +1,38 @@
+import { html } from './html.ts'
+import { layout, slip } from './layout.ts'
+import { texts } from './texts.ts'
+import { displayName, fill } from './words.ts'
+
+/** Asks whether this browser is to be signed out, by one button: an app or a link elsewhere wants it. */
+export type SignOut = {
+  /** Path of the same origin that the form posts to. */
+  action: string
+  /** Comes back in the hidden field `question`; what it proves is the caller's. */
+  question: string
+  /** Absent where nobody knows who asks. */
+  clientName?: string | undefined
+  clientHost?: string | undefined
+  /** `0xf39F…2266`, never the whole address. */
+  walletShort: string
+}
+
+export function signOutPage({ action, question, clientName, clientHost, walletShort }: SignOut): string {
+  const words = texts.signOut
+  const app = displayName(clientName ?? '') || clientHost
+  return layout({
+    title: words.title,
+    slip: slip({
+      head: html`<h1>${words.title}</h1>
+<p class="lead">${app ? fill(words.intro, { app }) : words.introUnknown}</p>
+<p>${words.what}</p>`,
+      body: html`<p class="signer"><span>${words.as}</span> <code class="account">${walletShort}</code></p>
+<form method="post" action="${action}">
+<input type="hidden" name="question" value="${question}">
+<p class="actions">
+<button class="button" id="sign-out" name="decision" value="sign_out">${words.signOut}</button>
+<button class="button quiet" id="stay" name="decision" value="stay">${words.stay}</button>
+</p>
+</form>`,
+    }),
+  })
+}

@@ -1,0 +1,174 @@
+/** Clients hear that a session ended (OpenID Connect Back-Channel Logout §2). */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { endEverything } from '../support/signed-app.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { noticeOf, requestOf, Walk } from '../support/walk.ts'
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await openIdClient(grantor)
+})
+beforeEach(async () => {
+  walk = new Walk(grantor)
+  await walk.signIn(requestOf(client))
+})
+afterAll(() => grantor.close())
+
+const tokensOf = (of = client, by = walk) => openIdTokens(by, of)
+
+describe('back-channel logout', () => {
+  let receiver: Server
+  let uri: string
+  let received: { type: string; body: URLSearchParams }[]
+  /** statuses to answer with before 200 */
+  let answers: number[]
+
+  beforeEach(async () => {
+    received = []
+    answers = []
+    receiver = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        received.push({
+          type: request.headers['content-type'] ?? '',
+          body: new URLSearchParams(Buffer.concat(chunks).toString()),
+        })
+        response.writeHead(answers.shift() ?? 200).end()
+      })
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    uri = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/logout`
+  })
+  afterEach(() => new Promise((resolve) => receiver.close(resolve)))
+
+  /** Waits for as many notices as the log tells of, delivered or lost, since `before`. */
+  async function told(count: number, before: number): Promise<string[]> {
+    const events = () => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).slice(before)
+    await expect.poll(() => events().length, { timeout: 5000 }).toBe(count)
+    return events().map(({ event }) => event)
+  }
+  const toldBefore = (): number => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).length
+
+  test('a client with a grant from the session hears of its end by a signed logout token, once (§2.4, §2.5)', async () => {
+    const before = toldBefore()
+    const listening = await openIdClient(grantor, { backchannelLogoutUri: uri, idTokenAlgorithm: 'RS256' })
+    const { id_token } = await tokensOf(listening)
+    await tokensOf(listening)
+    await walk.browse({ path: `/oauth/logout?id_token_hint=${id_token}` })
+    expect(await told(1, before)).toEqual(['logout_notice_delivered'])
+    expect(received).toHaveLength(1)
+    expect([received[0]?.type, [...(received[0]?.body.keys() ?? [])]]).toEqual([
+      'application/x-www-form-urlencoded',
+      ['logout_token'],
+    ])
+    const { payload, protectedHeader } = await jwtVerify(
+      received[0]?.body.get('logout_token') ?? '',
+      createRemoteJWKSet(new URL(`${grantor.authUrl}/oauth/jwks`)),
+      { issuer: grantor.authUrl, audience: listening.id, typ: 'logout+jwt', currentDate: new Date(grantor.clock.now() * 1000) },
+    )
+    expect(protectedHeader.alg).toBe('RS256')
+    expect(payload).toEqual({
+      iss: grantor.authUrl,
+      sub: walk.wallet.address,
+      aud: listening.id,
+      iat: grantor.clock.now(),
+      exp: grantor.clock.now() + 120,
+      jti: expect.any(String),
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      sid: (JSON.parse(Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid,
+    })
+    expect(JSON.stringify([grantor.events, grantor.logLines]), 'never in a log').not.toContain(
+      received[0]?.body.get('logout_token'),
+    )
+  })
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['the account page’s sign-out', () => walk.postForm('/account/sign-out', {})],
+    [
+      'signing out everywhere else',
+      async () => {
+        const other = new Walk(grantor)
+        await other.signIn(requestOf(client))
+        return other.postForm('/account/sessions/end-others', {})
+      },
+    ],
+    ['ending everything by one signature', () => endEverything(new Walk(grantor))],
+    ['two sign-outs at once', () => Promise.all([walk, walk].map((by) => by.postForm('/account/sign-out', {})))],
+  ])('%s tells it, once', async (_, end) => {
+    const before = toldBefore()
+    await tokensOf(await openIdClient(grantor, { backchannelLogoutUri: uri }))
+    await end()
+    expect(await told(1, before)).toEqual(['logout_notice_delivered'])
+    expect(received).toHaveLength(1)
+  })
+
+  test('clients without a grant from that session, or whose grant had ended before, hear nothing', async () => {
+    const before = toldBefore()
+    const [revoked, elsewhere, listening] = await Promise.all(
+      [1, 2, 3].map(() => openIdClient(grantor, { backchannelLogoutUri: uri })),
+    )
+    const gone = await tokensOf(revoked)
+    await walk.revoke(revoked as TestClient, gone.refresh_token)
+    const other = new Walk(grantor)
+    await other.signIn(requestOf(client))
+    await tokensOf(elsewhere, other)
+    await tokensOf(listening)
+    grantor.clock.advance(60)
+    await walk.postForm('/account/sign-out', {})
+    await told(1, before)
+    expect(grantor.events.findLast(({ event }) => event === 'logout_notice_delivered')?.client_id).toBe(listening?.id)
+  })
+
+  test('one that fails is tried again with the same token; one that says no, or stays away, is let go, and logged', async () => {
+    const before = toldBefore()
+    const listening = await openIdClient(grantor, { backchannelLogoutUri: uri })
+    await tokensOf(listening)
+    answers = [503, 500]
+    await walk.postForm('/account/sign-out', {})
+    expect(await told(1, before)).toEqual(['logout_notice_delivered'])
+    expect(new Set(received.map(({ body }) => body.get('logout_token'))).size).toBe(1)
+    expect(received).toHaveLength(3)
+
+    for (const [statuses, tries, why] of [
+      [[400], 1, 'status_400'],
+      [[302], 3, 'redirect'],
+      [[503, 503, 503], 3, 'status_503'],
+    ] as const) {
+      const again = new Walk(grantor)
+      await again.signIn(requestOf(client))
+      await tokensOf(listening, again)
+      received = []
+      answers = why === 'redirect' ? [302, 302, 302] : [...statuses]
+      const now = toldBefore()
+      await again.postForm('/account/sign-out', {})
+      expect(await told(1, now)).toEqual(['logout_notice_lost'])
+      expect(grantor.events.findLast(({ event }) => event === 'logout_notice_lost')).toMatchObject({
+        reason: why,
+        client_id: listening.id,
+      })
+      expect(received).toHaveLength(tries)
+    }
+  })
+
+  test('a client that hangs delays nobody’s sign-out', async () => {
+    const before = toldBefore()
+    receiver.removeAllListeners('request')
+    let asked = 0
+    receiver.on('request', () => void asked++)
+    await tokensOf(await openIdClient(grantor, { backchannelLogoutUri: uri }))
+    const page = await walk.postForm('/account/sign-out', {})
+    expect(noticeOf(page)).toBe('signed_out')
+    expect(toldBefore(), 'answered before the notice came to its end').toBe(before)
+    await expect.poll(() => asked).toBe(1)
+    receiver.closeAllConnections()
+  })
+})

@@ -1,0 +1,142 @@
+/** Pushed authorization requests (RFC 9126): the client hands one in. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../support/app.ts'
+import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
+import { push, pushed, URN } from '../support/pushed.ts'
+import { expectRefusal, headersOf, invalidRequest } from '../support/refusals.ts'
+import { allRows, storedBytes } from '../support/rows.ts'
+import { startGrantor, type TestClient } from '../support/start.ts'
+import { PKCE, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let app: App
+
+beforeAll(async () => {
+  app = await startApp()
+})
+afterAll(() => app.close())
+
+describe('the push (§2)', () => {
+  test('a good request is answered 201 with a request_uri that nobody can guess, for 60 seconds (§2.2)', async () => {
+    const answer = await push(app.walk, app.client)
+    expect(answer.status).toBe(201)
+    expect(answer.json()).toEqual({
+      request_uri: expect.stringMatching(/^urn:ietf:params:oauth:request_uri:[\w-]{43}$/),
+      expires_in: 60,
+    })
+    expect(headersOf(answer)).toEqual({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      pragma: 'no-cache',
+      'x-content-type-options': 'nosniff',
+    })
+    expect((await push(app.walk, app.client)).json().request_uri).not.toBe(answer.json().request_uri)
+  })
+
+  test('the client authenticates as at the token endpoint (§2.1)', async () => {
+    const { client, walk } = app
+    expectRefusal(await push(walk, { ...client, secret: 'wrong' }), 'invalid_client')
+    expectRefusal(await post(app.grantor, '/oauth/par', requestOf(client)), 'invalid_client')
+    const open = await app.grantor.createClient({ type: 'public' })
+    expect((await push(walk, open, requestOf(open, PKCE))).status).toBe(201)
+    expectRefusal(
+      await walk.call('/oauth/par', client, requestOf(open, PKCE)),
+      invalidRequest('client_id in the body is not the one in the Authorization header.'),
+    )
+  })
+
+  test('an assertion may be for the issuer, the token endpoint or this endpoint (§2)', async () => {
+    const key = newClientKey()
+    const keyed = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } })
+    const { authUrl } = app.grantor
+    for (const aud of [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`]) {
+      const assertion = asserting(await assertionOf(app.grantor, keyed.id, key, { aud }))
+      expect((await post(app.grantor, '/oauth/par', { ...requestOf(keyed), ...assertion })).status).toBe(201)
+    }
+    const strict = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] }, profile: 'fapi2' })
+    const assertion = asserting(await assertionOf(app.grantor, strict.id, key, { aud: `${authUrl}/oauth/par` }))
+    expectRefusal(await post(app.grantor, '/oauth/par', { ...requestOf(strict), ...assertion }), 'invalid_client')
+  })
+
+  test.each<[string, Record<string, string | string[]>, string, string?]>([
+    ['no redirect_uri', { redirect_uri: '' }, 'invalid_request'],
+    ['a redirect_uri that is not registered', { redirect_uri: 'https://evil.example/' }, 'invalid_request'],
+    [
+      'a redirect_uri twice',
+      { redirect_uri: ['https://app.example.net/callback', 'https://app.example.net/callback'] },
+      'invalid_request',
+    ],
+    ['a request_uri', { request_uri: `${URN}${'a'.repeat(43)}` }, 'invalid_request'],
+    ['another response_type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
+    ['a scope it may not have', { scope: 'admin' }, 'invalid_scope'],
+    ['a resource it may not have', { resource: 'https://other.example/' }, 'invalid_target'],
+    ['a plain code challenge', { code_challenge: PKCE.code_challenge, code_challenge_method: 'plain' }, 'invalid_request'],
+    ['an unknown prompt', { prompt: 'often' }, 'invalid_request'],
+    ['prompt none beside others', { prompt: 'none login' }, 'invalid_request'],
+    ['a max_age that is no number', { max_age: 'x' }, 'invalid_request'],
+    ['registration', { registration: '{}' }, 'registration_not_supported'],
+    ['a request object without registered keys', { request: 'x.y.z' }, 'request_not_supported'],
+    ['more than a login can carry', { state: 'x'.repeat(8000) }, 'invalid_request'],
+  ])('%s is refused at once, with the code that authorize gives: %s %s (§2.3)', async (_, asked, error) => {
+    const before = allRows(app.grantor.databasePath).pushed_requests?.length
+    const answer = await push(app.walk, app.client, requestOf(app.client, asked))
+    expect({ status: answer.status, error: answer.json().error }).toEqual({ status: 400, error })
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(allRows(app.grantor.databasePath).pushed_requests?.length, 'nothing is kept').toBe(before)
+  })
+
+  test('text that is not UTF-8 is refused, but for state, which comes back as it came', async () => {
+    const bare = `client_id=${app.client.id}&redirect_uri=https%3A%2F%2Fapp.example.net%2Fcallback`
+    expect((await push(app.walk, app.client, `${bare}&scope=%ff`)).json().error).toBe('invalid_request')
+    const answer = await push(app.walk, app.client, `${bare}&state=a%20b%2Bc%ff%00`)
+    const request_uri = answer.json().request_uri as string
+    const { location } = await app.walk.authorize({ client_id: app.client.id, request_uri })
+    expect(location).toMatch(/&state=a%20b%2Bc%FF%00$/)
+  })
+
+  test('what is no parameter of a request is ignored, and takes no place', async () => {
+    const answer = await push(
+      app.walk,
+      app.client,
+      requestOf(app.client, { unknown: 'x'.repeat(9000), display: ['popup', 'page'] }),
+    )
+    expect(answer.status).toBe(201)
+  })
+
+  test('a client that may not use the grant cannot push', async () => {
+    const server = await app.grantor.createClient({ grantTypes: [], resourceServer: 'https://api.example.com/' })
+    expectRefusal(await push(app.walk, server), 'unauthorized_client')
+  })
+
+  test('what was pushed lies sealed in the store, and no credentials with it', async () => {
+    await pushed(app.walk, app.client, { state: 'state-in-plain', login_hint: testWallet(2).address })
+    await post(app.grantor, '/oauth/par', {
+      ...requestOf(app.client),
+      client_secret: app.client.secret,
+      client_id: app.client.id,
+    })
+    const bytes = storedBytes(app.grantor.databasePath)
+    expect(bytes).toContain('grp.')
+    for (const text of ['state-in-plain', testWallet(2).address.slice(2).toLowerCase(), app.client.secret])
+      expect(bytes).not.toContain(text)
+  })
+
+  test('a public client, which needs no secret for it, pushes so often and no oftener from one network (§2.3)', async () => {
+    const grantor = await startGrantor({ failureLimit: 3 })
+    try {
+      const [open, closed] = [await grantor.createClient({ type: 'public' }), await grantor.createClient()]
+      const walk = new Walk(grantor)
+      const statuses = async (client: TestClient) => {
+        const answers = []
+        for (let n = 0; n < 5; n++) answers.push(await push(walk, client, requestOf(client, PKCE)))
+        return answers.map(({ status }) => status)
+      }
+      expect(await statuses(open)).toEqual([201, 201, 201, 429, 429])
+      expect((await push(walk, open, requestOf(open, PKCE))).headers['retry-after']).toBe('60')
+      expect(await statuses(closed)).toEqual([201, 201, 201, 201, 201])
+    } finally {
+      await grantor.close()
+    }
+  })
+})

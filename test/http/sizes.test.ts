@@ -1,0 +1,61 @@
+/** An app that keeps what it is given in a column reads in docs/protocol.md how wide the column must be. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { startApp } from '../support/app.ts'
+import { openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { push } from '../support/pushed.ts'
+import { parameterOf, requestOf } from '../support/walk.ts'
+
+test('what is issued is no longer than docs/protocol.md says (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
+  const documented = lengthsIn(readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8'))
+  expect(Object.keys(documented)).toEqual([
+    'client_id',
+    'client_secret',
+    'code',
+    'access_token',
+    'id_token',
+    'refresh_token',
+    'request_uri',
+  ])
+
+  const app = await startApp()
+  try {
+    const client = await openIdClient(app.grantor)
+    const asked = { response_type: 'code', scope: 'openid wallet' }
+    const { location } = await app.walk.authorize(requestOf(client, { ...asked, nonce: 'n'.repeat(1800) }))
+    const pushed = await push(app.walk, client, requestOf(client, asked))
+    const { access_token, id_token, refresh_token } = await openIdTokens(app.walk, client)
+    const issued: Record<string, string> = {
+      client_id: client.id,
+      client_secret: client.secret,
+      code: parameterOf(location, 'code'),
+      access_token,
+      id_token,
+      refresh_token,
+      request_uri: String(pushed.json().request_uri),
+    }
+    for (const [name, { usual, most }] of Object.entries(documented)) {
+      expect(issued[name]?.length, `the longest ${name} seen`).toBeLessThanOrEqual(most)
+      if (usual === most) expect(issued[name], `always as long as it is said to be: ${name}`).toHaveLength(most)
+    }
+    const { location: plain } = await app.walk.authorize(requestOf(app.client))
+    for (const [name, text] of Object.entries({ code: parameterOf(plain, 'code'), access_token, id_token }))
+      expect(Math.abs(text.length / (documented[name]?.usual ?? 0) - 1), `${name}: ${text.length}`).toBeLessThan(0.5)
+  } finally {
+    await app.close()
+  }
+})
+
+/** From rows such as "| `code` | about 500; at most 12,000 |" or "| `client_id` | 36 |". */
+function lengthsIn(page: string): Record<string, { usual: number; most: number }> {
+  const [, table = ''] = /\| what \| length \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(page) ?? []
+  const rows = table.trimEnd().split('\n')
+  return Object.fromEntries(
+    rows.flatMap((row) => {
+      const [, names = '', lengths = ''] = row.split('|')
+      const numbers = [...lengths.matchAll(/\d[\d,]*/g)].map(([number]) => Number(number.replaceAll(',', '')))
+      const said = { usual: Math.min(...numbers), most: Math.max(...numbers) }
+      return [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, said])
+    }),
+  )
+}

@@ -1,0 +1,77 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { jwkSetFaults, openJwkSet, openPublicJwk } from '../../src/keys/public-jwk.ts'
+import { newClientKey } from '../support/client-key.ts'
+
+const EC = newClientKey('ES256')
+const RSA = newClientKey('PS256')
+const ED = newClientKey('EdDSA')
+const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
+const withExponent = (hex: string) => ({ ...RSA.jwk, e: Buffer.from(hex, 'hex').toString('base64url') })
+const curve = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' })
+
+describe('a public key of a client', () => {
+  test.each([EC, RSA, ED])('has the one algorithm of its type: $alg (RFC 7518 §3.4, §3.5, RFC 8037 §3.1)', ({ alg, jwk }) => {
+    expect(openPublicJwk(jwk)).toMatchObject({ algorithm: alg, kid: `key-${alg}` })
+    expect(openPublicJwk({ ...jwk, alg, use: 'sig', key_ops: ['verify'] })).toMatchObject({ algorithm: alg })
+    expect(openPublicJwk({ ...jwk, kid: undefined })).toMatchObject({ kid: null })
+  })
+
+  test('of Ed25519 may call its algorithm by its newer name (RFC 9864 §2.2)', () => {
+    expect(openPublicJwk({ ...ED.jwk, alg: 'Ed25519' })).toMatchObject({ algorithm: 'EdDSA' })
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['of RSA below 2048 bits', rsa(1024), /1024 bits/],
+    [
+      'of RSA so long that checking one signature takes for ever',
+      { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(2048, 0xff).toString('base64url') },
+      /16384 bits/,
+    ],
+    [
+      'of RSA whose exponent is so long that each check takes a hundred times as long',
+      withExponent('ff'.repeat(250)),
+      /exponent/,
+    ],
+    ['of RSA whose exponent makes every text its own signature', withExponent('01'), /exponent/],
+    ['of RSA whose exponent is even', withExponent('010000'), /exponent/],
+    ['of RSA without an exponent', { ...RSA.jwk, e: '' }, /exponent/],
+    ['on another curve', curve('P-384'), /neither EC P-256/],
+    ['for encryption', { ...EC.jwk, use: 'enc' }, /not for signatures/],
+    ['for encryption by its operations', { ...EC.jwk, key_ops: ['deriveKey'] }, /not for signatures/],
+    ['for another algorithm of its type', { ...RSA.jwk, alg: 'RS256' }, /another algorithm/],
+    ['that is the private one', EC.privateKey.export({ format: 'jwk' }), /holds a secret/],
+    ['that is a shared secret', { kty: 'oct', k: 'c2VjcmV0' }, /holds a secret/],
+    ['that is not on its curve', { ...EC.jwk, x: EC.jwk.y }, /malformed/],
+    ['without its numbers', { kty: 'RSA' }, /malformed/],
+    ['of no type', {}, /neither/],
+    ['with a kid that is no text', { ...EC.jwk, kid: 7 }, /kid/],
+    ['that is none', 'key', /not a JWK/],
+    ['that is a list', [], /not a JWK/],
+    ['that is nothing', null, /not a JWK/],
+  ])('is none we check signatures with: one %s', (_, jwk, why) => {
+    expect(openPublicJwk(jwk)).toMatch(why)
+  })
+})
+
+describe('a JWK Set', () => {
+  test('that is registered holds nothing but keys that can be used, each told apart by its kid (RFC 7517 §4.5)', () => {
+    expect(jwkSetFaults({ keys: [EC.jwk, RSA.jwk, ED.jwk] })).toEqual([])
+    expect(jwkSetFaults({ keys: [{ ...EC.jwk, kid: undefined }] })).toEqual([])
+    expect(jwkSetFaults({ keys: [EC.jwk, { ...RSA.jwk, kid: EC.kid }] })).toEqual([expect.stringContaining('kid of its own')])
+    expect(jwkSetFaults({ keys: [EC.jwk, { kty: 'oct', k: 'c2VjcmV0' }, 7] })).toEqual([
+      ': key 2 holds a secret: register the public key only',
+      ': key 3 is not a JWK (RFC 7517)',
+    ])
+    expect(jwkSetFaults({ keys: [] })).toEqual(['has no keys'])
+    expect(jwkSetFaults({ keys: Array.from({ length: 21 }, (_, index) => ({ ...EC.jwk, kid: `${index}` })) })).toHaveLength(1)
+    for (const none of [null, 7, 'keys', [], {}, { keys: {} }, EC.jwk]) expect(jwkSetFaults(none)).toHaveLength(1)
+  })
+
+  test('that somebody publishes may hold keys we cannot use, which are left out (RFC 7517 §5)', () => {
+    const published = { keys: [curve('P-521'), { kty: 'AKP' }, null, EC.jwk, { ...RSA.jwk, use: 'enc' }] }
+    expect(openJwkSet(published)).toMatchObject([{ kid: EC.kid }])
+    expect(openJwkSet({ keys: [] })).toEqual([])
+    for (const none of [null, 'x', [], { keys: 7 }]) expect(openJwkSet(none)).toBeNull()
+  })
+})

@@ -1,0 +1,198 @@
+/** What a call to a client's address may do, against real servers on this machine: those of clients, and a neighbour's. */
+import type { LookupAddress, lookup as lookupName } from 'node:dns'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
+import { aClientHost } from '../support/client-host.ts'
+import { TEST_CERTIFICATE } from '../support/tls-certificate.ts'
+
+const inDevelopment = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE })
+const inProduction = createFetchFromClient({ allowLoopback: false, ca: TEST_CERTIFICATE })
+
+/** Names lead where the test says, each time it is asked to the next place; counts how often. */
+function namesLeadTo(...places: string[][]) {
+  const asked: string[] = []
+  const lookup = ((name: string, _options: unknown, callback: (error: Error | null, found: LookupAddress[]) => void) => {
+    const found = places[Math.min(asked.length, places.length - 1)] ?? []
+    asked.push(name)
+    callback(
+      null,
+      found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+  }) as unknown as typeof lookupName
+  return { asked, lookup }
+}
+
+test('keys are read over https, and a logout token is posted as a form', async () => {
+  const host = await aClientHost((_, response) => response.end('{"keys":[]}'), { tls: true })
+  expect(await inDevelopment({ url: `${host.origin}/jwks.json?a=b` })).toEqual({
+    kind: 'answered',
+    status: 200,
+    body: '{"keys":[]}',
+  })
+  expect(await inDevelopment({ url: `${host.origin}/logout`, form: { logout_token: 'a+b c&d' } })).toMatchObject({ status: 200 })
+  expect(host.requests).toMatchObject([
+    { method: 'GET', path: '/jwks.json?a=b', body: '' },
+    {
+      method: 'POST',
+      path: '/logout',
+      body: 'logout_token=a%2Bb+c%26d',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    },
+  ])
+  expect(host.requests[0]?.headers.authorization, 'nothing of ours goes along').toBeUndefined()
+  expect(host.requests[0]?.headers.cookie).toBeUndefined()
+})
+
+test('outside development plain http is not spoken, and other schemes never', async () => {
+  const host = await aClientHost((_, response) => response.end('{}'))
+  const refused = { kind: 'unavailable', why: 'not_https' }
+  expect(await inProduction({ url: host.origin })).toEqual(refused)
+  for (const url of ['ftp://localhost/', 'file:///etc/passwd', 'data:,x', 'javascript:0', 'no url']) {
+    expect(await inDevelopment({ url }), `call of ${url}`).toEqual(refused)
+  }
+  expect(host.connections()).toBe(0)
+  expect(await inDevelopment({ url: host.origin })).toMatchObject({ kind: 'answered' })
+})
+
+test('an address of this machine’s network is not called, however it is spelled', async () => {
+  const host = await aClientHost((_, response) => response.end('{}'), { tls: true })
+  const names = [
+    'localhost',
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '0',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+  ]
+  for (const name of [...names, '169.254.169.254', '10.0.0.1', '[fe80::1]', '[fd00::1]', '[64:ff9b::7f00:1]', '[::]']) {
+    expect(await inProduction({ url: `https://${name}:${host.port}/` }), `call of ${name}`).toEqual({
+      kind: 'unavailable',
+      why: 'address_not_public',
+    })
+  }
+  expect(host.connections()).toBe(0)
+})
+
+test('in development this machine is called, and its network still is not', async () => {
+  for (const name of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '[fe80::1]', '[::ffff:127.0.0.1]']) {
+    expect(await inDevelopment({ url: `http://${name}/` }), `call of ${name}`).toEqual({
+      kind: 'unavailable',
+      why: 'address_not_public',
+    })
+  }
+})
+
+test('a name that leads to this machine’s network is not called, also where it leads elsewhere as well', async () => {
+  const host = await aClientHost((_, response) => response.end('{}'), { tls: true })
+  for (const places of [
+    ['127.0.0.1'],
+    ['93.184.215.14', '127.0.0.1'],
+    ['::1'],
+    ['::ffff:127.0.0.1'],
+    ['2606:4700::1', '10.0.0.1'],
+    [],
+  ]) {
+    const { lookup } = namesLeadTo(places)
+    const fetchFromClient = createFetchFromClient({ allowLoopback: false, ca: TEST_CERTIFICATE, lookup })
+    const answer = await fetchFromClient({ url: `https://keys.example.test:${host.port}/` })
+    expect(answer, `where it leads to ${places.join()}`).toEqual({ kind: 'unavailable', why: 'address_not_public' })
+  }
+  expect(host.connections()).toBe(0)
+})
+
+test('a name is looked up once, and what was looked at is what is connected to: a changing answer leads nowhere else', async () => {
+  const host = await aClientHost((_, response) => response.end('first'), { tls: true })
+  const { asked, lookup } = namesLeadTo(['127.0.0.1'], ['127.0.0.66'])
+  const fetchFromClient = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE, lookup })
+  expect(await fetchFromClient({ url: `https://keys.example.test:${host.port}/` })).toMatchObject({
+    kind: 'answered',
+    body: 'first',
+  })
+  expect(asked).toEqual(['keys.example.test'])
+})
+
+test('no redirect is followed', async () => {
+  const neighbour = await aClientHost((_, response) => response.end('secret'))
+  for (const status of [301, 302, 303, 307, 308]) {
+    const host = await aClientHost((_, response) => response.writeHead(status, { location: neighbour.origin }).end())
+    expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'redirect' })
+  }
+  expect(neighbour.connections()).toBe(0)
+})
+
+test('whoever cannot show a certificate for its name is not believed', async () => {
+  const host = await aClientHost((_, response) => response.end('{}'), { tls: true })
+  const certificate = { kind: 'unavailable', why: 'certificate' }
+  expect(await createFetchFromClient({ allowLoopback: true })({ url: host.origin }), 'signed by nobody we know').toEqual(
+    certificate,
+  )
+  const { lookup } = namesLeadTo(['127.0.0.1'])
+  const elsewhere = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE, lookup })
+  expect(await elsewhere({ url: `https://another.example.test:${host.port}/` }), 'for another name').toEqual(certificate)
+  expect(host.requests).toEqual([])
+})
+
+test('whoever hangs, at any point, is given up on in time', async () => {
+  const patience = { allowLoopback: true, timeoutMs: 200 }
+  const silent = await aClientHost(() => undefined)
+  const trickling = await aClientHost((_, response) => {
+    response.writeHead(200)
+    const trickle = setInterval(() => response.write(' '), 20)
+    response.on('close', () => clearInterval(trickle))
+  })
+  const timedOut = { kind: 'unavailable', why: 'timed_out' }
+  for (const host of [silent, trickling]) expect(await createFetchFromClient(patience)({ url: host.origin })).toEqual(timedOut)
+  const lookup = (() => undefined) as unknown as typeof lookupName
+  expect(await createFetchFromClient({ ...patience, lookup })({ url: 'https://keys.example.test/' })).toEqual(timedOut)
+})
+
+test('an answer is read up to 64 KiB and not further, whatever length it promised', async () => {
+  const fits = await aClientHost((_, response) => response.end('x'.repeat(65_536)))
+  expect(await inDevelopment({ url: fits.origin })).toMatchObject({ kind: 'answered', body: 'x'.repeat(65_536) })
+  const tooLong = await aClientHost((_, response) => response.end('x'.repeat(65_537)))
+  expect(await inDevelopment({ url: tooLong.origin })).toEqual({ kind: 'unavailable', why: 'too_long' })
+  let sent = 0
+  const endless = await aClientHost((_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536
+    }
+    response.on('drain', more)
+    more()
+  })
+  expect(await inDevelopment({ url: endless.origin })).toEqual({ kind: 'unavailable', why: 'too_long' })
+  expect(sent).toBeLessThan(2e7)
+})
+
+test('nothing compressed is unpacked', async () => {
+  const bomb = gzipSync(Buffer.alloc(10_000_000))
+  const host = await aClientHost((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb))
+  expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'compressed' })
+  expect(host.requests[0]?.headers['accept-encoding']).toBe('identity')
+})
+
+test('what is no HTTP, and who is not there, is unavailable', async () => {
+  const host = await aClientHost((request) => request.socket.end('nonsense\r\n\r\n'))
+  expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'unreachable' })
+  await host.close()
+  expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'unreachable' })
+})
+
+test('only so many calls are under way at once, and each that ends makes room', async () => {
+  const waiting: (() => void)[] = []
+  const host = await aClientHost((_, response) => void waiting.push(() => response.end('ok')))
+  const fetchFromClient = createFetchFromClient({ allowLoopback: true, concurrency: 2 })
+  const two = [fetchFromClient({ url: host.origin }), fetchFromClient({ url: host.origin })]
+  expect(await fetchFromClient({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'busy' })
+  await expect.poll(() => waiting.length).toBe(2)
+  for (const end of waiting.splice(0)) end()
+  expect(await Promise.all(two)).toMatchObject([{ body: 'ok' }, { body: 'ok' }])
+  const next = fetchFromClient({ url: host.origin })
+  await expect.poll(() => waiting.length).toBe(1)
+  waiting[0]?.()
+  expect(await next).toMatchObject({ body: 'ok' })
+})

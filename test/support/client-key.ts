@@ -1,0 +1,47 @@
+/** A client's own key, and the assertions it makes with it, by a library that nobody here wrote (jose). */
+import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
+import { SignJWT } from 'jose'
+import type { PublicJwk } from '../../src/keys/public-jwk.ts'
+import { type Answer, send } from './send.ts'
+import type { Grantor } from './start.ts'
+import { encode } from './walk.ts'
+
+export type TestKey = { alg: 'ES256' | 'PS256' | 'EdDSA'; kid: string; privateKey: KeyObject; jwk: PublicJwk }
+
+export function newClientKey(alg: TestKey['alg'] = 'ES256', kid = `key-${alg}`): TestKey {
+  const pair =
+    alg === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : alg === 'PS256'
+        ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+        : generateKeyPairSync('ed25519')
+  return { alg, kid, privateKey: pair.privateKey, jwk: { ...pair.publicKey.export({ format: 'jwk' }), kid, use: 'sig' } }
+}
+
+export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/** A good assertion of a client, with whatever is changed in it; a claim set to `undefined` is left out. */
+export function assertionOf(
+  { authUrl, clock }: Pick<Grantor, 'authUrl' | 'clock'>,
+  clientId: string,
+  key: TestKey,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> {
+  const at = clock.now()
+  const usual = { iss: clientId, sub: clientId, aud: authUrl, exp: at + 60, iat: at, jti: randomUUID() }
+  return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey)
+}
+
+/** The two parameters of a request that an assertion comes in (RFC 7521 §4.2). */
+export const asserting = (assertion: string) => ({ client_assertion_type: ASSERTION_TYPE, client_assertion: assertion })
+
+/** A form to a POST endpoint, with nothing added. */
+export function post(grantor: Grantor, path: string, body: Record<string, string | string[]>, headers = {}): Promise<Answer> {
+  return send(grantor.authUrl, {
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body: encode(body),
+  })
+}

@@ -1,0 +1,28 @@
+/** Clients of OpenID Connect, and the tokens that a session gives them. */
+import { expect } from 'vitest'
+import { changeClient } from './signed-app.ts'
+import type { Grantor, TestClient } from './start.ts'
+import { parameterOf, requestOf, type Walk } from './walk.ts'
+
+export const OPENID = { response_type: 'code', scope: 'openid wallet' }
+
+export type OpenIdTokens = { access_token: string; refresh_token: string; id_token: string; scope: string }
+
+/** Registers a client that may ask for `openid` and `wallet`, its record changed as given. */
+export async function openIdClient(grantor: Grantor, more: Partial<TestClient> = {}): Promise<TestClient> {
+  const made = await grantor.createClient({ scopes: ['enhancement', 'openid', 'wallet'] })
+  if (Object.keys(more).length > 0) await changeClient(grantor, made, more)
+  return { ...made, ...more }
+}
+
+/** The token answer for one authorize request of a browser that is signed in. */
+export async function openIdTokens(
+  walk: Walk,
+  client: TestClient,
+  asked: Record<string, string> = OPENID,
+): Promise<OpenIdTokens> {
+  const { location } = await walk.authorize(requestOf(client, asked))
+  const answer = await walk.exchange(client, parameterOf(location, 'code'))
+  expect(answer.status, `${location} ${answer.body}`).toBe(200)
+  return answer.json() as OpenIdTokens
+}
