@@ -1,5 +1,10 @@
 /** The options that say what a client is, shared by `clients create` and `clients update`. Named after RFC 7591 §2. */
-import type { ClientAuthMethod, GrantType } from '../grants/model.ts'
+import type { Client, ClientAuthMethod, ClientProfile, GrantType } from '../grants/model.ts'
+import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import { type OptionSpec, UsageFailure } from './command.ts'
+import { readJwks } from './read-jwks.ts'
+
+const ALGORITHMS = ['ES256', 'RS256', 'EdDSA'] as const
 
 export const clientOptions = {
   'redirect-uri': {
@@ -19,7 +24,6 @@ export const clientOptions = {
     words:
       'session: a valid session is enough (the default). signed: the wallet must have signed a consent to this client, these scopes and resources; always so for native clients.',
   },
-  'require-pkce': { words: 'Refuses authorization requests without PKCE. Public and native clients always need it.' },
   resource: {
     value: 'URI',
     repeatable: true,
@@ -31,16 +35,80 @@ export const clientOptions = {
   },
   'token-endpoint-auth-method': {
     value: 'METHOD',
-    choices: ['client_secret_basic', 'client_secret_post', 'none'],
-    words: 'How it authenticates: client_secret_basic (the default), client_secret_post, or none for public clients.',
+    choices: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+    words:
+      'How it authenticates, and the only way it can: client_secret_basic (the default), client_secret_post, private_key_jwt (RFC 7523: needs --jwks or --jwks-uri), or none for public clients.',
   },
   'grant-type': {
     value: 'TYPE',
     repeatable: true,
-    choices: ['authorization_code', 'refresh_token'],
-    words: 'A grant type it may use; authorization_code and refresh_token unless given.',
+    choices: ['authorization_code', 'refresh_token', 'client_credentials'],
+    words:
+      'A grant type it may use; authorization_code and refresh_token unless given. client_credentials gives it tokens for itself, without any user.',
   },
+  profile: {
+    value: 'PROFILE',
+    choices: ['default', 'fapi2'],
+    words:
+      'fapi2: the FAPI 2.0 Security Profile. The client authenticates by private_key_jwt, pushes its requests, uses PKCE and DPoP; the options for these need not be named.',
+  },
+  jwks: {
+    value: 'FILE',
+    words: 'Its public keys as a JWK Set: a file, or the JSON itself. EC P-256 (ES256), RSA (PS256) or Ed25519 (EdDSA).',
+  },
+  'jwks-uri': { value: 'URI', words: 'Where its public keys are read, so that it can change them by itself; https.' },
+  'id-token-signed-response-alg': {
+    value: 'ALG',
+    choices: ALGORITHMS,
+    words: 'What its ID tokens are signed with; ES256 unless given.',
+  },
+  'introspection-signed-response-alg': {
+    value: 'ALG',
+    choices: ALGORITHMS,
+    words:
+      "What introspection answers to it are signed with where it asks for signed ones (RFC 9701); the service's own choice unless given.",
+  },
+  'post-logout-redirect-uri': {
+    value: 'URI',
+    repeatable: true,
+    words: 'Where a browser may be sent after signing out, matched byte for byte.',
+  },
+  'backchannel-logout-uri': { value: 'URI', words: 'Told when a session of its users ends; https.' },
 } as const
+
+/** Each can be taken back by `clients update --no-…`. */
+export const clientFlags = {
+  'require-pkce': { words: 'Refuses authorization requests without PKCE. Public and native clients always need it.' },
+  'require-pushed-authorization-requests': { words: 'Refuses authorization requests that were not pushed (RFC 9126).' },
+  'require-signed-request-object': { words: 'Refuses authorization requests that are not signed request objects (RFC 9101).' },
+  'dpop-bound-access-tokens': { words: 'Gives out tokens bound to a key only (DPoP, RFC 9449).' },
+  'backchannel-logout-session-required': { words: 'Names the session that ended in back-channel logouts.' },
+} as const
+
+type Flag = keyof typeof clientFlags
+
+/** `--no-…` for each flag. */
+export const clientFlagsOff = Object.fromEntries(
+  Object.keys(clientFlags).map((flag) => [`no-${flag}`, { words: `Takes back --${flag}.` }]),
+) as { [Name in Flag as `no-${Name}`]: OptionSpec & { words: string; value?: never } }
+
+const FLAG_OF = {
+  'require-pkce': 'requirePkce',
+  'require-pushed-authorization-requests': 'requirePushedRequests',
+  'require-signed-request-object': 'requestObjectSigned',
+  'dpop-bound-access-tokens': 'dpopBound',
+  'backchannel-logout-session-required': 'backchannelLogoutSessionRequired',
+} as const satisfies Record<Flag, keyof Client>
+
+/** The flags that were set, and those taken back. */
+export function givenFlags(options: Readonly<Record<string, unknown>>): Partial<Pick<Client, (typeof FLAG_OF)[Flag]>> {
+  const said = Object.entries(FLAG_OF).flatMap(([flag, member]) => {
+    const [on, off] = [options[flag] === true, options[`no-${flag}`] === true]
+    if (on && off) throw new UsageFailure(`--${flag} and --no-${flag} are both given: keep one`)
+    return on || off ? [[member, on]] : []
+  })
+  return Object.fromEntries(said) as ReturnType<typeof givenFlags>
+}
 
 type Given = {
   'redirect-uri': string[]
@@ -51,6 +119,13 @@ type Given = {
   'resource-server': string | undefined
   'token-endpoint-auth-method': string | undefined
   'grant-type': string[]
+  profile: string | undefined
+  jwks: string | undefined
+  'jwks-uri': string | undefined
+  'id-token-signed-response-alg': string | undefined
+  'introspection-signed-response-alg': string | undefined
+  'post-logout-redirect-uri': string[]
+  'backchannel-logout-uri': string | undefined
 }
 
 /** What was said of the client; `undefined` where nothing was. The choices were checked when they were read. */
@@ -64,6 +139,13 @@ export function givenOfClient(options: Given) {
     resourceServer: options['resource-server'],
     authMethod: options['token-endpoint-auth-method'] as ClientAuthMethod | undefined,
     grantTypes: said(options['grant-type']) as GrantType[] | undefined,
+    profile: options.profile as ClientProfile | undefined,
+    jwks: options.jwks === undefined ? undefined : readJwks(options.jwks),
+    jwksUri: options['jwks-uri'],
+    idTokenAlgorithm: options['id-token-signed-response-alg'] as SigningAlgorithm | undefined,
+    introspectionSigned: options['introspection-signed-response-alg'] as SigningAlgorithm | undefined,
+    postLogoutRedirectUris: said(options['post-logout-redirect-uri']),
+    backchannelLogoutUri: options['backchannel-logout-uri'],
   }
 }
 

@@ -30,6 +30,17 @@ export function clientRecord(client: Client) {
     require_pkce: client.requirePkce,
     token_endpoint_auth_method: client.authMethod,
     grant_types: client.grantTypes,
+    profile: client.profile,
+    jwks: client.jwks,
+    jwks_uri: client.jwksUri,
+    require_pushed_authorization_requests: client.requirePushedRequests,
+    require_signed_request_object: client.requestObjectSigned,
+    dpop_bound_access_tokens: client.dpopBound,
+    id_token_signed_response_alg: client.idTokenAlgorithm,
+    introspection_signed_response_alg: client.introspectionSigned,
+    post_logout_redirect_uris: client.postLogoutRedirectUris,
+    backchannel_logout_uri: client.backchannelLogoutUri,
+    backchannel_logout_session_required: client.backchannelLogoutSessionRequired,
     secrets: client.secrets.map(({ expiresAt }) => ({ expires_at: expiresAt })),
     created_at: client.createdAt,
     disabled_at: client.disabledAt,
@@ -50,6 +61,7 @@ export function clientFacts(client: Client): string[] {
     ['PKCE', client.requirePkce || client.type !== 'confidential' ? 'required' : 'optional'],
     ['authenticates by', client.authMethod],
     ['grant types', client.grantTypes.join(' ') || 'none'],
+    ...factsBeyondUsual(client),
     [
       'secrets',
       client.secrets.map(({ expiresAt }) => (expiresAt === null ? 'one' : `one until ${time(expiresAt)}`)).join(', ') || 'none',
@@ -70,4 +82,27 @@ export function clientTable(clients: readonly Client[]): string[] {
       client.disabledAt === null ? 'enabled' : 'disabled',
     ]),
   )
+}
+
+/** What most clients have no use for is told only of those that do. */
+function factsBeyondUsual(client: Client): (readonly [string, string])[] {
+  const rules = [...(client.requirePushedRequests ? ['pushed'] : []), ...(client.requestObjectSigned ? ['signed'] : [])].join(
+    ' and ',
+  )
+  const { jwks, jwksUri, introspectionSigned, backchannelLogoutUri, backchannelLogoutSessionRequired: named } = client
+  return [
+    ...(client.profile === 'default' ? [] : [['profile', client.profile] as const]),
+    ...(jwks === null
+      ? []
+      : [['public keys', jwks.keys.map(({ kid }) => (typeof kid === 'string' ? kid : 'one without kid')).join(', ')] as const]),
+    ...(jwksUri === null ? [] : [['public keys at', jwksUri] as const]),
+    ...(rules === '' ? [] : [['requests', `${rules} only`] as const]),
+    ...(client.dpopBound ? [['access tokens', 'bound by DPoP only'] as const] : []),
+    ...(client.idTokenAlgorithm === 'ES256' ? [] : [['ID tokens', client.idTokenAlgorithm] as const]),
+    ...(introspectionSigned === null ? [] : [['signed introspection', introspectionSigned] as const]),
+    ...client.postLogoutRedirectUris.map((uri) => ['post-logout redirect_uri', uri] as const),
+    ...(backchannelLogoutUri === null
+      ? []
+      : [['told of logouts at', `${backchannelLogoutUri}${named ? ', session named' : ''}`] as const]),
+  ]
 }

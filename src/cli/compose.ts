@@ -5,8 +5,10 @@
 import type { Settings } from '../config/settings.ts'
 import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
 import { ClientDirectory } from '../grants/client-directory.ts'
-import type { Lifetimes, ServiceSettings } from '../grants/deps.ts'
-import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
+import { ClientKeys } from '../grants/client-keys.ts'
+import type { Deps, Lifetimes, ServiceSettings } from '../grants/deps.ts'
+import { createSigningKeys, type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
+import { logoutEvent, logoutNotices } from '../grants/logout-notices.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
 import { createStoreClock, type StoreClock } from '../grants/store-clock.ts'
 import { createUpkeep } from '../grants/upkeep.ts'
@@ -16,15 +18,18 @@ import { createKeyWrap } from '../keys/key-wrap.ts'
 import type { DevelopmentWallet } from '../login/server.ts'
 import { createAuditLog } from '../ops/audit-log.ts'
 import { repeatEvery } from '../ops/background.ts'
+import { createDeliveries } from '../ops/deliveries.ts'
 import { createDrain } from '../ops/drain.ts'
 import type { Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { noMetrics } from '../ops/no-metrics.ts'
 import { createFailureLimit, type FailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
+import { createFetchFromClient } from '../outbound/fetch-from-client.ts'
 import { type World as CommandWorld, Failure } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { openDatabase } from './database.ts'
 import { type Keeper, keepJournal } from './journal.ts'
+import type { Tls } from './tls.ts'
 
 type World = { logger: Logger; now: () => number }
 type Given = {
@@ -36,7 +41,14 @@ type Given = {
 /** The auth service on its store: `server` does not listen yet. `close` after the server has been closed; `drain` before. */
 export async function composeAuthService(
   settings: Settings<'serve' | 'start'>,
-  { logger, now: own, metrics = noMetrics, failures = failureLimit(settings, own) }: World & Given,
+  {
+    logger,
+    now: own,
+    metrics = noMetrics,
+    failures = failureLimit(settings, own),
+    development = false,
+    tls,
+  }: World & Given & { development?: boolean; tls?: Tls | undefined },
 ) {
   const serverModule = import('../http/server.ts')
   const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
@@ -64,23 +76,32 @@ export async function composeAuthService(
     await upkeep.noticeChanges()
     const { contractWallets, check } = connectChains(settings.chains, now)
     await sayChainFaults(check, logger)
+    const fetchFromClient = createFetchFromClient({ allowLoopback: development })
+    const audit = createAuditLog(logger)
+    const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
     const { createAuthServer } = await serverModule
+    const deps: Deps = {
+      store,
+      clients,
+      keys,
+      signingKey: createSigningKeys(keyKeeping(settings, store, now), keys),
+      clientKeys: new ClientKeys(fetchFromClient, now),
+      fetchFromClient,
+      settings: serviceSettings(settings, development),
+      contractWallets,
+      now,
+      announceEnded: (ended) => deliveries.add(() => logoutNotices(deps, ended)),
+      audit,
+    }
     const server = createAuthServer({
-      deps: {
-        store,
-        clients,
-        keys,
-        settings: serviceSettings(settings),
-        contractWallets,
-        now,
-        audit: createAuditLog(logger),
-      },
+      deps,
       loginSecret: settings.loginSecret,
       failures,
       metrics,
       logger,
       trustedProxies: settings.trustedProxies,
       isStopping,
+      tls: tls?.options,
     })
     const sweep = createSweeper({
       cleaning: store.cleaning,
@@ -98,7 +119,7 @@ export async function composeAuthService(
       repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ]
     const close = async () => {
-      await Promise.all(background.map((each) => each.stop()))
+      await Promise.all([...background, deliveries].map((each) => each.stop()))
       await journal.end()
       await store.close()
     }
@@ -129,18 +150,22 @@ export async function composeLoginServer(
   {
     developmentWallet,
     isStopping,
+    tls,
     ...world
-  }: World & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean },
+  }: World & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean; tls?: Tls | undefined },
 ) {
   const { createLoginServer } = await import('../login/server.ts')
   const { authUrl, loginUrl, loginSecret, trustedProxies, authBackendUrl: backendUrl } = settings
   const own = { authUrl, loginUrl, loginSecret, trustedProxies, backendUrl }
-  return createLoginServer({ ...own, ...world, developmentWallet, isStopping })
+  return createLoginServer({ ...own, ...world, developmentWallet, isStopping, tls: tls?.options })
 }
 
-function serviceSettings(settings: Settings<'serve' | 'start'>): ServiceSettings {
-  const { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, scopeDescriptions } = settings
-  return { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, scopeDescriptions, lifetimes: lifetimes(settings) }
+function serviceSettings(settings: Settings<'serve' | 'start'>, development: boolean): ServiceSettings {
+  const { authUrl, loginUrl, defaultResource, chainIds, dpopNonce, scopeDescriptions } = settings
+  // The development login takes any address; its login server is in the same process and nobody else's.
+  const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
+  const facts = { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, dpopNonce, scopeDescriptions }
+  return { ...facts, lifetimes: lifetimes(settings) }
 }
 
 /** A missing, older or newer database is one line that says what to do. */

@@ -62,6 +62,7 @@ export async function createDemoApps(demo: Demo, addresses: DemoAddresses, logge
     resourceApi: createResourceApi({
       issuer,
       audience,
+      origin: apiUrl,
       clientId: resourceApi.id,
       clientSecret: resourceApi.secret,
       logger: logger.child({ server: 'api' }),

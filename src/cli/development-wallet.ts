@@ -4,12 +4,14 @@
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { isLoopbackHost } from '../config/parsers.ts'
+import { isDevelopmentHost } from '../login/development-host.ts'
 
 export type DevelopmentWallet = {
   accounts: { address: string; label: string }[]
   /** The `personal_sign` signature of a message (ERC-191), 65 bytes in hex. */
   sign(address: string, message: string): Promise<string>
+  /** Any other address signs in unproven: a session, and never the consent that a signature is. */
+  takesAnyAddress: true
 }
 
 // The first three of the mnemonic "test test test test test test test test test test test junk".
@@ -19,12 +21,13 @@ const ACCOUNTS = [
   ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC', '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'],
 ] as const
 
-/** Throws unless both servers are on loopback. */
+/** Throws unless both servers have names that can only mean this machine. */
 export function createDevelopmentWallet(urls: { authUrl: string; loginUrl: string }): DevelopmentWallet {
   for (const url of [urls.authUrl, urls.loginUrl]) {
-    if (!isLoopbackHost(new URL(url).hostname)) throw new Error('the development wallet exists on loopback only')
+    if (!isDevelopmentHost(new URL(url).hostname)) throw new Error('the development wallet exists on loopback only')
   }
   return {
+    takesAnyAddress: true,
     accounts: ACCOUNTS.map(([address], index) => ({ address, label: `Test account ${index + 1}` })),
     async sign(address, message) {
       const account = ACCOUNTS.find(([known]) => known.toLowerCase() === address.toLowerCase())

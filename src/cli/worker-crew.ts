@@ -10,6 +10,8 @@ export type Crew = {
   /** the process ids of those that take requests */
   working(): { id: number; pid: number }[]
   tellAll(message: ToWorker): void
+  /** Hands a signal on to every worker. */
+  signalAll(signal: NodeJS.Signals): void
   /** Tells all to stop; resolves when they are gone. */
   stop(): Promise<void>
   /** The same with kill -9. */
@@ -102,6 +104,9 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
     working: () => seats.filter((seat) => seat.ready).map(({ worker }) => ({ id: worker.id, pid: worker.process.pid ?? 0 })),
     tellAll(message) {
       for (const { worker } of seats) tell(worker, message)
+    },
+    signalAll(signal) {
+      for (const { worker } of seats) worker.process.kill(signal)
     },
     stop: () => endAll((worker) => tell(worker, { kind: 'stop' })),
     kill,

@@ -8,6 +8,7 @@ import { Failure, type World } from './command.ts'
 import { composeAuthService } from './compose.ts'
 import { listen } from './listen.ts'
 import { closingInOrder, loggerFor } from './running.ts'
+import { tlsOf } from './tls.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
 
 /** Which worker this process is; null where it is none of ours. */
@@ -23,13 +24,14 @@ export async function runWorker(number: number, settings: Settings<'serve'>, wor
     const metrics = settings.metricsListen ? (await import('../ops/metrics.ts')).createMetrics() : undefined
     const failures = settings.rateLimit ? primary.countFailures(() => world.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
-    const service = await composeAuthService(settings, {
-      logger,
-      now: () => world.now(),
-      metrics,
-      failures,
+    const tls = tlsOf(settings)
+    const now = () => world.now()
+    const service = await composeAuthService(settings, { logger, now, metrics, failures, tls })
+    const renewal = tls?.keep([service.server], { logger, now })
+    const close = closingInOrder([service.server], async () => {
+      await renewal?.stop()
+      await service.close()
     })
-    const close = closingInOrder([service.server], service.close)
     try {
       await listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN')
     } catch (error) {

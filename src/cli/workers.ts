@@ -50,6 +50,8 @@ export async function runWorkers(count: number, settings: Settings<'serve'>, wor
   }
   // Later than the last worker: they keep the time themselves, and end at once when this process does.
   const ended = shutDownOnSignals(close, { logger, graceSeconds: settings.drainSeconds + GRACE_SECONDS + 0.5 })
+  // Workers read their certificate themselves; the primary, which has none, must not end by the signal for it.
+  if (settings.tlsCertFile !== undefined) process.on('SIGHUP', (signal) => crew.signalAll(signal))
   const pids = crew.working().map(({ pid }) => pid)
   logger.info({ url: settings.authUrl, ...settings.listen, workers: pids }, 'auth service is ready')
   return ended

@@ -15,20 +15,30 @@ export function isLoopbackHost(hostname: string): boolean {
   )
 }
 
+export const PLAIN_HTTP = 'must use https: plain http is allowed on loopback only (localhost, *.localhost, 127.0.0.0/8, [::1])'
+
 /**
  * A server's own address: scheme, host and port, nothing after it. Grantor owns its whole origin, because cookies,
- * `Origin` checks and `iss` (RFC 8414 §2) all speak of origins; so an issuer with a path is not offered.
+ * `Origin` checks and `iss` (RFC 8414 §2, RFC 9207 §2) all speak of origins; so an issuer with a path is not offered.
+ *
+ * TLS for every endpoint, page, secret, code and token is decided here, by https outside of loopback: RFC 6749 §2.3.1, §3.1,
+ * §3.2, §10.3, §10.4, §10.8, §10.9, §10.11, RFC 6750 §5.2, RFC 7009 §2, RFC 7662 §2, §4, RFC 8414 §3, §6.1, OpenID Connect Core
+ * §3.1.2, §3.1.3, §5.3, §16.17.
  */
 export const origin: Parser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url?.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    return { fault: 'must use https: plain http is allowed on loopback only (localhost, *.localhost, 127.0.0.0/8, [::1])' }
+  // `*.test` leads nowhere on the internet (RFC 6761 §6.2); that it is for development alone is told with the settings.
+  if (url?.protocol === 'http:' && !isLoopbackHost(url.hostname) && !url.hostname.endsWith('.test')) {
+    return { fault: PLAIN_HTTP }
   }
   if (url && text === url.origin && /^https?:$/.test(url.protocol)) return { value: text }
   // The proposal is made of scheme, host and port, so that a password in the URL is not repeated.
   const meant = url && /^https?:$/.test(url.protocol) ? `; did you mean ${url.origin}?` : ''
   return { fault: `must be an origin alone, as in https://auth.example.com: no path, trailing slash, query or fragment${meant}` }
 }
+
+/** A path is right or wrong only when its file is read. */
+export const file: Parser<string> = (text) => ({ value: text })
 
 /** At least 32 characters; for 256 bits of chance, `openssl rand -base64 32` makes 44. */
 export const secret: Parser<string> = (text) => {

@@ -1,7 +1,8 @@
 /** Reads the environment into typed settings, or tells everything that is wrong with it at once. */
 import { readFileSync } from 'node:fs'
+import { readCertificate } from './certificate.ts'
 import { nearest } from './nearest.ts'
-import type { Address, Parsed, Parser } from './parsers.ts'
+import { type Address, isLoopbackHost, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
 import { knownNames, type Program, type Setting, type SettingKey, type Table, table } from './table.ts'
 
 export type { Program } from './table.ts'
@@ -50,7 +51,7 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
     else read[key] = parsed?.value
     if (!parsed && isNeeded(key, program)) faults.push(missing(table[key]))
   }
-  faults.push(...contradictions(read, program))
+  faults.push(...contradictions(read, program), ...tlsFaults(read, program))
   if (faults.length > 0) return { kind: 'faults', faults }
   return { kind: 'settings', settings: withDefaults(read as Read) as unknown as Settings<P> }
 }
@@ -99,6 +100,11 @@ function missing({ name, secret }: Setting): string {
 function contradictions(read: Partial<Read>, program: Program): string[] {
   const { authUrl, loginUrl, secret, loginSecret } = read
   const faults: string[] = []
+  for (const key of ['authUrl', 'loginUrl', 'authBackendUrl'] as const) {
+    const url = new URL(read[key] ?? 'https://unset')
+    if (program !== 'start' && url.protocol === 'http:' && !isLoopbackHost(url.hostname))
+      faults.push(`GRANTOR_${table[key].name} ${PLAIN_HTTP}`)
+  }
   if (authUrl !== undefined && authUrl === loginUrl) faults.push('GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL')
   if (secret !== undefined && secret === loginSecret) faults.push('GRANTOR_LOGIN_SECRET must not be the same as GRANTOR_SECRET')
   if (read.devWallet === true && program !== 'start') {
@@ -121,13 +127,29 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
   return faults
 }
 
+/** The files are read where the program listens with them: a wrong one is told together with everything else. */
+function tlsFaults({ tlsCertFile: certFile, tlsKeyFile: keyFile, authUrl, loginUrl }: Partial<Read>, program: Program): string[] {
+  if (!certFile && !keyFile) return []
+  if (!certFile || !keyFile) return ['GRANTOR_TLS_CERT_FILE and GRANTOR_TLS_KEY_FILE go together: one of them is not set']
+  if (!(table.tlsCertFile.usedBy as readonly Program[]).includes(program)) return []
+  const [name, url] = program === 'login-server' ? ['GRANTOR_LOGIN_URL', loginUrl] : ['GRANTOR_AUTH_URL', authUrl]
+  const plain = url?.startsWith('http:') ? [`${name} must be https where GRANTOR_TLS_CERT_FILE is set`] : []
+  const reading = readCertificate({ certFile, keyFile })
+  return reading.kind === 'faults' ? [...plain, ...reading.faults] : plain
+}
+
 function withDefaults(read: Read): Read {
   return {
     ...read,
     listen: read.listen ?? addressOf(read.authUrl),
     loginListen: read.loginListen ?? addressOf(read.loginUrl),
     defaultResource: read.defaultResource ?? read.authUrl,
-    scopeDescriptions: { enhancement: "use the platform's enhancement features for you", ...read.scopeDescriptions },
+    scopeDescriptions: {
+      enhancement: "use the platform's enhancement features for you",
+      openid: 'know that it is you, by your wallet’s address',
+      wallet: 'know on which network your wallet signed in',
+      ...read.scopeDescriptions,
+    },
     sessionIdleLifetime: read.sessionIdleLifetime ?? Math.min(43_200, read.sessionLifetime),
     refreshIdleLifetime: read.refreshIdleLifetime ?? Math.min(1_209_600, read.refreshLifetime),
     refreshRetryWindowPublic: read.refreshRetryWindowPublic ?? Math.min(10, read.refreshRetryWindow),

@@ -1,84 +1,13 @@
 /** Every setting, once: its name, its words, its default and how it is read. Parsing, `--help` and docs/settings.md come from here. */
+import { addresses } from './addresses.ts'
 import { chains } from './chains.ts'
 import { databaseUrl } from './database-url.ts'
 import * as read from './parsers.ts'
+import { apart, auth, keyUsers, type Program, type Setting, servers, storeUsers } from './setting.ts'
 
-export type Program = 'start' | 'serve' | 'login-server' | 'migrate' | 'clients' | 'grants' | 'keys'
-
-export type Setting = {
-  /** after `GRANTOR_` */
-  name: string
-  words: string
-  /** who reads it; every other program accepts it and leaves it alone */
-  usedBy: readonly Program[]
-  parse: read.Parser<unknown>
-  /** read by `parse` where nothing is set */
-  preset?: string
-  /** tells a default that depends on something else */
-  otherwise?: string
-  /** never shown, and may come from the file that NAME_FILE names */
-  secret?: true
-}
-
-const servers = ['start', 'serve', 'login-server'] as const
-const auth = ['start', 'serve'] as const
-const keyUsers = ['start', 'serve', 'keys'] as const
-// `start` makes its own addresses, store and secrets, and leaves these alone.
-const apart = ['serve', 'login-server'] as const
-const storeUsers = ['serve', 'migrate', 'clients', 'grants', 'keys'] as const
+export type { Program, Setting }
 
 const year = 365 * 86_400
-
-const addresses = {
-  authUrl: {
-    name: 'AUTH_URL',
-    words: 'Origin of the auth service as browsers and apps reach it: its issuer. https, or http on loopback; no path.',
-    usedBy: apart,
-    parse: read.origin,
-  },
-  loginUrl: {
-    name: 'LOGIN_URL',
-    words: 'Origin of the login server as browsers reach it: an origin of its own, which serves nothing else.',
-    usedBy: apart,
-    parse: read.origin,
-  },
-  authBackendUrl: {
-    name: 'AUTH_BACKEND_URL',
-    words: 'Where the login server reaches the auth service when not through its public address, as in http://127.0.0.1:4000.',
-    usedBy: ['login-server'],
-    parse: read.origin,
-    otherwise: 'GRANTOR_AUTH_URL',
-  },
-  listen: {
-    name: 'LISTEN',
-    words: 'Where the auth service listens, host:port.',
-    usedBy: ['serve'],
-    parse: read.hostAndPort,
-    otherwise: '127.0.0.1 and the port of GRANTOR_AUTH_URL',
-  },
-  loginListen: {
-    name: 'LOGIN_LISTEN',
-    words: 'Where the login server listens, host:port.',
-    usedBy: ['login-server'],
-    parse: read.hostAndPort,
-    otherwise: '127.0.0.1 and the port of GRANTOR_LOGIN_URL',
-  },
-  metricsListen: {
-    name: 'METRICS_LISTEN',
-    words: 'Where the auth service serves /metrics for Prometheus, host:port. Keep it away from the internet.',
-    usedBy: auth,
-    parse: read.hostAndPort,
-    otherwise: 'off',
-  },
-  trustedProxies: {
-    name: 'TRUSTED_PROXIES',
-    words: 'Reverse proxies whose X-Forwarded-For is believed for the client address: IPs or networks, separated by commas.',
-    usedBy: servers,
-    parse: read.networks,
-    preset: '',
-    otherwise: 'none',
-  },
-} satisfies Record<string, Setting>
 
 const store = {
   databaseUrl: {
@@ -162,7 +91,7 @@ const login = {
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
     words:
-      'What each scope allows, for the person who signs in: a JSON object from scope to words. `enhancement` has words already.',
+      'What each scope allows, for the person who signs in: a JSON object from scope to words. `enhancement`, `openid` and `wallet` have words already.',
     usedBy: auth,
     parse: read.scopeDescriptions,
     preset: '{}',
@@ -181,6 +110,7 @@ const tokens = {
     name: 'ACCESS_TOKEN_LIFETIME',
     words: 'Seconds an access token lives.',
     usedBy: keyUsers,
+    // RFC 6750 §5.3, RFC 9449 §11.2: "one hour or less" unless the operator knows better
     parse: read.integer(10, 86_400, 'seconds'),
     preset: '600',
   },
@@ -188,6 +118,7 @@ const tokens = {
     name: 'CODE_LIFETIME',
     words: 'Seconds an authorization code lives.',
     usedBy: keyUsers,
+    // RFC 6749 §4.1.2: ten minutes at most
     parse: read.integer(1, 600, 'seconds'),
     preset: '60',
   },
@@ -214,10 +145,18 @@ const tokens = {
   },
   refreshRetryWindowPublic: {
     name: 'REFRESH_RETRY_WINDOW_PUBLIC',
-    words: 'The same for public clients.',
+    words: 'The same for public clients, whose refresh tokens are not bound to a DPoP key.',
     usedBy: auth,
     parse: read.integer(0, 600, 'seconds'),
     otherwise: '10, at most GRANTOR_REFRESH_RETRY_WINDOW',
+  },
+  dpopNonce: {
+    name: 'DPOP_NONCE',
+    words:
+      'on: DPoP proofs sent here must hold a nonce that the service hands out, so none can be made in advance, and the clocks of apps need not be right. Costs an app its first request.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'off',
   },
   signingAlg: {
     name: 'SIGNING_ALG',

@@ -1,5 +1,6 @@
 import { encodeFormValue } from '../oauth/form.ts'
 import type { LoginRequest, Purpose } from '../pages/login-request.ts'
+import type { Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**
@@ -12,6 +13,8 @@ export type AuthService = {
   readChallenge(loginChallenge: string): Promise<LoginRequest>
   composeMessage(login: WalletLogin): Promise<{ message: string }>
   accept(login: WalletLogin & { signature: string }): Promise<MoveOn>
+  /** By our word alone, without a signature: for the development login, and nowhere else. */
+  vouch(login: WalletLogin): Promise<MoveOn>
   reject(login: { loginChallenge: string; clientIp: string }): Promise<MoveOn>
 }
 
@@ -52,6 +55,9 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
     },
     async accept(login) {
       return read(await ask('POST', '/login/accept', { ...onTheWire(login), signature: login.signature }), asMoveOn)
+    },
+    async vouch(login) {
+      return read(await ask('POST', '/login/accept', onTheWire(login)), asMoveOn)
     },
     async reject({ loginChallenge, clientIp }) {
       return read(await ask('POST', '/login/reject', { login_challenge: loginChallenge, client_ip: clientIp }), asMoveOn)
@@ -122,7 +128,8 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   if (resume !== null && !isWebAddress(resume)) return null
   // Only what an app began can be taken up on another device
   const resumeUrl = purpose === 'app' ? resume : null
-  return { purpose, clientName, clientHost, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl }
+  const loginHint = isAddress(answer.login_hint) ? answer.login_hint : undefined
+  return { purpose, clientName, clientHost, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl, loginHint }
 }
 
 function asMessage({ message }: Record<string, unknown>): { message: string } | null {
@@ -133,8 +140,13 @@ function asMoveOn({ status, redirect_to: redirectTo }: Record<string, unknown>):
   return typeof status === 'string' && typeof redirectTo === 'string' ? { status, redirectTo } : null
 }
 
-function isScope(scope: unknown): scope is { name: string; description: string } {
-  return isRecord(scope) && typeof scope.name === 'string' && typeof scope.description === 'string'
+function isScope(scope: unknown): scope is Scope {
+  if (!isRecord(scope) || typeof scope.name !== 'string' || typeof scope.description !== 'string') return false
+  return scope.required === undefined || typeof scope.required === 'boolean'
+}
+
+function isAddress(text: unknown): text is string {
+  return typeof text === 'string' && /^0x[0-9a-fA-F]{40}$/.test(text)
 }
 
 function isPurpose(purpose: unknown): purpose is Purpose {

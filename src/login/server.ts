@@ -1,6 +1,8 @@
+import type { ServerOptions as SecureServerOptions } from 'node:https'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Metrics } from '../ops/metrics.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { withTls } from '../ops/tls.ts'
 import { connectAuthService } from './auth-service.ts'
 import { checkOrigin } from './origin-check.ts'
 import { LARGEST_BODY, readBodies } from './posted.ts'
@@ -8,6 +10,7 @@ import { invalidRequest } from './refusal.ts'
 import { answerRefusals, refuse } from './refusal-reply.ts'
 import { addAssetRoutes } from './routes/assets.ts'
 import { addDenyRoute } from './routes/deny.ts'
+import { addDevelopmentLoginRoute } from './routes/development-login.ts'
 import { addDevelopmentWalletRoute, type DevelopmentWallet } from './routes/development-wallet.ts'
 import { addHealthRoutes } from './routes/health.ts'
 import { addLoginPageRoute } from './routes/login-page.ts'
@@ -39,11 +42,14 @@ export type LoginServerOptions = {
   metrics?: Pick<Metrics, 'observeRequest'> | undefined
   /** Whether the process was told to stop, so that readiness is over; never, when absent. */
   isStopping?: (() => boolean) | undefined
+  /** Speaks TLS itself; plain http, behind a proxy, when absent. */
+  tls?: SecureServerOptions | undefined
 }
 
 export function createLoginServer(options: LoginServerOptions): FastifyInstance {
   const { logger, trustedProxies, loginUrl, loginSecret, developmentWallet, now, metrics } = options
   const server: FastifyInstance = fastify({
+    ...withTls(options.tls),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
@@ -74,6 +80,9 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   addSubmitRoute(server, { authService, now })
   addStatusRoute(server, { authService })
   addDenyRoute(server, { authService })
-  if (developmentWallet) addDevelopmentWalletRoute(server, { authService, developmentWallet })
+  if (developmentWallet) {
+    addDevelopmentLoginRoute(server, { authService, now, developmentWallet })
+    addDevelopmentWalletRoute(server, { authService, now, developmentWallet })
+  }
   return server
 }

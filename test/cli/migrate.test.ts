@@ -25,7 +25,7 @@ test('--status tells what is pending with exit code 1 and changes nothing', asyn
   expect(exit).toBe(0)
   expect(JSON.parse(out)).toEqual({
     exists: true,
-    applied: [1, 2, 3, 4, 5].map((number) => ({ number, name: expect.any(String) as string, applied_at: 1_800_000_000 })),
+    applied: [1, 2, 3, 4, 5, 6].map((number) => ({ number, name: expect.any(String) as string, applied_at: 1_800_000_000 })),
     pending: [],
   })
 })

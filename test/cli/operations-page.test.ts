@@ -14,7 +14,7 @@ test('docs/operations.md names only commands and options that exist', async () =
   for (const { name, load } of commands) {
     const { options } = await load()
     for (const [, rest = ''] of page.matchAll(new RegExp(`grantor ${name}\\b([^\\n\`]*)`, 'g'))) {
-      for (const [, option = ''] of rest.matchAll(/ --([a-z-]+)/g)) expect(Object.keys(options)).toContain(option)
+      for (const [, option = ''] of rest.matchAll(/ --([a-z-]+)/g)) expect(['help', ...Object.keys(options)]).toContain(option)
     }
   }
   const names = commands.map(({ name }) => name)

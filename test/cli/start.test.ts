@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { freePorts } from '../support/free-ports.ts'
+import { fourInARow } from '../support/free-ports.ts'
 import { launch, newFolder, type Running, run } from './run.ts'
 
 let running: Running[] = []
@@ -12,27 +11,6 @@ afterEach(() => {
 })
 
 const ready = 'Ctrl-C stops everything'
-
-/** The first of four free ports in a row. */
-async function fourInARow(): Promise<number> {
-  for (;;) {
-    const [first = 0] = await freePorts(1)
-    if (await allFree([first, first + 1, first + 2, first + 3])) return first
-  }
-}
-
-async function allFree(ports: number[]): Promise<boolean> {
-  const free = await Promise.all(
-    ports.map(
-      (port) =>
-        new Promise<boolean>((resolve) => {
-          const probe = createServer()
-          probe.on('error', () => resolve(false)).listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-        }),
-    ),
-  )
-  return free.every(Boolean)
-}
 
 function launched(argv: string[], env: Record<string, string> = {}): Running {
   const started = launch(argv, env)

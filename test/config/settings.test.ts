@@ -31,6 +31,16 @@ function file(name: string, text: string): string {
   return path
 }
 
+test('plain http at *.test is for grantor start alone (RFC 6761 §6.2)', () => {
+  const plain = { GRANTOR_AUTH_URL: 'http://grantor.test:4000', GRANTOR_LOGIN_URL: 'http://grantor.test:4001' }
+  expect(faultsOf(plain, 'start')).toEqual([])
+  expect(faultsOf(plain, 'serve')).toEqual([
+    expect.stringMatching(/^GRANTOR_AUTH_URL must use https/),
+    expect.stringMatching(/^GRANTOR_LOGIN_URL must use https/),
+  ])
+  expect(faultsOf({ ...plain, GRANTOR_AUTH_URL: 'http://grantor.test.example.com' }, 'start')).toHaveLength(1)
+})
+
 describe('what is there without being set', () => {
   test('the lifetimes and limits are the documented ones', () => {
     expect(settingsOf()).toMatchObject({
@@ -49,6 +59,7 @@ describe('what is there without being set', () => {
       chainIds: [1],
       trustedProxies: [],
       loginMayVouch: false,
+      dpopNonce: false,
       logLevel: 'info',
     })
     expect(settingsOf().metricsListen).toBeUndefined()

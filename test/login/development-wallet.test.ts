@@ -19,7 +19,7 @@ const page = async (server: LoginServer): Promise<string> =>
 test('the page offers the development accounts in a plain form, labelled as such', async () => {
   const markup = await page(login)
   expect(markup).toContain('Development accounts')
-  expect(markup).toContain('action="/login/development-wallet"')
+  expect(markup).toContain('action="/login/development"')
   expect(markup).toContain(`<option value="${address}">0x7099…79C8 · Test account 2</option>`)
 })
 

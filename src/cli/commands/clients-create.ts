@@ -1,5 +1,5 @@
 import { registerClient } from '../../grants/register-client.ts'
-import { clientOptions, givenOfClient } from '../client-options.ts'
+import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
 import { clientFacts, registeredJson } from '../client-print.ts'
 import { defineCommand, EXIT, UsageFailure } from '../command.ts'
 import { withStore } from '../compose.ts'
@@ -9,11 +9,12 @@ export const clientsCreate = defineCommand({
   name: 'clients create',
   words: 'Registers a client (a builder app, or a resource API).',
   about: [
-    'The client secret is printed once and kept only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}; client_secret is null for public and native clients, which have none.',
+    'The client secret is printed once and kept only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}; client_secret is null for clients without one: public and native ones, and those that authenticate by private_key_jwt.',
   ],
   options: {
     name: { value: 'NAME', words: 'What people read when they sign in. Required.' },
     ...clientOptions,
+    ...clientFlags,
     public: { words: 'A client that cannot keep a secret, such as an app in a browser. Needs PKCE.' },
     native: { words: "An app on a person's own device: public, with a signed consent always (RFC 8252)." },
     data: dataOption,
@@ -22,6 +23,7 @@ export const clientsCreate = defineCommand({
   examples: [
     'grantor clients create --name "My app" --redirect-uri https://app.example.com/callback',
     'grantor clients create --name "My API" --resource-server https://api.example.com/ --json',
+    'grantor clients create --name "My back end" --grant-type client_credentials --token-endpoint-auth-method private_key_jwt --jwks-uri https://app.example.com/jwks.json',
   ],
   program: 'clients',
   async run({ options }, world) {
@@ -33,10 +35,10 @@ export const clientsCreate = defineCommand({
     const registered = registerClient(
       {
         ...given,
+        ...givenFlags(options),
         name: options.name,
         type: options.native ? 'native' : options.public ? 'public' : 'confidential',
         redirectUris,
-        requirePkce: options['require-pkce'],
       },
       world.now(),
     )

@@ -1,4 +1,4 @@
-import { rotateClientSecret } from '../../grants/register-client.ts'
+import { hasSecret, rotateClientSecret } from '../../grants/register-client.ts'
 import { newSecret } from '../../keys/secret.ts'
 import { registeredJson } from '../client-print.ts'
 import { defineCommand, EXIT, Failure, UsageFailure } from '../command.ts'
@@ -29,6 +29,7 @@ export const clientsRotateSecret = defineCommand({
     const { client, secret, at } = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
       const found = await findClient(store, clientId)
       if (found.type !== 'confidential') throw new Failure(`${found.type} clients have no secret`)
+      if (!hasSecret(found.authMethod)) throw new Failure(`a client that authenticates by ${found.authMethod} has no secret`)
       const secret = newSecret()
       const at = now()
       const client = await changeClient(store, clientId, (it) => rotateClientSecret(it, overlap, at, secret).client)

@@ -1,10 +1,11 @@
+import { clientFaults } from '../../grants/client-faults.ts'
 import type { Client } from '../../grants/model.ts'
-import { clientFaults } from '../../grants/register-client.ts'
-import { clientOptions, givenOfClient } from '../client-options.ts'
+import { changeClient, hasSecret } from '../../grants/register-client.ts'
+import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
 import { clientFacts, clientRecord } from '../client-print.ts'
 import { defineCommand, EXIT, UsageFailure } from '../command.ts'
 import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, changeClient } from '../find-client.ts'
+import { CLIENT_OPERAND, changeClient as changeStored } from '../find-client.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
 export const clientsUpdate = defineCommand({
@@ -17,29 +18,26 @@ export const clientsUpdate = defineCommand({
   options: {
     name: { value: 'NAME', words: 'What people read when they sign in.' },
     ...clientOptions,
-    'no-require-pkce': { words: 'Makes PKCE optional again for a confidential client.' },
+    'no-keys': { words: 'Forgets the public keys and where they are read.' },
+    'no-backchannel-logout-uri': { words: 'Tells the client of no endings any more.' },
+    ...clientFlags,
+    ...clientFlagsOff,
     data: dataOption,
     json: jsonOption,
   },
   examples: ['grantor clients update 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --redirect-uri https://app.example.com/oauth/callback'],
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, world) {
-    if (options['require-pkce'] && options['no-require-pkce'])
-      throw new UsageFailure('--require-pkce and --no-require-pkce are both given: keep one')
-    const said = Object.entries({ name: options.name, ...givenOfClient(options) }).filter(([, value]) => value !== undefined)
-    const requirePkce = options['require-pkce']
-      ? [['requirePkce', true]]
-      : options['no-require-pkce']
-        ? [['requirePkce', false]]
-        : []
-    if (said.length + requirePkce.length === 0)
+    const said = saidOf(options)
+    if (Object.keys(said).length === 0)
       throw new UsageFailure(['nothing to change was named', 'See: grantor clients update --help'])
-    const changes = Object.fromEntries([...said, ...requirePkce]) as Partial<Client>
-    const changed = await withStore(settingsFor('clients', world, options.data), world, async (store) => {
-      return changeClient(store, clientId, (present) => checked({ ...present, ...changes }))
-    })
+    const changed = await withStore(settingsFor('clients', world, options.data), world, (store) =>
+      changeStored(store, clientId, (present) => checked(changeClient(present, said))),
+    )
     if (options.json) world.print(JSON.stringify(clientRecord(changed)))
     else for (const line of ['Changed; the client is now:', ...clientFacts(changed)]) world.print(line)
+    if (hasSecret(changed.authMethod) && changed.secrets.length === 0)
+      world.complain(`It has no secret yet. Make one: grantor clients rotate-secret ${changed.id}`)
     return EXIT.done
   },
 })
@@ -48,4 +46,25 @@ function checked(client: Client): Client {
   const faults = clientFaults(client)
   if (faults.length > 0) throw new UsageFailure(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
   return client
+}
+
+type Given = Parameters<typeof givenOfClient>[0] & {
+  name: string | undefined
+  'no-keys': boolean
+  'no-backchannel-logout-uri': boolean
+}
+
+/** What was said anew. Keys named in one way replace those named in the other. */
+function saidOf(options: Given): Partial<Client> {
+  const given = Object.entries({ name: options.name?.trim(), ...givenOfClient(options) }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const said = { ...(Object.fromEntries(given) as Partial<Client>), ...givenFlags(options) }
+  if (options['no-keys'] || said.jwks || said.jwksUri) Object.assign(said, { jwks: null, jwksUri: null }, keysOf(said))
+  if (options['no-backchannel-logout-uri']) said.backchannelLogoutUri = null
+  return said
+}
+
+function keysOf({ jwks, jwksUri }: Partial<Client>): Partial<Client> {
+  return { ...(jwks ? { jwks } : {}), ...(jwksUri ? { jwksUri } : {}) }
 }

@@ -12,7 +12,12 @@ export const keysRotate = defineCommand({
     'The running service rotates by age on its own (GRANTOR_KEY_ROTATION_DAYS); this is for the day you do not want to wait. Nothing stops working: the earlier key opens what it made until all of that has expired. For a key that leaked: grantor keys retire --at-once.',
   ],
   options: {
-    kind: { value: 'KIND', repeatable: true, choices: ['sign', 'seal', 'mac'], words: 'sign, seal or mac; sign unless given.' },
+    kind: {
+      value: 'KIND',
+      repeatable: true,
+      choices: ['sign', 'sign_es256', 'sign_rs256', 'sign_eddsa', 'seal', 'mac'],
+      words: 'sign, sign_es256, sign_rs256, sign_eddsa, seal or mac; sign unless given.',
+    },
     data: dataOption,
     json: jsonOption,
   },

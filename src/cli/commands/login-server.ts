@@ -5,6 +5,7 @@ import { composeLoginServer } from '../compose.ts'
 import { listen } from '../listen.ts'
 import { closingInOrder, loggerFor } from '../running.ts'
 import { settingsFor } from '../settings.ts'
+import { tlsOf } from '../tls.ts'
 
 export const loginServer = defineCommand({
   name: 'login-server',
@@ -20,13 +21,16 @@ export const loginServer = defineCommand({
   async run(_given, world: World) {
     const settings = settingsFor('login-server', world)
     const logger = loggerFor(settings)
+    const tls = tlsOf(settings)
+    const now = () => world.now()
     const { seconds, begin, isStopping } = createDrain(settings.drainSeconds)
-    const server = await composeLoginServer(settings, { logger, now: () => world.now(), isStopping })
+    const server = await composeLoginServer(settings, { logger, now, isStopping, tls })
+    const renewal = tls?.keep([server], { logger, now })
     await listen(server, settings.loginListen, 'login server', 'set GRANTOR_LOGIN_LISTEN')
-    const ended = shutDownOnSignals(closingInOrder([server]), {
-      logger,
-      drain: { seconds, begin: () => begin([server.server]) },
-    })
+    const ended = shutDownOnSignals(
+      closingInOrder([server], async () => renewal?.stop()),
+      { logger, drain: { seconds, begin: () => begin([server.server]) } },
+    )
     logger.info({ url: settings.loginUrl, ...settings.loginListen }, 'login server is ready')
     return ended
   },

@@ -6,6 +6,7 @@ import { composeAuthService } from '../compose.ts'
 import { allListening, listen } from '../listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../running.ts'
 import { settingsFor } from '../settings.ts'
+import { tlsOf } from '../tls.ts'
 import { runWorker, workerNumber } from '../worker.ts'
 import { runWorkers, workersFrom } from '../workers.ts'
 
@@ -39,8 +40,14 @@ export const serve = defineCommand({
 async function runAlone(settings: Settings<'serve'>, world: World): Promise<number> {
   const logger = loggerFor(settings)
   const metrics = await metricsFor(settings)
-  const service = await composeAuthService(settings, { logger, now: () => world.now(), metrics: metrics?.metrics })
-  const close = closingInOrder([...(metrics ? [metrics.server] : []), service.server], service.close)
+  const tls = tlsOf(settings)
+  const now = () => world.now()
+  const service = await composeAuthService(settings, { logger, now, metrics: metrics?.metrics, tls })
+  const renewal = tls?.keep([service.server], { logger, now })
+  const close = closingInOrder([...(metrics ? [metrics.server] : []), service.server], async () => {
+    await renewal?.stop()
+    await service.close()
+  })
   try {
     await allListening([
       listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),

@@ -1,4 +1,7 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import type { Address } from '../../config/parsers.ts'
 import type { Settings } from '../../config/settings.ts'
+import { isDevelopmentHost } from '../../login/development-host.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
@@ -12,6 +15,7 @@ import { allListening, listen } from '../listen.ts'
 import { facts } from '../print.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../running.ts'
 import { settingsFor } from '../settings.ts'
+import { type Tls, tlsOf } from '../tls.ts'
 
 export const start = defineCommand({
   name: 'start',
@@ -26,6 +30,11 @@ export const start = defineCommand({
       words: 'The first of four ports in a row: auth service, login server, demo app, demo API. 4000 unless given.',
     },
     data: { value: 'DIR', words: 'The folder for store and secrets; ./data unless given.' },
+    host: {
+      value: 'NAME',
+      words:
+        'The name in the addresses of auth service and login server: localhost unless given, else *.localhost, *.test or a loopback address. It must lead to this machine. They speak https where GRANTOR_TLS_CERT_FILE is set.',
+    },
   },
   examples: ['grantor start', 'grantor start --ports 5000 --data /tmp/grantor'],
   program: 'start',
@@ -33,7 +42,8 @@ export const start = defineCommand({
     const ports = portsFrom(options.ports ?? '4000')
     const folder = options.data ?? 'data'
     const made = makeDevelopmentStore(folder)
-    const settings = settingsFor('start', { env: developmentSettings(world.env, made, ports) })
+    const origins = originsFrom(options.host ?? 'localhost', ports, world.env)
+    const settings = settingsFor('start', { env: developmentSettings(world.env, made, ports, origins) })
     for (const line of leftAlone(world.env)) world.print(line)
     const running = await runAll(settings, made, ports, world)
     const ended = shutDownOnSignals(running.close, { logger: running.logger })
@@ -70,14 +80,33 @@ function portsFrom(text: string): Ports {
   return { auth: first, login: first + 1, app: first + 2, api: first + 3 }
 }
 
-const url = (port: number): string => `http://localhost:${port}`
-const loopback = (port: number) => ({ host: '127.0.0.1', port })
+/** Where browsers reach the two servers; the demo's two apps are at plain localhost whatever these are. */
+function originsFrom(host: string, ports: Ports, env: World['env']): { authUrl: string; loginUrl: string } {
+  const scheme = env.GRANTOR_TLS_CERT_FILE ? 'https' : 'http'
+  const origin = `${scheme}://${host}:${ports.auth}`
+  const read = URL.canParse(origin) ? new URL(origin) : null
+  if (read === null || read.host !== `${host}:${ports.auth}` || !isDevelopmentHost(read.hostname))
+    throw new UsageFailure(`--host must be localhost, *.localhost, *.test or a loopback address, not "${host}"`)
+  return { authUrl: origin, loginUrl: `${scheme}://${host}:${ports.login}` }
+}
 
-function developmentSettings(env: World['env'], made: DevelopmentStore, ports: Ports): Record<string, string | undefined> {
+const url = (port: number): string => `http://localhost:${port}`
+/** Never anything but this machine: a loopback address as it was named, 127.0.0.1 for every other name. */
+function loopback(port: number, { hostname } = new URL('http://localhost')): Address {
+  const named = /^\[?([\d.:]+)\]?$/.exec(hostname)?.[1]
+  return { host: named ?? '127.0.0.1', port }
+}
+
+function developmentSettings(
+  env: World['env'],
+  made: DevelopmentStore,
+  ports: Ports,
+  { authUrl, loginUrl }: { authUrl: string; loginUrl: string },
+): Record<string, string | undefined> {
   return {
     ...withDevelopmentStore(env, made),
-    GRANTOR_AUTH_URL: url(ports.auth),
-    GRANTOR_LOGIN_URL: url(ports.login),
+    GRANTOR_AUTH_URL: authUrl,
+    GRANTOR_LOGIN_URL: loginUrl,
     GRANTOR_AUTH_BACKEND_URL: undefined,
     GRANTOR_DEFAULT_RESOURCE: env.GRANTOR_DEFAULT_RESOURCE || url(ports.api),
   }
@@ -97,20 +126,26 @@ async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports
   }
   const demo = demoClients(made)
   const metrics = await metricsFor(settings)
+  const tls = tlsOf(settings)
+  if (tls) trustAlso(tls.cert)
   const [service, login, apps] = await Promise.all([
-    openAuthService(settings, logger, now, metrics?.metrics),
-    openLoginServer(settings, logger, now),
+    openAuthService(settings, { logger, now, metrics: metrics?.metrics, tls }),
+    openLoginServer(settings, { logger, now, tls }),
     createDemoApps(demo, addresses, logger, now),
   ])
+  const renewal = tls?.keep([service.server, login], { logger, now })
   const close = closingInOrder(
     [service.server, login, apps.builderApp, apps.resourceApi, ...(metrics ? [metrics.server] : [])],
-    service.close,
+    async () => {
+      await renewal?.stop()
+      await service.close()
+    },
   )
   try {
     const remedy = `move all four with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
     await allListening([
-      listen(service.server, loopback(ports.auth), 'auth service', remedy),
-      listen(login, loopback(ports.login), 'login server', remedy),
+      listen(service.server, loopback(ports.auth, new URL(settings.authUrl)), 'auth service', remedy),
+      listen(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server', remedy),
       listen(apps.builderApp, loopback(ports.app), 'demo builder app', remedy),
       listen(apps.resourceApi, loopback(ports.api), 'demo resource API', remedy),
       ...(metrics ? [metrics.listen()] : []),
@@ -124,20 +159,27 @@ async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports
   return { demoClient: demo.builderApp, logger, close }
 }
 
-async function openAuthService(settings: Settings<'start'>, logger: Logger, now: () => number, metrics: Metrics | undefined) {
+/** The four talk to each other over HTTP: a certificate that its developer made for this machine is believed here. */
+function trustAlso(cert: string): void {
+  setDefaultCACertificates([...getCACertificates('default'), cert])
+}
+
+type Opening = { logger: Logger; now: () => number; tls: Tls | undefined }
+
+async function openAuthService(settings: Settings<'start'>, { logger, ...world }: Opening & { metrics: Metrics | undefined }) {
   try {
-    await migrateDatabase(settings.databaseUrl, now())
+    await migrateDatabase(settings.databaseUrl, world.now())
   } catch (error) {
     throw failureOf(error)
   }
-  return composeAuthService(settings, { logger: logger.child({ server: 'auth' }), now, metrics })
+  return composeAuthService(settings, { ...world, logger: logger.child({ server: 'auth' }), development: true })
 }
 
-async function openLoginServer(settings: Settings<'start'>, logger: Logger, now: () => number) {
+async function openLoginServer(settings: Settings<'start'>, { logger, ...world }: Opening) {
   // Loaded here and nowhere else, so that no other program can have one.
   const { createDevelopmentWallet } = await import('../development-wallet.ts')
   const developmentWallet = settings.devWallet === false ? undefined : createDevelopmentWallet(settings)
-  return composeLoginServer(settings, { logger: logger.child({ server: 'login' }), now, developmentWallet })
+  return composeLoginServer(settings, { ...world, logger: logger.child({ server: 'login' }), developmentWallet })
 }
 
 function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Ports, folder: string): string[] {
@@ -148,8 +190,8 @@ function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Por
     '',
     ...facts([
       ['Demo builder app', url(ports.app)],
-      ['Auth service', url(ports.auth)],
-      ['Login server', url(ports.login)],
+      ['Auth service', settings.authUrl],
+      ['Login server', settings.loginUrl],
       ['Demo resource API', url(ports.api)],
     ]),
     '',

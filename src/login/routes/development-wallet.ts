@@ -1,8 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { loginPage } from '../../pages/login-page.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
-import type { AuthService } from '../auth-service.ts'
+import type { AuthService, MoveOn, WalletLogin } from '../auth-service.ts'
+import { onDevelopmentHost } from '../development-host.ts'
 import { postedOf } from '../posted.ts'
-import { invalidRequest } from '../refusal.ts'
+import { invalidRequest, Refusal } from '../refusal.ts'
 import { sendJson, sendPage, wantsJson } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
@@ -11,32 +13,55 @@ export type DevelopmentWallet = {
   accounts: { address: string; label: string }[]
   /** `personal_sign` (ERC-191) of the text by that account. */
   sign(address: string, message: string): Promise<string>
+  /** Whether any other address signs in too, unproven: for those who have no wallet at hand. */
+  takesAnyAddress?: boolean
 }
+
+type Needs = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
 
 /**
  * `POST /login/development-wallet`: signs in as a development account.
  *
- * The server signs and never the page, and what it signs goes through the very same text and check as any wallet's.
+ * The server signs and never the page, and what it signs goes through the very same text and check as any wallet's. An
+ * address whose key nobody has here is vouched for, which is no consent: an app that needs a signed one refuses it.
  */
-export function addDevelopmentWalletRoute(
-  server: FastifyInstance,
-  { authService, developmentWallet }: { authService: AuthService; developmentWallet: DevelopmentWallet },
-): void {
+export function addDevelopmentWalletRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
+  const { accounts, takesAnyAddress } = developmentWallet
   onlyMethods(server, '/login/development-wallet', ['POST'])
-  server.post('/login/development-wallet', async (request, reply) => {
+  server.post('/login/development-wallet', { onRequest: onDevelopmentHost }, async (request, reply) => {
     const posted = postedOf(request)
     const { loginChallenge, scope } = posted
     const wanted = posted.address?.toLowerCase()
-    const account = developmentWallet.accounts.find(({ address }) => address.toLowerCase() === wanted)
-    if (!account) throw invalidRequest('address is none of the development accounts.')
+    const account = accounts.find(({ address }) => address.toLowerCase() === wanted)
+    if (!account && !(takesAnyAddress && posted.address)) throw invalidRequest('address is none of the development accounts.')
 
     const asked = await authService.readChallenge(loginChallenge)
-    const { address } = account
+    const { address } = account ?? { address: posted.address ?? '' }
     const login = { loginChallenge, address, chainId: posted.chainId ?? asked.chainIds[0], scope, clientIp: request.ip }
-    const { message } = await authService.composeMessage(login)
-    const signature = await developmentWallet.sign(address, message)
-    const { status, redirectTo } = await authService.accept({ ...login, signature })
+    const outcome = account ? await sign(login) : await vouch(request, login)
+    if (outcome === 'needs_signature') {
+      const chosen = scope?.split(' ').filter(Boolean)
+      const step = { loginChallenge, request: asked, now: now(), developmentAccounts: accounts, chosen }
+      return sendPage(reply.status(403), loginPage({ ...step, refusedDevelopment: { address, problem: 'needs_signature' } }))
+    }
+    const { status, redirectTo } = outcome
     if (wantsJson(request)) return sendJson(reply, { status, redirect_to: redirectTo })
     return sendPage(reply, movingOnPage({ to: redirectTo, ...asked, outcome: 'signed_in' }))
   })
+
+  async function sign(login: WalletLogin): Promise<MoveOn> {
+    const { message } = await authService.composeMessage(login)
+    const signature = await developmentWallet.sign(login.address, message)
+    return authService.accept({ ...login, signature })
+  }
+
+  /** A program is told the refusal as it is; a person goes back to the form, which says what to do. */
+  async function vouch(request: FastifyRequest, login: WalletLogin): Promise<MoveOn | 'needs_signature'> {
+    try {
+      return await authService.vouch(login)
+    } catch (error) {
+      if (error instanceof Refusal && error.error === 'consent_needs_signature' && !wantsJson(request)) return 'needs_signature'
+      throw error
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type DevelopmentAccount, loginPage } from '../../pages/login-page.ts'
 import type { AuthService } from '../auth-service.ts'
+import { isOfDevelopmentHost } from '../development-host.ts'
 import { challengeOf } from '../posted.ts'
 import { sendPage } from '../refusal-reply.ts'
 
@@ -10,7 +11,8 @@ type Needs = { authService: AuthService; now: () => number; developmentAccounts:
 export function addLoginPageRoute(server: FastifyInstance, { authService, now, developmentAccounts }: Needs): void {
   server.get('/login', async (request, reply) => {
     const loginChallenge = challengeOf(request)
-    const login = { loginChallenge, request: await authService.readChallenge(loginChallenge), now: now(), developmentAccounts }
-    return sendPage(reply, loginPage(login))
+    const login = { loginChallenge, request: await authService.readChallenge(loginChallenge), now: now() }
+    const offered = isOfDevelopmentHost(request.headers.host) ? developmentAccounts : undefined
+    return sendPage(reply, loginPage({ ...login, developmentAccounts: offered }))
   })
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type DevelopmentAccount, loginPage } from '../../pages/login-page.ts'
 import { signByHandPage } from '../../pages/sign-by-hand-page.ts'
 import type { AuthService, WalletLogin } from '../auth-service.ts'
+import { isOfDevelopmentHost } from '../development-host.ts'
 import { postedOf, requireAddress } from '../posted.ts'
 import { Refusal } from '../refusal.ts'
 import { sendJson, sendPage } from '../refusal-reply.ts'
@@ -25,7 +26,8 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
     const step = { loginChallenge, request: asked, now: now(), address, chainId, chosen: scope?.split(' ').filter(Boolean) }
     const message = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
     if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }))
-    return sendPage(reply.status(400), loginPage({ ...step, developmentAccounts, refusedAddress: address }))
+    const offered = isOfDevelopmentHost(request.headers.host) ? developmentAccounts : undefined
+    return sendPage(reply.status(400), loginPage({ ...step, developmentAccounts: offered, refusedAddress: address }))
   })
 
   /** Null when the address is none, or no scope was left: the challenge was read a moment before, so a 400 speaks of these. */

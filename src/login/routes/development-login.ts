@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify'
+import { developmentApprovalPage } from '../../pages/development-page.ts'
+import { loginPage } from '../../pages/login-page.ts'
+import type { AuthService } from '../auth-service.ts'
+import { onDevelopmentHost } from '../development-host.ts'
+import { postedOf } from '../posted.ts'
+import { Refusal } from '../refusal.ts'
+import { sendPage } from '../refusal-reply.ts'
+import type { DevelopmentWallet } from './development-wallet.ts'
+import { onlyMethods } from './only-methods.ts'
+
+type Needs = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
+
+/**
+ * `POST /login/development`: an address was typed in; a page asks whether it approves. Plain forms with ids that stay, for
+ * people and tools without a wallet. The approval itself goes to `/login/development-wallet`, a refusal to `/login/deny`.
+ */
+export function addDevelopmentLoginRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
+  const { accounts } = developmentWallet
+  onlyMethods(server, '/login/development', ['POST'])
+  server.post('/login/development', { onRequest: onDevelopmentHost }, async (request, reply) => {
+    const { loginChallenge, scope, chainId, address: typed } = postedOf(request)
+    const asked = await authService.readChallenge(loginChallenge)
+    const address = typed ?? accounts[0]?.address ?? ''
+    const chosen = scope?.split(' ').filter(Boolean)
+    const step = { loginChallenge, request: asked, now: now(), chosen }
+    const login = { loginChallenge, address, chainId: chainId ?? asked.chainIds[0], scope, clientIp: request.ip }
+    try {
+      // Composed for its checks alone: is this an address, and is a scope left?
+      await authService.composeMessage(login)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 400) throw error
+      return sendPage(
+        reply.status(400),
+        loginPage({ ...step, developmentAccounts: accounts, refusedDevelopment: { address, problem: 'wrong_address' } }),
+      )
+    }
+    return sendPage(reply, developmentApprovalPage({ ...step, address }))
+  })
+}

@@ -1,0 +1,101 @@
+/**
+ * TLS in the process, for those who run without a proxy (RFC 9325; RFC 7662 §4, RFC 8414 §6.1, OpenID Connect Core §16.17), with
+ * certificates that are renewed while it runs.
+ */
+import { constants } from 'node:crypto'
+import type { Server, ServerOptions } from 'node:https'
+import type { Logger } from 'pino'
+import { type Background, repeatEvery } from './background.ts'
+
+/** PEM; `expiresAt` in epoch seconds. */
+export type ServerCertificate = { cert: string; key: string; expiresAt: number }
+
+/** RFC 9325 §4.2: what it recommends for TLS 1.2, which is all that has forward secrecy and authenticates what it encrypts. */
+const CIPHERS_OF_TLS_1_2 = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+]
+/** RFC 8446 §B.4, without the two for small devices */
+const CIPHERS_OF_TLS_1_3 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
+
+/** Options of an https server. */
+export function tlsOptions({ cert, key }: Pick<ServerCertificate, 'cert' | 'key'>) {
+  return {
+    cert,
+    key,
+    // §3.1.1: TLS 1.2 "MUST" be supported, 1.3 "SHOULD", anything older "MUST NOT" be negotiated
+    minVersion: 'TLSv1.2',
+    maxVersion: 'TLSv1.3',
+    ciphers: [...CIPHERS_OF_TLS_1_3, ...CIPHERS_OF_TLS_1_2].join(':'),
+    honorCipherOrder: true,
+    // §3.5: renegotiation in TLS 1.2 has had attacks of its own, and nothing here needs it
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    handshakeTimeout: 10_000,
+  } satisfies ServerOptions
+}
+
+/**
+ * The same for a Fastify server, none where there is no TLS. To its handlers a request is the same either way, so nothing
+ * but this line knows the type of an https server.
+ */
+export function withTls(options: ServerOptions | undefined): object {
+  return options === undefined ? {} : { https: options }
+}
+
+/** Seconds before its end at which a certificate that nobody renewed is spoken of. */
+const SOON = 7 * 86_400
+
+/**
+ * Takes up a renewed certificate without a restart: on SIGHUP at once, else within a minute. Connections that are open stay
+ * as they are. Files that are being changed, and do not fit together yet, leave the old certificate in place.
+ */
+export function keepCertificate(options: {
+  servers: readonly Pick<Server, 'setSecureContext'>[]
+  /** what they were made with */
+  first: ServerCertificate
+  /** reads the files anew; throws, with words for the log, where they cannot be used */
+  read: () => ServerCertificate
+  /** epoch seconds */
+  now: () => number
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>
+}): Background {
+  const { servers, read, now, logger } = options
+  let present = options.first
+  let told = ''
+
+  async function look(): Promise<void> {
+    const found = read()
+    if (found.cert !== present.cert || found.key !== present.key) {
+      for (const server of servers) server.setSecureContext(tlsOptions(found))
+      present = found
+      logger.info({ expires: dayOf(found.expiresAt) }, 'took up a renewed certificate')
+    }
+    warnOfEnd()
+  }
+
+  function warnOfEnd(): void {
+    const left = present.expiresAt - now()
+    const words = left <= 0 ? 'the certificate has expired' : left < SOON ? 'the certificate expires soon' : ''
+    if (words !== '' && words !== told) logger.warn({ expires: dayOf(present.expiresAt) }, words)
+    told = words
+  }
+
+  const onSignal = (): void => {
+    look().catch((error: unknown) => logger.error({ err: error }, 'the certificate stays as it is'))
+  }
+  warnOfEnd()
+  const background = repeatEvery(60, 'reading the certificate', look, logger)
+  process.on('SIGHUP', onSignal)
+  return {
+    stop() {
+      process.off('SIGHUP', onSignal)
+      return background.stop()
+    },
+  }
+}
+
+function dayOf(at: number): string {
+  return new Date(at * 1000).toISOString()
+}
