@@ -1,0 +1,52 @@
+/** The recipes of docs/clients.md, run as they stand there: their clients registered by the page's commands, their code imported. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { run } from '../cli/run.ts'
+import type { Grantor } from '../support/start.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const page = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8')
+// Below node_modules, so that a recipe finds its library there as an app of its own would
+const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
+
+/** The block that is marked so on the page, as in ```js openid-client. */
+export function recipeOf(language: string, mark: string): string {
+  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
+  if (!block) throw new Error(`docs/clients.md has no ${language} block marked ${mark}`)
+  return block
+}
+
+export type Registered = { client_id: string; client_secret: string }
+
+/** Registers the client of a recipe by the page's own command; `places` says where on this machine what it names is. */
+export async function register(grantor: Grantor, mark: string, places: Record<string, string> = {}): Promise<Registered> {
+  let command = recipeOf('sh', mark).trim()
+  for (const [named, real] of Object.entries(places)) command = command.replaceAll(named, real)
+  const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+  const expected = ['npx', 'grantor', 'clients', 'create', '--data', './data']
+  if (words.slice(0, 6).join(' ') !== expected.join(' ')) throw new Error(`not a registration: ${command}`)
+  const argv = ['clients', 'create', ...words.slice(6).filter((word) => word !== '--json'), '--json']
+  const done = await run(argv, { GRANTOR_DATABASE_URL: `sqlite:${grantor.databasePath}` }, grantor.clock.now())
+  if (done.exit !== 0) throw new Error(done.err)
+  await grantor.noticeChanges()
+  return JSON.parse(done.out) as Registered
+}
+
+let written = 0
+
+/** Writes the block into a new file beside the libraries; returns its path. */
+export function recipeFile(language: string, mark: string, extension: string, change = (recipe: string) => recipe): string {
+  mkdirSync(FOLDER, { recursive: true })
+  const path = join(FOLDER, `${mark}.${written++}.${extension}`)
+  writeFileSync(path, change(recipeOf(language, mark)))
+  return path
+}
+
+/** Imports a JavaScript recipe, whose settings are in the environment. */
+export async function importRecipe<Exports>(mark: string, environment: Record<string, string>): Promise<Exports> {
+  Object.assign(process.env, environment)
+  const path = recipeFile('js', mark, 'mjs')
+  // oxlint-disable-next-line import/no-dynamic-require -- a block of the page is a module only once it is written down
+  return (await import(pathToFileURL(path).href)) as Exports
+}
