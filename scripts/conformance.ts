@@ -1,0 +1,23 @@
+/**
+ * Writes docs/conformance.md from the tables in scripts/conformance/tables.
+ *
+ *     npm run conformance                      writes the page; fails where a row points nowhere
+ *     npm run conformance -- --report FILE     besides fails where a row's test did not pass in this run (vitest's JSON)
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { faultsOf } from './conformance/faults.ts'
+import { conformancePage } from './conformance/page.ts'
+import { readTables } from './conformance/tables.ts'
+import type { Report } from './conformance/titles.ts'
+
+const { values } = parseArgs({ options: { report: { type: 'string' } } })
+const report = values.report === undefined ? undefined : (JSON.parse(readFileSync(values.report, 'utf8')) as Report)
+const standards = readTables()
+const faults = faultsOf(standards, report)
+for (const fault of faults) console.error(fault)
+if (faults.length > 0) process.exit(1)
+
+writeFileSync(new URL('../docs/conformance.md', import.meta.url), conformancePage(standards))
+const rows = standards.reduce((sum, { requirements }) => sum + requirements.length, 0)
+console.log(`docs/conformance.md: ${rows} requirements, ${report ? 'each test passed' : 'each with its file and its test'}`)

@@ -1,0 +1,32 @@
+/** What is wrong with a table of requirements: a row that points nowhere promises what nothing checks. */
+import { existsSync, readFileSync } from 'node:fs'
+import { citationsIn } from './citations.ts'
+import type { Held, Requirement, Standard } from './requirement.ts'
+import { passed, type Report, titlesIn } from './titles.ts'
+
+const root = new URL('../../', import.meta.url)
+
+/** One line for each fault. With the report of a run, also for each row whose test did not pass in it. */
+export function faultsOf(standards: readonly Standard[], report?: Report): string[] {
+  return standards.flatMap((standard) =>
+    standard.requirements.flatMap((row) => {
+      if (row.outcome.kind === 'not_held') return []
+      const where = `${standard.name} §${row.section} (${row.words})`
+      return [...heldFaults(standard, row, row.outcome), ...shownFaults(row.outcome, report)].map((fault) => `${where}: ${fault}`)
+    }),
+  )
+}
+
+function heldFaults({ name }: Standard, { section }: Requirement, { file }: Held): string[] {
+  const path = new URL(file, root)
+  if (!/^(src|docs|examples)\//.test(file) || !existsSync(path)) return [`there is no file ${file}`]
+  const cited = citationsIn(readFileSync(path, 'utf8'), file.endsWith('.md') ? 'prose' : 'code')
+  return cited.has(`${name} §${section}`) ? [] : [`no comment of ${file} names this section`]
+}
+
+function shownFaults({ shown: { file, title } }: Held, report: Report | undefined): string[] {
+  // Under one title in one file stands one promise; of two nobody could tell which is meant.
+  const found = titlesIn(file).filter((each) => each === title).length
+  if (found !== 1) return [`${file} has ${found} tests "${title}"`]
+  return report && !passed(report, file, title) ? [`"${title}" of ${file} did not pass`] : []
+}

@@ -1,0 +1,61 @@
+/** The titles of a test file, as they stand in it, and whether a run's report has them as passed. */
+import { existsSync, readFileSync } from 'node:fs'
+
+const root = new URL('../../', import.meta.url)
+
+/** A test as a table names it: by its title, or, where a file has several of that title, by `describe › title`. */
+const UNDER = ' › '
+
+/** Each test of a file by its title, and once more under each of the groups it is in. */
+export function titlesIn(file: string): string[] {
+  const path = new URL(file, root)
+  if (!/^test\/[a-z0-9/-]+(\.property)?\.test\.ts$/.test(file) || !existsSync(path)) return []
+  const source = readFileSync(path, 'utf8')
+  const groups = groupsIn(source)
+  return testsIn(source).flatMap(({ title, at }) => {
+    const around = groups.filter(({ from, to }) => from < at && at < to)
+    return [title, ...around.map(({ name }) => name + UNDER + title)]
+  })
+}
+
+/** A group ends where its bracket is closed at the same depth. */
+function groupsIn(source: string): { name: string; from: number; to: number }[] {
+  return [...source.matchAll(/^( *)describe\(\s*(['"`])(.*?)(?<!\\)\2,/gm)].map((call) => {
+    const [, indent = '', , name = ''] = call
+    return { name: plain(name), from: call.index, to: source.indexOf(`\n${indent}})`, call.index) }
+  })
+}
+
+/** What stands first in the brackets of `test(…)` and `test.each(…)(…)`, in whatever quotes. */
+function testsIn(source: string): { title: string; at: number }[] {
+  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.each.*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
+  return [...calls].map((call) => ({ title: plain(call[2] ?? ''), at: call.index }))
+}
+
+function plain(quoted: string): string {
+  return quoted.replace(/\\(.)/g, '$1')
+}
+
+/** Vitest's JSON report, as far as it is read. */
+export type Report = { testResults: { name: string; assertionResults: Told[] }[] }
+type Told = { ancestorTitles: string[]; title: string; status: string }
+
+/** Whether every test of this title ran and passed. A title of `test.each` stands for each of its rows. */
+export function passed(report: Report, file: string, named: string): boolean {
+  const [title = '', ...groups] = named.split(UNDER).toReversed()
+  const pattern = new RegExp(
+    `^${title
+      .split(/%(?:\.\d+)?[sijdfoOc#%]|\$\w+/)
+      .map(escaped)
+      .join('[^]*')}$`,
+  )
+  const told = report.testResults
+    .filter(({ name }) => name.endsWith(`/${file}`))
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter((each) => pattern.test(each.title) && groups.every((group) => each.ancestorTitles.includes(group)))
+  return told.length > 0 && told.every(({ status }) => status === 'passed')
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
