@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { runs } from './test/support/runs.ts'
 
@@ -11,7 +12,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // child processes, not threads: tests change signals and environment, and start servers of their own
     pool: 'forks',
-    maxWorkers: '100%',
+    // half as many again as there are cores: a good part of the tests waits, for a browser, a process or a disk
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // a property that is tried more often may take longer
     testTimeout: 20_000 * Math.max(1, runs / 300),
     hookTimeout: 30_000,

@@ -11,7 +11,7 @@ const PATIENCE_SECONDS = 20
 /** How long the load of one run lasts; short unless TEST_CHAOS_SECONDS says how long. */
 export const seconds = readSeconds(process.env.TEST_CHAOS_SECONDS)
 
-function readSeconds(text = '3'): number {
+function readSeconds(text = '2'): number {
   if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new Error(`TEST_CHAOS_SECONDS must be a number from 1 to 9999, not "${text}"`)
   return Number(text)
 }
