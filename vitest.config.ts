@@ -2,12 +2,18 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { runs } from './test/support/runs.ts'
 
+const LOOKS = 'test/**/*-looks.test.ts'
+const looks = process.env.TEST_LOOKS === '1'
+const report = looks ? 'looks-report' : 'test-report'
+
 export default defineConfig({
   // `grantor/resource` means src in tests, as it does for node and tsc in a checkout
   resolve: { conditions: ['grantor-source'] },
   ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } },
   test: {
-    include: ['test/**/*.test.ts'],
+    // pictures of every page in light, dark and narrow keep a browser busy for a minute: npm run test:looks
+    include: looks ? [LOOKS] : ['test/**/*.test.ts'],
+    exclude: looks ? [] : [LOOKS],
     environment: 'node',
     globalSetup: ['test/support/global-setup.ts'],
     // child processes, not threads: tests change signals and environment, and start servers of their own
@@ -18,6 +24,6 @@ export default defineConfig({
     testTimeout: 20_000 * Math.max(1, runs / 300),
     hookTimeout: 30_000,
     // what the last lines of .ci/run are counted from
-    reporters: ['default', ['json', { outputFile: 'node_modules/.cache/grantor/test-report.json' }]],
+    reporters: ['default', ['json', { outputFile: `node_modules/.cache/grantor/${report}.json` }]],
   },
 })
