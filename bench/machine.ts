@@ -9,9 +9,12 @@ export type Cores = {
   load: string | null
 }
 
+// Counted before this process keeps to some of them: afterwards the system tells it of those alone.
+const CORES = availableParallelism()
+
 /** Server and load apart where there are two cores; `shared`: both of them for everybody. */
 export function chooseCores(shared: boolean): Cores {
-  if (availableParallelism() < 2 || !hasTaskset()) return { server: null, load: null }
+  if (CORES < 2 || !hasTaskset()) return { server: null, load: null }
   return shared ? { server: '0,1', load: '0,1' } : { server: '0', load: '1' }
 }
 
@@ -71,7 +74,7 @@ const sum = (values: number[]): number => values.reduce((total, each) => total +
 export function describeMachine(): { processor: string; cores: number; node: string; system: string } {
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',
-    cores: availableParallelism(),
+    cores: CORES,
     node: process.version,
     system: `${process.platform} ${process.arch}`,
   }

@@ -73,6 +73,8 @@ async function openServer(
     max: purpose === 'store' ? address.poolSize : 1,
     connect_timeout: address.connectTimeoutMs / 1000,
     idle_timeout: 0,
+    // Of itself the driver waits up to twenty seconds once its connections broke; how often we try is decided elsewhere.
+    backoff: () => 0.05,
     prepare: true,
     fetch_types: false,
     no_subscribe: true,

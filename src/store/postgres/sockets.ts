@@ -36,6 +36,7 @@ export function createSockets(host: string, port: number, tls: Tls, timeoutMs: n
       if (options === null) return plain
       try {
         await agreeOnTls(plain, timeoutMs)
+        if (plain.destroyed) throw coded('ECONNRESET', 'PostgreSQL closed the connection')
         return hold(connectTls({ ...options, socket: plain }))
       } catch (error) {
         plain.destroy()
