@@ -40,7 +40,7 @@ const WORLD: Record<string, string> = {
   'the environment': 'export const secret = process.env.SECRET',
   'the file system': `export { readFileSync } from 'node:fs'`,
   'a database': `export { DatabaseSync } from 'node:sqlite'`,
-  'a database over the network': `export { default } from 'postgres'`,
+  'a database over the network': `export { default } from 'pg'`,
   'a framework': `export { fastify } from 'fastify'`,
   'the network': `export const answer = (): Promise<Response> => fetch('http://127.0.0.1')`,
   'a timer': `export const later = (then: () => void): unknown => setTimeout(then, 10)`,

@@ -1,12 +1,13 @@
 /**
  * The way to PostgreSQL: statements in, rows out, and `StoreUnavailable` when there are none to be had within two seconds.
  *
- * Each statement is a transaction of its own, and one round trip on a connection nobody else uses meanwhile. At most
- * as many as there are connections are under way; some more wait their turn here, and the rest is refused at once.
- * A server that is lost is looked for anew, by one for all, with a pause that grows to a second.
+ * Each statement is decided by itself and needs no other; `lanes` says which of them share a round trip and a commit.
+ * So many wait their turn, and the rest is refused at once. A server that is lost is looked for anew, by one for all,
+ * with a pause that grows to a second.
  */
 import { StoreUnavailable } from '../../grants/ports.ts'
-import { type Failure, failureOf, unavailable } from './failures.ts'
+import { type Failure, failureOf, unavailable, withoutValues } from './failures.ts'
+import { Lanes } from './lanes.ts'
 import { findServer, type PostgresAddress, type Server } from './server.ts'
 import { compile, type Named } from './statement.ts'
 import { Turns } from './turns.ts'
@@ -37,8 +38,8 @@ export class Connection {
   readonly #address: PostgresAddress
   readonly #clock: Clock
   readonly #turns: Turns
-  #server: Server | null = null
-  #search: Promise<Server> | null = null
+  #server: InUse | null = null
+  #search: Promise<InUse> | null = null
   #notBefore = 0
   #pause = 0
   /** since when reads, and since when writes, have failed without a success in between */
@@ -47,16 +48,16 @@ export class Connection {
 
   /** `server` is one that was found already; otherwise the first statement finds one. */
   constructor(address: PostgresAddress, clock: Clock, server: Server | null = null) {
-    this.#server = server
     this.#address = address
     this.#clock = clock
-    this.#turns = new Turns(address.poolSize, WAITING_AT_MOST)
+    this.#turns = new Turns(address.poolSize + WAITING_AT_MOST)
+    this.#server = server && this.#use(server)
   }
 
   /** Prepares a statement with `:names` in place of values; `:at` is the moment, as this connection's clock has it. */
   prepare<Row>(kind: Kind, sql: string): Ask<Row> {
     const { text, valuesOf } = compile(sql, this.#clock)
-    return (named = {}) => this.#ask<Row>(kind, text, valuesOf(named))
+    return (named = {}) => this.#ask<Row>(kind, { text, values: valuesOf(named), key: keyOf(named), alone: kind === 'once' })
   }
 
   /** Takes no more statements, answers those asked for before, then leaves. */
@@ -68,17 +69,17 @@ export class Connection {
   async #leave(): Promise<void> {
     await this.#turns.idle()
     const sought = await this.#search?.catch(() => null)
-    await Promise.all([sought?.end(), this.#server?.end()])
+    await Promise.all([sought?.lanes.end(), this.#server?.lanes.end()])
   }
 
-  async #ask<Row>(kind: Kind, text: string, values: unknown[]): Promise<Row[]> {
+  async #ask<Row>(kind: Kind, question: Question): Promise<Row[]> {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
     const deadline = performance.now() + PATIENCE_MS
     const leave = this.#turns.enter()
     try {
       let earlier: Failed | null = null
       for (let attempt = 1; ; attempt++) {
-        const outcome = await this.#attempt<Row>(kind, text, values, deadline, attempt)
+        const outcome = await this.#attempt<Row>(kind, question, deadline, attempt)
         if ('rows' in outcome) return outcome.rows
         if (!this.#isWorthTryingAgain(kind, outcome.failure, deadline, attempt)) {
           // That time ran out in the end says less than what it was spent on.
@@ -92,20 +93,12 @@ export class Connection {
     }
   }
 
-  async #attempt<Row>(kind: Kind, text: string, values: unknown[], deadline: number, attempt: number): Promise<Outcome<Row>> {
-    let server: Server | null = null
+  async #attempt<Row>(kind: Kind, question: Question, deadline: number, attempt: number): Promise<Outcome<Row>> {
+    let server: InUse | null = null
     try {
-      const turn = await this.#turns.take(deadline)
-      let answer: Promise<Row[]>
-      try {
-        server = await within(deadline, this.#find())
-        answer = this.#send<Row>(server, text, [...values])
-        void answer.catch(() => undefined).finally(turn)
-      } catch (error) {
-        turn()
-        throw error
-      }
-      const rows = await within(deadline, answer)
+      server = this.#present() ?? (await within(deadline, this.#find()))
+      const answer = server.lanes.ask(kind === 'read' ? 'read' : 'move', { ...question, deadline })
+      const rows = (await within(deadline, answer)) as Row[]
       this.#succeeded(kind)
       return { rows }
     } catch (error) {
@@ -117,27 +110,22 @@ export class Connection {
     }
   }
 
-  /** Sends a statement. A server that is silent for longer than it may be is taken for dead, with all who wait for it. */
-  async #send<Row>(server: Server, text: string, values: unknown[]): Promise<Row[]> {
-    const overdue = setTimeout(() => this.#drop(server, 'destroy'), this.#address.statementTimeoutMs + 1000)
-    try {
-      return (await server.sql.unsafe(text, values as never[], { prepare: true })) as unknown as Row[]
-    } finally {
-      clearTimeout(overdue)
-    }
+  /** The server in use, unless it was found dead. */
+  #present(): InUse | null {
+    if (this.#server?.lanes.over) this.#server = null
+    return this.#server
   }
 
-  /** The server in use; where there is none, one for all looks for it, and nobody during the pause after a failure. */
-  async #find(): Promise<Server> {
-    if (this.#server) return this.#server
+  /** Where there is no server, one for all looks for it, and nobody during the pause after a failure. */
+  async #find(): Promise<InUse> {
     if (!this.#search && performance.now() < this.#notBefore) throw new BeingSought('PostgreSQL did not answer a moment ago')
     this.#search ??= this.#look()
     return this.#search
   }
 
-  async #look(): Promise<Server> {
+  async #look(): Promise<InUse> {
     try {
-      this.#server = await findServer(this.#address)
+      this.#server = this.#use(await findServer(this.#address))
       return this.#server
     } catch (error) {
       this.#pause = Math.min(Math.max(this.#pause * 2, 50), PAUSE_AT_MOST_MS)
@@ -148,18 +136,25 @@ export class Connection {
     }
   }
 
+  #use({ wire, open, destroy, distributed }: Server): InUse {
+    const { poolSize, statementTimeoutMs } = this.#address
+    const silentAtMost = statementTimeoutMs + 1000
+    const options = { open, cut: destroy, most: poolSize, together: !distributed, silentAtMost }
+    return { lanes: new Lanes(options, wire), since: performance.now() }
+  }
+
   /** Whether a failure speaks against the server itself, so that the next attempt looks around. */
-  #doubt(server: Server, failure: Failure, attempt: number): void {
+  #doubt(server: InUse, failure: Failure, attempt: number): void {
     // One connection may be cut on a server that lives; two in a row are more than that.
     if (failure === 'unreachable' || (failure === 'lost' && attempt > 1)) this.#drop(server, 'destroy')
     // Another is the primary now, perhaps; or this one takes writes again, which old connections do not notice.
     if (failure === 'read_only' && performance.now() - server.since > READ_ONLY_FOR_MS) this.#drop(server, 'end')
   }
 
-  #drop(server: Server, how: 'end' | 'destroy'): void {
+  #drop(server: InUse, how: 'end' | 'destroy'): void {
     if (this.#server === server) this.#server = null
-    if (how === 'destroy') server.destroy()
-    else void server.end().catch(() => undefined)
+    if (how === 'destroy') server.lanes.destroy()
+    else void server.lanes.end()
   }
 
   /** Twice only in the first seconds of trouble: a database that stays away is not asked by everybody again and again. */
@@ -181,6 +176,9 @@ export class Connection {
   }
 }
 
+/** The server in use, and when it was found, on the clock of `performance`. */
+type InUse = { lanes: Lanes; since: number }
+type Question = { text: string; values: unknown[]; key: string; alone: boolean }
 type Failed = { failure: Failure; error: unknown }
 type Outcome<Row> = { rows: Row[] } | Failed
 
@@ -188,11 +186,17 @@ type Outcome<Row> = { rows: Row[] } | Failed
 class BeingSought extends StoreUnavailable {}
 
 function asTold({ failure, error }: Failed): unknown {
-  return failure === 'defect' ? error : unavailable(error)
+  return failure === 'defect' ? withoutValues(error) : unavailable(error)
 }
 
 function sideOf(kind: Kind): 'read' | 'write' {
   return kind === 'read' ? 'read' : 'write'
+}
+
+/** Two transactions that move the same rows move them in this order, and neither waits for what the other has. */
+function keyOf(named: Named): string {
+  const key = named.grantId ?? named.id ?? named.hash ?? named.wallet
+  return typeof key === 'string' ? key : ''
 }
 
 async function within<Result>(deadline: number, answer: Promise<Result>): Promise<Result> {

@@ -4,7 +4,7 @@
  * What a request touches is a grant, a session, a wallet or a wallet's receipts, each found by its own key, so each
  * lies on one machine. What every node keeps in memory, or is one row for all, lies on every machine.
  */
-import type { Sql } from './server.ts'
+import type { Wire } from './wire.ts'
 
 /** The column that says on which machine a row lies. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
@@ -22,7 +22,7 @@ const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>
 /** Tables that lie whole on every machine. */
 export const EVERYWHERE = ['migrations', 'revision', 'leases', 'restorations', 'journal', 'runs', 'keys', 'clients'] as const
 
-type Steps = Pick<Sql, 'unsafe'>
+type Steps = Pick<Wire, 'query'>
 
 /**
  * Distributes the tables that are not distributed yet, where the database has the Citus extension; elsewhere does
@@ -30,17 +30,17 @@ type Steps = Pick<Sql, 'unsafe'>
  * Returns the tables it distributed.
  */
 export async function distribute(transaction: Steps): Promise<string[]> {
-  const [citus] = await transaction.unsafe("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+  const [citus] = await transaction.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
   if (!citus) return []
-  const rows = await transaction.unsafe<{ name: string }[]>(
+  const rows = await transaction.query<{ name: string }>(
     'SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)',
   )
   const there = new Set(rows.map(({ name }) => name))
   const left = distributing().filter(({ table }) => !there.has(table))
   if (left.length === 0) return []
   // Tables made in the same transaction can only be distributed one machine after the other.
-  await transaction.unsafe("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-  for (const { statement } of left) await transaction.unsafe(statement)
+  await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+  for (const { statement } of left) await transaction.query(statement)
   return left.map(({ table }) => table)
 }
 

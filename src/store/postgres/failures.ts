@@ -35,7 +35,18 @@ export function unavailable(error: unknown, words = 'PostgreSQL cannot be used')
   return new StoreUnavailable(`${words}${code === '' ? '' : ` (${code})`}`, { cause: new Error(said) })
 }
 
+/** PostgreSQL's error without its details, which name the values of the row. */
+export function withoutValues(error: unknown): unknown {
+  const code = codeOf(error)
+  return error instanceof Error && code !== '' ? coded(code, error.message) : error
+}
+
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' ? code : ''
+}
+
+/** An error of our own with a code, as the driver and Node give theirs. */
+export function coded(code: string, words: string): Error {
+  return Object.assign(new Error(words), { code })
 }

@@ -14,10 +14,11 @@ import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
 import { PROBE, READ_REVISION } from './revision.ts'
 import { createRunBook } from './runs.ts'
-import { findServer, type PostgresAddress, type Server, type Sql } from './server.ts'
+import { findServer, type PostgresAddress, type Server } from './server.ts'
 import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
+import type { Wire } from './wire.ts'
 
 export { SchemaMismatch } from '../../grants/ports.ts'
 export type { PostgresAddress } from './server.ts'
@@ -61,7 +62,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
 
 /** Brings a database to the schema of this program. Returns the steps taken. */
 export function migratePostgres(address: PostgresAddress, at: number): Promise<Migration[]> {
-  return using(address, 'migration', (sql) => migrate(sql, at))
+  return using(address, 'migration', (wire) => migrate(wire, at))
 }
 
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
@@ -75,10 +76,10 @@ async function openMigrated(address: PostgresAddress): Promise<Server> {
   try {
     const server = await findServer(address)
     try {
-      requireWorkable(MIGRATIONS, await appliedMigrations(server.sql))
+      requireWorkable(MIGRATIONS, await appliedMigrations(server.wire))
       return server
     } catch (error) {
-      await server.end()
+      await server.wire.end()
       throw error
     }
   } catch (error) {
@@ -90,14 +91,14 @@ async function openMigrated(address: PostgresAddress): Promise<Server> {
 async function using<Result>(
   address: PostgresAddress,
   purpose: 'store' | 'migration',
-  use: (sql: Sql) => Promise<Result>,
+  use: (wire: Wire) => Promise<Result>,
 ): Promise<Result> {
   try {
     const server = await findServer(address, purpose)
     try {
-      return await use(server.sql)
+      return await use(server.wire)
     } finally {
-      await server.end()
+      await server.wire.end()
     }
   } catch (error) {
     throw asTold(error)

@@ -2,7 +2,7 @@
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
 import { distribute } from './distribution.ts'
 import { codeOf } from './failures.ts'
-import type { Sql } from './server.ts'
+import type { Wire } from './wire.ts'
 
 export type Migration = SchemaStep & { sql: string }
 
@@ -189,14 +189,12 @@ const CAME_SECOND = ['23505', '42P07', '40P01', '40001']
 const LOCKED = '55P03'
 
 /** The steps this database has taken, in order. */
-export async function appliedMigrations(sql: Pick<Sql, 'unsafe'>): Promise<TakenStep[]> {
+export async function appliedMigrations(wire: Pick<Wire, 'query'>): Promise<TakenStep[]> {
   try {
     // Through the whole row, because a table that an earlier version made has no column `oldest` yet.
-    return [
-      ...(await sql.unsafe<TakenStep[]>(
-        `SELECT number, name, applied_at, (to_jsonb(migrations) ->> 'oldest')::bigint AS oldest FROM migrations ORDER BY number`,
-      )),
-    ]
+    return await wire.query<TakenStep>(
+      `SELECT number, name, applied_at, (to_jsonb(migrations) ->> 'oldest')::bigint AS oldest FROM migrations ORDER BY number`,
+    )
   } catch (error) {
     if (codeOf(error) === '42P01') return []
     throw error
@@ -211,12 +209,12 @@ const LOCK_TRIED = 60
  * Takes every step the database has not taken yet, in one transaction. Of several at once one takes them; the others
  * wait for its lock on the table of steps and find nothing left. Returns the steps taken.
  */
-export async function migrate(sql: Sql, at: number): Promise<Migration[]> {
+export async function migrate(wire: Wire, at: number): Promise<Migration[]> {
   for (let tried = 1; ; tried++) {
     try {
-      return await sql.begin(async (transaction) => {
-        const taken = await takeSteps(transaction, at)
-        await distribute(transaction)
+      return await inTransaction(wire, async () => {
+        const taken = await takeSteps(wire, at)
+        await distribute(wire)
         return taken
       })
     } catch (error) {
@@ -228,22 +226,35 @@ export async function migrate(sql: Sql, at: number): Promise<Migration[]> {
   }
 }
 
-async function takeSteps(transaction: Pick<Sql, 'unsafe'>, at: number): Promise<Migration[]> {
-  await transaction.unsafe(
+async function inTransaction<Result>(wire: Wire, steps: () => Promise<Result>): Promise<Result> {
+  await wire.query('BEGIN')
+  try {
+    const result = await steps()
+    await wire.query('COMMIT')
+    return result
+  } catch (error) {
+    // Where the connection went, it is undone already.
+    await wire.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+async function takeSteps(wire: Pick<Wire, 'query'>, at: number): Promise<Migration[]> {
+  await wire.query(
     'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
   )
   // Nodes that are starting may still read it.
-  await transaction.unsafe('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
-  const taken = await appliedMigrations(transaction)
+  await wire.query('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
+  const taken = await appliedMigrations(wire)
   refuseUnknown(MIGRATIONS, taken)
   const pending = pendingSteps(MIGRATIONS, taken)
   if (pending.length === 0) return []
   // A table that somebody reads for long is not waited for in front of everybody else.
-  await transaction.unsafe(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
-  await transaction.unsafe('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
+  await wire.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
+  await wire.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
   for (const { number, name, oldest, sql: step } of pending) {
-    await transaction.unsafe(step)
-    await transaction.unsafe('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
+    await wire.query(step)
+    await wire.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,
       name,
       at,

@@ -1,8 +1,8 @@
-/** One PostgreSQL server out of those the settings name: found, checked to be fit, and reached over a pool of connections. */
+/** One PostgreSQL server out of those the settings name: found, and checked to be fit. */
 import { userInfo } from 'node:os'
-import postgres from 'postgres'
 import { LATE_BY_AT_MOST, StoreUnavailable } from '../../grants/ports.ts'
 import { createSockets, type Tls } from './sockets.ts'
+import { Wire } from './wire.ts'
 
 /** Where the database is. The same shape as the setting `GRANTOR_DATABASE_URL` is read into. */
 export type PostgresAddress = {
@@ -27,16 +27,16 @@ export type PostgresAddress = {
  */
 const STATEMENT_AT_MOST_MS = (LATE_BY_AT_MOST - 1) * 1000
 
-export type Sql = postgres.Sql<{ bigint: number }>
-
+/** A server that was found. */
 export type Server = {
-  sql: Sql
-  /** when it was found, on the clock of `performance` */
-  since: number
-  /** waits for what is under way */
-  end(): Promise<void>
-  /** waits for nothing: the connections are gone, and what was under way with them */
+  /** the connection it was asked over */
+  wire: Wire
+  /** another one */
+  open(): Promise<Wire>
+  /** waits for nothing: all connections are gone, and what was under way with them */
   destroy(): void
+  /** whether its rows lie on several machines */
+  distributed: boolean
 }
 
 /** Finds a server that is fit: all are asked at once. Throws the reason of the last one when none is. */
@@ -60,47 +60,22 @@ async function openServer(
   purpose: 'store' | 'migration',
 ): Promise<Server> {
   const sockets = createSockets(host, port, address.tls, address.connectTimeoutMs)
-  const sql = postgres({
-    host,
-    port,
-    socket: sockets.open,
+  const login = {
     user: address.user ?? userInfo().username,
-    // A function, so that an empty one is not looked up in the environment.
-    pass: () => address.password ?? '',
+    password: address.password ?? '',
     database: address.database,
-    // Agreed on already.
-    ssl: false,
-    max: purpose === 'store' ? address.poolSize : 1,
-    connect_timeout: address.connectTimeoutMs / 1000,
-    idle_timeout: 0,
-    // Of itself the driver waits up to twenty seconds once its connections broke; how often we try is decided elsewhere.
-    backoff: () => 0.05,
-    prepare: true,
-    fetch_types: false,
-    no_subscribe: true,
-    onnotice: () => undefined,
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-    connection: {
-      application_name: address.applicationName,
-      ...(purpose === 'store'
-        ? { statement_timeout: Math.min(address.statementTimeoutMs, STATEMENT_AT_MOST_MS) }
-        : { lock_timeout: 10_000 }),
-    },
-  } as postgres.Options<{ bigint: postgres.PostgresType<number> }> & { pass: () => string; socket: unknown }) as unknown as Sql
-  const server: Server = {
-    sql,
-    since: performance.now(),
-    end: () => sql.end({ timeout: 5 }),
-    destroy: () => {
-      void sql.end({ timeout: 0 }).catch(() => undefined)
-      sockets.destroy()
-    },
+    applicationName: address.applicationName,
+    ...(purpose === 'store'
+      ? { statementTimeout: Math.min(address.statementTimeoutMs, STATEMENT_AT_MOST_MS) }
+      : { lockTimeout: 10_000 }),
   }
+  const open = async () => Wire.open(await sockets.open(), login, address.connectTimeoutMs)
   try {
-    await checkFit(sql, purpose === 'migration' ? 'read-write' : address.target)
-    return server
+    const wire = await open()
+    const { distributed } = await checkFit(wire, purpose === 'migration' ? 'read-write' : address.target)
+    return { wire, open, destroy: sockets.destroy, distributed }
   } catch (error) {
-    server.destroy()
+    sockets.destroy()
     throw error
   }
 }
@@ -109,13 +84,15 @@ async function openServer(
  * A server that is a standby is not written to; one that acknowledges before it has stored is not trusted, nor one that
  * has a synchronous standby and does not wait for it: a promotion would forget what was acknowledged.
  */
-async function checkFit(sql: Sql, target: PostgresAddress['target']): Promise<void> {
-  const [state] = (await sql.unsafe(
+async function checkFit(wire: Wire, target: PostgresAddress['target']): Promise<{ distributed: boolean }> {
+  const [state] = await wire.query<{ read_only: boolean; forgetful: boolean; distributed: boolean }>(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS read_only,
             current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
-              current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '') AS forgetful`,
-  )) as { read_only: boolean; forgetful: boolean }[]
+              current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '') AS forgetful,
+            EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') OR version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS distributed`,
+  )
   if (target === 'read-write' && state?.read_only !== false) throw new StoreUnavailable('no PostgreSQL server takes writes')
   if (state?.forgetful)
     throw new StoreUnavailable('this PostgreSQL acknowledges before it has stored: turn fsync and synchronous_commit on')
+  return { distributed: state?.distributed ?? true }
 }

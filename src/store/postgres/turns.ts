@@ -1,16 +1,13 @@
-/** Whose turn it is: so many at once, so many more in line, the rest refused. */
+/** How many may ask at once: so many, the rest is refused. */
 import { StoreUnavailable } from '../../grants/ports.ts'
 
 export class Turns {
-  #free: number
   readonly #atMost: number
   #present = 0
-  readonly #line = new Set<() => void>()
   #whenIdle: (() => void)[] = []
 
-  constructor(atOnce: number, inLine: number) {
-    this.#free = atOnce
-    this.#atMost = atOnce + inLine
+  constructor(atMost: number) {
+    this.#atMost = atMost
   }
 
   /** Counts somebody in until the function it returns is called. Throws `StoreUnavailable` where too many are in. */
@@ -20,34 +17,6 @@ export class Turns {
     return () => {
       this.#present--
       if (this.#present === 0) for (const tell of this.#whenIdle.splice(0)) tell()
-    }
-  }
-
-  /** Resolves to the function that ends the turn. Throws `StoreUnavailable` at the deadline, on the clock of `performance`. */
-  async take(deadline: number): Promise<() => void> {
-    if (this.#free > 0) this.#free--
-    else
-      await new Promise<void>((resolve, reject) => {
-        const late = setTimeout(
-          () => {
-            this.#line.delete(called)
-            reject(new StoreUnavailable('PostgreSQL is too slow: the line did not move'))
-          },
-          Math.max(0, deadline - performance.now()),
-        )
-        const called = () => {
-          clearTimeout(late)
-          resolve()
-        }
-        this.#line.add(called)
-      })
-    return () => {
-      const [next] = this.#line
-      if (next === undefined) this.#free++
-      else {
-        this.#line.delete(next)
-        next()
-      }
     }
   }
 

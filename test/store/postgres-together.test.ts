@@ -1,0 +1,138 @@
+/** Statements that share a transaction on PostgreSQL: what they save, and that none of them pays for another. */
+import { expect, onTestFinished, test } from 'vitest'
+import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { installFakeCitus } from '../support/fake-citus.ts'
+import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { livingGrant, NOW, newGrant, rotationOf } from './contract/subject.ts'
+
+async function openNew(extra = '', prepare: (database: PostgresDatabase) => Promise<unknown> = async () => undefined) {
+  const database = await newPostgresDatabase()
+  await prepare(database)
+  await migratePostgres(database.address, NOW)
+  const store = await openPostgresStore(addressOf(database.url, extra), { clock: 'given' })
+  onTestFinished(() => store.close())
+  return { database, store }
+}
+
+const many = (store: Store, count: number) => Promise.all(Array.from({ length: count }, () => livingGrant(store)))
+
+/** By how many transactions the rows were written last. */
+async function transactionsOf({ sql }: PostgresDatabase): Promise<number> {
+  const [row] = await sql.unsafe<{ count: number }[]>('SELECT count(DISTINCT xmin::text)::integer AS count FROM grants')
+  return row?.count ?? 0
+}
+
+/** Makes PostgreSQL refuse to move one grant, at once or when it commits. */
+async function refuseToMove({ sql }: PostgresDatabase, id: string, when: 'at once' | 'at the commit') {
+  await sql.unsafe(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF NEW.id = '${id}' THEN RAISE EXCEPTION 'refused' USING ERRCODE = '53100'; END IF; RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON grants
+      ${when === 'at once' ? '' : 'DEFERRABLE INITIALLY DEFERRED'} FOR EACH ROW EXECUTE FUNCTION refuse()`)
+}
+
+const settled = (told: PromiseSettledResult<{ kind: string }>[]) =>
+  told.map((each) => (each.status === 'fulfilled' ? each.value.kind : (each.reason as Error).name))
+
+test('refreshes that come at once share commits, and each is told what became of its own grant', async () => {
+  const { database, store } = await openNew()
+  const grants = await many(store, 200)
+  const told = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+  expect(told.map((each) => each.kind === 'rotated' && [each.grant.id, each.grant.generation])).toEqual(
+    grants.map(({ id }) => [id, 1]),
+  )
+  expect(await transactionsOf(database)).toBeLessThan(20)
+})
+
+test.each(['at once', 'at the commit'] as const)(
+  'a move that PostgreSQL refuses %s is told so, and none that travelled with it is lost or told too early',
+  async (when) => {
+    const { database, store } = await openNew()
+    const grants = await many(store, 64)
+    const refused = grants[40]?.id ?? ''
+    await refuseToMove(database, refused, when)
+    const told = await Promise.allSettled(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+    expect(settled(told)).toEqual(grants.map(({ id }) => (id === refused ? 'StoreUnavailable' : 'rotated')))
+    const stored = await database.sql.unsafe<{ id: string; generation: number }[]>('SELECT id, generation FROM grants')
+    expect(stored.filter(({ generation }) => generation === 0).map(({ id }) => id)).toEqual([refused])
+  },
+)
+
+test('a row that somebody holds delays nobody who travels with those who want it', async () => {
+  // Longer than anybody waits: no other limit hides who waits for whom.
+  const { database, store } = await openNew('pool_size=4&statement_timeout=5000')
+  const grants = await many(store, 64)
+  const held = grants[20]?.id ?? ''
+  await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${held} FOR UPDATE`
+    const rotate = (id: string) =>
+      store.grants.rotateRefreshToken(rotationOf(grants.find((grant) => grant.id === id) ?? newGrant(), 0))
+    const stuck = rotate(held).catch((error: unknown) => error)
+    // The lock is held until all of them have been told.
+    const others = await Promise.all(grants.filter(({ id }) => id !== held).map(({ id }) => rotate(id)))
+    expect(new Set(others.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
+    expect(await stuck).toBeInstanceOf(StoreUnavailable)
+  })
+})
+
+test('two nodes that move the same grants in opposite order never wait for each other', async () => {
+  // Told before those who wait give up by themselves.
+  const { database, store } = await openNew('', ({ sql, name }) =>
+    sql.unsafe(`ALTER DATABASE ${name} SET deadlock_timeout = '10ms'`),
+  )
+  const other = await openPostgresStore(database.address, { clock: 'given' })
+  onTestFinished(() => other.close())
+  const grants = await many(store, 64)
+  for (let generation = 0; generation < 5; generation++) {
+    const attempts = grants.map((grant) => rotationOf(grant, generation))
+    const [one, two] = await Promise.all([
+      Promise.all(attempts.map((rotation) => store.grants.rotateRefreshToken(rotation))),
+      Promise.all(attempts.toReversed().map((rotation) => other.grants.rotateRefreshToken(rotation))),
+    ])
+    expect(new Set([...one, ...two].map(({ kind }) => kind))).toEqual(new Set(['rotated']))
+  }
+  // A connection tells what it counted when it is closed.
+  await Promise.all([store.close(), other.close()])
+  const [row] = await database.sql.unsafe('SELECT deadlocks::integer FROM pg_stat_database WHERE datname = current_database()')
+  expect(row?.deadlocks).toBe(0)
+})
+
+test('with a single connection, reads go on under a stream of writes, and writes under a stream of reads', async () => {
+  const { store } = await openNew('pool_size=1')
+  const [grant = newGrant(), ...others] = await many(store, 20)
+  const ended = new AbortController()
+  let asked = 0
+  const streamOf = async (ask: () => Promise<unknown>) => {
+    for (; !ended.signal.aborted; asked++) await ask()
+  }
+  const streams = others.map((each, index) =>
+    streamOf(() => (index % 2 === 0 ? store.grants.endGrant(each.id, 'revoked', NOW) : store.grants.readGrant(each.id))),
+  )
+  for (let generation = 0; generation < 20; generation++) {
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
+    expect((await store.grants.readGrant(grant.id))?.generation).toBe(generation + 1)
+  }
+  ended.abort()
+  await Promise.all(streams)
+  expect(asked).toBeGreaterThan(100)
+})
+
+test('where rows lie on several machines no statement shares a transaction with another', async () => {
+  const { database, store } = await openNew('', installFakeCitus)
+  const grants = await many(store, 40)
+  await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+  expect(await transactionsOf(database)).toBe(40)
+})
+
+test('a table that changes under prepared statements breaks none of them', async () => {
+  const { database, store } = await openNew('pool_size=1')
+  const grants = await many(store, 30)
+  const [{ id } = newGrant()] = grants
+  await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+  await store.grants.readGrant(id)
+  await database.sql.unsafe('ALTER TABLE grants ALTER COLUMN chain_id TYPE integer')
+  expect(await store.grants.readGrant(id)).toMatchObject({ generation: 1, chainId: 8453 })
+  const told = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 1))))
+  expect(new Set(told.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
+})
