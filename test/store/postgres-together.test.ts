@@ -1,4 +1,5 @@
 /** Statements that share a transaction on PostgreSQL: what they save, and that none of them pays for another. */
+import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
@@ -135,4 +136,16 @@ test('a table that changes under prepared statements breaks none of them', async
   expect(await store.grants.readGrant(id)).toMatchObject({ generation: 1, chainId: 8453 })
   const told = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 1))))
   expect(new Set(told.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
+})
+
+test('what PostgreSQL says of a defect is passed on without the values of the row', async () => {
+  const { database, store } = await openNew()
+  await database.sql.unsafe(`
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'broken' USING DETAIL = 'of ' || NEW.wallet, HINT = NEW.wallet, CONSTRAINT = NEW.wallet; END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON grants FOR EACH ROW EXECUTE FUNCTION fail()`)
+  const grant = newGrant()
+  const told: unknown = await store.grants.redeemCode(grant, 'attempt', NOW).catch((error: unknown) => error)
+  expect(told).toMatchObject({ message: 'broken', code: 'P0001' })
+  expect(inspect(told, { depth: 9, showHidden: true })).not.toContain(grant.wallet)
 })

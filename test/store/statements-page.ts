@@ -101,7 +101,7 @@ ${Object.entries(DISTRIBUTED)
   .join('\n')}
 | all others | whole on every machine |
 
-Each statement is a transaction of its own and one round trip. A **read** changes nothing; a **move**, asked again after a
+Each statement needs no other, and on a distributed engine each is a transaction of its own. A **read** changes nothing; a **move**, asked again after a
 lost answer, says what the first time would have said; what is asked **once** is not asked again. \`:at\` is the moment
 the statement began, by the database's clock.
 
