@@ -2,7 +2,9 @@
  * Measures what the moves cost on PostgreSQL, for docs/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on]
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--apart]
+ *
+ * With --apart no statement shares a transaction, as on a distributed engine.
  *
  * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
  * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
@@ -14,6 +16,7 @@ import postgres from 'postgres'
 import { databaseUrl } from '../src/config/database-url.ts'
 import type { Store } from '../src/grants/ports.ts'
 import { migratePostgres, openPostgresStore } from '../src/store/postgres/index.ts'
+import { installFakeCitus } from '../test/support/fake-citus.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 
 const { values } = parseArgs({
@@ -21,6 +24,7 @@ const { values } = parseArgs({
     grants: { type: 'string', default: '1000000' },
     operations: { type: 'string', default: '40000' },
     'wal-compression': { type: 'string', default: 'off' },
+    apart: { type: 'boolean', default: false },
   },
 })
 const [GRANTS, OPERATIONS] = [Number(values.grants), Number(values.operations)]
@@ -48,6 +52,8 @@ async function measure(): Promise<void> {
   console.log(`${(await sql`SELECT version()`)[0]?.version}`)
   await fill(sql)
   await printSizes(sql)
+  // What a store takes for a database that lies on several machines.
+  if (values.apart) await installFakeCitus({ sql })
   const store = await openPostgresStore({ ...parsed.value, poolSize: 16 })
   const generations = new Int32Array(GRANTS + 1)
   const refresh = async (number: number) => {

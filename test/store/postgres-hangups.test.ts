@@ -26,17 +26,19 @@ async function listen(onConnection: (socket: Socket) => void): Promise<Server> {
 
 const at = (server: Server) => [{ host: '127.0.0.1', port: (server.address() as AddressInfo).port }]
 
-test.each<[string, (socket: Socket) => void]>([
-  ['at once', (socket) => socket.end()],
-  ['after the first word', (socket) => socket.once('data', () => socket.end())],
-])('a server that takes a connection and closes it %s is refused soon, and not asked without end', async (_, answer) => {
+test.each<[string, (socket: Socket) => void, string]>([
+  ['at once', (socket) => socket.end(), 'disable'],
+  ['after the first word', (socket) => socket.once('data', () => socket.end()), 'disable'],
+  ['at once, over TLS', (socket) => socket.end(), 'require'],
+  ['when TLS begins', (socket) => socket.once('data', () => socket.end('S')), 'require'],
+])('a server that takes a connection and closes it %s is refused soon, and not asked without end', async (_, answer, sslmode) => {
   let connections = 0
   const hangingUp = await listen((socket) => {
     connections++
     answer(socket)
   })
-  const database = await newPostgresDatabase()
-  const told = await openPostgresStore({ ...database.address, servers: at(hangingUp) }).catch((error: unknown) => error)
+  const address = addressOf('postgres://nobody@127.0.0.1/nothing', `sslmode=${sslmode}`)
+  const told = await openPostgresStore({ ...address, servers: at(hangingUp) }).catch((error: unknown) => error)
   expect(told).toBeInstanceOf(StoreUnavailable)
   expect(connections).toBeLessThan(5)
 })

@@ -2,9 +2,9 @@
  * A plain database that looks as if it had the Citus extension, as far as `grantor migrate` looks: a row that says so,
  * and functions of Citus's names and arguments that note their calls and note, as Citus does, what is distributed.
  */
-import type { PostgresDatabase } from './postgres.ts'
+import type postgres from 'postgres'
 
-export async function installFakeCitus({ sql }: PostgresDatabase): Promise<void> {
+export async function installFakeCitus({ sql }: { sql: postgres.Sql }): Promise<void> {
   await sql.unsafe(`
     SET allow_system_table_mods = on;
     INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
@@ -26,6 +26,6 @@ export async function installFakeCitus({ sql }: PostgresDatabase): Promise<void>
 }
 
 /** The calls noted so far, in order. */
-export async function callsOf({ sql }: PostgresDatabase): Promise<{ call: string; mode: string }[]> {
+export async function callsOf({ sql }: { sql: postgres.Sql }): Promise<{ call: string; mode: string }[]> {
   return [...(await sql.unsafe<{ call: string; mode: string }[]>('SELECT call, mode FROM citus.calls ORDER BY number'))]
 }

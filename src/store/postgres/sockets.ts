@@ -30,6 +30,8 @@ export function createSockets(host: string, port: number, tls: Tls, timeoutMs: n
   return {
     async open() {
       const plain = hold(connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port, noDelay: true }))
+      // A way that is shut without a word, as firewalls do, is found out though nobody speaks.
+      plain.setKeepAlive(true, 30_000)
       // Whoever uses it listens too, later; an error in between must not end the process.
       plain.on('error', () => undefined)
       try {
