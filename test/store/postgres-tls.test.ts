@@ -1,7 +1,7 @@
 /** TLS to a real PostgreSQL that takes nothing else: whom the service believes, and whom it does not. */
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
@@ -11,7 +11,7 @@ import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../
 import { type Certificate, makeCertificate } from '../support/certificates.ts'
 import { addressOf } from '../support/postgres.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
-import { livingGrant, NOW } from './contract/subject.ts'
+import { livingGrant, NOW, someClient } from './contract/subject.ts'
 
 let server: PostgresServer
 let folder: string
@@ -113,6 +113,34 @@ test('a server that dies while it is spoken to over TLS is found again, and noth
   const read = () => store.grants.readGrant(grant.id).catch(() => null)
   await expect.poll(read, { timeout: 5000, interval: 50 }).toMatchObject({ id: grant.id })
   await store.close()
+})
+
+test('an answer that is broken on the way says nothing about what happened: a client that was made is not made again', async () => {
+  const address = at('127.0.0.1', { sslmode: 'require', pool_size: '1' })
+  let breaking = false
+  const proxy = createServer((socket) => {
+    const onward = connect(server.port, '127.0.0.1')
+    for (const each of [socket, onward]) each.on('error', () => undefined)
+    socket.on('data', (bytes) => onward.write(bytes)).on('close', () => onward.destroy())
+    onward.on('close', () => socket.destroy())
+    onward.on('data', (bytes: Buffer) => {
+      // The last byte belongs to the seal of the record.
+      if (breaking) bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+      breaking = false
+      socket.write(bytes)
+    })
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  await migratePostgres(address, NOW)
+  const store = await openPostgresStore({ ...address, servers: [{ host: '127.0.0.1', port }] }, { clock: 'given' })
+  const client = someClient()
+  breaking = true
+  await expect(store.clients.insertClient(client)).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect.poll(() => store.clients.readClient(client.id).catch(() => null)).toMatchObject({ id: client.id })
+  await store.close()
+  proxy.close()
 })
 
 test.each<[string, (socket: Socket) => void, string | RegExp]>([

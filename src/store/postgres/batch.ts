@@ -4,13 +4,44 @@
  * came earlier is not stored yet, and the commit itself may fail.
  */
 import type { Connection, Submittable } from 'pg'
-import { type Reader, readerOf, written } from './values.ts'
+import { coded } from './failures.ts'
+import { type Reader, readerOf } from './values.ts'
 
-export type Statement = { text: string; values: readonly unknown[] }
+/** Values as they go over the wire. */
+export type Statement = { text: string; values: readonly (string | Buffer | null)[] }
 export type Row = Record<string, unknown>
 
 /** A statement that one connection has prepared, and what its rows look like. */
-export type Prepared = { name: string; columns: { name: string; read: Reader }[] }
+type Prepared = { name: string; columns: { name: string; read: Reader }[] }
+
+/** What one connection has prepared. */
+export class Preparations {
+  readonly #known = new Map<string, Prepared>()
+  #forsaken: string[] = []
+
+  find(text: string): Prepared | undefined {
+    return this.#known.get(text)
+  }
+
+  add(fresh: ReadonlyMap<string, Prepared>): void {
+    for (const [text, prepared] of fresh) this.#known.set(text, prepared)
+  }
+
+  /** Not used again. PostgreSQL would keep it as long as the connection lives. */
+  forsake(prepared: Iterable<Prepared>): void {
+    for (const { name } of prepared) this.#forsaken.push(name)
+  }
+
+  forsakeAll(): void {
+    this.forsake(this.#known.values())
+    this.#known.clear()
+  }
+
+  /** The names of those that are to be closed. */
+  takeForsaken(): string[] {
+    return this.#forsaken.splice(0)
+  }
+}
 
 export type BatchOutcome = { rows: Row[][] } | { error: unknown }
 
@@ -23,15 +54,15 @@ let names = 0
 
 export class Batch implements Submittable {
   readonly #statements: readonly Statement[]
-  readonly #prepared: Map<string, Prepared>
+  readonly #prepared: Preparations
   readonly #fresh = new Map<string, Prepared>()
   readonly #tell: (outcome: BatchOutcome) => void
   readonly #rows: Row[][]
   /** of the statement whose answer comes next */
   #index = 0
 
-  /** `prepared` belongs to the connection, by the statement's text. `tell` is called when PostgreSQL has decided. */
-  constructor(statements: readonly Statement[], prepared: Map<string, Prepared>, tell: (outcome: BatchOutcome) => void) {
+  /** `prepared` belongs to the connection. `tell` is called when PostgreSQL has decided. */
+  constructor(statements: readonly Statement[], prepared: Preparations, tell: (outcome: BatchOutcome) => void) {
     this.#statements = statements
     this.#prepared = prepared
     this.#tell = tell
@@ -41,9 +72,11 @@ export class Batch implements Submittable {
   submit(connection: Connection): void {
     // One write for all of it.
     connection.stream.cork()
+    // One that PostgreSQL does not know is no error to it.
+    for (const name of this.#prepared.takeForsaken()) connection.close({ type: 'S', name }, false)
     for (const { text, values } of this.#statements) {
       const { name } = this.#known(text) ?? this.#prepare(connection, text)
-      connection.bind({ statement: name, values, valueMapper: written } as unknown as Bind, false)
+      connection.bind({ statement: name, values } as unknown as Bind, false)
       connection.execute(null, false)
     }
     connection.sync()
@@ -51,7 +84,7 @@ export class Batch implements Submittable {
   }
 
   #known(text: string): Prepared | undefined {
-    return this.#prepared.get(text) ?? this.#fresh.get(text)
+    return this.#prepared.find(text) ?? this.#fresh.get(text)
   }
 
   #prepare(connection: Connection, text: string): Prepared {
@@ -83,11 +116,14 @@ export class Batch implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    for (const [text, prepared] of this.#fresh) this.#prepared.set(text, prepared)
+    // Whoever stands between us and PostgreSQL may have said it; caught where the bytes come in.
+    if (this.#index !== this.#statements.length) throw coded('08P01', 'ready before every statement was answered')
+    this.#prepared.add(this.#fresh)
     this.#tell({ rows: this.#rows })
   }
 
   handleError(error: unknown): void {
+    this.#prepared.forsake(this.#fresh.values())
     this.#tell({ error })
   }
 }

@@ -7,10 +7,11 @@
  */
 import { StoreUnavailable } from '../../grants/ports.ts'
 import { type Failure, failureOf, unavailable, withoutValues } from './failures.ts'
-import { Lanes } from './lanes.ts'
+import { type Asked, Lanes } from './lanes.ts'
 import { findServer, type PostgresAddress, type Server } from './server.ts'
 import { compile, type Named } from './statement.ts'
 import { Turns } from './turns.ts'
+import { written } from './values.ts'
 
 /** How long a statement is tried for, and how long after the first failure anything is tried twice. */
 const PATIENCE_MS = 2000
@@ -57,7 +58,11 @@ export class Connection {
   /** Prepares a statement with `:names` in place of values; `:at` is the moment, as this connection's clock has it. */
   prepare<Row>(kind: Kind, sql: string): Ask<Row> {
     const { text, valuesOf } = compile(sql, this.#clock)
-    return (named = {}) => this.#ask<Row>(kind, { text, values: valuesOf(named), key: keyOf(named), alone: kind === 'once' })
+    return (named = {}) => {
+      // Written before anything is sent: what cannot be is the fault of this one, and of none that travels with it.
+      const values = valuesOf(named).map(written)
+      return this.#ask<Row>(kind, { text, values, key: keyOf(named), alone: kind === 'once' })
+    }
   }
 
   /** Takes no more statements, answers those asked for before, then leaves. */
@@ -136,10 +141,8 @@ export class Connection {
     }
   }
 
-  #use({ wire, open, destroy, distributed }: Server): InUse {
-    const { poolSize, statementTimeoutMs } = this.#address
-    const silentAtMost = statementTimeoutMs + 1000
-    const options = { open, cut: destroy, most: poolSize, together: !distributed, silentAtMost }
+  #use({ wire, open, destroy, distributed, silentAtMost }: Server): InUse {
+    const options = { open, cut: destroy, most: this.#address.poolSize, together: !distributed, silentAtMost }
     return { lanes: new Lanes(options, wire), since: performance.now() }
   }
 
@@ -178,7 +181,7 @@ export class Connection {
 
 /** The server in use, and when it was found, on the clock of `performance`. */
 type InUse = { lanes: Lanes; since: number }
-type Question = { text: string; values: unknown[]; key: string; alone: boolean }
+type Question = { text: string; values: Asked['values']; key: string; alone: boolean }
 type Failed = { failure: Failure; error: unknown }
 type Outcome<Row> = { rows: Row[] } | Failed
 

@@ -3,7 +3,8 @@
  *
  * A statement that finds nobody before it goes at once and alone. While a transaction is under way, what comes meanwhile
  * gathers, and goes next, together: one message there, one commit, one message back, for all of them. The busier the
- * service, the less each statement costs. Reads never wait for a commit: they have lanes of their own.
+ * service, the less each statement costs. Reads never wait for a commit: they have lanes of their own, and where there
+ * is more than one connection, neither reads nor moves take all of them.
  *
  * Two transactions under way are enough to keep a server busy; one that takes long does not count, so that a row somebody
  * holds delays nobody but those who want it: `LOCKED_AT_MOST_MS` ends the wait of those who travel with them.
@@ -42,6 +43,8 @@ type Run = { side: Side; since: number }
 const SIDES: readonly Side[] = ['read', 'move']
 const UNDER_WAY = 2
 const TOGETHER_AT_MOST = 64
+/** Where one more connection was not to be had, the others go on, and so many milliseconds later it is tried again. */
+const FULL_FOR_MS = 1000
 /** After so many milliseconds a transaction no longer keeps others from starting. */
 const PROMPT_MS = 20
 const LOCKED_AT_MOST_MS = 200
@@ -57,6 +60,8 @@ export class Lanes {
   readonly #runs = new Set<Run>()
   /** open ones and those being opened */
   #count = 1
+  readonly #opening: Record<Side, number> = { read: 0, move: 0 }
+  #fullUntil = 0
   #first: Side = 'read'
   #scheduled = false
   #again: NodeJS.Timeout | null = null
@@ -120,12 +125,20 @@ export class Lanes {
   }
 
   #start(): void {
+    this.#forgetTheDead()
+    for (const side of SIDES) this.#forgetTheLate(side)
     // Where there are few connections, nobody is always first.
     this.#first = this.#first === 'read' ? 'move' : 'read'
     for (const side of this.#first === 'read' ? SIDES : SIDES.toReversed()) {
       while (this.#mayStart(side)) {
+        const wire = this.#idle.pop()
+        if (!wire) {
+          this.#openAnother(side)
+          break
+        }
         const entries = this.#take(side)
-        if (entries.length > 0) void this.#run(side, entries)
+        if (entries.length > 0) void this.#run(side, entries, wire)
+        else this.#idle.push(wire)
       }
     }
     this.#again ??= this.#isWaiting() ? setTimeout(() => this.#startAgain(), PROMPT_MS) : null
@@ -142,12 +155,63 @@ export class Lanes {
 
   #mayStart(side: Side): boolean {
     const [next] = this.#waiting[side]
-    if (!next || (this.#idle.length === 0 && this.#count >= this.#options.most)) return false
-    if (next.alone || !this.#options.together) return true
+    if (!next) return false
     const promptSince = performance.now() - PROMPT_MS
-    let underWay = 0
-    for (const run of this.#runs) if (run.side === side && run.since > promptSince) underWay++
-    return underWay < UNDER_WAY
+    let all = 0
+    let prompt = 0
+    for (const run of this.#runs) {
+      if (run.side !== side) continue
+      all++
+      if (run.since > promptSince) prompt++
+    }
+    if (all >= Math.max(1, this.#options.most - 1)) return false
+    return next.alone || !this.#options.together || prompt < UNDER_WAY
+  }
+
+  /** Who waits stays in line meanwhile: whichever connection is free first is theirs. */
+  #openAnother(side: Side): void {
+    const enough = this.#options.together ? 1 : this.#waiting[side].length
+    if (this.#opening[side] >= enough || this.#count >= this.#options.most || performance.now() < this.#fullUntil) return
+    void this.#open(side)
+  }
+
+  async #open(side: Side): Promise<void> {
+    this.#count++
+    this.#opening[side]++
+    try {
+      this.#idle.push(await this.#options.open())
+    } catch (error) {
+      this.#count--
+      this.#notOpened(error)
+    } finally {
+      this.#opening[side]--
+      if (this.#isWaiting()) this.#schedule()
+      this.#leaveWhenIdle()
+    }
+  }
+
+  /** No room for more, a new password, a slow answer: none of that speaks against the connections there are. */
+  #notOpened(error: unknown): void {
+    this.#forgetTheDead()
+    this.#fullUntil = performance.now() + FULL_FOR_MS
+    if (this.#runs.size > 0 || this.#idle.length > 0) return
+    this.#fullUntil = 0
+    for (const side of SIDES) for (const each of this.#waiting[side].splice(0)) each.reject(error)
+  }
+
+  #forgetTheDead(): void {
+    const living = this.#idle.filter((wire) => !wire.over)
+    this.#count -= this.#idle.length - living.length
+    this.#idle.splice(0, this.#idle.length, ...living)
+  }
+
+  /** They would lie here for as long as no connection is free, and others come after them. */
+  #forgetTheLate(side: Side): void {
+    const now = performance.now()
+    const line = this.#waiting[side]
+    let late = 0
+    for (; late < line.length && (line[late] as Waiting).deadline <= now; late++) line[late]?.reject(tooSlow())
+    if (late > 0) line.splice(0, late)
   }
 
   /** The next ones that go together, without those nobody waits for any more. */
@@ -157,7 +221,7 @@ export class Lanes {
     const taken: Waiting[] = []
     let looked = 0
     for (const each of line) {
-      if (each.deadline <= now) each.reject(new StoreUnavailable('PostgreSQL is too slow: the line did not move'))
+      if (each.deadline <= now) each.reject(tooSlow())
       else if (taken.length > 0 && (each.alone || taken[0]?.alone || !this.#options.together)) break
       else taken.push(each)
       looked++
@@ -167,14 +231,11 @@ export class Lanes {
     return taken.sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
   }
 
-  async #run(side: Side, entries: Waiting[]): Promise<void> {
+  async #run(side: Side, entries: Waiting[], wire: Wire): Promise<void> {
     const run = { side, since: performance.now() }
     this.#runs.add(run)
-    let silent: NodeJS.Timeout | undefined
-    let wire: Wire | undefined
+    const silent = setTimeout(() => this.destroy(), this.#options.silentAtMost + MORE_FOR_EACH_MS * entries.length)
     try {
-      wire = this.#idleWire() ?? (await this.#options.open())
-      silent = setTimeout(() => this.destroy(), this.#options.silentAtMost + MORE_FOR_EACH_MS * entries.length)
       const briefly = side === 'move' && entries.length > 1 ? [LOCK_BRIEFLY] : []
       const rows = await wire.send([...briefly, ...entries])
       for (const [index, each] of entries.entries()) each.resolve(rows[briefly.length + index] ?? [])
@@ -183,21 +244,11 @@ export class Lanes {
     } finally {
       clearTimeout(silent)
       this.#runs.delete(run)
-      if (wire && !wire.over) this.#idle.push(wire)
-      else this.#count--
+      if (wire.over) this.#count--
+      else this.#idle.push(wire)
       if (this.#isWaiting()) this.#schedule()
       this.#leaveWhenIdle()
     }
-  }
-
-  /** One that was closed while nobody used it is forgotten. Counts the one that has to be opened instead. */
-  #idleWire(): Wire | undefined {
-    for (let wire = this.#idle.pop(); wire; wire = this.#idle.pop()) {
-      if (!wire.over) return wire
-      this.#count--
-    }
-    this.#count++
-    return undefined
   }
 
   #failed(side: Side, entries: Waiting[], error: unknown): void {
@@ -209,6 +260,10 @@ export class Lanes {
     }
     for (const each of entries) each.reject(undone ? error.cause : error)
   }
+}
+
+function tooSlow(): StoreUnavailable {
+  return new StoreUnavailable('PostgreSQL is too slow: the line did not move')
 }
 
 function gone(): Error {

@@ -37,6 +37,8 @@ export type Server = {
   destroy(): void
   /** whether its rows lie on several machines */
   distributed: boolean
+  /** milliseconds after which it is taken for dead when it says nothing */
+  silentAtMost: number
 }
 
 /** Finds a server that is fit: all are asked at once. Throws the reason of the last one when none is. */
@@ -60,20 +62,20 @@ async function openServer(
   purpose: 'store' | 'migration',
 ): Promise<Server> {
   const sockets = createSockets(host, port, address.tls, address.connectTimeoutMs)
+  const statementTimeout = Math.min(address.statementTimeoutMs, STATEMENT_AT_MOST_MS)
+  const silentAtMost = statementTimeout + 1000
   const login = {
     user: address.user ?? userInfo().username,
     password: address.password ?? '',
     database: address.database,
     applicationName: address.applicationName,
-    ...(purpose === 'store'
-      ? { statementTimeout: Math.min(address.statementTimeoutMs, STATEMENT_AT_MOST_MS) }
-      : { lockTimeout: 10_000 }),
+    ...(purpose === 'store' ? { statementTimeout, silentAtMost } : { lockTimeout: 10_000 }),
   }
   const open = async () => Wire.open(await sockets.open(), login, address.connectTimeoutMs)
   try {
     const wire = await open()
-    const { distributed } = await checkFit(wire, purpose === 'migration' ? 'read-write' : address.target)
-    return { wire, open, destroy: sockets.destroy, distributed }
+    const { distributed } = await checkFit(wire, purpose === 'migration' ? 'read-write' : address.target, silentAtMost)
+    return { wire, open, destroy: sockets.destroy, distributed, silentAtMost }
   } catch (error) {
     sockets.destroy()
     throw error
@@ -84,12 +86,14 @@ async function openServer(
  * A server that is a standby is not written to; one that acknowledges before it has stored is not trusted, nor one that
  * has a synchronous standby and does not wait for it: a promotion would forget what was acknowledged.
  */
-async function checkFit(wire: Wire, target: PostgresAddress['target']): Promise<{ distributed: boolean }> {
+async function checkFit(wire: Wire, target: PostgresAddress['target'], silentAtMost: number): Promise<{ distributed: boolean }> {
   const [state] = await wire.query<{ read_only: boolean; forgetful: boolean; distributed: boolean }>(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS read_only,
             current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
               current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '') AS forgetful,
             EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') OR version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS distributed`,
+    undefined,
+    silentAtMost,
   )
   if (target === 'read-write' && state?.read_only !== false) throw new StoreUnavailable('no PostgreSQL server takes writes')
   if (state?.forgetful)

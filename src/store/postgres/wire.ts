@@ -1,8 +1,8 @@
 /** One connection to PostgreSQL, from its greeting to its end. It is never opened anew: what broke is thrown away. */
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { Batch, type BatchOutcome, type Prepared, type Row, type Statement } from './batch.ts'
-import { coded, codeOf } from './failures.ts'
+import { Batch, type BatchOutcome, Preparations, type Row, type Statement } from './batch.ts'
+import { coded, codeOf, failureOf } from './failures.ts'
 import { readerOf } from './values.ts'
 
 export type Login = {
@@ -14,6 +14,8 @@ export type Login = {
   statementTimeout?: number | undefined
   /** milliseconds it waits for a lock at most */
   lockTimeout?: number | undefined
+  /** milliseconds after which a question without an answer ends the connection; no limit when absent */
+  silentAtMost?: number | undefined
 }
 
 /** PostgreSQL refused the statements and undid all of them; the connection goes on. */
@@ -30,14 +32,16 @@ export class Undone extends Error {
 export class Wire {
   readonly #client: pg.Client
   readonly #socket: Socket
-  readonly #prepared = new Map<string, Prepared>()
+  readonly #prepared = new Preparations()
+  readonly #silentAtMost: number | undefined
   #over = false
   /** the first thing that went wrong on the connection itself */
   #fault: unknown = null
   #onReady: (() => void) | null = null
   #onEnd: (() => void) | null = null
 
-  private constructor(client: pg.Client, socket: Socket) {
+  private constructor(client: pg.Client, socket: Socket, silentAtMost: number | undefined) {
+    this.#silentAtMost = silentAtMost
     this.#client = client
     this.#socket = socket
     client.on('error', (error) => {
@@ -59,14 +63,13 @@ export class Wire {
       // A function, so that an empty one is not looked up in the environment or a file.
       password: () => login.password,
       database: login.database,
-      application_name: login.applicationName,
-      // Agreed on already, where it is asked for.
+      // Agreed on already, where it is asked for. Both are said here so that the environment is not asked.
       ssl: false,
+      sslnegotiation: 'postgres',
       types: { getTypeParser: readerOf as never },
-      ...(login.statementTimeout === undefined ? {} : { statement_timeout: login.statementTimeout }),
-      ...(login.lockTimeout === undefined ? {} : { lock_timeout: login.lockTimeout }),
     })
-    const wire = new Wire(client, socket)
+    Object.assign(client, { getStartupConf: () => greetingOf(login) })
+    const wire = new Wire(client, socket, login.silentAtMost)
     const late = setTimeout(() => socket.destroy(coded('CONNECT_TIMEOUT', 'PostgreSQL did not answer in time')), timeoutMs)
     try {
       await client.connect()
@@ -94,7 +97,9 @@ export class Wire {
       let outcome: BatchOutcome | null = null
       this.#onEnd = () => {
         const said = outcome && 'error' in outcome ? outcome.error : null
-        reject(named(codeOf(said) === '' ? (this.#fault ?? said) : said))
+        // It was refused, so that it is undone, whatever became of the connection afterwards.
+        if ((said as { severity?: unknown } | null)?.severity === 'ERROR') reject(this.#undone(said))
+        else reject(lost(codeOf(said) === '' ? (this.#fault ?? said) : said))
       }
       // An error is followed by this when the connection lives, and by its end when it was the error's.
       this.#onReady = () => {
@@ -116,18 +121,25 @@ export class Wire {
   #undone(error: unknown): Undone {
     // A table changed under the statement (a migration), or somebody on the way threw away what was prepared.
     const stale = (error as { routine?: unknown }).routine === 'RevalidateCachedQuery' || codeOf(error) === '26000'
-    if (stale) this.#prepared.clear()
+    if (stale) this.#prepared.forsakeAll()
     return new Undone(error, stale)
   }
 
   /** One statement as it stands, or several without values: for what is asked once. */
-  async query<Answer = Row>(text: string, values?: readonly unknown[]): Promise<Answer[]> {
+  async query<Answer = Row>(text: string, values?: readonly unknown[], silentAtMost = this.#silentAtMost): Promise<Answer[]> {
+    const silent = silentAtMost === undefined ? undefined : setTimeout(() => this.#giveUp(), silentAtMost)
     try {
       const { rows } = await (values ? this.#client.query(text, [...values]) : this.#client.query(text))
       return rows as Answer[]
     } catch (error) {
       throw named(error)
+    } finally {
+      clearTimeout(silent)
     }
+  }
+
+  #giveUp(): void {
+    this.#socket.destroy(coded('CONNECT_TIMEOUT', 'PostgreSQL did not answer in time'))
   }
 
   /** Takes leave. Nothing may be under way. */
@@ -145,14 +157,58 @@ export class Wire {
   }
 }
 
+/**
+ * What a connection begins with, and nothing else: left to itself the driver adds what `PGOPTIONS`, `PGREPLICATION` and
+ * `PGAPPNAME` say. Bytes are asked for in hexadecimal, whatever the database is set to, because we read nothing else.
+ */
+function greetingOf({ user, database, applicationName, statementTimeout, lockTimeout }: Login): Record<string, string> {
+  return {
+    user,
+    database,
+    application_name: applicationName,
+    bytea_output: 'hex',
+    ...(statementTimeout === undefined ? {} : { statement_timeout: String(statementTimeout) }),
+    ...(lockTimeout === undefined ? {} : { lock_timeout: String(lockTimeout) }),
+  }
+}
+
 /** The driver asks the socket to connect, and waits for its word. */
 function connectedAlready(socket: Socket): Socket {
   return Object.assign(socket, {
     connect() {
-      setImmediate(() => socket.emit('connect'))
+      setImmediate(() => {
+        guard(socket)
+        socket.emit('connect')
+      })
       return socket
     },
   })
+}
+
+/** The driver throws at what it cannot read, in the middle of an event, where nobody catches it: it would end the process. */
+function guard(socket: Socket): void {
+  for (const read of socket.listeners('data') as ((bytes: Buffer) => void)[]) {
+    socket.off('data', read)
+    socket.on('data', (bytes: Buffer) => {
+      if (socket.destroyed) return
+      try {
+        read(bytes)
+      } catch (error) {
+        // Its words may quote what was read.
+        const what = error instanceof Error ? error.name : 'thrown'
+        socket.destroy(coded('08P01', `PostgreSQL said what nobody understands (${what})`))
+      }
+    })
+  }
+}
+
+/**
+ * The connection went while something was under way. Whatever it went of, as a broken record of TLS, which before that
+ * would say that nothing was sent: now it says nothing about what happened.
+ */
+function lost(error: unknown): Error {
+  const told = named(error)
+  return failureOf(told) === 'lost' ? told : coded('CONNECTION_CLOSED', told.message)
 }
 
 /** The driver names no code where the connection simply went. */

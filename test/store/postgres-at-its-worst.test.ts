@@ -1,0 +1,309 @@
+/** PostgreSQL, and what stands in front of it, at its worst: settings, silence, nonsense, and no room. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { StoreUnavailable } from '../../src/grants/ports.ts'
+import { type Clock, Connection } from '../../src/store/postgres/connection.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../src/store/postgres/index.ts'
+import { createSockets } from '../../src/store/postgres/sockets.ts'
+import { Undone, Wire } from '../../src/store/postgres/wire.ts'
+import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
+import { livingGrant, NOW, newGrant, rotationOf, someClient, someKey } from './contract/subject.ts'
+
+async function migrated() {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  return database
+}
+
+async function open(address: PostgresAddress) {
+  const store = await openPostgresStore(address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function openNew(extra = '') {
+  const database = await migrated()
+  return { database, store: await open(addressOf(database.url, extra)) }
+}
+
+/** Some of many that are alike, or take seconds, are left to `npm run test:store`. */
+const ALL = process.env.TEST_STORE === 'full'
+const someOf = <Case>(cases: Case[], few: number): Case[] => (ALL ? cases : cases.slice(0, few))
+
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
+
+type Way = { client: Socket; server: Socket; number: number }
+
+/** A proxy in front of the server: `toClient` and `toServer` say what becomes of the bytes; without them they pass. */
+async function proxied(
+  address: PostgresAddress,
+  {
+    toClient,
+    toServer,
+    onOpen,
+  }: { toClient?: (bytes: Buffer, way: Way) => void; toServer?: (bytes: Buffer, way: Way) => void; onOpen?: (way: Way) => void },
+): Promise<PostgresAddress> {
+  const [behind] = address.servers
+  if (!behind) throw new Error('no server')
+  let number = 0
+  const proxy = createServer((client) => {
+    const server = connect(behind.port, behind.host)
+    const way = { client, server, number: ++number }
+    sockets.push(client, server)
+    for (const each of [client, server]) each.on('error', () => undefined)
+    onOpen?.(way)
+    client.on('data', (bytes: Buffer) => (toServer ? toServer(bytes, way) : server.write(bytes)))
+    server.on('data', (bytes: Buffer) => (toClient ? toClient(bytes, way) : client.write(bytes)))
+    client.on('close', () => server.destroy())
+    server.on('close', () => client.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => void proxy.close())
+  return { ...address, servers: [{ host: '127.0.0.1', port: (proxy.address() as AddressInfo).port }] }
+}
+
+const message = (code: string, ...body: number[]) => {
+  const head = Buffer.alloc(5)
+  head.write(code)
+  head.writeUInt32BE(4 + body.length, 1)
+  return Buffer.concat([head, Buffer.from(body)])
+}
+
+test('keys are read from a database that is set to write bytes as it did in the last century', async () => {
+  const { database } = await openNew()
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} SET bytea_output = 'escape'`)
+  const store = await open(database.address)
+  const key = someKey()
+  await store.keys.insertKey(key)
+  expect((await store.keys.listKeys())[0]?.wrapped).toEqual(key.wrapped)
+})
+
+const NONSENSE: [string, Buffer][] = [
+  ['an empty query', message('I')],
+  ['a suspended portal', message('s')],
+  ['a wish to be sent a copy', message('G', 0, 0, 0)],
+  ['a row description without its fields', message('T', 0, 9)],
+  ['an authentication nobody knows', message('R', 0, 0, 0, 99)],
+  ['a letter that means nothing', message('~')],
+  ['a second readiness', message('Z', 73)],
+]
+
+test.each(someOf(NONSENSE, 1))(
+  'a server that answers with %s in place of a row ends no process, and the statement is told so',
+  async (_, nonsense) => {
+    const database = await migrated()
+    let mad = false
+    const address = await proxied(addressOf(database.url, 'pool_size=1'), {
+      toClient: (bytes, { client }) => client.write(mad ? nonsense : bytes),
+    })
+    const store = await open(address)
+    const grant = await livingGrant(store)
+    mad = true
+    await expect(store.grants.readGrant(grant.id)).rejects.toBeInstanceOf(StoreUnavailable)
+    mad = false
+    const read = () => store.grants.readGrant(grant.id).catch(() => null)
+    await expect.poll(read, { timeout: 5000 }).toMatchObject({ id: grant.id })
+  },
+)
+
+test('a server that asks for a way to log in that we do not know is refused, and ends no process', async () => {
+  const database = await migrated()
+  const address = await proxied(database.address, { toClient: (_, { client }) => client.write(message('R', 0, 0, 0, 7)) })
+  await expect(openPostgresStore(address)).rejects.toBeInstanceOf(StoreUnavailable)
+})
+
+const SILENT_AT: [string, boolean][] = [
+  ['the start', true],
+  ['a search while it runs', false],
+]
+
+test.each(someOf(SILENT_AT, 1))('a server that lets us in and then says nothing is given up: at %s', async (_, starting) => {
+  const database = await migrated()
+  let silent = starting
+  const address = await proxied(addressOf(database.url, 'pool_size=1&connect_timeout=1&statement_timeout=300'), {
+    // What comes after the login is swallowed.
+    toServer: (bytes, { server }) => {
+      if (!(silent && (bytes[0] === 'P'.charCodeAt(0) || bytes[0] === 'Q'.charCodeAt(0)))) server.write(bytes)
+    },
+  })
+  if (starting) {
+    const told = openPostgresStore(address).catch((error: unknown) => error)
+    const late = new Promise((resolve) => setTimeout(() => resolve('still waiting'), 8000))
+    expect(await Promise.race([told, late])).toBeInstanceOf(StoreUnavailable)
+    return
+  }
+  const store = await open(address)
+  const grant = await livingGrant(store)
+  silent = true
+  for (let asked = 0; asked < 3; asked++) await store.grants.readGrant(grant.id).catch(() => undefined)
+  silent = false
+  await expect.poll(() => store.grants.readGrant(grant.id).catch(() => null), { timeout: 8000 }).toMatchObject({ id: grant.id })
+})
+
+test('a server with no room for more connections is used over those there are', async () => {
+  const database = await migrated()
+  const { sql, name } = database
+  await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'p'`)
+  onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
+  await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${name}; ALTER ROLE ${name} CONNECTION LIMIT 2`)
+  const store = await open({ ...database.address, user: name, password: 'p' })
+  const grants = await Promise.all(Array.from({ length: 200 }, () => livingGrant(store)))
+  const refused: unknown[] = []
+  for (let generation = 0; generation < 10; generation++) {
+    const told = await Promise.allSettled(
+      grants.flatMap((grant) => [
+        store.grants.rotateRefreshToken(rotationOf(grant, generation)) as Promise<unknown>,
+        store.grants.readGrant(grant.id),
+      ]),
+    )
+    refused.push(...told.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : [])))
+  }
+  expect(new Set(refused)).toEqual(new Set())
+})
+
+test('a password that was changed does not cut the connections there are', async () => {
+  const database = await migrated()
+  const { sql, name } = database
+  await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'p'`)
+  onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
+  await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${name}`)
+  const store = await open({ ...database.address, user: name, password: 'p' })
+  const grant = await livingGrant(store)
+  await sql.unsafe(`ALTER ROLE ${name} PASSWORD 'another'`)
+  const told = await Promise.allSettled(Array.from({ length: 300 }, () => livingGrant(store)))
+  const refused = told.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+  expect(new Set(refused)).toEqual(new Set())
+  expect(await store.grants.readGrant(grant.id)).toMatchObject({ id: grant.id })
+})
+
+const ENVIRONMENT = {
+  PGOPTIONS: '-c default_transaction_read_only=on',
+  PGREPLICATION: 'database',
+  PGSSLNEGOTIATION: 'direct',
+  PGSSLMODE: 'require',
+  PGHOST: 'nowhere.invalid',
+  PGPORT: '1',
+  PGUSER: 'nobody',
+  PGDATABASE: 'nowhere',
+  PGPASSWORD: 'wrong',
+  PGPASSFILE: '/nonexistent',
+  PGSERVICE: 'nowhere',
+  PGCLIENT_ENCODING: 'LATIN1',
+  PGAPPNAME: 'other',
+}
+
+test.each(someOf(Object.entries(ENVIRONMENT), 3))(
+  'the environment (%s) does not change whom we speak to, nor how',
+  async (name, value) => {
+    const database = await migrated()
+    vi.stubEnv(name, value)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const store = await open(addressOf(database.url, 'application_name='))
+    await store.checkWritable()
+    const [row] = await database.sql.unsafe(
+      'SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+    expect(row?.application_name).toBe('')
+  },
+)
+
+test.runIf(ALL)('what nobody waits for any more is not sent: a connection that opened too late', async () => {
+  const database = await migrated()
+  let slow = false
+  const address = await proxied(addressOf(database.url, 'pool_size=2&connect_timeout=10&statement_timeout=5000'), {
+    toServer: (bytes, { server, number }) => void setTimeout(() => server.write(bytes), slow && number > 1 ? 800 : 0),
+  })
+  const store = await open(address)
+  const grant = await livingGrant(store)
+  slow = true
+  await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${grant.id} FOR UPDATE`
+    const stuck = store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => 'unavailable')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const told = await store.clients.insertClient(someClient()).catch(() => 'unavailable')
+    await stuck
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+    expect(await holder`SELECT id FROM clients`).toHaveLength(told === 'inserted' ? 1 : 0)
+  })
+})
+
+test('reads go on while as many moves wait for a row as there are connections', async () => {
+  const { database, store } = await openNew('pool_size=4')
+  const [held, free] = [await livingGrant(store), await livingGrant(store)]
+  await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+    const stuck = Array.from({ length: 20 }, () =>
+      store.grants.endGrant(held.id, 'revoked', NOW).catch((error: unknown) => error),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    const before = performance.now()
+    expect(await store.grants.readGrant(free.id)).toMatchObject({ id: free.id })
+    expect(performance.now() - before).toBeLessThan(500)
+    await Promise.all(stuck)
+  })
+})
+
+async function wireTo(address: PostgresAddress) {
+  const [at = { host: '', port: 0 }] = address.servers
+  const socket = await createSockets(at.host, at.port, null, 2000).open()
+  const { user = '', password = '', database } = address
+  const wire = await Wire.open(socket, { user, password, database, applicationName: 'test' }, 2000)
+  onTestFinished(() => wire.destroy())
+  return wire
+}
+
+test('statements that are refused leave nothing prepared behind on their connection', async () => {
+  const database = await migrated()
+  const wire = await wireTo(database.address)
+  const refused = { text: 'SELECT $1::bigint AS n', values: ['x'] }
+  for (let time = 0; time < 100; time++) await expect(wire.send([refused])).rejects.toBeInstanceOf(Undone)
+  await wire.send([{ text: 'SELECT 1 AS n', values: [] }])
+  const [row] = await wire.query<{ count: number }>('SELECT count(*) AS count FROM pg_prepared_statements')
+  expect(row?.count).toBeLessThan(5)
+})
+
+test('a value that cannot be written is a defect of its own statement, and those who travel with it are told', async () => {
+  const database = await migrated()
+  const connection = new Connection(addressOf(database.url, 'pool_size=1'), 'given' satisfies Clock)
+  const store = storeOn(connection)
+  onTestFinished(() => store.close())
+  const grant = await livingGrant(store)
+  const impossible = connection.prepare('move', 'UPDATE grants SET generation = :n WHERE id = :id')
+  const rotated = store.grants.rotateRefreshToken(rotationOf(grant, 0))
+  const told = (async () => impossible({ n: 10n, id: grant.id }))().catch((error: unknown) => error)
+  expect(await told).toBeInstanceOf(TypeError)
+  expect(await rotated).toMatchObject({ kind: 'rotated' })
+  expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 1 })
+})
+
+test('an error whose connection goes before it is ready again is not told to those who travelled with it', async () => {
+  const database = await migrated()
+  let cutting = false
+  let cuts = 0
+  const address = await proxied(addressOf(database.url, 'pool_size=3'), {
+    toClient: (bytes, { client }) => {
+      if (!cutting || !bytes.includes('22P02')) return void client.write(bytes)
+      cutting = false
+      cuts++
+      client.end(bytes.subarray(0, -6))
+    },
+  })
+  const store = await open(address)
+  const grants = await Promise.all(Array.from({ length: 30 }, () => livingGrant(store)))
+  const bad = rotationOf(grants[9] ?? newGrant(), 0, { retryWindow: 60, refreshExpiresAt: NOW + 0.5 })
+  // Prepared before, so that the answer to the batch is the error alone.
+  await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+  cutting = true
+  const told = await Promise.allSettled(
+    grants.map((grant) =>
+      store.grants.rotateRefreshToken(grant.id === bad.grantId ? { ...bad, generation: 1 } : rotationOf(grant, 1)),
+    ),
+  )
+  expect(told.filter(({ status }) => status === 'rejected').length).toBeLessThan(2)
+  expect(cuts, 'the connection went after the error').toBe(1)
+})
