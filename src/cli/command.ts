@@ -25,6 +25,8 @@ export type World = {
   env: Readonly<Record<string, string | undefined>>
   /** one line to standard output, without its newline */
   print(line: string): void
+  /** whether somebody reads what is printed: not after `| head` has closed the pipe; absent where somebody always does */
+  isRead?: () => boolean
   /** one line to standard error */
   complain(line: string): void
   /** one line from the person at the terminal; absent where nobody sits there */

@@ -96,12 +96,15 @@ function reportDefect(error: unknown, world: World): number {
 
 function thisProcess(): World {
   // `grantor clients list | head -1` closes the pipe early; what is left unread is no failure.
+  let isRead = true
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
+    isRead = false
   })
   return {
     env: process.env,
     print: (line) => void process.stdout.write(`${line}\n`),
+    isRead: () => isRead,
     complain: (line) => void process.stderr.write(`${line}\n`),
     ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
     now: () => Math.floor(Date.now() / 1000),

@@ -8,13 +8,24 @@ export function facts(pairs: readonly (readonly [name: string, value: string])[]
 
 /** A table with a line of headings. */
 export function columns(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)))
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return [headings, ...rows].map(line)
+  return growingColumns(headings)(rows)
+}
+
+/** The same for rows that come page by page: each column is as wide as its widest cell so far. */
+export function growingColumns(headings: readonly string[]): (rows: readonly (readonly string[])[]) => string[] {
+  let ahead = [headings]
+  let widths = headings.map(() => 0)
+  return (rows) => {
+    const lines = [...ahead, ...rows]
+    ahead = []
+    widths = widths.map((width, column) => Math.max(width, ...lines.map((row) => (row[column] ?? '').length)))
+    return lines.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+  }
 }
 
 /** Epoch seconds as UTC, to the second. */

@@ -81,7 +81,9 @@ export type RotateOutcome =
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
 
-export type GrantFilter = { wallet?: Address; clientId?: string; living?: boolean; at: number; limit: number }
+/** `after`: the last of the page before */
+type Page = { limit: number; after?: Pick<Grant, 'id' | 'createdAt'> | undefined }
+export type GrantFilter = Page & { wallet?: Address; clientId?: string; living?: boolean; at: number }
 
 export interface GrantLedger {
   /**
@@ -109,6 +111,10 @@ export interface GrantLedger {
     at: number
   }): Promise<RevokeTokenOutcome>
   readGrant(grantId: string): Promise<Grant | null>
+  /**
+   * A page of grants, the newest first: by when they were made, or by their ids, which begin with that moment
+   * (`grant-id.ts`), whichever finds them by an index. The same filter always goes by the same.
+   */
   listGrants(filter: GrantFilter): Promise<Grant[]>
   /**
    * Ends every living grant of a wallet, of a client, or of both together. Returns how many. Raise the epoch first.
@@ -154,8 +160,8 @@ export interface ReceiptBook {
    */
   insertReceipt(receipt: Receipt): Promise<'inserted' | 'taken'>
   readReceipt(wallet: Address, id: string): Promise<Receipt | null>
-  /** Youngest first, withdrawn ones included; at most `limit`. */
-  listReceipts(wallet: Address, of: { clientId?: string; limit: number }): Promise<Receipt[]>
+  /** Youngest first; withdrawn ones too, unless only those are asked for that stand. */
+  listReceipts(wallet: Address, of: { clientId?: string; standing?: boolean; limit: number }): Promise<Receipt[]>
   /** Withdraws what a wallet signed: everything, or for one client, or only what names one of these scopes. */
   withdrawReceipts(of: { wallet: Address; clientId?: string; naming?: string[]; except?: string }, at: number): Promise<void>
   withdrawReceipt(wallet: Address, id: string, at: number): Promise<void>

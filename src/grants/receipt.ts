@@ -20,7 +20,10 @@ export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | un
   return unseal(ring, 'grx', receipt.sealed) as SignedMessage | undefined
 }
 
-/** How many of a client's receipts are looked at for one that covers a request. */
+/**
+ * How many of a client's receipts are looked at for one that covers a request. Not counted are withdrawn ones: of a node
+ * whose clock was ahead they would pass for younger.
+ */
 const LOOKED_AT = 50
 
 /** The youngest receipt of this session's wallet that allows at least what is asked for, and still holds. */
@@ -31,10 +34,10 @@ export async function findCoveringReceipt(
   request: AuthorizationRequest,
 ): Promise<Receipt | null> {
   const { redirectUri, scopes, resources, dpopJkt } = request
-  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: LOOKED_AT })
+  const of = { clientId: client.id, standing: true, limit: LOOKED_AT }
+  const receipts = await deps.store.receipts.listReceipts(session.wallet, of)
   const covering = receipts.find(
     (receipt) =>
-      receipt.withdrawnAt === null &&
       receipt.expiresAt > deps.now() &&
       // ERC-5573: the URI is the one who was authorized, and its host the one the person read. A client's other one was not.
       redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&

@@ -4,7 +4,7 @@ import { createChainReader } from '../../src/chain/chain-reader.ts'
 import type { Address } from '../../src/wallet/address.ts'
 import { type ContractVerdict, verifyContractSignature } from '../../src/wallet/contract-signature.ts'
 import { startChain, type TestChain } from '../support/chain.ts'
-import type { RpcFault, TestRpc } from '../support/chain-rpc.ts'
+import { type TestRpc, UNHELPFUL } from '../support/chain-rpc.ts'
 import {
   changeableWallet,
   changeOwner,
@@ -83,19 +83,7 @@ test('even lying RPCs sign nobody in as an address that nobody has a key for, or
   expect(await ask('garbage')).toEqual({ kind: 'malformed' })
 })
 
-const faults: RpcFault[] = [
-  'hang',
-  'trickle',
-  '429',
-  '500',
-  'huge',
-  'cut',
-  'redirect',
-  'malformed',
-  'other_chain',
-  'swapped_chain',
-]
-test.each(faults)('an RPC at fault beside an honest one: could not check, never a login, never "wrong": %s', async (fault) => {
+test.each(UNHELPFUL)('an RPC at fault beside an honest one: could not check, never a login, never "wrong": %s', async (fault) => {
   beside.setFault(fault)
   const start = performance.now()
   const [signed, forgery] = await Promise.all([askInTime(genuine, [chain, beside]), askInTime(forged, [chain, beside])])
@@ -103,7 +91,7 @@ test.each(faults)('an RPC at fault beside an honest one: could not check, never 
   expect(performance.now() - start).toBeLessThan(4_000)
 })
 
-test.each(faults)('the one RPC there is at fault: could not check: %s', async (fault) => {
+test.each(UNHELPFUL)('the one RPC there is at fault: could not check: %s', async (fault) => {
   chain.setFault(fault)
   expect(await askInTime(genuine, [chain])).toMatchObject({ kind: 'could_not_check' })
 })

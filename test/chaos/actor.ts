@@ -3,16 +3,19 @@
  * whatever node chance picks. It goes on after every lost answer as a good client does, by asking again.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Entry, Tokens } from './history.ts'
+import { askAgain } from './ask-again.ts'
+import { type Held, heldSince, isTokens, moveOn } from './held.ts'
+import type { Entry } from './history.ts'
 import type { ServiceNode } from './nodes.ts'
 import type { Random } from './random.ts'
+import type { RecordedChain, Wallet } from './recorded-chain.ts'
 import type { AppClient, Person, RecordedClient } from './recorded-client.ts'
-
-/** A grant as its app knows it. */
-type Held = { client: AppClient; code: string; access: string[]; refresh: string; earlier: string[] }
+import { WalletInUse } from './wallet-in-use.ts'
 
 export type Place = {
   recorded: RecordedClient
+  /** where contract wallets are */
+  chain: RecordedChain
   nodes: readonly ServiceNode[]
   clients: readonly AppClient[]
   /** how many requests take part in a race */
@@ -21,35 +24,32 @@ export type Place = {
   settling: number
 }
 
-/** How long a client asks again before it gives up. */
-const PERSEVERANCE_MS = 30_000
 /** How many grants one person keeps at a time. */
 const KEPT = 6
-
-const isTokens = (told: Entry['told']): told is Tokens => told.kind === 'tokens'
 
 export class Actor {
   readonly #place: Place
   readonly #random: Random
-  readonly #name: string
+  readonly #wallet: WalletInUse
   #person: Person
   #held: Held[] = []
 
-  private constructor(place: Place, random: Random, name: string, person: Person) {
+  private constructor(place: Place, random: Random, wallet: WalletInUse, person: Person) {
     this.#place = place
     this.#random = random
-    this.#name = name
+    this.#wallet = wallet
     this.#person = person
   }
 
-  static async signedIn(place: Place, random: Random, name: string): Promise<Actor> {
-    const person = await place.recorded.signIn(random.pick(place.nodes), name, random.pick(place.clients))
-    return new Actor(place, random, name, person)
+  static async signedIn(place: Place, random: Random, wallet: Wallet): Promise<Actor> {
+    const inUse = new WalletInUse(place.chain, wallet)
+    const person = await place.recorded.signIn(random.pick(place.nodes), () => inUse.next(), random.pick(place.clients))
+    return new Actor(place, random, inUse, person)
   }
 
-  /** Lives until the time (of `performance.now`), or for so many steps. */
-  async live(until: number, steps = Number.POSITIVE_INFINITY): Promise<void> {
-    for (let step = 0; step < steps && performance.now() < until; step++) await this.#step()
+  /** Lives until the time (of `performance.now`). */
+  async live(until: number): Promise<void> {
+    while (performance.now() < until) await this.#step()
   }
 
   /** Looks at everything it knows of once more, on every node, and uses every leaf. */
@@ -85,6 +85,7 @@ export class Actor {
       [1, () => this.#signInAgain()],
       [3, () => this.#raceForCode()],
       [15, () => this.#begin()],
+      [this.#wallet.isContract ? 8 : 0, () => this.#handOver()],
     ]
     const held = this.#held.length === 0 ? undefined : this.#random.pick(this.#held)
     let ticket = this.#random.below(steps.reduce((sum, [weight]) => sum + weight, 0))
@@ -99,18 +100,8 @@ export class Actor {
   }
 
   /** Asks again until there is an answer; another node may have one. */
-  async #persistently(ask: () => Promise<Entry>): Promise<Entry> {
-    const since = performance.now()
-    let entry = await ask()
-    let lost = false
-    while (entry.told.kind === 'lost' && performance.now() - since < PERSEVERANCE_MS) {
-      lost = true
-      await pause(20 + this.#random.below(100))
-      entry = await ask()
-    }
-    // A request whose answer is lost may still be under way; only afterwards is what comes next sure to be younger.
-    if (lost && this.#place.settling > 0) await pause(this.#place.settling)
-    return entry
+  #persistently(ask: () => Promise<Entry>): Promise<Entry> {
+    return askAgain(ask, this.#random, this.#place.settling)
   }
 
   async #code(client: AppClient): Promise<string | null> {
@@ -126,7 +117,7 @@ export class Actor {
 
   /** A new session, and a signed consent to this app; the earlier session stays. */
   #signIn(client: AppClient): Promise<Person> {
-    return this.#place.recorded.signIn(this.#node(), this.#name, client)
+    return this.#place.recorded.signIn(this.#node(), () => this.#wallet.next(), client)
   }
 
   async #begin(): Promise<void> {
@@ -139,27 +130,23 @@ export class Actor {
 
   #keep(client: AppClient, code: string, told: Entry['told']): void {
     if (!isTokens(told)) return
-    this.#held.push({ client, code, access: [told.access], refresh: told.refresh, earlier: [] })
+    this.#held.push(heldSince(client, code, told))
     if (this.#held.length > KEPT) this.#held.splice(this.#random.below(KEPT), 1)
-  }
-
-  #move(held: Held, told: Entry['told']): void {
-    if (!isTokens(told)) return
-    held.access.push(told.access)
-    if (told.refresh === held.refresh) return
-    held.earlier.push(held.refresh)
-    held.refresh = told.refresh
   }
 
   async #refresh(held: Held): Promise<void> {
     const { refresh } = held
     const { told } = await this.#persistently(() => this.#place.recorded.refresh(this.#node(), held.client, refresh))
-    this.#move(held, told)
+    moveOn(held, told)
   }
 
   async #introspect(held: Held): Promise<void> {
     const token = this.#random.pick(held.access.slice(-4))
     await this.#place.recorded.introspect(this.#node(), held.client, token)
+  }
+
+  async #introspectAll(all: readonly Held[]): Promise<void> {
+    for (const held of all) await this.#introspect(held)
   }
 
   async #refreshTogether(held: Held, count: number): Promise<void> {
@@ -168,7 +155,7 @@ export class Actor {
     const won = all.find(({ told }) => isTokens(told))
     if (!won) return this.#refresh(held)
     if (all.some(({ told }) => told.kind === 'lost')) await pause(this.#place.settling)
-    this.#move(held, won.told)
+    moveOn(held, won.told)
   }
 
   async #refreshAndRevoke(held: Held): Promise<void> {
@@ -178,7 +165,7 @@ export class Actor {
     const all = await this.#atOnce(racers, (index) =>
       revokers.has(index) ? recorded.revoke(this.#node(), client, refresh) : recorded.refresh(this.#node(), client, refresh),
     )
-    for (const { told } of all) this.#move(held, told)
+    for (const { told } of all) moveOn(held, told)
     await this.#introspect(held)
     await this.#refresh(held)
   }
@@ -231,7 +218,7 @@ export class Actor {
   async #endApp(client: AppClient): Promise<void> {
     const { told } = await this.#persistently(() => this.#place.recorded.endApp(this.#node(), this.#person, client))
     if (told.kind === 'refused') await this.#signInAgain()
-    for (const held of this.#held.filter((each) => each.client === client)) await this.#introspect(held)
+    await this.#introspectAll(this.#held.filter((each) => each.client === client))
   }
 
   /** Codes that are redeemed just before, while and just after their app is ended. */
@@ -250,7 +237,7 @@ export class Actor {
     })
     await Promise.all([ending, ...redemptions])
     if (late) await recorded.redeem(this.#node(), client, late)
-    for (const held of this.#held.filter(({ code }) => codes.includes(code))) await this.#introspect(held)
+    await this.#introspectAll(this.#held.filter(({ code }) => codes.includes(code)))
   }
 
   async #signInAgain(): Promise<void> {
@@ -282,11 +269,29 @@ export class Actor {
     const client = this.#random.pick(this.#place.clients)
     const { recorded } = this.#place
     const { told } = await recorded.authorize(this.#node(), this.#person, client)
-    const ending = this.#persistently(() => recorded.endEverything(this.#node(), this.#person))
+    const ending = this.#persistently(() => {
+      this.#wallet.noteProof()
+      return recorded.endEverything(this.#node(), this.#person)
+    })
     await Promise.all([ending, ...this.#held.map((held) => this.#refreshTogether(held, 2))])
-    for (const held of this.#held) await this.#introspect(held)
+    await this.#introspectAll(this.#held)
     await recorded.authorize(this.#node(), this.#person, client)
     if (told.kind === 'code') await recorded.redeem(this.#node(), client, told.code)
+    this.#person = await this.#signIn(client)
+  }
+
+  /** The contract gets another owner, while the apps of the former one go on using what they have. */
+  async #handOver(): Promise<void> {
+    const client = this.#random.pick(this.#place.clients)
+    const { recorded } = this.#place
+    const former = this.#person
+    const { told } = await recorded.authorize(this.#node(), former, client)
+    await Promise.all([this.#wallet.handOver(), ...this.#held.map((held) => this.#refreshTogether(held, 2))])
+    for (const held of this.#held) await this.#refresh(held)
+    await this.#introspectAll(this.#held)
+    if (told.kind === 'code') await recorded.redeem(this.#node(), client, told.code)
+    this.#wallet.noteProof()
+    await recorded.signInAsFormer(this.#node(), former, client)
     this.#person = await this.#signIn(client)
   }
 }

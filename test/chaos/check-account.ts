@@ -23,7 +23,7 @@ export function sessionsOutOfPlace(history: readonly Entry[], rules: Rules): Vio
 /** I3 and I4: a signed consent gives codes until its app, or everything, is ended; and without one there is none. */
 export function consentsOutOfPlace(history: readonly Entry[], rules: Rules): Violation[] {
   const sessions = new Sessions(history, rules)
-  const decisive = history.filter(({ asked }) => /^(sign_in|end_app|end_everything)$/.test(asked.op))
+  const decisive = history.filter(({ asked }) => /^(sign_in|end_app|end_everything|change_owner)$/.test(asked.op))
   return history.flatMap((entry): Violation[] => {
     const { asked, told } = entry
     if (asked.op !== 'authorize' || !rules.signed.has(asked.client)) return []
@@ -50,9 +50,14 @@ export function consentsOutOfPlace(history: readonly Entry[], rules: Rules): Vio
         },
       ]
     }
+    const changed = decisive.filter(
+      ({ asked, begin }) => asked.op === 'change_owner' && asked.wallet === wallet && begin < entry.end,
+    )
     const standing = signed.find(
       (each) =>
-        each.told.kind === 'done' && precedes(each, entry) && !endings.some((ending) => settled(ending, rules) > each.begin),
+        each.told.kind === 'done' &&
+        precedes(each, entry) &&
+        ![...endings, ...changed].some((ending) => settled(ending, rules) > each.begin),
     )
     if (told.kind !== 'login' || !standing || sessions.mayBeOver(entry, asked)) return []
     return [{ invariant: 'I4', words: 'an acknowledged consent is gone', entries: [standing, entry] }]
@@ -73,7 +78,7 @@ class Sessions {
     for (const entry of history) {
       const { asked, told } = entry
       if (asked.op === 'sign_in' && told.kind === 'done') this.#begun.set(asked.session, entry)
-      if (asked.op !== 'sign_out' && asked.op !== 'end_others' && asked.op !== 'end_everything') continue
+      if (!/^(sign_out|end_others|end_everything|change_owner)$/.test(asked.op) || !('wallet' in asked)) continue
       if (told.kind === 'refused') continue
       const known = this.#endings.get(asked.wallet)
       if (known) known.push(entry)
@@ -91,6 +96,8 @@ class Sessions {
     return this.#endingsOf(asked).filter(
       (each) =>
         each.told.kind === 'done' &&
+        // Nobody tells the service: a session goes when what was signed for it is found not to hold.
+        each.asked.op !== 'change_owner' &&
         precedes(each, entry) &&
         (each.asked.op === 'sign_out' || (start !== undefined && precedes(start, each))),
     )
@@ -105,7 +112,8 @@ class Sessions {
   #endingsOf({ wallet, session }: Authorize): Entry[] {
     return (this.#endings.get(wallet) ?? []).filter(({ asked }) => {
       if (asked.op === 'sign_out') return asked.session === session
-      return asked.op === 'end_everything' || (asked.op === 'end_others' && asked.session !== session)
+      if (asked.op === 'end_everything' || asked.op === 'change_owner') return true
+      return asked.op === 'end_others' && asked.session !== session
     })
   }
 }

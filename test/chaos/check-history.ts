@@ -8,8 +8,10 @@
  * two wallets or clients.
  */
 import { consentsOutOfPlace, sessionsOutOfPlace } from './check-account.ts'
+import { formerOwnersServed } from './check-owners.ts'
 import {
   acknowledgedEndings,
+  endedByItsOwner,
   possibleEndings,
   type Rules,
   successorUsedBefore,
@@ -17,7 +19,7 @@ import {
   surelyWithin,
 } from './endings.ts'
 import { type Asked, type Entry, precedes } from './history.ts'
-import { asking, isEntitled, type Lineage, redemptions, sortByCode } from './lineage.ts'
+import { asking, isEntitled, type Lineage, ownerChanges, redemptions, sortByCode } from './lineage.ts'
 
 export type { Rules } from './endings.ts'
 
@@ -52,6 +54,7 @@ export function checkHistory(history: readonly Entry[], rules: Rules): Violation
     ...consentsOutOfPlace(history, rules),
     ...codesOutOfPlace(lineages, history, rules),
     ...halfEndedApps(lineages, history, rules),
+    ...formerOwnersServed(lineages, history, rules),
     ...lineages.flatMap((lineage) => [
       ...forkedGrants(lineage),
       ...forkedLeaves(lineage),
@@ -157,7 +160,10 @@ function codesOutOfPlace(lineages: Lineage[], history: readonly Entry[], rules: 
     if (first?.told.kind !== 'refused' || !surelyWithin(lineage.issue, first, rules.codeLifetime)) return []
     const used = redemptions(lineage).some((other) => other !== first && other.begin < first.end)
     const raised = raising.some((each) => each.begin < first.end && each.end + rules.settling > lineage.issue.begin)
-    return used || raised ? [] : [{ invariant: 'I4', words: 'a good code was refused', entries: [lineage.issue, first] }]
+    const changed = ownerChanges(lineage).some((each) => each.begin < first.end && endedByItsOwner(lineage, each, rules))
+    return used || raised || changed
+      ? []
+      : [{ invariant: 'I4', words: 'a good code was refused', entries: [lineage.issue, first] }]
   })
 }
 

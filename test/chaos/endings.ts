@@ -1,6 +1,6 @@
 /** Which entries of a history ended a grant for certain, and which may have. */
 import { type Entry, precedes } from './history.ts'
-import { asking, type Lineage, redemptions } from './lineage.ts'
+import { asking, type Lineage, redemptions, signaturesBehind } from './lineage.ts'
 
 export type Rules = {
   /** seconds */
@@ -61,6 +61,7 @@ export function possibleEndings(lineage: Lineage, rules: Rules): Entry[] {
   return lineage.entries.filter((entry) => {
     const { asked, caller } = entry
     if (asked.op === 'end_app' || asked.op === 'end_everything') return lineage.issue.begin < settled(entry, rules)
+    if (asked.op === 'change_owner') return endedByItsOwner(lineage, entry, rules)
     if (caller !== lineage.client) return false
     if (asked.op === 'revoke') return lineage.successors.has(asked.token)
     if (asked.op === 'redeem') return entry !== firstRedemption
@@ -72,6 +73,11 @@ export function possibleEndings(lineage: Lineage, rules: Rules): Entry[] {
     )
     return others.some((other) => !surelyWithin(other, entry, rules.refreshRetryWindow(lineage.client)))
   })
+}
+
+/** Whether a change of owner may have ended what a code gave, or the code itself: somebody before signed what it rests on. */
+export function endedByItsOwner(lineage: Lineage, change: Entry, { signed }: Rules): boolean {
+  return signaturesBehind(lineage, signed).some((each) => each.begin < change.end)
 }
 
 function descendants(lineage: Lineage, token: string): string[] {

@@ -2,6 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { RpcFault } from '../support/chain-rpc.ts'
 import type { Fault } from './run.ts'
 
 const JUMP_SECONDS = 600
@@ -34,6 +35,19 @@ export const jumpClock: Fault = {
   async strike({ nodes, random }) {
     random.pick(nodes).setOffset(random.pick([-JUMP_SECONDS, 0, JUMP_SECONDS]))
     await Promise.resolve()
+  },
+}
+
+/** An RPC of the chain of contract wallets is away, slow, or lies; both at once never tell the same lie. */
+export const breakChain: Fault = {
+  name: 'chain broken',
+  async strike({ random, chain }) {
+    const [which, faults] = random.pick([
+      ['both', ['hang', 'cut', '500']],
+      ['one', ['429', 'malformed', 'deny', 'lie']],
+      ['other', ['hang', 'other_chain', 'deny', 'lie']],
+    ] as const)
+    await chain.breakFor(100 + random.below(600), which, random.pick<RpcFault>(faults))
   },
 }
 

@@ -42,6 +42,12 @@ export type Asked =
   | { op: 'end_others'; wallet: string; session: string }
   /** by a signature of its own: every grant, consent and session */
   | { op: 'end_everything'; wallet: string }
+  /** what happened on the chain of contract wallets: one has another owner now */
+  | { op: 'change_owner'; wallet: string }
+  /** and while this lasted it could not be asked, or did not say the truth */
+  | { op: 'chain_broken' }
+  /** who owned the wallet before it changed hands wants to sign in */
+  | { op: 'sign_in_as_former'; wallet: string }
 
 export type Entry = {
   node: string
@@ -58,6 +64,12 @@ export type Entry = {
 
 /** Whoever asks with the credentials of the resource API, and so may introspect every token. */
 export const RESOURCE_SERVER = 'resource server'
+
+/** Where owners change: no node of the service. */
+export const CHAIN = 'chain'
+
+/** Epoch milliseconds, of one monotonic clock. */
+export const now = (): number => performance.timeOrigin + performance.now()
 
 /** One request was over before the other was sent. */
 export function precedes(one: Entry, other: Entry): boolean {

@@ -9,6 +9,8 @@ export type Lineage = {
   client: string
   /** about this code, its tokens, its app or its wallet as a whole; by their beginning */
   entries: Entry[]
+  /** of its wallet, begun before the code was given */
+  signIns: Entry[]
   /** every refresh token that was told, with all successors that were told for it */
   successors: Map<string, Set<string>>
   /** every access token that was told, with the answer */
@@ -25,6 +27,10 @@ export function sortByCode(history: readonly Entry[]): Sorted {
   const byCode = new Map<string, Lineage>()
   const ofToken = new Map<string, { lineage: Lineage; entry: Entry }>()
   const mixed: Sorted['mixed'] = []
+  const signIns = Map.groupBy(
+    history.flatMap((entry) => (entry.asked.op === 'sign_in' ? [{ entry, wallet: entry.asked.wallet }] : [])),
+    ({ wallet }) => wallet,
+  )
 
   // Whoever sends a token was told it before, so by their ends every token is told before an answer for it.
   for (const entry of [...history].sort((a, b) => a.end - b.end)) {
@@ -37,6 +43,7 @@ export function sortByCode(history: readonly Entry[]): Sorted {
         wallet,
         client,
         entries: [],
+        signIns: (signIns.get(wallet) ?? []).flatMap((each) => (each.entry.begin < entry.end ? [each.entry] : [])),
         successors: new Map(),
         access: new Map(),
       })
@@ -63,7 +70,8 @@ export function sortByCode(history: readonly Entry[]): Sorted {
     else if ('token' in asked) ofToken.get(asked.token)?.lineage.entries.push(entry)
     else if (asked.op === 'end_app')
       for (const lineage of byApp.get(`${asked.wallet} ${asked.client}`) ?? []) lineage.entries.push(entry)
-    else if (asked.op === 'end_everything') for (const lineage of byWallet.get(asked.wallet) ?? []) lineage.entries.push(entry)
+    else if (asked.op === 'end_everything' || asked.op === 'change_owner')
+      for (const lineage of byWallet.get(asked.wallet) ?? []) lineage.entries.push(entry)
   }
   return { lineages: [...byCode.values()], mixed }
 }
@@ -84,4 +92,17 @@ export function asking(lineage: Lineage, op: 'refresh' | 'revoke' | 'introspect'
 /** Redemptions of the code by its own client. */
 export function redemptions(lineage: Lineage): Entry[] {
   return lineage.entries.filter(({ asked, caller }) => asked.op === 'redeem' && caller === lineage.client)
+}
+
+/** The sign-ins whose signed text a code may rest on: its session's own, or where each app needs one, those for its app. */
+export function signaturesBehind({ signIns, issue, client }: Lineage, signed: ReadonlySet<string>): Entry[] {
+  return signIns.filter(({ asked }) => {
+    if (asked.op !== 'sign_in' || issue.asked.op !== 'authorize') return false
+    return signed.has(client) ? asked.client === client : asked.session === issue.asked.session
+  })
+}
+
+/** When the contract that is its wallet got another owner. */
+export function ownerChanges({ entries }: Lineage): Entry[] {
+  return entries.filter(({ asked }) => asked.op === 'change_owner')
 }

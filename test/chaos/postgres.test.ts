@@ -1,6 +1,6 @@
 /** The ledger under fire on PostgreSQL, with three nodes. How it is run, and repeated, is told in docs/reliability.md. */
 import { afterAll, beforeAll, test } from 'vitest'
-import { cutConnections, jumpClock, killNode } from './faults.ts'
+import { breakChain, cutConnections, jumpClock, killNode } from './faults.ts'
 import { type PostgresScene, setUpPostgres } from './postgres-scene.ts'
 import { prove, seconds } from './prove.ts'
 import type { Fault } from './run.ts'
@@ -10,9 +10,9 @@ const SETTLING = 1000
 
 const runs: { name: string; faults(): Fault[] }[] = [
   { name: 'PostgreSQL, three nodes, races', faults: () => [] },
-  { name: 'PostgreSQL, three nodes, crashes', faults: () => [scene.killServer, killNode, cutConnections] },
+  { name: 'PostgreSQL, three nodes, crashes', faults: () => [scene.killServer, killNode, cutConnections, breakChain] },
   { name: 'PostgreSQL, three nodes, statements cut', faults: () => [scene.cutStatements] },
-  { name: 'PostgreSQL, three nodes, clock jumps', faults: () => [jumpClock, jumpClock, cutConnections] },
+  { name: 'PostgreSQL, three nodes, clock jumps', faults: () => [jumpClock, jumpClock, cutConnections, breakChain] },
 ]
 
 let scene: PostgresScene

@@ -17,14 +17,14 @@ function readSeconds(text = '2'): number {
 }
 
 export async function prove(
-  run: Omit<Run, 'seed' | 'seconds' | 'people' | 'racers'>,
+  run: Omit<Run, 'seed' | 'seconds' | 'people' | 'contractPeople' | 'racers'>,
   annotate: (text: string) => Promise<unknown>,
 ): Promise<void> {
   // Of its own for each run, so that one run alone is the same as among the others.
   const own = seeded(seed)
     .stream(run.name)
     .below(2 ** 32)
-  const outcome = await perform({ ...run, seed: own, seconds, people: 6, racers: 50 })
+  const outcome = await perform({ ...run, seed: own, seconds, people: 6, contractPeople: 2, racers: 50 })
   const figures = `TEST_SEED=${seed}: ${summarize(outcome)}`
   console.info(`${run.name}\n  ${figures}`)
   await annotate(figures)

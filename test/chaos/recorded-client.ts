@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Request, send } from '../support/send.ts'
 import type { Grantor } from '../support/start.ts'
 import { basic, CODE_VERIFIER, encode, movingTo, noticeOf, PKCE, parameterOf, Walk } from '../support/walk.ts'
-import { type Owner, owner } from '../support/wallet-contracts.ts'
-import { type Asked, type Entry, RESOURCE_SERVER, type Told } from './history.ts'
+import type { TestWallet } from '../support/wallet.ts'
+import { type Asked, type Entry, now, RESOURCE_SERVER, type Told } from './history.ts'
 import type { ServiceNode } from './nodes.ts'
 
 export type AppClient = {
@@ -20,11 +20,10 @@ export type AppClient = {
 export type ResourceServer = { id: string; secret: string }
 
 /** A wallet in one browser, signed in. */
-export type Person = { wallet: Owner; session: string; cookie: string }
+export type Person = { wallet: TestWallet; session: string; cookie: string }
 
 const PATIENCE_MS = 15_000
 const FORM = 'application/x-www-form-urlencoded'
-const now = (): number => performance.timeOrigin + performance.now()
 
 export class RecordedClient {
   readonly history: Entry[] = []
@@ -38,14 +37,14 @@ export class RecordedClient {
     this.#resourceServer = resourceServer
   }
 
-  /** epoch milliseconds, by the clock of the history */
-  readonly now = now
-
-  /** A new session, by a real login: challenge, text, signature, verifier. Tries again until the service is there. */
-  async signIn(node: ServiceNode, name: string, client: AppClient): Promise<Person> {
-    const wallet = owner(name)
+  /**
+   * A new session, by a real login: challenge, text, signature, verifier. Tries again until the service is there, and
+   * asks before each time which wallet signs.
+   */
+  async signIn(node: ServiceNode, nextWallet: () => Promise<TestWallet>, client: AppClient): Promise<Person> {
     for (const since = now(); ; ) {
       const session = `session ${++this.#sessions}`
+      const wallet = await nextWallet()
       const asked: Asked = { op: 'sign_in', wallet: wallet.address, session, client: client.id }
       const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
       const begin = now()
@@ -61,6 +60,28 @@ export class RecordedClient {
         await pause(100)
       }
     }
+  }
+
+  /** A login with the signature of somebody who owned the wallet before. */
+  async signInAsFormer(node: ServiceNode, { wallet }: Person, client: AppClient): Promise<Entry> {
+    const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
+    const asked: Asked = { op: 'sign_in_as_former', wallet: wallet.address }
+    const begin = now()
+    const before = { ...node }
+    const attempt = walk
+      .challenge({ ...requestOf(client), prompt: 'login' })
+      .then((challenge) => walk.proof(challenge))
+      .then((proof) => walk.loginApi('/login/accept', proof))
+    const told = await within(PATIENCE_MS, attempt).then(
+      ({ status }): Told =>
+        status === 200
+          ? { kind: 'done' }
+          : status === 401
+            ? { kind: 'refused', error: 'not_proven' }
+            : { kind: 'lost', why: `${status}` },
+      (error: unknown): Told => ({ kind: 'lost', why: reasonOf(error) }),
+    )
+    return this.#note(node, '', asked, told, begin, before)
   }
 
   /** A code from the session that is there. */

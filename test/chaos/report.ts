@@ -1,10 +1,11 @@
 /** A run in words: its figures, and what was violated, without a token in plain. */
 import { createHash } from 'node:crypto'
 import type { Violation } from './check-history.ts'
-import type { Entry } from './history.ts'
+import { CHAIN, type Entry } from './history.ts'
 import type { Mark, Outcome } from './run.ts'
 
-export function summarize({ history, faults, cuts, marks, violations }: Outcome): string {
+export function summarize({ history: all, faults, cuts, chainChecks, marks, violations }: Outcome): string {
+  const history = all.filter(({ node }) => node !== CHAIN)
   const count = (kind: string): number => history.filter(({ told }) => told.kind === kind).length
   const struck = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
   return [
@@ -14,6 +15,7 @@ export function summarize({ history, faults, cuts, marks, violations }: Outcome)
     `${count('lost')} lost`,
     ...struck,
     ...(cuts > 0 ? [`answers or requests cut off ${cuts}`] : []),
+    `contracts handed over ${all.filter(({ asked }) => asked.op === 'change_owner').length}, their chain asked ${chainChecks} times`,
     `median refresh ${median(history, 'refresh')} ms, introspection ${median(history, 'introspect')} ms`,
     `longest time without any answer ${longestSilence(history)} s`,
     ...returns(history, marks).map(({ after, seconds }) => {

@@ -6,12 +6,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { run as runCommand } from '../cli/run.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { TEST_LOGIN_SECRET, TEST_SECRET } from '../support/start.ts'
+import { owner } from '../support/wallet-contracts.ts'
 import { Actor, type Place } from './actor.ts'
 import { checkHistory, type Violation } from './check-history.ts'
 import type { Rules } from './endings.ts'
-import type { Entry } from './history.ts'
+import { type Entry, now } from './history.ts'
 import { createNodes, type ServiceNode } from './nodes.ts'
 import { type Random, seeded } from './random.ts'
+import { type RecordedChain, startRecordedChain, type Wallet } from './recorded-chain.ts'
 import { type AppClient, RecordedClient, type ResourceServer } from './recorded-client.ts'
 
 export type Fault = {
@@ -24,6 +26,8 @@ export type Scene = {
   nodes: readonly ServiceNode[]
   random: Random
   databaseUrl: string
+  /** of the contract wallets */
+  chain: RecordedChain
   /** notes a moment from which on it is counted how long the service needs to be back */
   mark(after: string): void
 }
@@ -39,6 +43,8 @@ export type Run = {
   databaseUrl?: string
   seconds: number
   people: number
+  /** more of them, whose wallet is a contract (ERC-1271) */
+  contractPeople: number
   racers: number
   faults: readonly Fault[]
   /** milliseconds for which a request without an answer may still be worked on */
@@ -53,6 +59,8 @@ export type Outcome = {
   alarms: string[]
   faults: Record<string, number>
   cuts: number
+  /** questions to the chain of the contract wallets, counting each of its two RPCs */
+  chainChecks: number
   marks: Mark[]
   /** whether every question of the audit was answered in the end, once there was calm */
   recovered: boolean
@@ -75,20 +83,23 @@ export async function perform(run: Run): Promise<Outcome> {
   const random = seeded(run.seed)
   const jumpingClock = run.faults.some(({ name }) => name.startsWith('clock'))
   const { clients, resourceServer } = await prepare(env)
-  const nodes = await createNodes(run.nodes, { env, folder, jumpingClock })
+  const recorded = new RecordedClient(env.GRANTOR_AUTH_URL, resourceServer)
+  const chain = await startRecordedChain(recorded.history, String(run.seed))
+  const nodes = await createNodes(run.nodes, { env: { ...env, ...chain.env }, folder, jumpingClock })
   try {
     await Promise.all(nodes.map((node) => node.start()))
-    const recorded = new RecordedClient(env.GRANTOR_AUTH_URL, resourceServer)
     const settling = run.settling ?? 50
-    const place: Place = { recorded, nodes, clients, racers: run.racers, settling }
-    const names = Array.from({ length: run.people }, (_, index) => `person ${index} of ${run.seed}`)
-    const people = await Promise.all(names.map((name) => Actor.signedIn(place, random.stream(name), name)))
+    const place: Place = { recorded, chain, nodes, clients, racers: run.racers, settling }
+    const wallets = await walletsOf(run, chain)
+    const people = await Promise.all(
+      wallets.map((wallet, index) => Actor.signedIn(place, random.stream(`person ${index} of ${run.seed}`), wallet)),
+    )
 
     const marks: Mark[] = []
-    const mark = (after: string): void => void marks.push({ after, at: recorded.now() })
+    const mark = (after: string): void => void marks.push({ after, at: now() })
     const until = performance.now() + run.seconds * 1000
     const [faults] = await Promise.all([
-      strikeUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, mark }),
+      strikeUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, chain, mark }),
       ...people.map((person) => person.live(until)),
     ])
     const auditBegin = recorded.history.length
@@ -101,6 +112,7 @@ export async function perform(run: Run): Promise<Outcome> {
       alarms: nodes.flatMap((node) => alarmsIn(node.log())),
       faults,
       cuts: nodes.reduce((sum, { proxy }) => sum + proxy.cuts(), 0),
+      chainChecks: chain.checks(),
       marks,
       recovered: [...Map.groupBy(last, ({ asked }) => JSON.stringify(asked)).values()].every((tries) =>
         tries.some(({ told }) => told.kind !== 'lost'),
@@ -108,8 +120,18 @@ export async function perform(run: Run): Promise<Outcome> {
     }
   } finally {
     await Promise.all(nodes.map((node) => node.close()))
+    await chain.close()
     if (process.env.TEST_KEEP_CHAOS !== '1') rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function walletsOf({ people, contractPeople, seed }: Run, chain: RecordedChain): Promise<Wallet[]> {
+  const wallets: Wallet[] = Array.from({ length: people }, (_, index) => ({
+    kind: 'ordinary',
+    ...owner(`person ${index} of ${seed}`),
+  }))
+  while (wallets.length < people + contractPeople) wallets.push(await chain.deploy())
+  return wallets
 }
 
 /** Makes the tables, three apps of different kinds, and the resource API they are for. */
@@ -167,6 +189,10 @@ async function strikeUntil(until: number, run: Run, scene: Scene): Promise<Recor
   return struck
 }
 
+/** That the store was away, or the chain of contract wallets. */
+const TOLD_AND_TRUE =
+  /^(StoreUnavailable|LoginError: temporarily_unavailable: contract: |OAuthError: .*contract_could_not_be_checked)/
+
 /** What somebody would have to look at: alarms of the audit log, defects, and whatever is no line of a log. */
 function alarmsIn(log: string): string[] {
   return log.split('\n').filter((line) => {
@@ -174,7 +200,6 @@ function alarmsIn(log: string): string[] {
     if (!line.startsWith('{')) return true
     const { level, alarm, err } = JSON.parse(line) as { level: number | string; alarm?: boolean; err?: { stack?: string } }
     const severe = typeof level === 'number' ? level >= 50 : level === 'error' || level === 'fatal'
-    // That the store was away is told, and true.
-    return alarm === true || (severe && err?.stack?.startsWith('StoreUnavailable') !== true)
+    return alarm === true || (severe && !TOLD_AND_TRUE.test(err?.stack ?? ''))
   })
 }

@@ -1,14 +1,14 @@
 /** The ledger under fire on SQLite, in one process and in two. How it is run, and repeated, is told in docs/reliability.md. */
 import { test } from 'vitest'
-import { cutConnections, jumpClock, killNode, lockFile } from './faults.ts'
+import { breakChain, cutConnections, jumpClock, killNode, lockFile } from './faults.ts'
 import { prove, seconds } from './prove.ts'
 
 const runs = [
   { name: 'SQLite, one process, races', nodes: 1, faults: [] },
   { name: 'SQLite, two processes, races', nodes: 2, faults: [lockFile] },
-  { name: 'SQLite, one process, crashes', nodes: 1, faults: [killNode, cutConnections] },
-  { name: 'SQLite, two processes, crashes', nodes: 2, faults: [killNode, cutConnections] },
-  { name: 'SQLite, two processes, clock jumps', nodes: 2, faults: [jumpClock, jumpClock, cutConnections] },
+  { name: 'SQLite, one process, crashes', nodes: 1, faults: [killNode, cutConnections, breakChain] },
+  { name: 'SQLite, two processes, crashes', nodes: 2, faults: [killNode, cutConnections, breakChain] },
+  { name: 'SQLite, two processes, clock jumps', nodes: 2, faults: [jumpClock, jumpClock, cutConnections, breakChain] },
 ]
 
 test.for(runs)('$name', { timeout: (seconds + 60) * 1000 }, (run, { annotate }) => prove(run, annotate))

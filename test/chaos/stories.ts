@@ -31,8 +31,8 @@ export class Story {
     return this
   }
 
-  code(code = 'c', wallet = ALICE, client = 'app'): this {
-    return this.tell('', { op: 'authorize', wallet, session: 's', client }, { kind: 'code', code })
+  code(code = 'c', wallet = ALICE, client = 'app', session = 's'): this {
+    return this.tell('', { op: 'authorize', wallet, session, client }, { kind: 'code', code })
   }
 
   redeem(told: Told = tokens(0), when = {}, code = 'c', caller = 'app'): this {
@@ -58,6 +58,19 @@ export class Story {
 
   authorize(client: string, told: Told, session = 's'): this {
     return this.tell('', { op: 'authorize', wallet: ALICE, session, client }, told)
+  }
+
+  changeOwner(when = {}): this {
+    return this.tell('', { op: 'change_owner', wallet: ALICE }, done, when)
+  }
+
+  asFormer(told: Told): this {
+    return this.tell('', { op: 'sign_in_as_former', wallet: ALICE }, told)
+  }
+
+  /** for a second, from `at` on */
+  chainBroken(at: number): this {
+    return this.tell('', { op: 'chain_broken' }, done, { at, took: 1000 })
   }
 
   endEverything(told: Told = done, when = {}): this {
@@ -102,3 +115,5 @@ export const inactive: Told = { kind: 'inactive' }
 export const ofPublic = { clientId: 'public app' }
 export const story = () => new Story()
 export const granted = () => story().code().redeem()
+/** the same, of a session of which it is known who signed for it */
+export const held = () => story().signIn().code().redeem()

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/grants/model.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { newClientKey } from '../support/client-key.ts'
-import { newFolder, run } from './run.ts'
+import { newDatabase, newFolder, run } from './run.ts'
 
 const APP = ['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://app.example.com/callback']
 const KEY = newClientKey('ES256', 'one')
@@ -16,9 +16,7 @@ const BY_KEY = ['--token-endpoint-auth-method', 'private_key_jwt', '--jwks', JWK
 let path: string
 let env: Record<string, string>
 beforeEach(async () => {
-  path = join(newFolder(), 'grantor.sqlite')
-  env = { GRANTOR_DATABASE_URL: `sqlite:${path}` }
-  await run(['migrate'], env)
+  ;({ path, env } = await newDatabase())
 })
 
 async function create(...more: string[]): Promise<{ client_id: string; client_secret: string | null }> {

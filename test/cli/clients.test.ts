@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { secretMatches } from '../../src/keys/secret.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
-import { newFolder, run } from './run.ts'
+import { newDatabase, newFolder, run } from './run.ts'
 
 const REDIRECT_URI = 'https://app.example.com/callback'
 const APP = ['clients', 'create', '--name', 'My app', '--redirect-uri', REDIRECT_URI]
@@ -10,9 +10,7 @@ const APP = ['clients', 'create', '--name', 'My app', '--redirect-uri', REDIRECT
 let path: string
 let env: Record<string, string>
 beforeEach(async () => {
-  path = join(newFolder(), 'grantor.sqlite')
-  env = { GRANTOR_DATABASE_URL: `sqlite:${path}` }
-  await run(['migrate'], env)
+  ;({ path, env } = await newDatabase())
 })
 
 type Created = {

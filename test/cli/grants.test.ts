@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { main } from '../../src/cli/main.ts'
+import { newGrantId } from '../../src/grants/grant-id.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Address } from '../../src/wallet/address.ts'
-import { someReceipt } from '../store/contract/subject.ts'
-import { newFolder, run } from './run.ts'
+import { newGrant, someReceipt } from '../store/contract/subject.ts'
+import { launch, newDatabase, run } from './run.ts'
 
 const ALICE: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const BOB: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -13,9 +14,7 @@ const NOW = 1_800_000_000
 let path: string
 let env: Record<string, string>
 beforeEach(async () => {
-  path = join(newFolder(), 'grantor.sqlite')
-  env = { GRANTOR_DATABASE_URL: `sqlite:${path}` }
-  await run(['migrate'], env)
+  ;({ path, env } = await newDatabase())
 })
 
 /** What `wallet` allowed `clientId`, as redeeming a code leaves it. Returns the grant's id. */
@@ -90,6 +89,49 @@ describe('grants list', () => {
     expect([exit, err]).toEqual([2, expect.stringContaining('wrong checksum')])
     expect(await run(['grants', 'list', '--wallet', 'alice.eth'], env)).toMatchObject({ exit: 2 })
     expect(await run(['grants', 'list', '--limit', '0'], env)).toMatchObject({ exit: 2 })
+  })
+})
+
+describe('a long grants list', () => {
+  const COUNT = 1203
+  let newestFirst: string[]
+  beforeEach(async () => {
+    const store = openSqliteStore(path)
+    const grants = Array.from({ length: COUNT }, (_, index) => newGrant({ id: newGrantId(NOW + index), clientId: 'app' }))
+    await Promise.all(grants.map((grant, index) => store.grants.redeemCode(grant, randomUUID(), NOW + index)))
+    await store.close()
+    newestFirst = grants.map(({ id }) => id).toReversed()
+  })
+
+  test('is told to its end with --all, or to its limit, the newest first, as a table or as one JSON array', async () => {
+    expect((await listed('--all')).map(({ grant_id }) => grant_id)).toEqual(newestFirst)
+    expect((await listed('--limit', '701', '--client', 'app')).map(({ grant_id }) => grant_id)).toEqual(newestFirst.slice(0, 701))
+    const { out } = await run(['grants', 'list', '--all'], env, NOW)
+    const [headings, ...rows] = out.trimEnd().split('\n')
+    expect(headings).toMatch(/^GRANT_ID +WALLET +CLIENT_ID +SCOPES +SINCE +STATE$/)
+    expect(rows.map((row) => row.split(' ')[0])).toEqual(newestFirst)
+    expect((await run(['grants', 'list', '--all', '--wallet', ALICE, '--json'], env)).out).toBe('[]\n')
+  })
+
+  test('is printed page by page and never gathered: when nobody reads on after the first, no other is read', async () => {
+    for (const more of [[], ['--json']]) {
+      let printed = 0
+      const world = { env, print: () => void printed++, complain: () => {}, now: () => NOW, isRead: () => false }
+      expect(await main(['grants', 'list', '--all', ...more], world)).toBe(0)
+      expect(printed).toBeGreaterThan(1)
+      expect(printed).toBeLessThan(COUNT / 2)
+    }
+  })
+
+  test('that is cut off, as by head, ends without a word', async () => {
+    const listing = launch(['grants', 'list', '--all'], env)
+    listing.child.stdout?.once('data', () => listing.child.stdout?.destroy())
+    expect(await listing.ended()).toMatchObject({ code: 0 })
+    expect(listing.err()).toBe('')
+  })
+
+  test('asked for in two lengths at once is refused', async () => {
+    expect(await run(['grants', 'list', '--all', '--limit', '5'], env)).toMatchObject({ exit: 2, out: '' })
   })
 })
 

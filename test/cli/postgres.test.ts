@@ -1,6 +1,10 @@
 /** The commands on a PostgreSQL database: the same as on a file. */
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { newGrantId } from '../../src/grants/grant-id.ts'
+import { openPostgresStore } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
+import { NOW, newGrant } from '../store/contract/subject.ts'
 import { newPostgresDatabase } from '../support/postgres.ts'
 import { run } from './run.ts'
 
@@ -36,6 +40,19 @@ test('a client that is registered there is listed there', async () => {
   expect(created.exit).toBe(0)
   const { out } = await run(['clients', 'list', '--json'], env)
   expect(out).toContain((JSON.parse(created.out) as { client_id: string }).client_id)
+})
+
+test('a long list of grants is told to its end there, the newest first', async () => {
+  const { url, address } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  await run(['migrate'], env)
+  const store = await openPostgresStore(address)
+  const grants = Array.from({ length: 1100 }, (_, index) => newGrant({ id: newGrantId(NOW + index), clientId: 'app' }))
+  await Promise.all(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
+  await store.close()
+  const newestFirst = grants.map(({ id }) => id).toReversed()
+  const { out } = await run(['grants', 'list', '--all', '--json'], env)
+  expect((JSON.parse(out) as { grant_id: string }[]).map(({ grant_id }) => grant_id)).toEqual(newestFirst)
 })
 
 test('what is wrong is one line, without the password', async () => {

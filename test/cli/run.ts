@@ -5,6 +5,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 
 export type Ran = { exit: number; out: string; err: string }
@@ -24,6 +25,14 @@ export async function run(argv: string[], env: Environment = {}, at = 1_800_000_
 
 export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'grantor-cli-'))
+}
+
+/** A SQLite database with every step of the schema, and the settings that name it. */
+export async function newDatabase(): Promise<{ path: string; env: Record<string, string> }> {
+  const path = join(newFolder(), 'grantor.sqlite')
+  const env = { GRANTOR_DATABASE_URL: `sqlite:${path}` }
+  await run(['migrate'], env)
+  return { path, env }
 }
 
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
@@ -65,4 +74,11 @@ export function launch(argv: string[], env: Environment = {}): Running {
       return { code, ms: performance.now() - before }
     },
   }
+}
+
+/** The same for one test: with the test it ends. */
+export function launched(argv: string[], env: Environment = {}): Running {
+  const started = launch(argv, env)
+  onTestFinished(() => void started.child.kill('SIGKILL'))
+  return started
 }

@@ -2,22 +2,10 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { send } from '../support/send.ts'
-import { launch, newFolder, type Running, run } from './run.ts'
-
-let running: Running[] = []
-afterEach(() => {
-  for (const { child } of running) child.kill('SIGKILL')
-  running = []
-})
-
-function launched(argv: string[], env: Record<string, string>): Running {
-  const started = launch(argv, env)
-  running.push(started)
-  return started
-}
+import { launched, newFolder, type Running, run } from './run.ts'
 
 let env: Record<string, string>
 let auth: number

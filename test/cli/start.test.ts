@@ -1,22 +1,10 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { fourInARow } from '../support/free-ports.ts'
-import { launch, newFolder, type Running, run } from './run.ts'
-
-let running: Running[] = []
-afterEach(() => {
-  for (const { child } of running) child.kill('SIGKILL')
-  running = []
-})
+import { launched, newFolder, type Running, run } from './run.ts'
 
 const ready = 'Ctrl-C stops everything'
-
-function launched(argv: string[], env: Record<string, string> = {}): Running {
-  const started = launch(argv, env)
-  running.push(started)
-  return started
-}
 
 type Demo = { port: number; folder: string; running: Running; id: string; secret: string; redirectUri: string }
 

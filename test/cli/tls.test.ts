@@ -2,23 +2,11 @@
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { fourInARow, freePorts } from '../support/free-ports.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/tls-certificate.ts'
 import { RSA } from '../support/tls-certificates.ts'
-import { launch, newFolder, type Running, run } from './run.ts'
-
-let running: Running[] = []
-afterEach(() => {
-  for (const { child } of running) child.kill('SIGKILL')
-  running = []
-})
-
-function launched(argv: string[], env: Record<string, string>): Running {
-  const started = launch(argv, env)
-  running.push(started)
-  return started
-}
+import { launched, newFolder, run } from './run.ts'
 
 function certificateIn(
   folder: string,
@@ -28,6 +16,24 @@ function certificateIn(
   writeFileSync(join(folder, 'cert.pem'), cert)
   writeFileSync(join(folder, 'key.pem'), key)
   return { GRANTOR_TLS_CERT_FILE: join(folder, 'cert.pem'), GRANTOR_TLS_KEY_FILE: join(folder, 'key.pem') }
+}
+
+/** The settings of `serve` with the first of two certificates, and its tables. */
+async function settingsOfServe(more: Record<string, string> = {}) {
+  const folder = newFolder()
+  const [auth] = await freePorts(1)
+  const url = `https://localhost:${auth}`
+  const env = {
+    GRANTOR_AUTH_URL: url,
+    GRANTOR_LOGIN_URL: 'https://login.example.com',
+    GRANTOR_DATABASE_URL: `sqlite:${join(folder, 'grantor.sqlite')}`,
+    GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
+    GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+    ...certificateIn(folder, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY),
+    ...more,
+  }
+  await run(['migrate'], env, Math.floor(Date.now() / 1000))
+  return { folder, url, env }
 }
 
 type Got = { status: number; body: string; cookies: string[]; location: string }
@@ -46,18 +52,7 @@ function get(url: string, ca: string, headers: Record<string, string> = {}): Pro
 }
 
 test('serve speaks https, with __Host- cookies, and takes up a renewed certificate at SIGHUP', async () => {
-  const folder = newFolder()
-  const [auth] = (await freePorts(1)) as [number]
-  const url = `https://localhost:${auth}`
-  const env = {
-    GRANTOR_AUTH_URL: url,
-    GRANTOR_LOGIN_URL: 'https://login.example.com',
-    GRANTOR_DATABASE_URL: `sqlite:${join(folder, 'grantor.sqlite')}`,
-    GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
-    GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
-    ...certificateIn(folder, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY),
-  }
-  await run(['migrate'], env, Math.floor(Date.now() / 1000))
+  const { folder, url, env } = await settingsOfServe()
   const { out } = await run(
     ['clients', 'create', '--name', 'A', '--redirect-uri', 'https://app.example.com/cb', '--json'],
     env,
@@ -111,19 +106,7 @@ test.each(['example.com', 'localhost.example.com', 'a b', 'user@localhost', '192
 )
 
 test('serve --workers speaks https in every worker, and SIGHUP takes up a renewed certificate in each', async () => {
-  const folder = newFolder()
-  const [auth] = (await freePorts(1)) as [number]
-  const url = `https://localhost:${auth}`
-  const env = {
-    GRANTOR_AUTH_URL: url,
-    GRANTOR_LOGIN_URL: 'https://login.example.com',
-    GRANTOR_DATABASE_URL: `sqlite:${join(folder, 'grantor.sqlite')}`,
-    GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
-    GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
-    GRANTOR_DRAIN_SECONDS: '0',
-    ...certificateIn(folder, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY),
-  }
-  await run(['migrate'], env, Math.floor(Date.now() / 1000))
+  const { folder, url, env } = await settingsOfServe({ GRANTOR_DRAIN_SECONDS: '0' })
   const all = launched(['serve', '--workers', '2'], env)
   await all.printed('auth service is ready')
   // A connection each, so that both are asked.

@@ -1,7 +1,7 @@
 /** What an RPC may do during the sign-in of a contract wallet: never a login, never "wrong signature", and nothing lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
-import type { RpcFault } from '../support/chain-rpc.ts'
+import { UNHELPFUL } from '../support/chain-rpc.ts'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { allRows } from '../support/rows.ts'
 import { requestOf, Walk } from '../support/walk.ts'
@@ -10,19 +10,6 @@ import { owner } from '../support/wallet-contracts.ts'
 
 const alice = owner('alice')
 const mallory = owner('mallory')
-
-const FAULTS: RpcFault[] = [
-  'hang',
-  'trickle',
-  '429',
-  '500',
-  'huge',
-  'cut',
-  'redirect',
-  'malformed',
-  'other_chain',
-  'swapped_chain',
-]
 
 let home: HomeChain
 let wallet: TestWallet
@@ -57,7 +44,7 @@ async function expectKept(): Promise<void> {
 }
 
 describe('both RPCs at fault: 503 with Retry-After for the owner and the forger alike, and the same challenge works later', () => {
-  test.each(FAULTS)('%s', async (fault) => {
+  test.each(UNHELPFUL)('%s', async (fault) => {
     home.setFaults(fault)
     const started = performance.now()
     await expectKept()
@@ -66,7 +53,7 @@ describe('both RPCs at fault: 503 with Retry-After for the owner and the forger 
 })
 
 describe('one RPC at fault beside an honest one: the same', () => {
-  test.each(FAULTS)('%s', async (fault) => {
+  test.each(UNHELPFUL)('%s', async (fault) => {
     home.beside.setFault(fault)
     await expectKept()
   })

@@ -1,5 +1,7 @@
 /** Nothing outlives the consent it rests on, and nothing rests on a consent that is not its own (decisions: consent rule `signed`). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Address } from '../../src/wallet/address.ts'
+import { someReceipt } from '../store/contract/subject.ts'
 import { type App, claimsOf, tokensOf } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { API, changeClient, outcomeOf, receiptsOf, startSignedApp, vouchFor } from '../support/signed-app.ts'
@@ -75,6 +77,15 @@ describe('the end that was signed', () => {
     const next = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token))
     expect(await grantOf(next.access_token)).toMatchObject({ expiresAt: end, refreshExpiresAt: end })
   })
+})
+
+test('a consent counts however many were withdrawn before it, by nodes whose clocks were ahead of the one it was signed at', async () => {
+  const { grantor, walk, client } = app
+  const issuedAt = grantor.clock.now() + 600
+  const withdrawn = { wallet: walk.wallet.address as Address, clientId: client.id, issuedAt, withdrawnAt: issuedAt }
+  for (let count = 0; count < 60; count++) await grantor.store.receipts.insertReceipt(someReceipt(withdrawn))
+  await walk.signIn(requestOf(client))
+  expect(outcomeOf(await walk.authorize(requestOf(client)))).toBe('code')
 })
 
 describe('a client that is moved from session to signed', () => {

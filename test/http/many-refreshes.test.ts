@@ -1,6 +1,6 @@
 /**
  * Rows grow with what people allowed, not with tokens issued. `npm run test:full` refreshes 1,000,000 times on SQLite and
- * 300,000 times on PostgreSQL: everything a refresh does, signatures included, but for HTTP, which stores nothing.
+ * on PostgreSQL: everything a refresh does, signatures included, but for HTTP, which stores nothing.
  */
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPENID, type OpenIdTokens, openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { OPENID, type OpenIdTokens, openIdTokens, startOpenIdApp } from '../support/openid-app.ts'
 import { send } from '../support/send.ts'
 import { changeClient, signedClient, vouchFor } from '../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import type { Grantor, TestClient } from '../support/start.ts'
 import { encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
@@ -14,10 +14,7 @@ let client: TestClient
 let walk: Walk
 
 beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await openIdClient(grantor)
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
+  ;({ grantor, client, walk } = await startOpenIdApp())
 })
 afterAll(() => grantor.close())
 

@@ -2,36 +2,21 @@
 import { createHmac, createPublicKey, randomUUID, sign } from 'node:crypto'
 import { CompactSign } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
-import { ASSERTION_TYPE, asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
+import type { App } from '../support/app.ts'
+import { ASSERTION_TYPE, newClientKey, post } from '../support/client-key.ts'
+import { type KeyedApp, key, registration, startKeyedApp } from '../support/keyed-app.ts'
 import { expectRefusal, invalidRequest } from '../support/refusals.ts'
-import type { Answer } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
 
 let app: App
 let client: TestClient
-const key = newClientKey('ES256', 'one')
-const another = newClientKey('ES256', 'two')
-const registration = { authMethod: 'private_key_jwt' as const, jwks: { keys: [key.jwk, another.jwk] } }
-
+let assertion: KeyedApp['assertion']
+let revokeBy: KeyedApp['revokeBy']
+let expectRefused: KeyedApp['expectRefused']
 beforeAll(async () => {
-  app = await startApp()
-  client = await app.grantor.createClient(registration)
+  ;({ app, client, assertion, revokeBy, expectRefused } = await startKeyedApp())
 })
 afterAll(() => app.close())
-
-const assertion = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}, by: TestKey = key, of = client) =>
-  assertionOf(app.grantor, of.id, by, claims, header)
-
-/** Asks for a revocation, which a client that proved itself may always do: 200 means the assertion was believed. */
-const revokeBy = (text: string, more: Record<string, string> = {}): Promise<Answer> =>
-  post(app.grantor, '/oauth/revoke', { token: 'unknown', ...asserting(text), ...more })
-
-/** Refused as every failed authentication is; the audit log knows why. */
-async function expectRefused(text: string, reason: string, more: Record<string, string> = {}): Promise<void> {
-  expectRefusal(await revokeBy(text, more), 'invalid_client')
-  expect(app.grantor.events.at(-1)).toMatchObject({ event: 'refused', reason })
-}
 
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const claims = () => {

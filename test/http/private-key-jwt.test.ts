@@ -3,37 +3,22 @@ import { createHash, randomUUID } from 'node:crypto'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, appOf, startApp, tokensOf } from '../support/app.ts'
-import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
+import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
+import { another, type KeyedApp, key, registration, startKeyedApp } from '../support/keyed-app.ts'
 import { expectRefusal, invalidRequest } from '../support/refusals.ts'
 import { storedBytes } from '../support/rows.ts'
-import type { Answer } from '../support/send.ts'
 import { startGrantor, type TestClient } from '../support/start.ts'
 import { basic, Walk } from '../support/walk.ts'
 
 let app: App
 let client: TestClient
-const key = newClientKey('ES256', 'one')
-const another = newClientKey('ES256', 'two')
-const registration = { authMethod: 'private_key_jwt' as const, jwks: { keys: [key.jwk, another.jwk] } }
-
+let assertion: KeyedApp['assertion']
+let revokeBy: KeyedApp['revokeBy']
+let expectRefused: KeyedApp['expectRefused']
 beforeAll(async () => {
-  app = await startApp()
-  client = await app.grantor.createClient(registration)
+  ;({ app, client, assertion, revokeBy, expectRefused } = await startKeyedApp())
 })
 afterAll(() => app.close())
-
-const assertion = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}, by: TestKey = key, of = client) =>
-  assertionOf(app.grantor, of.id, by, claims, header)
-
-/** Asks for a revocation, which a client that proved itself may always do: 200 means the assertion was believed. */
-const revokeBy = (text: string, more: Record<string, string> = {}): Promise<Answer> =>
-  post(app.grantor, '/oauth/revoke', { token: 'unknown', ...asserting(text), ...more })
-
-/** Refused as every failed authentication is; the audit log knows why. */
-async function expectRefused(text: string, reason: string, more: Record<string, string> = {}): Promise<void> {
-  expectRefusal(await revokeBy(text, more), 'invalid_client')
-  expect(app.grantor.events.at(-1)).toMatchObject({ event: 'refused', reason })
-}
 
 describe('an assertion of the client is believed', () => {
   test.each(['ES256', 'PS256', 'EdDSA'] as const)('signed by %s (RFC 7518 §3, RFC 8037 §3)', async (alg) => {

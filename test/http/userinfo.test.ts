@@ -1,20 +1,17 @@
 /** The userinfo endpoint (OpenID Connect Core §5.3), which speaks to bearers of tokens (RFC 6750). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPENID, openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { OPENID, openIdTokens, startOpenIdApp } from '../support/openid-app.ts'
 import { send } from '../support/send.ts'
 import { changeClient } from '../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { requestOf, Walk } from '../support/walk.ts'
+import type { Grantor, TestClient } from '../support/start.ts'
+import type { Walk } from '../support/walk.ts'
 
 let grantor: Grantor
 let client: TestClient
 let walk: Walk
 
 beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await openIdClient(grantor)
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
+  ;({ grantor, client, walk } = await startOpenIdApp())
 })
 afterAll(() => grantor.close())
 

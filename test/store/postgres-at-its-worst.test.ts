@@ -1,13 +1,12 @@
 /** PostgreSQL, and what stands in front of it, at its worst: settings, silence, nonsense, and no room. */
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../src/grants/ports.ts'
 import { type Clock, Connection } from '../../src/store/postgres/connection.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../src/store/postgres/index.ts'
 import { createSockets } from '../../src/store/postgres/sockets.ts'
 import { Undone, Wire } from '../../src/store/postgres/wire.ts'
 import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
+import { proxied } from '../support/proxied.ts'
 import { livingGrant, NOW, newGrant, rotationOf, someClient, someKey } from './contract/subject.ts'
 
 async function migrated() {
@@ -30,42 +29,6 @@ async function openNew(extra = '') {
 /** Some of many that are alike, or take seconds, are left to `npm run test:store`. */
 const ALL = process.env.TEST_STORE === 'full'
 const someOf = <Case>(cases: Case[], few: number): Case[] => (ALL ? cases : cases.slice(0, few))
-
-const sockets: Socket[] = []
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy()
-})
-
-type Way = { client: Socket; server: Socket; number: number }
-
-/** A proxy in front of the server: `toClient` and `toServer` say what becomes of the bytes; without them they pass. */
-async function proxied(
-  address: PostgresAddress,
-  {
-    toClient,
-    toServer,
-    onOpen,
-  }: { toClient?: (bytes: Buffer, way: Way) => void; toServer?: (bytes: Buffer, way: Way) => void; onOpen?: (way: Way) => void },
-): Promise<PostgresAddress> {
-  const [behind] = address.servers
-  if (!behind) throw new Error('no server')
-  let number = 0
-  const proxy = createServer((client) => {
-    const server = connect(behind.port, behind.host)
-    const way = { client, server, number: ++number }
-    sockets.push(client, server)
-    for (const each of [client, server]) each.on('error', () => undefined)
-    onOpen?.(way)
-    client.on('data', (bytes: Buffer) => (toServer ? toServer(bytes, way) : server.write(bytes)))
-    server.on('data', (bytes: Buffer) => (toClient ? toClient(bytes, way) : client.write(bytes)))
-    client.on('close', () => server.destroy())
-    server.on('close', () => client.destroy())
-  })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  onTestFinished(() => void proxy.close())
-  return { ...address, servers: [{ host: '127.0.0.1', port: (proxy.address() as AddressInfo).port }] }
-}
 
 const message = (code: string, ...body: number[]) => {
   const head = Buffer.alloc(5)

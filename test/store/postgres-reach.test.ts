@@ -60,7 +60,7 @@ const VALUES: Record<string, unknown> = {
   scopes: ['s'], resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
-  except: null, naming: ['s'], limit: 50, overFor: 1, madeAt: 0, after: '', after1: '', after2: '',
+  except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 0, after: '', afterId: '~', afterMadeAt: 9e9, after1: '', after2: '',
   dpopJkt: null, sessionHash: null, request: '{}', kind: 'dpop', kindList: '{dpop}',
   rotatedAt: 1, refreshExpiresAt: 9e9, idList: '{g1}', hashList: '{h1}', walletList: '{w1}', pairList: '{w1 g1}',
 } // biome-ignore format: a list of values
@@ -138,6 +138,15 @@ test('planned once for all values, the other partitions are left out when a stat
     expect(plan, `of ${sql}`).not.toContain('Seq Scan')
   }
   await database.sql.unsafe('RESET plan_cache_mode')
+})
+
+test('a page of all grants is read in the order of their key, from wherever it begins: no sorting of millions', async () => {
+  const { text, valuesOf } = compile(statements.find(({ sql }) => nameOf(sql) === 'list grants')?.sql ?? '', 'database')
+  const [after, limit] = valuesOf({ ...VALUES, afterId: 'g4000' }).map(literal)
+  const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) ${text.replace('$1', after ?? '').replace('$2', limit ?? '')}`)
+  const plan = rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+  expect(plan.match(/Index Scan Backward using grants_\d+_pkey/g), `of ${plan}`).toHaveLength(PARTS)
+  expect(plan).not.toMatch(/Seq Scan|Sort(?! Key)/)
 })
 
 function literal(value: unknown): string {

@@ -1,5 +1,6 @@
 /** How SQLite finds the rows: on the hot paths always by a table's own key. */
 import { expect, onTestFinished, test } from 'vitest'
+import type { Grant } from '../../src/grants/model.ts'
 import { createCleaning } from '../../src/store/sqlite/cleaning.ts'
 import { createClientBook } from '../../src/store/sqlite/clients.ts'
 import { Connection } from '../../src/store/sqlite/connection.ts'
@@ -80,6 +81,25 @@ test('what a wallet allowed, or a client was allowed, is listed and ended throug
   expect(statements).toHaveLength(6)
   const byIndex = expect.stringMatching(/^SEARCH grants USING (COVERING )?INDEX grants_by_(wallet|client) /)
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
+})
+
+test('a page of all grants, or of a client’s, is read in the order of an index, from wherever it begins: no sorting of millions', async () => {
+  const connection = await openNoting()
+  const grants = createGrantLedger(connection)
+  connection.sql.clear()
+  const after = { ...newGrant(), createdAt: NOW } as Grant
+  for (const page of [{}, { after }, { clientId: 'client' }, { clientId: 'client', after }, { clientId: 'client', living: true }])
+    await grants.listGrants({ ...page, at: NOW, limit: 10 })
+  const statements = [...connection.sql]
+  expect(statements).toHaveLength(5)
+  for (const sql of statements) {
+    const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+    const inOrder = /^(SCAN grants|SEARCH grants USING (PRIMARY KEY|INDEX grants_by_client) \(.*\))$/
+    expect(
+      steps.filter(({ detail }) => !inOrder.test(detail)),
+      `plan of ${sql}`,
+    ).toEqual([])
+  }
 })
 
 test('a wallet’s sessions are listed and ended through an index', async () => {

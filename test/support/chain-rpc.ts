@@ -29,6 +29,20 @@ export type RpcFault =
   /** exactly this body, in which ID stands for the question's id */
   | { body: string }
 
+/** With each of these an RPC says nothing that could be believed. */
+export const UNHELPFUL: readonly RpcFault[] = [
+  'hang',
+  'trickle',
+  '429',
+  '500',
+  'huge',
+  'cut',
+  'redirect',
+  'malformed',
+  'other_chain',
+  'swapped_chain',
+]
+
 export type TestRpc = {
   url: string
   /** The methods asked for, in order, followed redirects included. */

@@ -1,8 +1,8 @@
 /** Clients of OpenID Connect, and the tokens that a session gives them. */
 import { expect } from 'vitest'
 import { changeClient } from './signed-app.ts'
-import type { Grantor, TestClient } from './start.ts'
-import { parameterOf, requestOf, type Walk } from './walk.ts'
+import { type Grantor, startGrantor, type TestClient } from './start.ts'
+import { parameterOf, requestOf, Walk } from './walk.ts'
 
 export const OPENID = { response_type: 'code', scope: 'openid wallet' }
 
@@ -13,6 +13,15 @@ export async function openIdClient(grantor: Grantor, more: Partial<TestClient> =
   const made = await grantor.createClient({ scopes: ['enhancement', 'openid', 'wallet'] })
   if (Object.keys(more).length > 0) await changeClient(grantor, made, more)
   return { ...made, ...more }
+}
+
+/** Starts everything with such a client, and a browser that signed in for it. */
+export async function startOpenIdApp(): Promise<{ grantor: Grantor; client: TestClient; walk: Walk }> {
+  const grantor = await startGrantor()
+  const client = await openIdClient(grantor)
+  const walk = new Walk(grantor)
+  await walk.signIn(requestOf(client))
+  return { grantor, client, walk }
 }
 
 /** The token answer for one authorize request of a browser that is signed in. */

@@ -1,22 +1,33 @@
 import type { Grant } from '../../grants/model.ts'
-import { defineCommand, EXIT, UsageFailure } from '../command.ts'
+import type { GrantFilter, GrantLedger } from '../../grants/ports.ts'
+import { defineCommand, EXIT, UsageFailure, type World } from '../command.ts'
 import { withStore } from '../compose.ts'
-import { columns, time } from '../print.ts'
+import { growingColumns, time } from '../print.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 import { walletFrom } from '../wallet-option.ts'
 
+/** Rows of one read: few enough to be there at once, enough that asking costs little. */
+const PAGE = 500
+
 export const grantsList = defineCommand({
   name: 'grants list',
-  words: 'Lists who allowed what to whom.',
+  words: 'Lists who allowed what to whom, the newest first.',
+  about: [
+    'Reads a page at a time and prints each as it comes, so a list of any length begins at once and needs no memory. Each grant stands as it was when its page was read; what is allowed after the list began is not in it.',
+  ],
   options: {
     wallet: { value: 'ADDRESS', words: 'Only what this wallet allowed.' },
     client: { value: 'CLIENT_ID', words: 'Only what was allowed to this client.' },
     living: { words: 'Only grants that have neither ended nor expired.' },
-    limit: { value: 'N', words: 'At most so many, the newest first: 100 unless given, at most 10000.' },
+    limit: { value: 'N', words: 'At most so many: 100 unless given.' },
+    all: { words: 'However many there are.' },
     data: dataOption,
     json: jsonOption,
   },
-  examples: ['grantor grants list --living --client 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
+  examples: [
+    'grantor grants list --living --client 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20',
+    'grantor grants list --all --json > grants.json',
+  ],
   program: 'grants',
   async run({ options }, world) {
     const at = world.now()
@@ -25,21 +36,60 @@ export const grantsList = defineCommand({
       ...(wallet ? { wallet } : {}),
       ...(options.client === undefined ? {} : { clientId: options.client }),
       ...(options.living ? { living: true } : {}),
-      limit: limitFrom(options.limit ?? '100'),
+      limit: limitFrom(options),
       at,
     }
-    const grants = await withStore(settingsFor('grants', world, options.data), world, (store) => store.grants.listGrants(filter))
-    if (options.json) world.print(JSON.stringify(grants.map((grant) => grantRecord(grant, at))))
-    else if (grants.length === 0) world.print('No grant matches.')
-    else for (const line of grantTable(grants, at)) world.print(line)
+    await withStore(settingsFor('grants', world, options.data), world, async ({ grants }) => {
+      const pages = pagesOf(grants, filter)
+      await (options.json ? printJson(pages, at, world) : printTable(pages, at, world))
+    })
     return EXIT.done
   },
 })
 
-function limitFrom(text: string): number {
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (value >= 1 && value <= 10_000) return value
-  throw new UsageFailure(`--limit must be a whole number from 1 to 10000, not "${text}"`)
+function limitFrom({ limit: text, all }: { limit: string | undefined; all: boolean }): number {
+  if (all && text !== undefined) throw new UsageFailure('--limit and --all say different things; give one of them')
+  if (all) return Number.POSITIVE_INFINITY
+  const value = /^\d{1,9}$/.test(text ?? '100') ? Number(text ?? '100') : 0
+  if (value >= 1) return value
+  throw new UsageFailure(`--limit must be a whole number from 1 to 999999999, not "${text}"; for all there are: --all`)
+}
+
+/** `limit` grants at most, a page at a time; each page is asked for once the one before it was taken. */
+async function* pagesOf(grants: Pick<GrantLedger, 'listGrants'>, filter: GrantFilter): AsyncGenerator<Grant[]> {
+  let after: Grant | undefined
+  for (let left = filter.limit; left > 0; left -= PAGE) {
+    const limit = Math.min(left, PAGE)
+    const page = await grants.listGrants({ ...filter, limit, after })
+    if (page.length > 0) yield page
+    if (page.length < limit) return
+    after = page.at(-1)
+  }
+}
+
+async function printTable(pages: AsyncGenerator<Grant[]>, at: number, world: World): Promise<void> {
+  const table = growingColumns(['GRANT_ID', 'WALLET', 'CLIENT_ID', 'SCOPES', 'SINCE', 'STATE'])
+  let isEmpty = true
+  for await (const page of pages) {
+    isEmpty = false
+    for (const line of table(page.map((grant) => cellsOf(grant, at)))) world.print(line)
+    if (world.isRead?.() === false) return
+  }
+  if (isEmpty) world.print('No grant matches.')
+}
+
+/** One array, a grant a line. */
+async function printJson(pages: AsyncGenerator<Grant[]>, at: number, world: World): Promise<void> {
+  // A line is held back until it is known whether a comma follows.
+  let last = '['
+  for await (const page of pages) {
+    for (const grant of page) {
+      world.print(last === '[' ? last : `${last},`)
+      last = JSON.stringify(grantRecord(grant, at))
+    }
+    if (world.isRead?.() === false) return
+  }
+  world.print(last === '[' ? '[]' : `${last}\n]`)
 }
 
 function stateOf(grant: Grant, at: number): string {
@@ -64,16 +114,6 @@ function grantRecord(grant: Grant, at: number) {
   }
 }
 
-function grantTable(grants: readonly Grant[], at: number): string[] {
-  return columns(
-    ['GRANT_ID', 'WALLET', 'CLIENT_ID', 'SCOPES', 'SINCE', 'STATE'],
-    grants.map((grant) => [
-      grant.id,
-      grant.wallet,
-      grant.clientId,
-      grant.scopes.join(' '),
-      time(grant.createdAt),
-      stateOf(grant, at),
-    ]),
-  )
+function cellsOf(grant: Grant, at: number): string[] {
+  return [grant.id, grant.wallet, grant.clientId, grant.scopes.join(' '), time(grant.createdAt), stateOf(grant, at)]
 }

@@ -30,16 +30,24 @@ function endBatch(conditions: readonly string[]): string {
     FROM (SELECT true) AS one LEFT JOIN (SELECT id, created_at FROM batch ORDER BY created_at DESC, id DESC LIMIT 1) AS last ON true`
 }
 
+// Past everything that is stored, so that the first page is asked for like all others.
+const BEYOND = { id: '~', createdAt: Number.MAX_SAFE_INTEGER }
+
+// A wallet's and a client's grants lie by their age; among all of them only the key is an index, and it begins with a time.
 function list(conditions: readonly string[], living: boolean): string {
-  const all = [...conditions, ...(living ? ['ended_at IS NULL', 'refresh_expires_at > :at'] : [])]
-  const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`
-  return `SELECT ${COLUMNS} FROM grants ${where} ORDER BY created_at DESC, id LIMIT :limit`
+  const [place, order] =
+    conditions.length === 0
+      ? ['id < :afterId', 'id DESC']
+      : ['(created_at, id) < (:afterMadeAt::bigint, :afterId)', 'created_at DESC, id DESC']
+  const all = [...conditions, place, ...(living ? ['ended_at IS NULL', 'refresh_expires_at > :at'] : [])]
+  return `SELECT ${COLUMNS} FROM grants WHERE ${all.join(' AND ')} ORDER BY ${order} LIMIT :limit`
 }
 
 export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGrants' | 'endGrants'> {
   return {
-    async listGrants({ living = false, ...filter }: GrantFilter) {
-      const rows = await connection.prepare<GrantRow>('read', list(whoseGrants(filter), living))(filter)
+    async listGrants({ living = false, after = BEYOND, ...filter }: GrantFilter) {
+      const named = { ...filter, afterId: after.id, afterMadeAt: after.createdAt }
+      const rows = await connection.prepare<GrantRow>('read', list(whoseGrants(filter), living))(named)
       return rows.map(grantOf)
     },
 

@@ -32,6 +32,7 @@ const INSERT = `
 
 const LIST = `
   SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND (:clientId::text IS NULL OR client_id = :clientId)
+    AND (NOT :standing::boolean OR withdrawn_at IS NULL)
   ORDER BY issued_at DESC, id LIMIT :limit`
 
 const WITHDRAW = `
@@ -66,7 +67,8 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
       const [row] = await read({ wallet, id })
       return row ? receiptOf(row) : null
     },
-    listReceipts: async (wallet, { clientId = null, limit }) => (await list({ wallet, clientId, limit })).map(receiptOf),
+    listReceipts: async (wallet, { clientId = null, standing = false, limit }) =>
+      (await list({ wallet, clientId, standing, limit })).map(receiptOf),
     withdrawReceipts: async ({ wallet, clientId = null, naming, except = null }, at) =>
       void (await withdraw({ wallet, clientId, except, naming: naming?.filter(isStorable) ?? null, at })),
     withdrawReceipt: async (wallet, id, at) => void (await withdrawOne({ wallet, id, at })),

@@ -54,6 +54,26 @@ function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string 
   }
 }
 
+/**
+ * A wallet's grants, which are few, by their age; those of a client, or all, which may be millions, by their ids: they begin
+ * with a time, and the table and the index by client lie in their order.
+ */
+function listOf(filter: GrantFilter): { sql: string; named: Named } {
+  const { wallet, living, at, limit, after } = filter
+  const { conditions, named } = whoseGrants(filter)
+  if (after) {
+    conditions.push(wallet === undefined ? 'id < :afterId' : '(created_at, id) < (:afterMadeAt, :afterId)')
+    Object.assign(named, { afterId: after.id }, wallet === undefined ? {} : { afterMadeAt: after.createdAt })
+  }
+  if (living) {
+    conditions.push('ended_at IS NULL', 'refresh_expires_at > :at')
+    named.at = at
+  }
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+  const order = wallet === undefined ? 'id DESC' : 'created_at DESC, id DESC'
+  return { sql: `SELECT ${COLUMNS} FROM grants ${where} ORDER BY ${order} LIMIT :limit`, named: { ...named, limit } }
+}
+
 export function createGrantLedger(connection: Connection): GrantLedger {
   const insert = connection.prepareWrite(numbered(INSERT, INSERT_VALUES))
   const rotate = connection.prepareWrite(numbered(`${ROTATE} RETURNING ${COLUMNS}`, ROTATE_VALUES))
@@ -183,15 +203,11 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
     listGrants: (filter: GrantFilter) =>
       connection.read(() => {
-        const { conditions, named } = whoseGrants(filter)
-        if (filter.living) {
-          conditions.push('ended_at IS NULL', 'refresh_expires_at > :at')
-          named.at = filter.at
-        }
-        const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-        const list = connection.prepareRead(`SELECT ${COLUMNS} FROM grants ${where} ORDER BY created_at DESC, id LIMIT :limit`)
-        const rows = list.all({ ...named, limit: filter.limit })
-        return rows.map((row) => grantOf(row as GrantRow))
+        const { sql, named } = listOf(filter)
+        return connection
+          .prepareRead(sql)
+          .all(named)
+          .map((row) => grantOf(row as GrantRow))
       }),
 
     async endGrants(of, reason, at) {

@@ -32,6 +32,7 @@ const INSERT = `
 
 const LIST = `
   SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND (:clientId IS NULL OR client_id = :clientId)
+    AND (:standing = 0 OR withdrawn_at IS NULL)
   ORDER BY issued_at DESC, id LIMIT :limit`
 
 const WITHDRAW = `
@@ -68,8 +69,10 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
         const row = read.get(wallet, id)
         return row ? receiptOf(row as ReceiptRow) : null
       }),
-    listReceipts: (wallet, { clientId = null, limit }) =>
-      connection.read(() => list.all({ wallet, clientId, limit }).map((row) => receiptOf(row as ReceiptRow))),
+    listReceipts: (wallet, { clientId = null, standing = false, limit }) =>
+      connection.read(() =>
+        list.all({ wallet, clientId, standing: standing ? 1 : 0, limit }).map((row) => receiptOf(row as ReceiptRow)),
+      ),
     withdrawReceipts: ({ wallet, clientId = null, naming, except = null }, at) =>
       connection.write(() => void withdraw.run({ wallet, clientId, except, naming: naming ? JSON.stringify(naming) : null, at })),
     withdrawReceipt: (wallet, id, at) => connection.write(() => void withdrawOne.run({ wallet, id, at })),

@@ -1,7 +1,8 @@
 /** Ending grants, one or many, and listing them. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { EndReason } from '../../../src/grants/model.ts'
+import { newGrantId } from '../../../src/grants/grant-id.ts'
+import type { EndReason, Grant } from '../../../src/grants/model.ts'
 import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someWallet } from './subject.ts'
 
 export function endingsContract(subject: Subject): void {
@@ -99,7 +100,7 @@ export function endingsContract(subject: Subject): void {
     const [store] = subject().nodes
     const [wallet, clientId] = [someWallet(), randomUUID()]
     const made = async (at: number, grant: Parameters<typeof newGrant>[0]) => {
-      const born = newGrant(grant)
+      const born = newGrant({ id: newGrantId(at), ...grant })
       await store.grants.redeemCode(born, randomUUID(), at)
       return born.id
     }
@@ -121,5 +122,30 @@ export function endingsContract(subject: Subject): void {
     expect(await list({ wallet, living: true, at: NOW + DAY }), 'what lies idle lives no longer').toEqual([both, walletOnly])
     expect(await list({ wallet: someWallet() })).toEqual([])
     expect((await store.grants.listGrants({ wallet, at: NOW, limit: 1 }))[0]).toEqual(await store.grants.readGrant(ended))
+  })
+
+  test('a list is read page by page: each goes on where the one before ended, nothing twice and nothing left out, whatever is made or ended meanwhile', async () => {
+    const [store, other] = subject().nodes
+    const [wallet, clientId] = [someWallet(), randomUUID()]
+    const whose = [{ wallet, clientId }, { wallet }, { clientId }, {}]
+    // In one second more than a page, so that the moment alone does not say where a page ended.
+    const made = (at: number, of: object) => store.grants.redeemCode(newGrant({ id: newGrantId(at), ...of }), randomUUID(), at)
+    await Promise.all(Array.from({ length: 40 }, (_, index) => made(NOW + Math.floor(index / 15), whose[index % 4] as object)))
+    for (const filter of whose.flatMap((of) => [of, { ...of, living: true }])) {
+      const all = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 100 })
+      expect(
+        all.map(({ createdAt }) => createdAt),
+        'the newest first',
+      ).toEqual(all.map(({ createdAt }) => createdAt).toSorted((a, b) => b - a))
+      const paged: Grant[] = []
+      for (let page = all.slice(0, 4); page.length > 0; paged.push(...page)) {
+        page = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 4, after: paged.at(-1) })
+        await Promise.all([
+          made(NOW + 5, { wallet, clientId }),
+          page[0] && other.grants.endGrant(page[0].id, 'operator', NOW + 6),
+        ])
+      }
+      expect(paged.map(({ id }) => id)).toEqual(all.map(({ id }) => id))
+    }
   })
 }

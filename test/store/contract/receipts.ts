@@ -56,11 +56,12 @@ export function receiptsContract(subject: Subject): void {
     const third = await kept(store, { wallet, clientId, issuedAt: NOW + 2 })
     await kept(store, { clientId })
     await store.receipts.withdrawReceipt(wallet, third.id, NOW + 9)
-    const list = async (of: { clientId?: string; limit: number }) =>
+    const list = async (of: { clientId?: string; standing?: boolean; limit: number }) =>
       (await store.receipts.listReceipts(wallet, of)).map(({ id }) => id)
     expect(await list({ limit: 10 })).toEqual([third.id, second.id, first.id])
     expect(await list({ limit: 2 })).toEqual([third.id, second.id])
     expect(await list({ clientId, limit: 10 })).toEqual([third.id, second.id])
+    expect(await list({ standing: true, limit: 1 }), 'a withdrawn one takes no place').toEqual([second.id])
     expect(await list({ clientId: randomUUID(), limit: 10 })).toEqual([])
     expect(await list({ clientId: '', limit: 10 }), 'no client is no wildcard').toEqual([])
     expect((await store.receipts.listReceipts(wallet, { limit: 1 }))[0]).toEqual({ ...third, withdrawnAt: NOW + 9 })
