@@ -31,6 +31,9 @@ const TABLES = [
   'rfc9449',
   'rfc9700',
   'openid-connect-core',
+  'openid-connect-discovery',
+  'openid-connect-rp-initiated-logout',
+  'openid-connect-back-channel-logout',
 ]
 
 /** @throws Error naming file and line where a table is malformed */

@@ -25,6 +25,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import { noMetrics } from '../ops/no-metrics.ts'
 import { createFailureLimit, type FailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
 import { createFetchFromClient } from '../outbound/fetch-from-client.ts'
+import { checkSigning } from './check-signing.ts'
 import { type World as CommandWorld, Failure } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { openDatabase } from './database.ts'
@@ -73,6 +74,8 @@ export async function composeAuthService(
     const keys = new KeyRing(now)
     const clients = new ClientDirectory(store, now)
     const upkeep = createUpkeep(store, clients, keys, keyKeeping(settings, store, now))
+    // Before the first key is made, which would be of that algorithm.
+    await checkSigning(settings, opened)
     await upkeep.noticeChanges()
     const { contractWallets, check } = connectChains(settings.chains, now)
     await sayChainFaults(check, logger)

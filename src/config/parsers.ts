@@ -19,7 +19,8 @@ export const PLAIN_HTTP = 'must use https: plain http is allowed on loopback onl
 
 /**
  * A server's own address: scheme, host and port, nothing after it. Grantor owns its whole origin, because cookies,
- * `Origin` checks and `iss` (RFC 8414 §2, RFC 9207 §2) all speak of origins; so an issuer with a path is not offered.
+ * `Origin` checks and `iss` (RFC 8414 §2, RFC 9207 §2) all speak of origins; so an issuer with a path is not offered (OpenID
+ * Connect Core §16.15).
  *
  * TLS for every endpoint, page, secret, code and token is decided here, by https outside of loopback: RFC 6749 §2.3.1, §3.1,
  * §3.2, §10.3, §10.4, §10.8, §10.9, §10.11, RFC 6750 §5.2, RFC 7009 §2, RFC 7662 §2, §4, RFC 8414 §3, §6.1, OpenID Connect Core

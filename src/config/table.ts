@@ -110,7 +110,7 @@ const tokens = {
     name: 'ACCESS_TOKEN_LIFETIME',
     words: 'Seconds an access token lives.',
     usedBy: keyUsers,
-    // RFC 6750 §5.3, RFC 9449 §11.2: "one hour or less" unless the operator knows better
+    // RFC 6750 §5.3, OpenID Connect Core §16.18, RFC 9449 §11.2: "one hour or less" unless the operator knows better
     parse: read.integer(10, 86_400, 'seconds'),
     preset: '600',
   },
@@ -160,7 +160,8 @@ const tokens = {
   },
   signingAlg: {
     name: 'SIGNING_ALG',
-    words: 'How access tokens are signed: ES256, EdDSA or RS256. After a change the next key is announced at once.',
+    words:
+      'How access tokens are signed: ES256, EdDSA or RS256. After a change the next key is announced at once. RS256 does not go with clients under profile fapi2: `serve` does not start where there are any, and none can be registered.',
     usedBy: keyUsers,
     parse: read.choice('ES256', 'EdDSA', 'RS256'),
     preset: 'ES256',

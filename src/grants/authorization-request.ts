@@ -49,7 +49,7 @@ export async function clientOfRequest(deps: Deps, request: AuthorizationRequest)
   return client && redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native') ? client : null
 }
 
-/** The redirect URI with an error (RFC 6749 §4.1.2.1). */
+/** The redirect URI with an error (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). A person who declines is one, too (Core §3.1.2.1). */
 export function errorRedirect(deps: Deps, request: Answerable, error: OAuthError): string {
   return redirectWith(deps, request, [
     ['error', error.error],
@@ -70,7 +70,7 @@ export type CodeBasis = {
   grantExpiresAt: number
 }
 
-/** The redirect URI with a fresh code (RFC 6749 §4.1.2); null where the request was pushed, and had its one code. */
+/** The redirect URI with a fresh code in its query (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5); null where the request was pushed, and had its one code. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<string | null> {
   if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt } = basis

@@ -7,7 +7,8 @@ import { isSubset, parseScope } from '../oauth/scope.ts'
 import type { Answerable, AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
-import { type OpenIdParameters, readHint, readMaxAge, refuseUnsupported } from './openid-parameters.ts'
+import { type OpenIdParameters, readHint, readMaxAge, readNonce, refuseUnsupported } from './openid-parameters.ts'
+import { requireSigningOfProfile } from './profile-signing.ts'
 import { understoodScopes } from './understood-scopes.ts'
 
 export type RequestParameters = Parameters<
@@ -24,6 +25,7 @@ export function readRequest(
 ): AuthorizationRequest {
   // RFC 6749 §3.1.1, RFC 9700 §2.1.2: no token comes this way. Absent means `code`: a request may be as bare as client_id and redirect_uri.
   if (parameters.response_type !== null && parameters.response_type !== 'code') throw unsupportedResponseType()
+  requireSigningOfProfile(deps, client)
   // FAPI 2.0 Security Profile §5.3.2.2: "shall require the value of response_type [...] to be code"
   if (client.profile === 'fapi2' && parameters.response_type === null)
     throw invalidRequest('response_type_missing', 'This client must send response_type=code.')
@@ -37,7 +39,7 @@ export function readRequest(
     codeChallenge: readCodeChallenge(client, parameters),
     scopes: readScopes(deps, client, parameters),
     resources: readResources(deps, client, parameters.resource),
-    nonce: parameters.nonce,
+    nonce: readNonce(parameters.nonce),
     // No session is the one that an unknown ID token means: whoever it is signs in.
     maxAge: hint === 'unknown_id_token' ? 0 : readMaxAge(parameters.max_age),
     dpopJkt: readKeyThumbprint(parameters.dpop_jkt),

@@ -1,5 +1,5 @@
 /**
- * The authorization request (RFC 6749 §3.1, §4.1.1; OpenID Connect Core §3.1.2.1 to §3.1.2.4), step by step.
+ * The authorization request (RFC 6749 §3.1, §4.1.1; OpenID Connect Core §3.1.2.1 to §3.1.2.4, §3.1.2.6), step by step.
  *
  * Until the client and its redirect URI are known to belong together every fault is a page: a redirect would make
  * the service an open redirector (RFC 9700 §2.1, §4.11.2). After that, faults go to the redirect URI. Nothing is written.

@@ -1,4 +1,4 @@
-/** An address of a client's that the service itself calls: `jwks_uri`, `backchannel_logout_uri`. */
+/** An address of a client's that the service itself calls: `jwks_uri`, `backchannel_logout_uri` (OpenID Connect Back-Channel Logout §2.2). */
 
 /** Null where it may be registered. Which machine it leads to is looked at whenever it is called. */
 export function calledUriFault(uri: string): string | null {

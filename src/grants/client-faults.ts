@@ -134,6 +134,7 @@ function profileFaults(client: Client): string[] {
   return faults
 }
 
+/** OpenID Connect RP-Initiated Logout §2, §3.1, Back-Channel Logout §2.2 */
 function logoutFaults(client: Client): string[] {
   const faults = client.postLogoutRedirectUris.flatMap((uri) => {
     const fault = redirectUriFault(uri, client.type === 'native')

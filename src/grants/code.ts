@@ -1,6 +1,6 @@
 /**
  * Authorization codes (RFC 6749 §1.3.1): sealed, so that issuing one writes nothing, and the challenge in it is nobody else's to
- * read (RFC 7636 §4.4).
+ * read (RFC 7636 §4.4, §7.2). A code has a time, and a short one (OpenID Connect Core §16.9).
  */
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'

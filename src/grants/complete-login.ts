@@ -112,7 +112,7 @@ async function startSession(
   if (challenge.elsewhere)
     return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
   if (asked.request.onlyHinted && session.wallet !== asked.request.loginHint) {
-    // OpenID Connect Core §3.1.2.1: "otherwise, it SHOULD return an error, such as login_required"
+    // OpenID Connect Core §3.1.2.1: "otherwise, it MUST return an error, such as login_required"
     const refusal = loginRequired('another_wallet_than_hinted')
     deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: asked.client.id })
     return { kind: 'another_wallet', sessionId, to: errorRedirect(deps, asked.request, refusal), app: asked.app }

@@ -13,6 +13,10 @@ export type ForIdToken = { scopes: string[]; nonce: string | null; accessToken: 
 /** How a sign-in was proved (`acr`): by the wallet's own signature, or by the word of the platform's login server. */
 export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grantor:acr:vouched' } as const
 
+/**
+ * Signed as the client is registered to check it (OpenID Connect Core §10.1). `sub` is nobody else's, ever (§5.7); what has no
+ * value is left out (§13.3).
+ */
 export async function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): Promise<string> {
   const key = await deps.signingKey(client.idTokenAlgorithm)
   const { authTime, sessionHash } = grant
@@ -48,7 +52,7 @@ export function sidOf(sessionHash: string, clientId: string): string {
   return createHash('sha256').update(`sid ${sessionHash} ${clientId}`).digest().subarray(0, 16).toString('base64url')
 }
 
-/** What a hint says, where it is an ID token of this service, of any age (OpenID Connect Core §3.1.2.1). */
+/** What a hint says, where it is an ID token of this service, of any age (OpenID Connect Core §3.1.2.1, §3.1.2.2, RP-Initiated Logout §2). */
 export function openIdTokenHint(deps: Deps, hint: string): { wallet: Address; clientId: string; sid: string | null } | null {
   const claims = openIdToken(deps.keys, deps.settings.authUrl, hint)
   const parsed = claims && parseAddress(claims.sub)

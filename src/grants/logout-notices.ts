@@ -41,7 +41,7 @@ export async function logoutNotices(
   return notices
 }
 
-/** §2.4. It has no nonce, and a `typ` of its own, so that it never passes for an ID token. */
+/** §2.4. It has no nonce, and a `typ` of its own, so that it never passes for an ID token. Signed like the client's ID tokens (§2.6). */
 async function makeLogoutToken(
   deps: Pick<Deps, 'settings' | 'now' | 'signingKey'>,
   client: Client,

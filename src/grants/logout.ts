@@ -50,7 +50,9 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
 
   // As it was sent, whether or not its bytes are text.
   const state = query.get('state')?.[0]?.encoded || null
-  const to = uri === null ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
+  // §4: "when the OP detects errors in the RP-Initiated Logout request, the OP MUST not perform post-logout redirection"
+  const isBelieved = values.id_token_hint === null || hint !== null
+  const to = uri === null || !isBelieved ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
   const app = client && { clientName: client.name, clientHost: hostOf(client, uri) }
 
   const session = await findSession(deps, sessionId)

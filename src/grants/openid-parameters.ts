@@ -1,4 +1,5 @@
 /** What OpenID Connect adds to an authorization request (Core §3.1.2.1), and what of it is not offered. */
+import { encodeFormValue } from '../oauth/form.ts'
 import { invalidRequest, registrationNotSupported } from '../oauth/oauth-error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { isSubset } from '../oauth/scope.ts'
@@ -8,7 +9,7 @@ import type { Deps } from './deps.ts'
 import { openIdTokenHint } from './id-token.ts'
 import type { Client } from './model.ts'
 
-/** `display`, `ui_locales`, `claims_locales`, `acr_values` and `claims` are wishes that need not be met: they are not looked at (Core §15.1). */
+/** `display`, `ui_locales`, `claims_locales`, `acr_values` and `claims` are wishes that need not be met: they are not looked at (Core §5.2, §5.5, §15.1). */
 export const OPENID_PARAMETERS = ['response_mode', 'nonce', 'max_age', 'login_hint', 'id_token_hint', 'registration'] as const
 
 export type OpenIdParameters = Parameters<(typeof OPENID_PARAMETERS)[number]>
@@ -18,6 +19,16 @@ export function refuseUnsupported(parameters: OpenIdParameters): void {
   if (parameters.registration !== null) throw registrationNotSupported()
   if (parameters.response_mode !== null && parameters.response_mode !== 'query')
     throw invalidRequest('response_mode_unknown', 'The only response_mode here is query.')
+}
+
+/** Characters, form-urlencoded; an ID token that holds the longest is still one we read ourselves, as a hint. */
+const NONCE_AT_MOST = 2000
+
+/** "The value is passed through unmodified", as long as there is room for it. */
+export function readNonce(nonce: string | null): string | null {
+  if (nonce !== null && encodeFormValue(nonce).length > NONCE_AT_MOST)
+    throw invalidRequest('nonce_too_long', `nonce may have ${NONCE_AT_MOST} characters at most, form-urlencoded.`)
+  return nonce
 }
 
 /** Seconds; "has to be actively re-authenticated" beyond them. */

@@ -1,5 +1,5 @@
 /**
- * Refreshes an access token (RFC 6749 §6, §10.4), rotating the refresh token (RFC 9700 §2.2.2, §4.14.2).
+ * Refreshes an access token (RFC 6749 §6, §10.4, OpenID Connect Core §12.1), rotating the refresh token (RFC 9700 §2.2.2, §4.14.2).
  *
  * One conditional update of one row decides every race: simultaneous refreshes of one token all get the one same
  * successor, a lost answer can be asked for again, and a token that was used before that ends the grant.

@@ -20,8 +20,9 @@ const LIVES_AT_MOST = 3600
 
 /** The parameters of a request object, once it is known to be this client's, for this server, and of now. */
 export async function openRequestObject(deps: Deps, client: Client, text: string): Promise<Form> {
+  // OpenID Connect Core §6.1
   if (client.jwks === null && client.jwksUri === null) throw requestNotSupported()
-  // An encrypted one has five parts, an unsigned one an empty third: neither is read.
+  // An encrypted one (Core §6.3.1) has five parts, an unsigned one an empty third: neither is read.
   const jwt = readClientJwt(text)
   if (!jwt) throw invalidRequestObject('request_object_malformed')
   if (!TYPES.includes(jwt.typ)) throw invalidRequestObject('request_object_type_wrong')
@@ -31,7 +32,7 @@ export async function openRequestObject(deps: Deps, client: Client, text: string
   // Last, because it is what costs: the keys may have to be fetched.
   const verdict = await deps.clientKeys.someKey(client, (keys) => clientJwtHolds(jwt, keys))
   if (verdict === 'unavailable') throw invalidRequestObject('client_keys_unavailable')
-  // RFC 9101 §6.2, RFC 9126 §3, OpenID Connect Core §6.3.2: "the signature [...] MUST be validated using a key associated with the client"
+  // RFC 9101 §6.2, RFC 9126 §3, OpenID Connect Core §6.3.2, §16.7: "the signature [...] MUST be validated using a key associated with the client"
   if (verdict === 'none') throw invalidRequestObject('request_object_signature_wrong')
   return form
 }
@@ -62,9 +63,9 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0
 }
 
-/** §4: "parameter names and string values MUST be included as JSON strings", numbers as numbers; of `resource` there may be several. */
+/** RFC 9101 §4: "parameter names and string values MUST be included as JSON strings", numbers as numbers; several of `resource` are a list (RFC 8707 §2.1). */
 function formOf(claims: Claims): Form {
-  // §4: "request and request_uri parameters MUST NOT be included in Request Objects."
+  // RFC 9101 §4, OpenID Connect Core §6.1: "request and request_uri parameters MUST NOT be included in Request Objects."
   if (ELSEWHERE.some((name) => name in claims)) throw invalidRequestObject('request_object_within_another')
   const form = new Map<string, FormValue[]>()
   for (const name of REQUEST_PARAMETERS) if (claims[name] !== undefined) form.set(name, [valueOf(claims[name])])

@@ -14,7 +14,7 @@ export async function resolveRequest(
   query: AskedRequest,
 ): Promise<AskedRequest | PushedFault | 'request_uri_malformed'> {
   const { request, request_uri: requestUri } = query.taken.values
-  // RFC 9101 §5: "If this parameter is present in the authorization request, request_uri MUST NOT be present."
+  // OpenID Connect Core §6, RFC 9101 §5: "If this parameter is present in the authorization request, request_uri MUST NOT be present."
   if (request !== null && requestUri !== null) throw invalidRequest('request_twice', 'Send request or request_uri, not both.')
   if (requestUri !== null) {
     const uri = parseRequestUri(requestUri)

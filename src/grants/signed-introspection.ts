@@ -2,17 +2,24 @@
  * An introspection answer as a JWT (RFC 9701): signed, so that a resource server can show later, to whom it concerns, what
  * the authorization server vouched for.
  */
+import type { SigningKey } from '../keys/key-ring.ts'
 import { signJwt } from '../keys/signed-jwt.ts'
 import type { Deps } from './deps.ts'
 import type { Introspection } from './introspect.ts'
 import type { Client } from './model.ts'
+import { requireSigningOfProfile } from './profile-signing.ts'
 
 export const SIGNED_INTROSPECTION = 'token-introspection+jwt'
 
 /** §5: `iss`, `aud`, `iat` and the answer, inactive ones included; no `sub` and no `exp`, so that it never passes for an access token (§8.1). */
 export async function signIntrospection(deps: Deps, caller: Client, answer: Introspection): Promise<string> {
-  // Without a registered algorithm: the key that signs access tokens, which the resource server knows already.
-  const key = caller.introspectionSigned === null ? deps.keys.maker('sign') : await deps.signingKey(caller.introspectionSigned)
+  const key = caller.introspectionSigned === null ? usualKey(deps, caller) : await deps.signingKey(caller.introspectionSigned)
   const claims = { iss: deps.settings.authUrl, aud: caller.id, iat: deps.now(), token_introspection: answer }
   return signJwt(key, SIGNED_INTROSPECTION, claims)
+}
+
+/** Without a registered algorithm: the key that signs access tokens, which the resource server knows already. */
+function usualKey(deps: Deps, caller: Client): SigningKey {
+  requireSigningOfProfile(deps, caller)
+  return deps.keys.maker('sign')
 }

@@ -32,7 +32,8 @@ export type Asked = {
  * the grant's living refresh token.
  *
  * The token allows what was agreed and is left to the client, and the answer says so (RFC 6749 §3.3, §10.3, RFC 9700 §2.3). It
- * is for one resource: the one asked for, else the default (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10).
+ * is for one resource: the one asked for, else the default (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10,
+ * OpenID Connect Core §16.8).
  */
 export async function mintTokens(deps: Deps, client: Client, grant: Grant, asked: Asked): Promise<TokenResponse> {
   const at = deps.now()

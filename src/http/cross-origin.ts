@@ -1,7 +1,7 @@
 /**
  * Cross-origin reads (CORS). Metadata and keys are public; the token, revocation, PAR and userinfo endpoints open only to the origins
  * of public clients, whose scripts run there, and never with credentials. Nothing else is readable from a foreign page, the
- * authorization endpoint least of all (RFC 9700 §2.6).
+ * authorization endpoint least of all (RFC 9700 §2.6, OpenID Connect Discovery §3).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from './service.ts'

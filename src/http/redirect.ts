@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { type Form, serializeForm } from '../oauth/form.ts'
 import { noticePage } from '../pages/notice-page.ts'
 
-/** 302 with an empty body, and nothing of the request's (RFC 9700 §2.1). The URI is sent as the bytes it is. */
+/** 302, never 307 (OpenID Connect Core §16.22), with an empty body, and nothing of the request's (RFC 9700 §2.1). The URI is sent as the bytes it is. */
 export function redirect(reply: FastifyReply, to: string): FastifyReply {
   return sendTo(reply, 302, to)
 }

@@ -5,7 +5,7 @@
 import type { KeyRing } from './key-ring.ts'
 import { openJwt, signJwt, TOKEN_AT_MOST } from './signed-jwt.ts'
 
-/** RFC 9068 §2.2, §2.2.3, and the grant the token belongs to; a client's own token belongs to none. Times in epoch seconds. */
+/** RFC 9068 §2.2, §2.2.2, §2.2.3, and the grant the token belongs to; a client's own token belongs to none. Times in epoch seconds. */
 export type AccessTokenClaims = {
   iss: string
   sub: string

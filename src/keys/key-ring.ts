@@ -101,7 +101,7 @@ export class KeyRing {
     return this.signingKeys().some((key) => key.kind === kind) ? this.maker(kind) : undefined
   }
 
-  /** Every signing key, those before it starts and after it made its last included: what the JWK Set publishes (OpenID Connect Core §10.1.1). */
+  /** Every signing key, those before it starts and after it made its last included: what the JWK Set publishes (OpenID Connect Core §10.1, §10.1.1). */
   signingKeys(): SigningKey[] {
     return this.#keys.filter(isSigningKey)
   }

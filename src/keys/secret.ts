@@ -13,7 +13,7 @@ export function hashSecret(secret: string): string {
 // Nobody's secret: compared when there is no client, so that an unknown client takes as long as a wrong secret.
 const DUMMY_HASH = hashSecret(newSecret())
 
-/** Whether the secret is one of those kept. Compares hashes, not secrets: equal length makes the comparison constant-time. */
+/** Whether the secret is one of those kept. Compares hashes, not secrets: equal length makes the comparison constant-time (OpenID Connect Core §16.12). */
 export function secretMatches(secret: string, secretHashes: readonly string[]): boolean {
   const presented = Buffer.from(hashSecret(secret))
   let matches = false

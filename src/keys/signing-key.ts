@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { SigningKey, SigningKind } from './key-ring.ts'
 
-/** ES256 unless set. RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
+/** ES256 unless set, and asymmetric all of them (RFC 9068 §4). RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
 
 /** A fresh private key as PKCS #8 bytes. */

@@ -2,7 +2,8 @@ import { DPOP_ALGORITHMS } from './dpop.ts'
 
 /**
  * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only what works is named, a list
- * without anything in it is not (RFC 8414 §3.2), and no endpoint has a fragment (RFC 6749 §3.1, §3.2).
+ * without anything in it is not (RFC 8414 §3.2, Discovery §4.2), and no endpoint has a fragment (RFC 6749 §3.1, §3.2). The
+ * issuer is the one of every token (Discovery §4.3, Core §16.15).
  */
 export type MetadataFacts = {
   issuer: string
@@ -43,9 +44,9 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     request_parameter_supported: true,
     request_uri_parameter_supported: false,
     request_object_signing_alg_values_supported: clientAlgorithms,
-    // RFC 7636 §6.2, RFC 9700 §2.1.1
+    // RFC 8414 §2, RFC 9700 §2.1.1
     code_challenge_methods_supported: ['S256'],
-    // RFC 9207 §3
+    // RFC 9207 §2.3, §3
     authorization_response_iss_parameter_supported: true,
     // OpenID Connect Initiating User Registration §5; the values are those of Core §3.1.2.1
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
@@ -68,6 +69,7 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     // Discovery §3: "The algorithm RS256 MUST be included."
     id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
     acr_values_supported: acrValues,
+    // Core §5.6
     claim_types_supported: ['normal'],
     claims_supported: [...ID_TOKEN_CLAIMS, ...WALLET_CLAIMS],
     ui_locales_supported: ['en'],

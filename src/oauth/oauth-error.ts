@@ -175,5 +175,14 @@ export const temporarilyUnavailable = (reason: string): OAuthError =>
 export const walletUnavailable = (reason: string): OAuthError =>
   new OAuthError('temporarily_unavailable', reason, 'The wallet could not be checked right now. Try again in a moment.', 5)
 
+/** For two minutes at most after the algorithm was set anew: then the next key signs. */
+export const signingUnavailable = (reason: string): OAuthError =>
+  new OAuthError(
+    'temporarily_unavailable',
+    reason,
+    'The service cannot sign for this client right now. Try again in a moment.',
+    60,
+  )
+
 export const serverError = (requestId: string): OAuthError =>
   new OAuthError('server_error', 'defect', `Something went wrong on our side. Quote request ${requestId}.`)

@@ -1,4 +1,4 @@
-/** Redirect URIs (RFC 6749 §3.1.2): which may be registered, which one a request may name, and how an answer is appended. */
+/** Redirect URIs (RFC 6749 §3.1.2, OpenID Connect Core §3.1.2.1): which may be registered, which one a request may name, and how an answer is appended. */
 import { parseForm, queryOf } from './form.ts'
 
 export type RedirectUriFault =
@@ -58,7 +58,7 @@ export function isLoopbackHost(hostname: string): boolean {
 
 /**
  * RFC 9700 §2.1, §4.1.3: exact string matching of whole URIs; no normalising, no prefix, no wildcard (RFC 6749 §3.1.2.2,
- * §3.1.2.3, §10.6, §10.15). RFC 8252 §7.3: for a native client the port of a loopback IP literal, and only it, may differ.
+ * §3.1.2.3, §10.6, §10.15, OpenID Connect Core §14). RFC 8252 §7.3: for a native client the port of a loopback IP literal, and only it, may differ.
  */
 export function redirectUriMatches(registered: readonly string[], presented: string, native: boolean): boolean {
   if (registered.includes(presented)) return true

@@ -1,4 +1,4 @@
-/** Scopes (RFC 6749 §3.3): space-delimited, case-sensitive, in no particular order. */
+/** Scopes (RFC 6749 §3.3, OpenID Connect Core §14): space-delimited, case-sensitive, in no particular order. */
 
 // scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/

@@ -1,6 +1,7 @@
 /**
  * Takes secrets out of a finished log line, by three independent nets: members that carry a secret by their name,
- * values that look like one whatever they are called, and the very secrets this process was configured with.
+ * values that look like one whatever they are called, and the very secrets this process was configured with. A token in a log
+ * would be shown to whoever reads it (OpenID Connect Core §16.4).
  */
 const CENSOR = '[redacted]'
 

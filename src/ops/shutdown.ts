@@ -13,7 +13,7 @@ export type ShutdownOptions = {
   told?: Promise<unknown>
 }
 
-/** What is left of ten seconds for the requests under way, after the default drain. Ours take two, at worst. */
+/** What is left of ten seconds after the default drain: for the requests under way, two at worst, and the notices, three and a half. */
 export const GRACE_SECONDS = 6
 
 /**

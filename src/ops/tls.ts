@@ -1,5 +1,6 @@
 /**
- * TLS in the process, for those who run without a proxy (RFC 9325; RFC 7662 §4, RFC 8414 §6.1, OpenID Connect Core §16.17), with
+ * TLS in the process, for those who run without a proxy (RFC 9325; RFC 7662 §4, RFC 8414 §6.1, OpenID Connect Core §16.17,
+ * Discovery §7.1), with
  * certificates that are renewed while it runs.
  */
 import { constants } from 'node:crypto'

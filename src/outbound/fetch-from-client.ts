@@ -2,7 +2,8 @@
  * One call to an address that a client registered.
  *
  * It is somebody else's server, chosen by somebody we need not trust: it may hang, answer at length, redirect, or be a name
- * that leads to a neighbour of ours. All of that is `unavailable`, within the time given; nothing throws.
+ * that leads to a neighbour of ours, or not have the certificate of its name (OpenID Connect Core §16.17). All of that is
+ * `unavailable`, within the time given; nothing throws.
  */
 import { lookup as lookupName } from 'node:dns'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'

@@ -1,7 +1,10 @@
 import { type Html, html } from './html.ts'
 import { texts } from './texts.ts'
 
-/** The frame of every page: the wordmark, one slip of paper, and a promise at the foot. */
+/**
+ * The frame of every page: the wordmark, one slip of paper, and a promise at the foot. One frame goes with any window that an
+ * app may want (`display`, OpenID Connect Core §3.1.2.1), a small phone's too.
+ */
 export type Page = {
   title: string
   slip: Html

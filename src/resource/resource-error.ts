@@ -16,7 +16,7 @@ interface Refusal {
 }
 
 /**
- * Why a call was refused, ready to be answered (RFC 6750 §3).
+ * Why a call was refused, ready to be answered (RFC 6750 §3, RFC 9068 §4).
  *
  * Everything but `reason` and `cause` may go to the caller; those two are for the API's own log.
  * None of it ever contains the token.

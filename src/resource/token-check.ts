@@ -49,7 +49,7 @@ export interface TokenCheckOptions {
  *
  * @param needs.scopes scopes this call needs beside those of the options
  * @param needs.htm the method that a DPoP proof must name, where it is not the request's own; `needs.htu` the same of the address
- * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` to answer with (RFC 6750 §3)
+ * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` to answer with (RFC 6750 §3, RFC 9068 §4)
  */
 export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<AccessToken>
 

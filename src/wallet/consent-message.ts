@@ -1,7 +1,8 @@
 /**
  * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap), template 2.
  *
- * It is kept as a receipt, so it says everything that was agreed: to whom, what, on which resources, until when.
+ * It is kept as a receipt, so it says everything that was agreed: to whom, what, on which resources, until when (OpenID Connect
+ * Core §16.18).
  */
 
 import { checkForm, forms } from './message-grammar.ts'

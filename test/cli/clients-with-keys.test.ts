@@ -204,3 +204,49 @@ test('clients show tells everything, as JSON in the words of RFC 7591 §2', asyn
   for (const words of ['fapi2', 'one', 'pushed only', 'bound by DPoP', 'https://app.example.com/logout'])
     expect(out).toContain(words)
 })
+
+describe('RS256 as the algorithm of access tokens does not go with profile fapi2 (FAPI 2.0 Security Profile §5.4.1)', () => {
+  const FAPI2 = ['--profile', 'fapi2', '--jwks', JWKS]
+  const SERVING = {
+    GRANTOR_AUTH_URL: 'http://localhost:4990',
+    GRANTOR_LOGIN_URL: 'http://localhost:4991',
+    GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
+    GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+    GRANTOR_SIGNING_ALG: 'RS256',
+  }
+
+  test('serve does not start, and keys rotate makes no key: one line names the setting, the client and both ways out', async () => {
+    const { client_id } = await create(...FAPI2)
+    const { client_id: second } = await create(...FAPI2)
+    for (const command of [['serve'], ['keys', 'rotate']]) {
+      const { exit, err } = await run(command, { ...env, ...SERVING })
+      expect(exit).toBe(1)
+      expect(err).toMatch(
+        /^grantor: GRANTOR_SIGNING_ALG is RS256, .*fapi2.*: set ES256 or EdDSA, or grantor clients disable .*\n$/,
+      )
+      expect(err.includes(client_id) || err.includes(second)).toBe(true)
+      expect(err).toContain('and 1 more')
+    }
+    const { out } = await run(['keys', 'list', '--json'], { ...env, ...SERVING })
+    expect(out, 'no key was made of it').not.toContain('RS256')
+  })
+
+  test('a disabled one does not stand in the way of a start', async () => {
+    const { client_id } = await create(...FAPI2)
+    await run(['clients', 'disable', client_id], env)
+    const { exit, err } = await run(['serve'], { ...env, ...SERVING, GRANTOR_LISTEN: '192.0.2.1:1' })
+    expect([exit, err]).toEqual([1, expect.not.stringContaining('SIGNING_ALG')])
+  })
+
+  test('where the service signs with RS256 no client comes under the profile, neither a new one nor by a change', async () => {
+    const { client_id } = await create(...BY_KEY)
+    expect((await run(['keys', 'rotate'], { ...env, ...SERVING })).exit).toBe(0)
+    const line = /^grantor: this .*\n {2}- Access tokens .*RS256.*\n$/
+    const refused = await run([...APP, ...FAPI2], env)
+    expect([refused.exit, refused.err]).toEqual([2, expect.stringMatching(line)])
+    const changed = await update(client_id, '--profile', 'fapi2')
+    expect([changed.exit, changed.err]).toEqual([2, expect.stringMatching(line)])
+    expect((await stored(client_id)).profile).toBe('default')
+    await create(...BY_KEY)
+  })
+})

@@ -1,4 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fourInARow } from '../support/free-ports.ts'
@@ -38,8 +40,8 @@ function post({ port, id, secret }: Demo, path: string, body: Record<string, str
   })
 }
 
-/** Signs in with a test account, as the README's curl walk does, and resolves to the code. */
-async function signIn(demo: Demo): Promise<string> {
+/** Signs in with a test account, as the README's curl walk does. `session` is the browser's cookie. */
+async function signIn(demo: Demo): Promise<{ code: string; session: string }> {
   const { port, id, redirectUri } = demo
   const authorize = await fetch(
     `http://localhost:${port}/oauth/authorize?${new URLSearchParams({ client_id: id, redirect_uri: redirectUri })}`,
@@ -53,18 +55,20 @@ async function signIn(demo: Demo): Promise<string> {
     body: new URLSearchParams({ login_challenge: challenge, address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' }),
   })
   const { redirect_to } = (await signed.json()) as { redirect_to: string }
-  const page = await (await fetch(redirect_to, { headers: { cookie: cookies.join('; ') } })).text()
-  return /[?&]code=([^"&]+)/.exec(page)![1]!
+  const page = await fetch(redirect_to, { headers: { cookie: cookies.join('; ') } })
+  const session = page.headers.getSetCookie().map((cookie) => cookie.split(';')[0])
+  return { code: /[?&]code=([^"&]+)/.exec(await page.text())![1]!, session: session.join('; ') }
 }
 
-async function tokens(demo: Demo): Promise<{ access_token: string; refresh_token: string }> {
+async function tokens(demo: Demo): Promise<{ access_token: string; refresh_token: string; session: string }> {
+  const { code, session } = await signIn(demo)
   const answer = await post(demo, '/oauth/token', {
     grant_type: 'authorization_code',
-    code: await signIn(demo),
+    code,
     redirect_uri: demo.redirectUri,
   })
   expect(answer.status).toBe(200)
-  return answer.json() as Promise<{ access_token: string; refresh_token: string }>
+  return { ...((await answer.json()) as { access_token: string; refresh_token: string }), session }
 }
 
 describe('grantor start', () => {
@@ -172,6 +176,31 @@ describe('grantor start', () => {
     const { code, ms } = await end
     expect(code).toBe(0)
     expect(ms).toBeLessThan(10_000)
+  })
+
+  test('told to stop while an app has yet to hear of a sign-out, it tells the app first (OpenID Connect Back-Channel Logout §2.5)', async () => {
+    const heard: string[] = []
+    const receiver = createServer((request, response) => {
+      request.on('data', (chunk: Buffer) => heard.push(chunk.toString().split('=')[0] ?? ''))
+      request.on('end', () => response.writeHead(heard.length === 1 ? 503 : 200).end())
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port: at } = receiver.address() as AddressInfo
+      const demo = await started()
+      const change = ['clients', 'update', demo.id, '--backchannel-logout-uri', `http://127.0.0.1:${at}/`, '--data', demo.folder]
+      expect((await run(change)).exit).toBe(0)
+      const { session } = await tokens(demo)
+      // a change is noticed within a second
+      await new Promise((resolve) => setTimeout(resolve, 1100))
+      await fetch(`http://localhost:${demo.port}/account/sign-out`, { method: 'POST', headers: { cookie: session } })
+      await expect.poll(() => heard).toHaveLength(1)
+      await stopped(demo)
+      expect(heard, 'refused once, and told again at once instead of in two seconds').toEqual(['logout_token', 'logout_token'])
+      expect(demo.running.out()).toContain('logout_notice_delivered')
+    } finally {
+      receiver.close()
+    }
   })
 
   test('neither log nor folder holds a code, a token, a client secret or an address in plain', async () => {

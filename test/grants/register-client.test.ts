@@ -139,6 +139,14 @@ describe('cannot be registered, and one line says why', () => {
     ['a confidential client that proves nothing', { authMethod: 'none' }, /confidential client authenticates/],
     ['a public client with a secret', { type: 'public', authMethod: 'client_secret_post' }, /public client has no secret/],
     ['a public resource server', { type: 'public', resourceServer: 'https://api.example.com' }, /keep a secret/],
+    ['a logout address that is no absolute URI', { backchannelLogoutUri: '/logout' }, /not an https URI/],
+    ['a logout address with a fragment', { backchannelLogoutUri: 'https://app.example.net/#a' }, /has a fragment/],
+    ['a logout address over plain http', { backchannelLogoutUri: 'http://app.example.net/' }, /plain http outside loopback/],
+    [
+      'an address after signing out over plain http',
+      { postLogoutRedirectUris: ['http://app.example.net/bye'] },
+      /Post-logout redirect URI http:\/\/app\.example\.net\/bye is plain http/,
+    ],
     ['refresh tokens without codes', { grantTypes: ['refresh_token'] }, /come from authorization codes/],
   ])('%s', (_, registration, line) => {
     expect(faultsOf(registration)).toEqual([expect.stringMatching(line)])

@@ -27,7 +27,7 @@ const tokensOf = (of = client, by = walk) => openIdTokens(by, of)
 describe('back-channel logout', () => {
   let receiver: Server
   let uri: string
-  let received: { type: string; body: URLSearchParams }[]
+  let received: { path: string; type: string; body: URLSearchParams }[]
   /** statuses to answer with before 200 */
   let answers: number[]
 
@@ -39,6 +39,7 @@ describe('back-channel logout', () => {
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         received.push({
+          path: request.url ?? '',
           type: request.headers['content-type'] ?? '',
           body: new URLSearchParams(Buffer.concat(chunks).toString()),
         })
@@ -46,7 +47,7 @@ describe('back-channel logout', () => {
       })
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-    uri = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/logout`
+    uri = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/logout?app=one`
   })
   afterEach(() => new Promise((resolve) => receiver.close(resolve)))
 
@@ -66,7 +67,8 @@ describe('back-channel logout', () => {
     await walk.browse({ path: `/oauth/logout?id_token_hint=${id_token}` })
     expect(await told(1, before)).toEqual(['logout_notice_delivered'])
     expect(received).toHaveLength(1)
-    expect([received[0]?.type, [...(received[0]?.body.keys() ?? [])]]).toEqual([
+    expect([received[0]?.path, received[0]?.type, [...(received[0]?.body.keys() ?? [])]]).toEqual([
+      '/logout?app=one',
       'application/x-www-form-urlencoded',
       ['logout_token'],
     ])

@@ -128,14 +128,17 @@ describe('a public client’s script may read the token and revocation endpoints
 })
 
 describe('metadata and keys are for everybody', () => {
-  test.each(['/.well-known/oauth-authorization-server', '/oauth/jwks'])('%s: any origin, no credentials', async (path) => {
-    for (const headers of [{}, { origin: 'https://evil.example.org' }, { origin: 'null' }]) {
-      const answer = await ask('GET', path, headers)
-      expect(answer.status).toBe(200)
-      expect(answer.headers['access-control-allow-origin']).toBe('*')
-      expect(corsOf(answer)).toEqual(['access-control-allow-origin'])
-    }
-  })
+  test.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration', '/oauth/jwks'])(
+    '%s: any origin, no credentials',
+    async (path) => {
+      for (const headers of [{}, { origin: 'https://evil.example.org' }, { origin: 'null' }]) {
+        const answer = await ask('GET', path, headers)
+        expect(answer.status).toBe(200)
+        expect(answer.headers['access-control-allow-origin']).toBe('*')
+        expect(corsOf(answer)).toEqual(['access-control-allow-origin'])
+      }
+    },
+  )
 })
 
 describe('nothing else is readable from a foreign page', () => {

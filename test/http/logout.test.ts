@@ -108,6 +108,25 @@ describe('RP-initiated logout', () => {
     expect(await isSignedIn()).toBe(false)
   })
 
+  test('whoever sends an ID token that is not ours is brought nowhere, though the address is registered, session or not (§4)', async () => {
+    const asked = {
+      client_id: client.id,
+      id_token_hint: `${(await tokensOf()).id_token}x`,
+      post_logout_redirect_uri: AFTERWARDS,
+    }
+    const answer = await press(await logout(asked), 'sign_out')
+    expect([answer.status, noticeOf(answer)]).toEqual([200, 'signed_out'])
+    expect(answer.body).not.toContain(new URL(AFTERWARDS).pathname)
+    const without = await logout(asked, new Walk(grantor))
+    expect([without.status, without.location, noticeOf(without)]).toEqual([200, '', 'signed_out'])
+  })
+
+  test('logout_hint and ui_locales need not be met, and are no fault (§2)', async () => {
+    const { id_token } = await tokensOf()
+    const wishes = { logout_hint: 'somebody', ui_locales: 'zz-unknown fr' }
+    expect((await logout({ id_token_hint: id_token, post_logout_redirect_uri: AFTERWARDS, ...wishes })).location).toBe(AFTERWARDS)
+  })
+
   test('the question is of this session: of no use in another one, after its time, or from another site', async () => {
     const page = await logout({ client_id: client.id })
     const other = new Walk(grantor, testWallet(1))

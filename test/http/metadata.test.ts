@@ -10,6 +10,7 @@ import type { TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, parameterOf, requestOf } from '../support/walk.ts'
 
 const PATH = '/.well-known/oauth-authorization-server'
+const OPENID_PATH = '/.well-known/openid-configuration'
 
 let app: App
 let metadata: Record<string, unknown>
@@ -225,7 +226,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
 describe('the OpenID configuration (OpenID Connect Discovery §3)', () => {
   let openid: Record<string, unknown>
   beforeAll(async () => {
-    openid = (await send(app.grantor.authUrl, { path: '/.well-known/openid-configuration' })).json()
+    openid = (await send(app.grantor.authUrl, { path: OPENID_PATH })).json()
   })
 
   test('says the same as the server metadata, and exactly this besides; what is named works (test/http/openid, logout)', async () => {
@@ -255,15 +256,16 @@ describe('the OpenID configuration (OpenID Connect Discovery §3)', () => {
 })
 
 describe('how it is served (RFC 8414 §3.2)', () => {
-  test('as JSON, to be kept for a minute: no longer than a new key is announced before it signs', async () => {
-    const answer = await send(app.grantor.authUrl, { path: PATH })
-    expect(headersOf(answer)).toEqual({
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'public, max-age=30',
-      'x-content-type-options': 'nosniff',
-      'access-control-allow-origin': '*',
-    })
-  })
+  test.each([PATH, OPENID_PATH])(
+    'as JSON, to be kept for a minute: no longer than a new key is announced before it signs',
+    async (path) => {
+      const answer = await send(app.grantor.authUrl, { path })
+      expect(answer.status).toBe(200)
+      const { 'content-type': type, 'cache-control': kept, ...others } = headersOf(answer)
+      expect([type, kept]).toEqual(['application/json; charset=utf-8', 'public, max-age=30'])
+      expect(others).toEqual({ 'x-content-type-options': 'nosniff', 'access-control-allow-origin': '*' })
+    },
+  )
 
   test('HEAD tells the same without the body (RFC 9110 §9.3.2)', async () => {
     for (const path of [PATH, '/oauth/jwks']) {

@@ -185,7 +185,7 @@ describe('the request (§3.1.2.1)', () => {
 
   test('display, ui_locales, acr_values and claims need not be met, and change nothing', async () => {
     const wishes = { display: 'popup', ui_locales: 'fr de', acr_values: 'urn:x', claims: '{"id_token":{"email":null}}' }
-    expect((await tokensFor({ ...OPENID, ...wishes })).scope).toBe('openid wallet')
+    expect((await tokensFor({ ...OPENID, ...wishes, claims_locales: 'zz' })).scope).toBe('openid wallet')
   })
 
   test('max_age: a login where the last one is longer ago; 0 always; with prompt=none login_required', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, startApp } from '../support/app.ts'
+import { newDpopKey, proofOf } from '../support/dpop.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import type { Answer } from '../support/send.ts'
 import type { StartOptions, TestClient } from '../support/start.ts'
@@ -86,6 +87,35 @@ describe('failures of one network with one client are counted, and past the limi
     const body = { grant_type: 'authorization_code', code, redirect_uri: app.client.redirectUris[0] ?? '' }
     expect((await app.walk.token(app.client, body, FROM)).status).toBe(429)
     expect(await app.isActive(tokens.access_token as string)).toBe(false)
+  })
+})
+
+describe('a DPoP proof is shown, not guessed: a bad one is not counted (RFC 9449 §4.3, docs/protocol.md)', () => {
+  const key = newDpopKey()
+  const guess = 'grant_type=authorization_code&code=x&redirect_uri=y'
+  const good = () => proofOf(app.grantor, key)
+  const bad = () => proofOf(app.grantor, key, { htm: 'GET' })
+  const ask = async (client: Pick<TestClient, 'id' | 'secret'>, dpop: Promise<string>) =>
+    app.walk.token(client, guess, { ...FROM, dpop: await dpop })
+
+  test('however often it comes it reads what is wrong, and takes nothing from what may still fail', async () => {
+    const open = await app.grantor.createClient({ type: 'public' })
+    for (let time = 0; time < 3 * LIMIT; time++) expectRefusal(await ask(open, bad()), 'invalid_dpop_proof')
+    for (let time = 0; time < LIMIT; time++) expectRefusal(await ask(open, good()), 'invalid_grant')
+    expectRefusal(await ask(open, good()), limited(60))
+    expectRefusal(await ask(open, bad()), 'invalid_dpop_proof')
+  })
+
+  test('it is looked at before what may be a guess, so no guess is tried behind it', async () => {
+    const code = await app.freshCode()
+    const body = { grant_type: 'authorization_code', code, redirect_uri: app.client.redirectUris[0] ?? '' }
+    expectRefusal(await app.walk.token(app.client, body, { dpop: await bad() }), 'invalid_dpop_proof')
+    expect((await app.walk.exchange(app.client, code)).status, 'the right code beside it is as good as before').toBe(200)
+  })
+
+  test('nobody has one checked in the name of a client with a secret: that is invalid_client, and counted', async () => {
+    for (let time = 0; time < LIMIT; time++) expectRefusal(await ask(wrong(), bad()), 'invalid_client')
+    expectRefusal(await ask(wrong(), bad()), limited(60))
   })
 })
 

@@ -27,6 +27,7 @@ const ALL = [
   errors.tooManyPushed(30),
   errors.temporarilyUnavailable('a_reason'),
   errors.walletUnavailable('a_reason'),
+  errors.signingUnavailable('a_reason'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
 ]
 
@@ -88,6 +89,6 @@ test('the client reads the code and a fixed wording; the reason stays with us', 
 
 test('only what passes by itself tells when to come again', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(['too_many_failures', 'too_many_failures', 'temporarily_unavailable', 'temporarily_unavailable'])
+  expect(waiting).toEqual(['too_many_failures', 'too_many_failures', ...Array<string>(3).fill('temporarily_unavailable')])
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

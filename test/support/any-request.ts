@@ -105,35 +105,41 @@ const sketch = fc.record({
   raw: fc.boolean(),
 })
 
+type GoodHeaders = { authorization?: string | undefined; cookie: string }
+type Sketch = typeof sketch extends fc.Arbitrary<infer Made> ? Made : never
+
 /** Arbitrary requests to one endpoint. `genuine` are values that are right somewhere; `headers` those of a good request. */
-export function anyRequestTo(
-  endpoint: Endpoint,
-  genuine: readonly string[],
-  headers: { authorization?: string | undefined; cookie: string },
-): fc.Arbitrary<AnyRequest> {
-  return sketch.map((made) => {
-    const pairs = pairsOf(endpoint.parameters, made.changes, genuine)
-    const encode = (text: string): string =>
-      made.raw && endpoint.method === 'POST' ? text : encodeURIComponent(text.toWellFormed())
-    const form = pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
-    const type = endpoint.json ? 'application/json' : 'application/x-www-form-urlencoded'
-    const own: Record<string, string> = {
-      ...(endpoint.method === 'POST' ? { 'content-type': type } : {}),
-      ...(made.authorized && headers.authorization ? { authorization: headers.authorization } : {}),
-      ...(made.session ? { cookie: headers.cookie } : {}),
-    }
-    const strange = made.headers.map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : onTheWire(otherThan(own[name] ?? '', value, genuine)),
-    ])
-    const payload = endpoint.json ? JSON.stringify(fieldsOf(endpoint.parameters, pairs, made.changes)) : form
-    return {
-      method: endpoint.method,
-      url: endpoint.method === 'POST' || form === '' ? endpoint.path : `${endpoint.path}?${form}`,
-      headers: { ...own, ...(Object.fromEntries(strange) as Record<string, string>) },
-      ...(endpoint.method === 'POST' ? { payload: Buffer.from(payload, endpoint.json ? 'utf8' : 'latin1') } : {}),
-    }
-  })
+export function anyRequestTo(endpoint: Endpoint, genuine: readonly string[], headers: GoodHeaders): fc.Arbitrary<AnyRequest> {
+  return sketch.map((made) => requestFrom(made, endpoint, genuine, headers))
+}
+
+/** The good request itself, with nothing changed. */
+export function goodRequestTo(endpoint: Endpoint, headers: GoodHeaders): AnyRequest {
+  return requestFrom({ changes: [], headers: [], authorized: true, session: true, raw: false }, endpoint, [], headers)
+}
+
+function requestFrom(made: Sketch, endpoint: Endpoint, genuine: readonly string[], headers: GoodHeaders): AnyRequest {
+  const pairs = pairsOf(endpoint.parameters, made.changes, genuine)
+  const encode = (text: string): string =>
+    made.raw && endpoint.method === 'POST' ? text : encodeURIComponent(text.toWellFormed())
+  const form = pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
+  const type = endpoint.json ? 'application/json' : 'application/x-www-form-urlencoded'
+  const own: Record<string, string> = {
+    ...(endpoint.method === 'POST' ? { 'content-type': type } : {}),
+    ...(made.authorized && headers.authorization ? { authorization: headers.authorization } : {}),
+    ...(made.session ? { cookie: headers.cookie } : {}),
+  }
+  const strange = made.headers.map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : onTheWire(otherThan(own[name] ?? '', value, genuine)),
+  ])
+  const payload = endpoint.json ? JSON.stringify(fieldsOf(endpoint.parameters, pairs, made.changes)) : form
+  return {
+    method: endpoint.method,
+    url: endpoint.method === 'POST' || form === '' ? endpoint.path : `${endpoint.path}?${form}`,
+    headers: { ...own, ...(Object.fromEntries(strange) as Record<string, string>) },
+    ...(endpoint.method === 'POST' ? { payload: Buffer.from(payload, endpoint.json ? 'utf8' : 'latin1') } : {}),
+  }
 }
 
 function pairsOf(good: Record<string, string>, changes: readonly Change[], genuine: readonly string[]): [string, string][] {

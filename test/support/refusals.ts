@@ -42,6 +42,11 @@ export const REFUSALS = {
     error: 'invalid_target',
     description: 'A resource asked for is unknown, malformed, or more than the client may have.',
   },
+  invalid_dpop_proof: {
+    status: 400,
+    error: 'invalid_dpop_proof',
+    description: 'The DPoP proof is malformed, too old, used, or not for this request.',
+  },
   temporarily_unavailable: {
     status: 503,
     error: 'temporarily_unavailable',

@@ -1,3 +1,4 @@
+import { signingAlgorithmOf, signingFaults } from '../../grants/profile-signing.ts'
 import { registerClient } from '../../grants/register-client.ts'
 import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
 import { clientFacts, registeredJson } from '../client-print.ts'
@@ -42,10 +43,11 @@ export const clientsCreate = defineCommand({
       },
       world.now(),
     )
-    if (registered.kind === 'faults')
-      throw new UsageFailure(['this client cannot be registered', ...registered.faults.map((fault) => `- ${fault}`)])
+    if (registered.kind === 'faults') throw refused(registered.faults)
     const { client, secret } = registered
     await withStore(settingsFor('clients', world, options.data), world, async (store) => {
+      const faults = signingFaults(client, await signingAlgorithmOf(store.keys))
+      if (faults.length > 0) throw refused(faults)
       await store.clients.insertClient(client)
     })
     if (options.json) {
@@ -58,3 +60,7 @@ export const clientsCreate = defineCommand({
     return EXIT.done
   },
 })
+
+function refused(faults: readonly string[]): UsageFailure {
+  return new UsageFailure(['this client cannot be registered', ...faults.map((fault) => `- ${fault}`)])
+}

@@ -1,5 +1,6 @@
 import { rotateKey } from '../../grants/keep-keys.ts'
 import type { KeyKind } from '../../keys/key-ring.ts'
+import { checkSigning } from '../check-signing.ts'
 import { defineCommand, EXIT, Failure } from '../command.ts'
 import { checkSecret, keyKeeping, withStore } from '../compose.ts'
 import { time } from '../print.ts'
@@ -27,6 +28,7 @@ export const keysRotate = defineCommand({
     const kinds = (options.kind.length > 0 ? [...new Set(options.kind)] : ['sign']) as KeyKind[]
     const settings = settingsFor('keys', world, options.data)
     const made = await withStore(settings, world, async (store, now) => {
+      if (kinds.includes('sign')) await checkSigning(settings, store)
       const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
       return Promise.all(

@@ -1,4 +1,4 @@
-/** The account page at `/account`: what a wallet allowed to which app, its sessions, and the way to end them. */
+/** The account page at `/account`: what a wallet allowed to which app, its sessions, and the way to end them (OpenID Connect Core §16.18). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   beginLogin,

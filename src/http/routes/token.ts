@@ -4,6 +4,7 @@ import { grantToClient } from '../../grants/client-credentials-grant.ts'
 import { type PresentedProof, readTokenProof } from '../../grants/dpop.ts'
 import { exchangeCode } from '../../grants/exchange-code.ts'
 import type { Client } from '../../grants/model.ts'
+import { requireSigningOfProfile } from '../../grants/profile-signing.ts'
 import { refresh } from '../../grants/refresh.ts'
 import type { TokenResponse } from '../../grants/token-response.ts'
 import { unsupportedGrantType } from '../../oauth/oauth-error.ts'
@@ -42,6 +43,7 @@ async function grantTokens(
   presented: PresentedProof,
 ): Promise<TokenResponse> {
   const grantType = required(parameters.grant_type, 'grant_type')
+  requireSigningOfProfile(deps, client)
   const proof = readTokenProof(deps, client, presented)
   switch (grantType) {
     case 'authorization_code':

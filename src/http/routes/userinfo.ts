@@ -1,4 +1,4 @@
-/** `GET` and `POST /oauth/userinfo` (OpenID Connect Core §5.3, §5.3.1): an access token in, claims out. */
+/** `GET` and `POST /oauth/userinfo` (OpenID Connect Core §5.3, §5.3.1, §5.3.2): an access token in, claims out. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readUserinfo } from '../../grants/userinfo.ts'
 import { presentedToken } from '../../oauth/bearer-token.ts'

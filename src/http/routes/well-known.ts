@@ -1,6 +1,6 @@
 /**
  * Server metadata (RFC 8414 §3, §3.1, §3.2), of the configured issuer whatever the request calls it (§3.3), and the JWK Set
- * (RFC 7517 §5) with which a resource server checks tokens by itself (RFC 9068 §4). Readable from any origin.
+ * (RFC 7517 §5, OpenID Connect Discovery §3) with which a resource server checks tokens by itself (RFC 9068 §4). Readable from any origin.
  */
 import type { FastifyInstance } from 'fastify'
 import { ACR } from '../../grants/id-token.ts'
@@ -25,7 +25,7 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
   }
   const documents = {
     '/.well-known/oauth-authorization-server': serverMetadata(facts),
-    // OpenID Connect Discovery §4
+    // OpenID Connect Discovery §4, §4.2
     '/.well-known/openid-configuration': openidConfiguration(facts, Object.values(ACR)),
   }
   for (const [url, document] of Object.entries(documents)) {
