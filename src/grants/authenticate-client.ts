@@ -32,7 +32,8 @@ export async function authenticateClient(deps: Deps, presented: PresentedCredent
     if (clientId !== null && clientId !== basic.id) {
       throw invalidRequest('client_id_mismatch', 'client_id in the body is not the one in the Authorization header.')
     }
-    return proveSecret(deps, basic.id, basic.secret, 'client_secret_basic')
+    // Awaited: handed on as it is, a promise takes two turns of the queue more.
+    return await proveSecret(deps, basic.id, basic.secret, 'client_secret_basic')
   }
   if (assertion !== null || assertionType !== null) {
     if (assertion === null)

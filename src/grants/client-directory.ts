@@ -13,6 +13,8 @@ export class ClientDirectory {
   readonly #store: Pick<Store, 'clients'>
   readonly #now: () => number
   #known = new Map<string, Promise<Client | null>>()
+  /** those of `#known` that are there already: nobody has to wait for them */
+  #here = new Map<string, Client>()
   #unknownUntil = new Map<string, number>()
   #publicOrigins: Promise<ReadonlySet<string>> | undefined
 
@@ -30,9 +32,9 @@ export class ClientDirectory {
   }
 
   /** The client where it may act now; null when there is none or it is disabled. */
-  async findEnabled(clientId: string): Promise<Client | null> {
-    const client = await this.find(clientId)
-    return client?.disabledAt === null ? client : null
+  findEnabled(clientId: string): Promise<Client | null> | Client | null {
+    const here = this.#here.get(clientId)
+    return here === undefined ? this.find(clientId).then(ifEnabled) : ifEnabled(here)
   }
 
   /** Origins of public clients' redirect URIs: those whose scripts may read the token endpoint's answers. */
@@ -47,19 +49,21 @@ export class ClientDirectory {
   /** The registry may have changed: forget what is remembered. */
   forget(): void {
     this.#known = new Map()
+    this.#here = new Map()
     this.#unknownUntil = new Map()
     this.#publicOrigins = undefined
   }
 
   async #look(clientId: string): Promise<Client | null> {
     // Of before a `forget`, an answer must not be remembered after it.
-    const [known, unknownUntil] = [this.#known, this.#unknownUntil]
+    const [known, here, unknownUntil] = [this.#known, this.#here, this.#unknownUntil]
     // Requests that arrive together share one look-up.
     const looking = this.#store.clients.readClient(clientId)
     known.set(clientId, looking)
     try {
       const client = await looking
-      if (!client) {
+      if (client) here.set(clientId, client)
+      else {
         known.delete(clientId)
         if (unknownUntil.size >= UNKNOWN_AT_MOST) unknownUntil.clear()
         unknownUntil.set(clientId, this.#now() + UNKNOWN_FOR)
@@ -70,6 +74,10 @@ export class ClientDirectory {
       throw error
     }
   }
+}
+
+function ifEnabled(client: Client | null): Client | null {
+  return client?.disabledAt === null ? client : null
 }
 
 function originsOfPublicClients(clients: Client[]): ReadonlySet<string> {

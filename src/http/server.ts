@@ -1,6 +1,7 @@
 /** The auth service's HTTP server, put together. It does not listen yet. */
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { requestLogger } from '../ops/request-logger.ts'
 import { withTls } from '../ops/tls.ts'
 import { replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
@@ -33,6 +34,7 @@ export function createAuthServer(service: Service): FastifyInstance {
     ...withTls(service.tls),
     loggerInstance: service.logger,
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: requestLogger,
     genReqId: newRequestId,
     bodyLimit: FORM_AT_MOST,
     // RFC 9700 §4.13: whoever else names a caller in a header is not believed

@@ -17,12 +17,14 @@ export type Form = ReadonlyMap<string, readonly FormValue[]>
 export function parseForm(raw: string | Uint8Array): Form {
   // Node gives a request target as latin1: one character, one byte.
   const source = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
+  // Found out of the whole at once: nearly every form is, and then its parts are texts as they stand.
+  const ascii = !BEYOND_ASCII.test(source)
   const form = new Map<string, FormValue[]>()
   for (const pair of source.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
-    const value = decode(equals < 0 ? '' : pair.slice(equals + 1))
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals), ascii)
+    const value = decode(equals < 0 ? '' : pair.slice(equals + 1), ascii)
     const values = form.get(name.text ?? name.encoded)
     if (values) values.push(value)
     else form.set(name.text ?? name.encoded, [value])
@@ -47,6 +49,7 @@ export function queryOf(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
+const BEYOND_ASCII = /[\u0080-\uffff]/
 const PLAIN = /^[A-Za-z0-9\-._~]*$/
 /** Each byte as it is written: itself where it is unreserved, else %XX. */
 const ENCODED = Array.from({ length: 256 }, (_, byte) => {
@@ -55,16 +58,26 @@ const ENCODED = Array.from({ length: 256 }, (_, byte) => {
 })
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function decode(part: string): FormValue {
-  if (PLAIN.test(part)) return { text: part, encoded: part }
-  const text = PRINTABLE.test(part) ? wellFormed(part.replaceAll('+', ' ')) : null
-  if (text !== null) return { text, encoded: encodeText(text) }
+function decode(part: string, ascii: boolean): FormValue {
+  if (ascii && !part.includes('%') && !part.includes('+')) return new Text(part)
+  const text = ascii ? wellFormed(part.replaceAll('+', ' ')) : null
+  if (text !== null) return new Text(text)
   const bytes = Buffer.from(unescapePercent(part.replaceAll('+', ' ')), 'latin1')
   return { text: textOf(bytes), encoded: encodeBytes(bytes) }
 }
 
-/** Characters that are one byte each. */
-const PRINTABLE = /^[ -~]*$/
+/** A value whose second spelling is made when somebody asks for it: most are read as text alone. */
+class Text implements FormValue {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  get encoded(): string {
+    return PLAIN.test(this.text) ? this.text : encodeText(this.text)
+  }
+}
 
 /** What nearly every value is, read by the engine itself: only whole escapes, of UTF-8. */
 function wellFormed(part: string): string | null {

@@ -39,7 +39,7 @@ export function takeParameters<Single extends string, Many extends string = neve
 }
 
 function textOf(value: FormValue | undefined, parameter: string, faults: ParameterFault[]): string | null {
-  if (!value || value.encoded === '') return null
+  if (!value || value.text === '') return null
   if (value.text === null) faults.push({ reason: 'parameter_not_utf8', parameter })
   return value.text
 }

@@ -1,5 +1,6 @@
 /** Who did what to which grant, and why something was refused: one line per event, for people who look into an incident. */
 import { type Logger, linesOf, ownMembers } from './logger.ts'
+import { timeOfLine } from './time-of-line.ts'
 
 export type AuditEvent = {
   /** what happened, as in `code_redeemed` or `grant_ended` */
@@ -44,7 +45,7 @@ function plainLine(own: string, event: AuditEvent): string | undefined {
     if (!plain) return undefined
     members += `"${name}":"${value}",`
   }
-  return `{"level":"info","time":"${new Date().toISOString()}",${own}${members}"msg":"audit"}\n`
+  return `{"level":"info","time":"${timeOfLine()}",${own}${members}"msg":"audit"}\n`
 }
 
 const WORD = /^[a-z_]{1,40}$/

@@ -3,8 +3,12 @@
  * most: a write of its own for each costs three times the rest of the line.
  */
 const WAIT_MS = 10
-// What the system writes into a pipe in one piece (PIPE_BUF): lines of workers that share one output do not mix.
-const WAIT_AT_MOST = 4096
+
+/**
+ * Characters that are written together. Into a pipe the system writes so many in one piece (PIPE_BUF), so that lines of
+ * workers that share one output do not mix; what is appended to a file stays in one piece whatever its size.
+ */
+export const IN_ONE_WRITE = { pipe: 4096, file: 16_384 } as const
 
 export type LogLines = {
   /** Writes now, and before it what still waits, so that lines stay in order. */
@@ -14,7 +18,7 @@ export type LogLines = {
 }
 
 /** A process that is killed loses the lines that wait, and none that had to be written now. */
-export function logLines(target: { write(lines: string): unknown }): LogLines {
+export function logLines(target: { write(lines: string): unknown }, atMost: number = IN_ONE_WRITE.pipe): LogLines {
   let waiting = ''
   let timer: NodeJS.Timeout | undefined
   const flush = () => {
@@ -27,12 +31,12 @@ export function logLines(target: { write(lines: string): unknown }): LogLines {
   process.prependListener('exit', flush)
   return {
     write(line) {
-      if (waiting.length + line.length > WAIT_AT_MOST) flush()
+      if (waiting.length + line.length > atMost) flush()
       waiting += line
       flush()
     },
     writeSoon(line) {
-      if (waiting.length + line.length > WAIT_AT_MOST) flush()
+      if (waiting.length + line.length > atMost) flush()
       if (waiting === '') timer = setTimeout(flush, WAIT_MS)
       waiting += line
     },

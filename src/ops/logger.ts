@@ -1,6 +1,7 @@
 /** The service's log: one JSON line per event (pino), from which every secret is taken out before it leaves the process. */
+import { fstatSync } from 'node:fs'
 import { type DestinationStream, destination as fileDestination, type Logger, pino, stdTimeFunctions } from 'pino'
-import { type LogLines, logLines, promptLines } from './log-lines.ts'
+import { IN_ONE_WRITE, type LogLines, logLines, promptLines } from './log-lines.ts'
 import { redactor } from './redaction.ts'
 
 export type { Logger } from 'pino'
@@ -18,7 +19,9 @@ export type LoggerOptions = {
 /** Makes the logger both servers are given (`loggerInstance` in fastify). */
 export function createLogger({ level, destination, secrets = [] }: LoggerOptions): Logger {
   const redact = redactor(secrets)
-  const lines = destination ? promptLines(destination) : logLines(fileDestination(1))
+  const lines = destination
+    ? promptLines(destination)
+    : logLines(fileDestination(1), fstatSync(1).isFile() ? IN_ONE_WRITE.file : IN_ONE_WRITE.pipe)
   // The finished line is cleaned, not the call's arguments: whatever a caller, a library or an error's stack
   // puts in, it passes here.
   const cleaned: DestinationStream = { write: (line) => (ORDINARY.test(line) ? lines.writeSoon : lines.write)(redact(line)) }

@@ -35,6 +35,9 @@ async function readCode(from: Page): Promise<string> {
   // As close as somebody holds a phone: whole pixels for each module, which the decoder is less forgiving about than a camera
   await from.locator('.qr').evaluate((svg: SVGSVGElement) => {
     svg.style.width = svg.style.maxWidth = `${svg.viewBox.baseVal.width * 6}px`
+    // On whole pixels of the screen as well, wherever the middle of the page is
+    const { x, y } = svg.getBoundingClientRect()
+    svg.style.translate = `${-(x % 1)}px ${-(y % 1)}px`
   })
   const picture = (await from.locator('.qr').screenshot()).toString('base64')
   // Drawn in a page of its own: the login page would load no such picture

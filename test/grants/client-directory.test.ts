@@ -54,6 +54,16 @@ test('a client is looked up once and then known, however long', async () => {
   expect(state.lookUps).toBe(1)
 })
 
+test('a client that is known is there at once, and one that was changed is not', async () => {
+  const { directory, registry } = await openDirectory()
+  const client = await register(registry)
+  expect(directory.findEnabled(client.id)).toBeInstanceOf(Promise)
+  await directory.findEnabled(client.id)
+  expect(directory.findEnabled(client.id)).toEqual(client)
+  directory.forget()
+  expect(directory.findEnabled(client.id)).toBeInstanceOf(Promise)
+})
+
 test('requests that arrive together share one look-up, for a client and for an id nobody has', async () => {
   const { directory, registry, state } = await openDirectory()
   const client = await register(registry)

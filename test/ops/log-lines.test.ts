@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { logLines } from '../../src/ops/log-lines.ts'
+import { IN_ONE_WRITE, logLines } from '../../src/ops/log-lines.ts'
 
 function captured() {
   const writes: string[] = []
@@ -28,6 +28,20 @@ test('no more than so much waits, however many lines there are', () => {
   const { writes, lines } = captured()
   for (let i = 0; i < 2000; i++) lines.writeSoon(`${'x'.repeat(99)}\n`)
   expect(writes.join('').length).toBeGreaterThan(130_000)
+})
+
+test.each([
+  ['a pipe', IN_ONE_WRITE.pipe],
+  ['a file', IN_ONE_WRITE.file],
+])('into %s go no more characters at once than stay in one piece, and not many fewer', (_what, atMost) => {
+  const writes: string[] = []
+  const lines = logLines({ write: (text) => writes.push(text) }, atMost)
+  for (let i = 0; i < 2000; i++) lines.writeSoon(`${'x'.repeat(99)}\n`)
+  expect(writes.length).toBeGreaterThan(5)
+  for (const { length } of writes) {
+    expect(length).toBeLessThanOrEqual(atMost)
+    expect(length).toBeGreaterThan(atMost - 200)
+  }
 })
 
 test('a process that exits, by itself or by a defect, leaves no line behind', () => {

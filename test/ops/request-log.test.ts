@@ -1,8 +1,10 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createLogger } from '../../src/ops/logger.ts'
 import { createMetrics } from '../../src/ops/metrics.ts'
 import { logRequests, newRequestId } from '../../src/ops/request-log.ts'
+import { requestLogger } from '../../src/ops/request-logger.ts'
+import { timeOfLine } from '../../src/ops/time-of-line.ts'
 import { capturedLog } from './captured-log.ts'
 
 let server: FastifyInstance
@@ -76,4 +78,38 @@ test('requests are counted by route pattern, method and status', async () => {
   expect(await metrics.render()).toContain(
     'grantor_request_duration_seconds_count{route="/grants/:id",method="POST",status="200"} 2',
   )
+})
+
+test('what else is said of a request names it, at every level, and with what a child of its logger adds', async () => {
+  const log = capturedLog()
+  const logger: FastifyBaseLogger = createLogger({ level: 'trace', destination: log.destination })
+  server = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: requestLogger,
+    genReqId: () => 'the-request',
+  })
+  server.get('/', (request) => {
+    for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) request.log[level]({ n: 1 }, 'said')
+    request.log.child({ more: true }).info('said')
+    request.log.silent('not said')
+    request.log.level = 'error'
+    request.log.info('not said')
+    return request.log.level
+  })
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  expect(await (await fetch(url)).text()).toBe('error')
+  expect(log.text()).not.toContain('not said')
+  const said = log.lines().filter(({ msg }) => msg === 'said')
+  expect(said.map(({ level }) => level)).toEqual(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'info'])
+  for (const line of said.slice(0, 6)) expect(line).toMatchObject({ reqId: 'the-request', n: 1 })
+  expect(said.at(-1)).toMatchObject({ reqId: 'the-request', more: true })
+})
+
+test('a line tells the millisecond in which it was written', () => {
+  vi.useFakeTimers({ now: new Date('2026-01-02T03:04:05.678Z'), toFake: ['Date'] })
+  expect([timeOfLine(), timeOfLine()]).toEqual(['2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05.678Z'])
+  vi.advanceTimersByTime(1)
+  expect(timeOfLine()).toBe('2026-01-02T03:04:05.679Z')
+  vi.useRealTimers()
 })

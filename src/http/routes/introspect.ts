@@ -30,6 +30,8 @@ export function introspectRoute(server: FastifyInstance, service: Service): void
 
 /** Named by its own name; whoever takes anything gets JSON (RFC 9110 §12.5.1). */
 function asksForSigned({ headers: { accept = '' } }: FastifyRequest): boolean {
+  // Nearly nobody names any JWT, and then there is nothing to take apart.
+  if (!/jwt/i.test(accept)) return false
   const ranges = accept
     .toLowerCase()
     .split(',')

@@ -142,6 +142,8 @@ export class Lanes {
       }
     }
     this.#again ??= this.#isWaiting() ? setTimeout(() => this.#startAgain(), PROMPT_MS) : null
+    // Those who were late may have been the last.
+    this.#leaveWhenIdle()
   }
 
   #startAgain(): void {
