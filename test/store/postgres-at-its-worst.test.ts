@@ -178,8 +178,9 @@ test.each(someOf(Object.entries(ENVIRONMENT), 3))(
 test.runIf(ALL)('what nobody waits for any more is not sent: a connection that opened too late', async () => {
   const database = await migrated()
   let slow = false
-  const address = await proxied(addressOf(database.url, 'pool_size=2&connect_timeout=10&statement_timeout=5000'), {
-    toServer: (bytes, { server, number }) => void setTimeout(() => server.write(bytes), slow && number > 1 ? 800 : 0),
+  const address = await proxied(addressOf(database.url, 'pool_size=3&connect_timeout=10&statement_timeout=5000'), {
+    // The connection that is stuck is free again, and another open, only when who asked after it has been told.
+    toServer: (bytes, { server, number }) => void setTimeout(() => server.write(bytes), slow ? (number > 1 ? 800 : 300) : 0),
   })
   const store = await open(address)
   const grant = await livingGrant(store)
@@ -188,10 +189,10 @@ test.runIf(ALL)('what nobody waits for any more is not sent: a connection that o
     await holder`SELECT 1 FROM grants WHERE id = ${grant.id} FOR UPDATE`
     const stuck = store.grants.endGrant(grant.id, 'revoked', NOW).catch(() => 'unavailable')
     await new Promise((resolve) => setTimeout(resolve, 50))
-    const told = await store.clients.insertClient(someClient()).catch(() => 'unavailable')
+    expect(await store.clients.insertClient(someClient()).catch(() => 'unavailable')).toBe('unavailable')
     await stuck
     await new Promise((resolve) => setTimeout(resolve, 2000))
-    expect(await holder`SELECT id FROM clients`).toHaveLength(told === 'inserted' ? 1 : 0)
+    expect(await holder`SELECT id FROM clients`).toEqual([])
   })
 })
 
@@ -204,9 +205,8 @@ test('reads go on while as many moves wait for a row as there are connections', 
       store.grants.endGrant(held.id, 'revoked', NOW).catch((error: unknown) => error),
     )
     await new Promise((resolve) => setTimeout(resolve, 400))
-    const before = performance.now()
-    expect(await store.grants.readGrant(free.id)).toMatchObject({ id: free.id })
-    expect(performance.now() - before).toBeLessThan(500)
+    // Before the first of them has given up and left its connection.
+    expect(await Promise.race([store.grants.readGrant(free.id), ...stuck])).toMatchObject({ id: free.id })
     await Promise.all(stuck)
   })
 })
