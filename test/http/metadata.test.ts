@@ -257,7 +257,7 @@ describe('the OpenID configuration (OpenID Connect Discovery §3)', () => {
 
 describe('how it is served (RFC 8414 §3.2)', () => {
   test.each([PATH, OPENID_PATH])(
-    'as JSON, to be kept for a minute: no longer than a new key is announced before it signs',
+    'as JSON, to be kept for half a minute: no longer than a new key is announced before it signs',
     async (path) => {
       const answer = await send(app.grantor.authUrl, { path })
       expect(answer.status).toBe(200)
