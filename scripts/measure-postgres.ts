@@ -4,7 +4,7 @@
  *
  *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--apart]
  *
- * With --apart no statement shares a transaction, as on a distributed engine.
+ * With --apart each request is a statement of its own, as on a distributed engine.
  *
  * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
  * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
@@ -52,7 +52,7 @@ async function measure(): Promise<void> {
   console.log(`${(await sql`SELECT version()`)[0]?.version}`)
   await fill(sql)
   await printSizes(sql)
-  // What a store takes for a database that lies on several machines.
+  // The store takes this for a database that lies on several machines.
   if (values.apart) await installFakeCitus({ sql })
   const store = await openPostgresStore({ ...parsed.value, poolSize: 16 })
   const generations = new Int32Array(GRANTS + 1)

@@ -78,7 +78,14 @@ describe('a PostgreSQL database', () => {
       statementTimeoutMs: 1200,
       applicationName: 'node 1',
     })
-    for (const wrong of ['pool_size=0', 'pool_size=ten', 'connect_timeout=31', 'statement_timeout=99', 'pool_size=']) {
+    for (const wrong of [
+      'pool_size=0',
+      'pool_size=ten',
+      'connect_timeout=31',
+      'statement_timeout=99',
+      'statement_timeout=2001',
+      'pool_size=',
+    ]) {
       expect(read(`postgres://h/db?${wrong}`)).toEqual(fault('a whole number'))
     }
   })

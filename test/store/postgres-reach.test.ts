@@ -3,10 +3,10 @@
  * request does on its way touches one partition. docs/statements.md is made here: `npx vitest run test/store/postgres-reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Connection, type Kind } from '../../src/store/postgres/connection.ts'
+import { type Batched, Connection, type Kind } from '../../src/store/postgres/connection/connection.ts'
+import { compile } from '../../src/store/postgres/connection/statement.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 import { migratePostgres, storeOn } from '../../src/store/postgres/index.ts'
-import { compile } from '../../src/store/postgres/statement.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import { PARTS, partitionTables } from '../support/postgres-partitions.ts'
 import { NOW, someWallet } from './contract/subject.ts'
@@ -42,6 +42,10 @@ async function everyStatement(): Promise<Statement[]> {
     override prepare<Row>(kind: Kind, sql: string) {
       if (!noted.some((each) => each.sql === sql)) noted.push({ kind, sql })
       return super.prepare<Row>(kind, sql)
+    }
+    /** Statements over many rows are not used if rows lie on several machines. */
+    override prepareBatched<Row>({ kind, one }: Batched) {
+      return this.prepare<Row>(kind, one)
     }
   }
   const store = storeOn(new Noting(database.address, 'given'))

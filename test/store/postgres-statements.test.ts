@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../src/store/postgres/cleaning.ts'
 import { createClientBook } from '../../src/store/postgres/clients.ts'
-import { type Ask, Connection, type Kind } from '../../src/store/postgres/connection.ts'
+import { type Ask, type Batched, Connection, type Kind } from '../../src/store/postgres/connection/connection.ts'
+import { compile, compileForMany } from '../../src/store/postgres/connection/statement.ts'
 import { createGrantLedger } from '../../src/store/postgres/grants.ts'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
+import { migratePostgres, storeOn } from '../../src/store/postgres/index.ts'
 import { createPushedRequestBook } from '../../src/store/postgres/pushed-requests.ts'
 import { createReceiptBook } from '../../src/store/postgres/receipts.ts'
 import { createSessionBook } from '../../src/store/postgres/sessions.ts'
 import { createSpentBook } from '../../src/store/postgres/spent.ts'
-import { compile } from '../../src/store/postgres/statement.ts'
 import { createWalletBook } from '../../src/store/postgres/wallets.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import { livingGrant, NOW, newGrant, rotationOf, someClient, someReceipt, someSession, someWallet } from './contract/subject.ts'
@@ -26,6 +26,12 @@ class NotingConnection extends Connection {
       this.asked.push(sql.trim().split(/\s/)[0] ?? '')
       return ask(named)
     }
+  }
+  readonly batched: Batched[] = []
+  /** Each statement by itself, so that the statements of one request can be counted. */
+  override prepareBatched<Row>(batched: Batched): Ask<Row> {
+    this.batched.push(batched)
+    return this.prepare(batched.kind, batched.one)
   }
 }
 
@@ -187,6 +193,25 @@ test('redeem, rotate, end, revoke, read, start a session, use once, push a reque
     expect(elsewhere, `plan of ${sql}`).toEqual([])
     expect(steps.length > 0 || /^\s*INSERT/.test(sql), `a plan for ${sql}`).toBe(true)
   }
+})
+
+test('a statement over many rows finds each of them by the primary key of its table, planned once for all values', async () => {
+  const noting = new NotingConnection(database.address, 'database')
+  storeOn(noting)
+  await noting.close()
+  expect(noting.batched.length).toBeGreaterThan(2)
+  await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
+  for (const [index, { forMany, parameters }] of noting.batched.entries()) {
+    await database.sql.unsafe(`PREPARE many${index} AS ${compileForMany(forMany, parameters, 'database').text}`)
+    const empty = Object.keys(parameters).map(() => `'{}'`)
+    const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) EXECUTE many${index}(${empty.join(', ')})`)
+    const scans = rows
+      .map((row) => String(row['QUERY PLAN']))
+      .filter((line) => /(Seq|Index|Bitmap \w+|Index Only) Scan/.test(line))
+    for (const scan of scans) expect(scan, `in ${forMany}`).toMatch(/Index (Only )?Scan using \w+_pkey on /)
+    expect(scans.length > 0 || /^\s*INSERT/.test(forMany), `a plan for ${forMany}`).toBe(true)
+  }
+  await database.sql.unsafe('RESET plan_cache_mode')
 })
 
 test('what is over is found through an index on when that was, never by a scan', async () => {

@@ -1,6 +1,6 @@
 /** docs/statements.md, from the statements as they are: what each is for, how far it reaches, and its text. */
 
-import type { Kind } from '../../src/store/postgres/connection.ts'
+import type { Kind } from '../../src/store/postgres/connection/connection.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 
 /**
@@ -18,8 +18,8 @@ const BY_END = 'what is over is looked for on each machine, a few rows at a time
 /** The statements on tables that are spread. Each is recognised by a piece of its text. */
 export const NAMED: readonly Named[] = [
   { name: 'redeem or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
-  { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = generation[^]*scopes @>/, reach: 'one' },
-  { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = generation(?![^]*scopes @>)/, reach: 'one' },
+  { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = grants.generation[^]*scopes @>/, reach: 'one' },
+  { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = grants.generation(?![^]*scopes @>)/, reach: 'one' },
   { name: 'refresh with a token that stays, narrowed', is: /^\s*UPDATE grants\s+SET refresh_expires_at[^]*scopes @>/, reach: 'one' },
   { name: 'refresh with a token that stays', is: /^\s*UPDATE grants\s+SET refresh_expires_at(?![^]*scopes @>)/, reach: 'one' },
   { name: 'why a refresh moved nothing; end a replay', is: /refresh_newer_than_row/, reach: 'one' },

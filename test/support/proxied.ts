@@ -1,4 +1,4 @@
-/** A way to PostgreSQL that can be disturbed. */
+/** A network between the store and PostgreSQL that a test can disturb. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -6,14 +6,23 @@ import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 
 type Way = { client: Socket; server: Socket; number: number }
 
-/** A proxy in front of the server: `toClient` and `toServer` say what becomes of the bytes; without them they pass. */
+/**
+ * A proxy in front of the server: `toClient` and `toServer` decide what becomes of the bytes; without them they pass. With
+ * `hidesClosing` the server does not learn that the client has closed its connection, as in a network that went silent.
+ */
 export async function proxied(
   address: PostgresAddress,
   {
     toClient,
     toServer,
     onOpen,
-  }: { toClient?: (bytes: Buffer, way: Way) => void; toServer?: (bytes: Buffer, way: Way) => void; onOpen?: (way: Way) => void },
+    hidesClosing = false,
+  }: {
+    toClient?: (bytes: Buffer, way: Way) => void
+    toServer?: (bytes: Buffer, way: Way) => void
+    onOpen?: (way: Way) => void
+    hidesClosing?: boolean
+  },
 ): Promise<PostgresAddress> {
   const [behind] = address.servers
   if (!behind) throw new Error('no server')
@@ -27,7 +36,7 @@ export async function proxied(
     onOpen?.(way)
     client.on('data', (bytes: Buffer) => (toServer ? toServer(bytes, way) : server.write(bytes)))
     server.on('data', (bytes: Buffer) => (toClient ? toClient(bytes, way) : client.write(bytes)))
-    client.on('close', () => server.destroy())
+    if (!hidesClosing) client.on('close', () => server.destroy())
     server.on('close', () => client.destroy())
   })
   proxy.listen(0, '127.0.0.1')

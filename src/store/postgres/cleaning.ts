@@ -1,7 +1,7 @@
 /** What is over leaves, on PostgreSQL: a few rows at a time, found by an index on when they were over, never by a scan. */
 import type { Cleaning, Leaving } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
-import { textArray } from './statement.ts'
+import type { Connection } from './connection/connection.ts'
+import { textArray } from './connection/statement.ts'
 
 /** By which columns a row is named, and by which it is over. */
 const OVER: Record<Leaving, { key: readonly string[]; since: string }> = {

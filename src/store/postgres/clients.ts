@@ -2,9 +2,9 @@
 import { parseClientRecord } from '../../grants/client-record.ts'
 import type { Client } from '../../grants/model.ts'
 import type { ClientBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
+import { isStorable } from './connection/statement.ts'
 import { raising } from './revision.ts'
-import { isStorable } from './statement.ts'
 
 type ClientRow = { record: string }
 

@@ -4,7 +4,7 @@
  * What a request touches is a grant, a session, a wallet or a wallet's receipts, each found by its own key, so each
  * lies on one machine. What every node keeps in memory, or is one row for all, lies on every machine.
  */
-import type { Wire } from './wire.ts'
+import type { Session } from './connection/server.ts'
 
 /** The column that says on which machine a row lies. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
@@ -22,14 +22,12 @@ const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>
 /** Tables that lie whole on every machine. */
 export const EVERYWHERE = ['migrations', 'revision', 'leases', 'restorations', 'journal', 'runs', 'keys', 'clients'] as const
 
-type Steps = Pick<Wire, 'query'>
-
 /**
  * Distributes the tables that are not distributed yet, where the database has the Citus extension; elsewhere does
  * nothing. To be called in the transaction that migrates. Rows that are there already move to their place.
  * Returns the tables it distributed.
  */
-export async function distribute(transaction: Steps): Promise<string[]> {
+export async function distribute(transaction: Session): Promise<string[]> {
   const [citus] = await transaction.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
   if (!citus) return []
   const rows = await transaction.query<{ name: string }>(

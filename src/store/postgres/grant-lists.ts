@@ -1,6 +1,6 @@
 /** Grants by wallet and by client: what is listed, and what is ended together. */
 import type { GrantFilter, GrantLedger } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 
 /** How many rows one statement of a mass ending locks. */

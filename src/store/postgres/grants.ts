@@ -8,42 +8,81 @@ import {
   type Rotation,
   StoreUnavailable,
 } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
+import { isStorable } from './connection/statement.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
-import { isStorable } from './statement.ts'
 
 // Idle time is a duration from the store's own moment on; the absolute end is what was agreed to, to the second.
 const INSERT = `
   INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
                       refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason,
-                      dpop_jkt, auth_time, chain_id, session_hash)
-  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
-          :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId,
-          CASE WHEN :endReason::text IS NOT NULL THEN :at END, :endReason::text,
-          :dpopJkt, :authTime, :chainId, :sessionHash)
+                      dpop_jkt, auth_time, chain_id, session_hash)`
+const NEW_ROW = `
+  :id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
+  :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId, CASE WHEN :endReason::text IS NOT NULL THEN :at END,
+  :endReason::text, :dpopJkt, :authTime, :chainId, :sessionHash`
+const UNLESS_TAKEN = `
   ON CONFLICT (id) DO NOTHING
   RETURNING ${COLUMNS}`
 
-// Which row may be refreshed: one condition, whatever then becomes of it.
+// Which row may be refreshed: one condition, for every form of the update.
 const REFRESHABLE = `
-  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
-    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked::boolean)
-    AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt::text)`
+  WHERE grants.id = :grantId AND grants.client_id = :clientId AND grants.generation = :generation
+    AND grants.ended_at IS NULL AND grants.refresh_expires_at > :at
+    AND (grants.wallet_kind = 'ordinary' OR :walletChecked::boolean)
+    AND (grants.dpop_jkt IS NULL OR grants.dpop_jkt = :dpopJkt::text)`
+
+const NEW_IDLE_TIME = 'refresh_expires_at = least(:at + :refreshIdle::bigint, grants.expires_at)'
 
 const ROTATE = `
   UPDATE grants
-  SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
-      refresh_expires_at = least(:at + :refreshIdle::bigint, expires_at)${REFRESHABLE}`
+  SET generation = grants.generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
+      ${NEW_IDLE_TIME}`
 
-// The token stays, so only its idle time begins anew.
+// The token stays the same; only its idle time starts again.
 const KEEP = `
   UPDATE grants
-  SET refresh_expires_at = least(:at + :refreshIdle::bigint, expires_at)${REFRESHABLE}`
+  SET ${NEW_IDLE_TIME}`
 
-// Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
+// The request names scopes or one resource, which is rare: the row changes only if all of them were granted.
 const NARROWED = `
     AND :storable::boolean AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
+
+// A row that another transaction has locked is skipped, so that no statement over many rows waits for a lock.
+const UNLOCKED = `,
+  unlocked AS (SELECT grants.id FROM input JOIN grants ON grants.id = :grantId FOR NO KEY UPDATE OF grants SKIP LOCKED)`
+
+const ROTATION = {
+  grantId: 'text',
+  clientId: 'text',
+  generation: 'bigint',
+  refreshKeyId: 'text',
+  attemptId: 'text',
+  refreshIdle: 'bigint',
+  walletChecked: 'boolean',
+  dpopJkt: 'text',
+} as const
+
+const GRANT = {
+  id: 'text',
+  clientId: 'text',
+  wallet: 'text',
+  walletKind: 'text',
+  receiptId: 'text',
+  consented: 'boolean',
+  scopes: 'jsonb',
+  resources: 'jsonb',
+  expiresAt: 'bigint',
+  refreshIdle: 'bigint',
+  refreshKeyId: 'text',
+  attemptId: 'text',
+  endReason: 'text',
+  dpopJkt: 'text',
+  authTime: 'bigint',
+  chainId: 'bigint',
+  sessionHash: 'text',
+} as const
 
 // Why the update moved nothing. A replay ends the grant in the same statement, by what the row is at that moment, its
 // lock held, and not by what was read before: \`present\` is the row as it was when the statement began, \`ended_now\` is
@@ -97,16 +136,37 @@ type Owned = { client_id: string; ended_at: number | null }
 type Present = GrantRow & { ended_now: boolean; ended_generation: number | null; at: number }
 
 export function createGrantLedger(connection: Connection): GrantLedger {
-  const insert = connection.prepare<GrantRow>('move', INSERT)
-  const rotate = connection.prepare<GrantRow>('move', `${ROTATE} RETURNING ${COLUMNS}`)
-  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE}${NARROWED} RETURNING ${COLUMNS}`)
-  const keep = connection.prepare<GrantRow>('move', `${KEEP} RETURNING ${COLUMNS}`)
-  const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${NARROWED} RETURNING ${COLUMNS}`)
+  const insert = connection.prepareBatched<GrantRow>({
+    kind: 'move',
+    one: `${INSERT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
+    forMany: `${INSERT} SELECT ${NEW_ROW} FROM input ORDER BY 1${UNLESS_TAKEN}`,
+    parameters: GRANT,
+    row: { parameter: 'id', column: 'id' },
+    skipsLocked: false,
+  })
+  const rotate = connection.prepareBatched<GrantRow>({
+    kind: 'move',
+    one: `${ROTATE}${REFRESHABLE} RETURNING ${COLUMNS}`,
+    forMany: `${UNLOCKED}${ROTATE} FROM input JOIN unlocked ON unlocked.id = :grantId${REFRESHABLE} RETURNING ${COLUMNS}`,
+    parameters: ROTATION,
+    row: { parameter: 'grantId', column: 'id' },
+    skipsLocked: true,
+  })
+  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`)
+  const keep = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE} RETURNING ${COLUMNS}`)
+  const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`)
   const whyNot = connection.prepare<Present>('move', WHY_NOT)
   const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL)
   const end = connection.prepare<{ id: string }>('move', END)
-  const read = connection.prepare<GrantRow>('read', `SELECT ${COLUMNS} FROM grants WHERE id = :id`)
+  const read = connection.prepareBatched<GrantRow>({
+    kind: 'read',
+    one: `SELECT ${COLUMNS} FROM grants WHERE id = :id`,
+    forMany: ` SELECT ${COLUMNS} FROM input JOIN grants ON grants.id = :id`,
+    parameters: { id: 'text' },
+    row: { parameter: 'id', column: 'id' },
+    skipsLocked: false,
+  })
   const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id')
 
   async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {

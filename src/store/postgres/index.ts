@@ -1,11 +1,12 @@
 /** The store on PostgreSQL: one database, any number of machines. */
-import { type Store, StoreUnavailable } from '../../grants/ports.ts'
+import type { Store } from '../../grants/ports.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../grants/schema-steps.ts'
 import type { StoreClock } from '../../grants/store-clock.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientBook } from './clients.ts'
-import { type Clock, Connection } from './connection.ts'
-import { failureOf, unavailable } from './failures.ts'
+import { type Clock, Connection } from './connection/connection.ts'
+import { toStoreError } from './connection/errors.ts'
+import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
 import { createGrantLedger } from './grants.ts'
 import { createKeyBook } from './keys.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
@@ -14,14 +15,12 @@ import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
 import { PROBE, READ_REVISION } from './revision.ts'
 import { createRunBook } from './runs.ts'
-import { findServer, type PostgresAddress, type Server } from './server.ts'
 import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
-import type { Wire } from './wire.ts'
 
 export { SchemaMismatch } from '../../grants/ports.ts'
-export type { PostgresAddress } from './server.ts'
+export type { PostgresAddress } from './connection/server.ts'
 
 /**
  * Opens a migrated database. `storeClock` is told the database's time with every `readRevision`. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be reached.
@@ -62,7 +61,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
 
 /** Brings a database to the schema of this program. Returns the steps taken. */
 export function migratePostgres(address: PostgresAddress, at: number): Promise<Migration[]> {
-  return using(address, 'migration', (wire) => migrate(wire, at))
+  return using(address, 'migration', (session) => migrate(session, at))
 }
 
 export type MigrationStatus = { applied: TakenStep[]; pending: Migration[] }
@@ -73,38 +72,32 @@ export async function postgresMigrationStatus(address: PostgresAddress): Promise
 }
 
 async function openMigrated(address: PostgresAddress): Promise<Server> {
+  const server = await findServer(address).catch((error: unknown) => {
+    throw toStoreError(error)
+  })
   try {
-    const server = await findServer(address)
-    try {
-      requireWorkable(MIGRATIONS, await appliedMigrations(server.wire))
-      return server
-    } catch (error) {
-      await server.wire.end()
-      throw error
-    }
+    requireWorkable(MIGRATIONS, await server.use(appliedMigrations))
+    return server
   } catch (error) {
-    throw asTold(error)
+    await server.close()
+    throw toStoreError(error)
   }
 }
 
-/** Uses one server without the patience of a running service: whoever starts a program wants to know at once. */
+/** Uses one server without the retries of a running service: an operator wants to know at once. */
 async function using<Result>(
   address: PostgresAddress,
-  purpose: 'store' | 'migration',
-  use: (wire: Wire) => Promise<Result>,
+  purpose: Purpose,
+  use: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   try {
     const server = await findServer(address, purpose)
     try {
-      return await use(server.wire)
+      return await server.use(use)
     } finally {
-      await server.wire.end()
+      await server.close()
     }
   } catch (error) {
-    throw asTold(error)
+    throw toStoreError(error)
   }
-}
-
-function asTold(error: unknown): unknown {
-  return error instanceof StoreUnavailable || failureOf(error) === 'defect' ? error : unavailable(error)
 }

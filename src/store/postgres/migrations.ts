@@ -1,8 +1,8 @@
 /** The schema, as numbered steps forward, the same numbers as SQLite's. A step that has landed never changes; the next one comes after it. */
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
+import { codeOf } from './connection/errors.ts'
+import type { Session } from './connection/server.ts'
 import { distribute } from './distribution.ts'
-import { codeOf } from './failures.ts'
-import type { Wire } from './wire.ts'
 
 export type Migration = SchemaStep & { sql: string }
 
@@ -189,10 +189,10 @@ const CAME_SECOND = ['23505', '42P07', '40P01', '40001']
 const LOCKED = '55P03'
 
 /** The steps this database has taken, in order. */
-export async function appliedMigrations(wire: Pick<Wire, 'query'>): Promise<TakenStep[]> {
+export async function appliedMigrations(session: Session): Promise<TakenStep[]> {
   try {
     // Through the whole row, because a table that an earlier version made has no column `oldest` yet.
-    return await wire.query<TakenStep>(
+    return await session.query<TakenStep>(
       `SELECT number, name, applied_at, (to_jsonb(migrations) ->> 'oldest')::bigint AS oldest FROM migrations ORDER BY number`,
     )
   } catch (error) {
@@ -209,12 +209,12 @@ const LOCK_TRIED = 60
  * Takes every step the database has not taken yet, in one transaction. Of several at once one takes them; the others
  * wait for its lock on the table of steps and find nothing left. Returns the steps taken.
  */
-export async function migrate(wire: Wire, at: number): Promise<Migration[]> {
+export async function migrate(session: Session, at: number): Promise<Migration[]> {
   for (let tried = 1; ; tried++) {
     try {
-      return await inTransaction(wire, async () => {
-        const taken = await takeSteps(wire, at)
-        await distribute(wire)
+      return await inTransaction(session, async () => {
+        const taken = await takeSteps(session, at)
+        await distribute(session)
         return taken
       })
     } catch (error) {
@@ -226,35 +226,35 @@ export async function migrate(wire: Wire, at: number): Promise<Migration[]> {
   }
 }
 
-async function inTransaction<Result>(wire: Wire, steps: () => Promise<Result>): Promise<Result> {
-  await wire.query('BEGIN')
+async function inTransaction<Result>(session: Session, steps: () => Promise<Result>): Promise<Result> {
+  await session.query('BEGIN')
   try {
     const result = await steps()
-    await wire.query('COMMIT')
+    await session.query('COMMIT')
     return result
   } catch (error) {
     // Where the connection went, it is undone already.
-    await wire.query('ROLLBACK').catch(() => undefined)
+    await session.query('ROLLBACK').catch(() => undefined)
     throw error
   }
 }
 
-async function takeSteps(wire: Pick<Wire, 'query'>, at: number): Promise<Migration[]> {
-  await wire.query(
+async function takeSteps(session: Session, at: number): Promise<Migration[]> {
+  await session.query(
     'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
   )
   // Nodes that are starting may still read it.
-  await wire.query('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
-  const taken = await appliedMigrations(wire)
+  await session.query('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
+  const taken = await appliedMigrations(session)
   refuseUnknown(MIGRATIONS, taken)
   const pending = pendingSteps(MIGRATIONS, taken)
   if (pending.length === 0) return []
   // A table that somebody reads for long is not waited for in front of everybody else.
-  await wire.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
-  await wire.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
+  await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
+  await session.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
   for (const { number, name, oldest, sql: step } of pending) {
-    await wire.query(step)
-    await wire.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
+    await session.query(step)
+    await session.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,
       name,
       at,

@@ -1,7 +1,7 @@
 /** Pushed authorization requests on PostgreSQL. */
 import type { PushedRequestBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
-import { isStorable } from './statement.ts'
+import type { Connection } from './connection/connection.ts'
+import { isStorable } from './connection/statement.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 

@@ -1,8 +1,8 @@
 /** Receipts on PostgreSQL, by wallet: what somebody signed is found under their address, and never read for anybody else. */
 import type { Receipt } from '../../grants/model.ts'
 import type { ReceiptBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
-import { isStorable } from './statement.ts'
+import type { Connection } from './connection/connection.ts'
+import { isStorable } from './connection/statement.ts'
 
 type ReceiptRow = {
   wallet: string

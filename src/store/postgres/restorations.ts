@@ -1,6 +1,6 @@
 /** Restorations on PostgreSQL: what a backup brought back is ended, batch by batch, and one row tells whether it was confirmed. */
 import type { ReceiptKey, Restoration, RestorationBook } from '../../grants/ports.ts'
-import type { Ask, Connection } from './connection.ts'
+import type { Ask, Connection } from './connection/connection.ts'
 
 type LivingGrantRow = { id: string; client_id: string; wallet: string; created_at: number; generation: number }
 type LivingSessionRow = { hash: string; wallet: string; auth_time: number }

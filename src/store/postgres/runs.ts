@@ -1,6 +1,6 @@
 /** The programs that change a PostgreSQL database: each takes a number, and has a row while it runs. */
 import type { RunBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 
 /** Rows of programs that were cut off stay so many seconds: far longer than a backup's own minutes matter. */
 const FORGOTTEN_AFTER = 86_400

@@ -1,7 +1,7 @@
 /** Sessions on PostgreSQL. */
 import type { Session } from '../../grants/model.ts'
 import type { SessionBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 
 type SessionRow = {
   hash: string

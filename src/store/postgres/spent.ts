@@ -1,6 +1,6 @@
 /** What may be used once, on PostgreSQL. */
 import type { SpentBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 
 export function createSpentBook(connection: Connection): SpentBook {
   // Our own insert, whose answer was lost on the way, is no second use: it is found by its attempt.

@@ -1,6 +1,6 @@
 /** Wallets on PostgreSQL: one row each, written on the first proof or the first ending. */
 import type { WalletBook } from '../../grants/ports.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 
 type WalletRow = { epoch: number; proved_itself: boolean }
 

@@ -1,4 +1,4 @@
-/** Statements that share a transaction on PostgreSQL: what they save, and that none of them pays for another. */
+/** Requests that become one statement over many rows on PostgreSQL: what that saves, and that no request pays for another. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
@@ -36,7 +36,7 @@ async function refuseToMove({ sql }: PostgresDatabase, id: string, when: 'at onc
 const settled = (told: PromiseSettledResult<{ kind: string }>[]) =>
   told.map((each) => (each.status === 'fulfilled' ? each.value.kind : (each.reason as Error).name))
 
-test('refreshes that come at once share commits, and each is told what became of its own grant', async () => {
+test('refreshes that arrive at the same time share commits, and each gets the row of its own grant', async () => {
   const { database, store } = await openNew()
   const grants = await many(store, 200)
   const told = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
@@ -47,7 +47,7 @@ test('refreshes that come at once share commits, and each is told what became of
 })
 
 test.each(['at once', 'at the commit'] as const)(
-  'a move that PostgreSQL refuses %s is told so, and none that travelled with it is lost or told too early',
+  'a change that PostgreSQL refuses %s is reported to its own caller; the others of its batch take effect',
   async (when) => {
     const { database, store } = await openNew()
     const grants = await many(store, 64)
@@ -60,9 +60,8 @@ test.each(['at once', 'at the commit'] as const)(
   },
 )
 
-test('a row that somebody holds delays nobody who travels with those who want it', async () => {
-  // Longer than anybody waits: no other limit hides who waits for whom.
-  const { database, store } = await openNew('pool_size=4&statement_timeout=5000')
+test('a locked row delays no other request of its batch, and only the requests for the locked row are refused', async () => {
+  const { database, store } = await openNew('pool_size=4')
   const grants = await many(store, 64)
   const held = grants[20]?.id ?? ''
   await database.sql.begin(async (holder) => {
@@ -70,15 +69,51 @@ test('a row that somebody holds delays nobody who travels with those who want it
     const rotate = (id: string) =>
       store.grants.rotateRefreshToken(rotationOf(grants.find((grant) => grant.id === id) ?? newGrant(), 0))
     const stuck = rotate(held).catch((error: unknown) => error)
-    // The lock is held until all of them have been told.
+    // The lock is held until all of them have been answered.
     const others = await Promise.all(grants.filter(({ id }) => id !== held).map(({ id }) => rotate(id)))
     expect(new Set(others.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
     expect(await stuck).toBeInstanceOf(StoreUnavailable)
   })
 })
 
-test('two nodes that move the same grants in opposite order never wait for each other', async () => {
-  // Told before those who wait give up by themselves.
+test('twenty requests for one locked row occupy one connection, and no other request fails meanwhile', async () => {
+  const { database, store } = await openNew()
+  const [held = newGrant(), ...free] = await many(store, 17)
+  const others = await database.sql.begin(async (holder) => {
+    await holder`SELECT 1 FROM grants WHERE id = ${held.id} FOR UPDATE`
+    const wanting = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0
+        ? store.grants.rotateRefreshToken(rotationOf(held, 0))
+        : store.grants.endGrant(held.id, 'revoked', NOW)
+      ).then(
+        () => 'changed',
+        () => 'refused',
+      ),
+    )
+    const over = new AbortController()
+    const all = Promise.all(wanting).finally(() => over.abort())
+    const waiting: number[] = []
+    const streams = free.map(async (grant) => {
+      const kinds: string[] = []
+      for (let generation = 0; !over.signal.aborted; generation++)
+        kinds.push((await store.grants.rotateRefreshToken(rotationOf(grant, generation))).kind)
+      return kinds
+    })
+    while (!over.signal.aborted) {
+      const [row] = await holder`
+        SELECT count(*)::integer AS count FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event IN ('transactionid', 'tuple')`
+      waiting.push(row?.count)
+    }
+    expect(Math.max(...waiting)).toBe(1)
+    expect(new Set(await all)).toEqual(new Set(['refused']))
+    return Promise.all(streams)
+  })
+  expect(new Set(others.flat())).toEqual(new Set(['rotated']))
+  for (const kinds of others) expect(kinds.length).toBeGreaterThan(10)
+})
+
+test('two nodes that refresh the same grants in opposite order cause no deadlock', async () => {
+  // So short that PostgreSQL would report a deadlock before a waiting statement times out.
   const { database, store } = await openNew('', ({ sql, name }) =>
     sql.unsafe(`ALTER DATABASE ${name} SET deadlock_timeout = '10ms'`),
   )
@@ -93,7 +128,7 @@ test('two nodes that move the same grants in opposite order never wait for each 
     ])
     expect(new Set([...one, ...two].map(({ kind }) => kind))).toEqual(new Set(['rotated']))
   }
-  // A connection tells what it counted when it is closed.
+  // PostgreSQL adds a connection's counts when the connection is closed.
   await Promise.all([store.close(), other.close()])
   const [row] = await database.sql.unsafe('SELECT deadlocks::integer FROM pg_stat_database WHERE datname = current_database()')
   expect(row?.deadlocks).toBe(0)
@@ -119,14 +154,14 @@ test('with a single connection, reads go on under a stream of writes, and writes
   expect(asked).toBeGreaterThan(100)
 })
 
-test('where rows lie on several machines no statement shares a transaction with another', async () => {
+test('if rows lie on several machines, each change is a statement of its own', async () => {
   const { database, store } = await openNew('', installFakeCitus)
   const grants = await many(store, 40)
   await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
   expect(await transactionsOf(database)).toBe(40)
 })
 
-test('a table that changes under prepared statements breaks none of them', async () => {
+test('a table that is altered breaks no statement that was prepared before', async () => {
   const { database, store } = await openNew('pool_size=1')
   const grants = await many(store, 30)
   const [{ id } = newGrant()] = grants
@@ -138,7 +173,7 @@ test('a table that changes under prepared statements breaks none of them', async
   expect(new Set(told.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
 })
 
-test('what PostgreSQL says of a defect is passed on without the values of the row', async () => {
+test('an error of PostgreSQL is passed on without the values of the row', async () => {
   const { database, store } = await openNew()
   await database.sql.unsafe(`
     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,0 +1,73 @@
+/** What an error of the driver or of PostgreSQL means for the statement. Codes: PostgreSQL's manual, appendix A. */
+import { SchemaMismatch, StoreUnavailable } from '../../../grants/ports.ts'
+
+/**
+ * - `not_sent`: there was no connection, so nothing happened
+ * - `lost`: the connection broke while the statement was under way; nobody knows whether it took effect
+ * - `unreplicated`: the statement is committed here, but a synchronous standby may not have it
+ * - `read_only`: the server takes no writes, for example because it was demoted; nothing happened
+ * - `conflict`: a deadlock or a serialization failure; rolled back, and worth a retry
+ * - `stale`: a prepared statement no longer fits its tables; rolled back, and worth a retry
+ * - `exhausted`: no space, no memory or no time; rolled back, and a retry would not help
+ * - `defect`: anything else; rolled back
+ */
+export type Failure = 'not_sent' | 'lost' | 'unreplicated' | 'read_only' | 'conflict' | 'stale' | 'exhausted' | 'defect'
+
+// 57P0x: the server ends the connection. 25P03, 25P04: it ended an idle or a long transaction. 08: the connection itself.
+const LOST = /^(57P0\d|25P0[34]|08\w{3})$/
+// 53: disk, memory, connections. 57014: statement timeout. 55P03: lock timeout. 58030: I/O. XX001, XX002: a damaged page.
+const EXHAUSTED = /^(53\w{3}|57014|55P03|58030|XX001|XX002)$/
+
+/** The connection could not be opened, or it is not fit for use. */
+export class NotSent extends Error {
+  constructor(cause: unknown) {
+    super('no connection to PostgreSQL', { cause })
+  }
+}
+
+/** PostgreSQL stopped waiting for its synchronous standby, and said so only in a warning (its manual, 20.6.1). */
+export class Unreplicated extends Error {
+  constructor() {
+    super('committed, but perhaps not on the synchronous standby')
+  }
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof NotSent) return 'not_sent'
+  if (error instanceof Unreplicated) return 'unreplicated'
+  if (error instanceof StoreUnavailable) return 'exhausted'
+  const code = codeOf(error)
+  // Only PostgreSQL's own errors have a code of five characters and a severity.
+  if (!isFromServer(error) || LOST.test(code)) return 'lost'
+  if (code === '25006') return 'read_only'
+  if (code === '40001' || code === '40P01') return 'conflict'
+  // The routine: a table changed after the statement was prepared. 26000: a pooler forgot what was prepared.
+  if ((error as { routine?: unknown }).routine === 'RevalidateCachedQuery' || code === '26000') return 'stale'
+  return EXHAUSTED.test(code) ? 'exhausted' : 'defect'
+}
+
+/** The error for the domain. Only code and message are kept: the driver's error holds the values of the statement. */
+export function toStoreError(error: unknown): unknown {
+  if (error instanceof StoreUnavailable || error instanceof SchemaMismatch) return error
+  if (error instanceof NotSent) return error.cause instanceof StoreUnavailable ? error.cause : unavailable(error.cause)
+  return failureOf(error) === 'defect' ? withoutValues(error) : unavailable(error)
+}
+
+function unavailable(error: unknown): StoreUnavailable {
+  const message = error instanceof Error ? error.message : ''
+  return new StoreUnavailable(`PostgreSQL cannot be used (${codeOf(error) || message})`, { cause: new Error(message) })
+}
+
+/** PostgreSQL's error without its details, which name the values of the row. */
+function withoutValues(error: unknown): unknown {
+  return error instanceof Error ? Object.assign(new Error(error.message), { code: codeOf(error) }) : error
+}
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}
+
+function isFromServer(error: unknown): boolean {
+  return typeof (error as { severity?: unknown } | null)?.severity === 'string'
+}

@@ -1,0 +1,77 @@
+/** Who waits for a connection, in which order, and for how long at most. */
+import { StoreUnavailable } from '../../../grants/ports.ts'
+
+/**
+ * A statement that waits longer is refused before it is sent. It leaves the rest of the caller's patience to the statement
+ * itself, so that a row that changes is a row that is acknowledged, even if the database is overloaded.
+ */
+const WAIT_AT_MOST_MS = 1500
+
+type Waiting = { start: () => void; timer: NodeJS.Timeout }
+
+/** Lets a limited number of holders in at a time; the others wait in order. */
+export class Queue {
+  readonly #limit: number
+  readonly #waiting = new Set<Waiting>()
+  #holders = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Whether there are neither holders nor waiting callers. */
+  get isEmpty(): boolean {
+    return this.#holders === 0
+  }
+
+  /** Resolves when the caller may go on; undefined if it may at once. Rejects with `StoreUnavailable` if that takes too long. */
+  enter(): Promise<void> | undefined {
+    if (this.#holders < this.#limit) {
+      this.#holders++
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        start: () => {
+          clearTimeout(waiting.timer)
+          resolve()
+        },
+        timer: setTimeout(() => {
+          this.#waiting.delete(waiting)
+          reject(new StoreUnavailable('PostgreSQL is too slow: no connection became free in time'))
+        }, WAIT_AT_MOST_MS),
+      }
+      this.#waiting.add(waiting)
+    })
+  }
+
+  /** To be called once by each caller that was let in. */
+  leave(): void {
+    const [next] = this.#waiting
+    if (next) {
+      this.#waiting.delete(next)
+      next.start()
+    } else this.#holders--
+  }
+}
+
+/**
+ * One statement at a time for each row: a row that someone else has locked occupies one connection of this node, however
+ * many requests want it.
+ */
+export class RowQueues {
+  readonly #queues = new Map<string, Queue>()
+
+  async run<Result>(row: string, task: () => Promise<Result>): Promise<Result> {
+    let queue = this.#queues.get(row)
+    if (!queue) this.#queues.set(row, (queue = new Queue(1)))
+    const waiting = queue.enter()
+    if (waiting) await waiting
+    try {
+      return await task()
+    } finally {
+      queue.leave()
+      if (queue.isEmpty) this.#queues.delete(row)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+/** No request can hurt another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
+import { expect, onTestFinished, test } from 'vitest'
+import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
+import { Connection } from '../../src/store/postgres/connection/connection.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../src/store/postgres/index.ts'
+import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { proxied } from '../support/proxied.ts'
+import { livingGrant, NOW, rotationOf } from './contract/subject.ts'
+
+async function migrated() {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  return database
+}
+
+async function open(address: PostgresAddress) {
+  const store = await openPostgresStore(address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  return store
+}
+
+const many = (store: Store, count: number) => Promise.all(Array.from({ length: count }, () => livingGrant(store)))
+const refusal = (error: unknown) => error
+
+/** What a network that goes silent lets through of everything that is sent once it is `silent`. */
+const SILENCES: [string, (bytes: Buffer, sent: number) => Buffer][] = [
+  ['after the first 2,920 bytes of a burst', (bytes, sent) => bytes.subarray(0, Math.max(0, 2920 - sent))],
+  // The worst moment: every statement has run, and the commit never comes.
+  ['right before the Sync that would commit', (bytes, sent) => (sent === 0 ? bytes.subarray(0, -5) : Buffer.alloc(0))],
+]
+
+test.each(SILENCES)(
+  'a network that goes silent %s keeps no row locked: another node refreshes every grant within seconds',
+  async (_, passed) => {
+    const database = await migrated()
+    let silent = false
+    const sent = new Map<number, number>()
+    const address = await proxied(database.address, {
+      hidesClosing: true,
+      toServer: (bytes, { server, number }) => {
+        if (!silent) return void server.write(bytes)
+        const before = sent.get(number) ?? 0
+        sent.set(number, before + bytes.length)
+        server.write(passed(bytes, before))
+      },
+      toClient: (bytes, { client }) => void (silent || client.write(bytes)),
+    })
+    const [behind, healthy] = [await open(address), await open(database.address)]
+    const grants = await many(behind, 64)
+    await Promise.all(grants.map((grant) => behind.grants.rotateRefreshToken(rotationOf(grant, 0))))
+    silent = true
+    const lost = Promise.all(grants.map((grant) => behind.grants.rotateRefreshToken(rotationOf(grant, 1)).catch(refusal)))
+    await expect.poll(() => sent.size).toBeGreaterThan(0)
+    for (const grant of grants) {
+      const end = () => healthy.grants.endGrant(grant.id, 'revoked', NOW).catch(() => 'locked')
+      await expect.poll(end, { timeout: 5000, interval: 50 }).not.toBe('locked')
+    }
+    expect((await lost).every((each) => each instanceof StoreUnavailable)).toBe(true)
+  },
+  20_000,
+)
+
+test('ten slow reads on a pool of ten are all answered, close no connection and delay no unrelated change', async () => {
+  const database = await migrated()
+  const connection = new Connection(database.address, 'given')
+  const store = storeOn(connection)
+  onTestFinished(() => store.close())
+  const slow = connection.prepare<{ pid: number }>('read', 'SELECT pg_backend_pid() AS pid, pg_sleep(0.9)')
+  const pids = async () =>
+    (await database.sql`SELECT pid FROM pg_stat_activity WHERE datname = ${database.name} AND pid <> pg_backend_pid()`).map(
+      ({ pid }) => Number(pid),
+    )
+  await livingGrant(store)
+  const reads = Array.from({ length: 10 }, () => slow())
+  await expect.poll(async () => (await pids()).length).toBeGreaterThanOrEqual(9)
+  const before = await pids()
+  const grant = await livingGrant(store)
+  expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind).toBe('rotated')
+  const answered = await Promise.all(reads)
+  expect(answered.every(([row]) => row && row.pid > 0)).toBe(true)
+  expect(await pids()).toEqual(expect.arrayContaining(before))
+})
+
+test('at three times what the database can do, what changed was acknowledged and the rest was refused', async () => {
+  const database = await migrated()
+  const store = await open(database.address)
+  const grants = await many(store, 1200)
+  await database.sql.unsafe(`
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.04); RETURN NEW; END $$;
+    CREATE TRIGGER slow BEFORE UPDATE ON grants FOR EACH ROW EXECUTE FUNCTION slow()`)
+  const told: Promise<unknown>[] = []
+  // Nine connections do at most 225 rows a second.
+  for (const [index, grant] of grants.entries()) {
+    told.push(store.grants.rotateRefreshToken(rotationOf(grant, 0)).catch(refusal))
+    if (index % 27 === 26) await new Promise((resolve) => setTimeout(resolve, 40))
+  }
+  const outcomes = await Promise.all(told)
+  const acknowledged = outcomes.filter((each) => !(each instanceof StoreUnavailable))
+  await store.close()
+  const [row] = await database.sql`SELECT count(*)::integer AS count FROM grants WHERE generation > 0`
+  expect(acknowledged.length).toBeGreaterThan(0)
+  expect(acknowledged.length, 'some were refused').toBeLessThan(outcomes.length)
+  expect(acknowledged.length / Number(row?.count)).toBeGreaterThan(0.8)
+}, 20_000)
+
+test('a later connection that leads to a replica behind the same name is not used', async () => {
+  const database = await migrated()
+  const store = await open(database.address)
+  const grant = await livingGrant(store)
+  // What a replica reports of itself.
+  await database.sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`)
+  const answers = await Promise.all([
+    ...Array.from({ length: 50 }, () => store.sessions.readSession('none')),
+    ...Array.from({ length: 50 }, () => store.wallets.readEpoch(grant.wallet)),
+  ])
+  expect(answers).toHaveLength(100)
+  const [row] = await database.sql`
+    SELECT count(*)::integer AS count FROM pg_stat_activity
+    WHERE datname = ${database.name} AND pid <> pg_backend_pid() AND state = 'idle' AND query NOT LIKE '%pg_is_in_recovery%'`
+  expect(row?.count, 'every statement ran over the first connection').toBe(1)
+  expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind).toBe('rotated')
+})
+
+test('a change whose wait for a synchronous standby is cancelled by an administrator is not acknowledged', async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.remove())
+  const address = addressOf(server.urlOf('postgres'))
+  await migratePostgres(address, NOW)
+  const store = await open(address)
+  const [grant, other] = [await livingGrant(store), await livingGrant(store)]
+  const database = addressOf(server.urlOf('postgres'))
+  const admin = await administrator(database)
+  await admin`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`
+  await admin`SELECT pg_reload_conf()`
+  const waiting = () => admin`SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+  // The setting reaches the processes of the server one after the other.
+  const commitWaits = async () => {
+    void store.checkWritable().catch(refusal)
+    return (await waiting()).length
+  }
+  await expect.poll(commitWaits, { timeout: 10_000 }).toBeGreaterThan(0)
+  const probes = (await waiting()).map(({ pid }) => Number(pid))
+  const stuck = store.grants.rotateRefreshToken(rotationOf(grant, 0)).catch(refusal)
+  await expect.poll(async () => (await waiting()).filter(({ pid }) => !probes.includes(pid)).length, { timeout: 10_000 }).toBe(1)
+  await admin`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+  expect(await stuck).toBeInstanceOf(StoreUnavailable)
+  expect(await store.grants.readGrant(other.id), 'reads go on').toMatchObject({ generation: 0 })
+}, 30_000)
+
+async function administrator(address: PostgresAddress) {
+  const { default: postgres } = await import('postgres')
+  const [at] = address.servers
+  const { user = '', password = '', database } = address
+  const sql = postgres({ host: at?.host ?? '', port: at?.port ?? 0, user, password, database, max: 1, onnotice: () => undefined })
+  onTestFinished(() => sql.end())
+  // The administrator's own changes wait for no standby.
+  await sql`SET synchronous_commit = local`
+  return sql
+}
