@@ -57,6 +57,7 @@ export class Connection {
   readonly #address: PostgresAddress
   readonly #clock: Clock
   /** Neither reads nor changes may occupy every connection, if there is more than one. */
+  readonly #limit: number
   readonly #queues: Record<Side, Queue>
   readonly #rows = new RowQueues()
   #statements = 0
@@ -74,8 +75,8 @@ export class Connection {
     this.#address = address
     this.#clock = clock
     this.#server = server
-    const limit = Math.max(1, address.poolSize - 1)
-    this.#queues = { read: new Queue(limit), write: new Queue(limit) }
+    this.#limit = Math.max(1, address.poolSize - 1)
+    this.#queues = { read: new Queue(this.#limit), write: new Queue(this.#limit) }
   }
 
   /** Prepares a statement with `:names` in place of values; `:at` is the moment, by this connection's clock. */
@@ -156,15 +157,14 @@ export class Connection {
     for (let attempt = 1; ; attempt++) {
       try {
         const rows = await this.#attempt<Row>(side, query, { attempt, deadline })
-        this.#failingSince[side] = null
-        this.#pause = 0
+        this.#succeeded(side)
         return rows
       } catch (error) {
         const failure = failureOf(error)
         // That time ran out in the end says less than what the time was spent on.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
-        if (failure !== 'defect') this.#failingSince[side] ??= performance.now()
+        if (failure !== 'defect') this.#failed(side)
         if (!this.#isWorthRetrying({ kind, failure, deadline, attempt })) throw error
         const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
         await new Promise((resolve) => setTimeout(resolve, Math.min(pause, deadline - performance.now())))
@@ -187,6 +187,21 @@ export class Connection {
     } finally {
       queue.leave()
     }
+  }
+
+  #succeeded(side: Side): void {
+    this.#failingSince[side] = null
+    this.#pause = 0
+    this.#queues[side].limit = this.#limit
+  }
+
+  /**
+   * After seconds without a success, one statement at a time tries whether PostgreSQL works again: each commit that waits for
+   * an absent standby occupies a process there until the standby is back.
+   */
+  #failed(side: Side): void {
+    this.#failingSince[side] ??= performance.now()
+    if (performance.now() - this.#failingSince[side] > PATIENCE_MS) this.#queues[side].limit = 1
   }
 
   /** One search for all statements, and none during the pause after a search that failed. */

@@ -11,12 +11,13 @@ type Waiting = { start: () => void; timer: NodeJS.Timeout }
 
 /** Lets a limited number of holders in at a time; the others wait in order. */
 export class Queue {
-  readonly #limit: number
+  /** how many may hold a place at a time */
+  limit: number
   readonly #waiting = new Set<Waiting>()
   #holders = 0
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.limit = limit
   }
 
   /** Whether there are neither holders nor waiting callers. */
@@ -26,7 +27,7 @@ export class Queue {
 
   /** Resolves when the caller may go on; undefined if it may at once. Rejects with `StoreUnavailable` if that takes too long. */
   enter(): Promise<void> | undefined {
-    if (this.#holders < this.#limit) {
+    if (this.#holders < this.limit) {
       this.#holders++
       return undefined
     }
@@ -47,11 +48,13 @@ export class Queue {
 
   /** To be called once by each caller that was let in. */
   leave(): void {
-    const [next] = this.#waiting
-    if (next) {
+    this.#holders--
+    for (const next of this.#waiting) {
+      if (this.#holders >= this.limit) break
       this.#waiting.delete(next)
+      this.#holders++
       next.start()
-    } else this.#holders--
+    }
   }
 }
 

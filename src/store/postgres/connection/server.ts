@@ -117,19 +117,17 @@ export class Server {
   /** Resolves with a connection that is fit. Rejects with `NotSent`, also if there is none before the deadline. */
   acquire(deadline = Number.POSITIVE_INFINITY): Promise<Checked> {
     return new Promise((resolve, reject) => {
+      let isLate = false
       const left = Math.min(deadline - performance.now(), 2 ** 31 - 1)
-      const timer = setTimeout(() => reject(new NotSent(new StoreUnavailable('no connection to PostgreSQL in time'))), left)
+      const timer = setTimeout(() => {
+        isLate = true
+        reject(new NotSent(new StoreUnavailable('no connection to PostgreSQL in time')))
+      }, left)
       this.#pool.connect((error, client) => {
-        if (error || !client) {
-          clearTimeout(timer)
-          reject(new NotSent(error))
-        }
-        // The caller has given up, or is about to.
-        else if (performance.now() > deadline) client.release()
-        else {
-          clearTimeout(timer)
-          resolve(client as unknown as Checked)
-        }
+        clearTimeout(timer)
+        if (error || !client) reject(new NotSent(error))
+        else if (isLate) client.release()
+        else resolve(client as unknown as Checked)
       })
     })
   }
