@@ -29,7 +29,6 @@ import { checkSigning } from './check-signing.ts'
 import { type World as CommandWorld, Failure } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { openDatabase } from './database.ts'
-import { type Keeper, keepJournal } from './journal.ts'
 import type { Tls } from './tls.ts'
 
 type World = { logger: Logger; now: () => number }
@@ -55,27 +54,15 @@ export async function composeAuthService(
   const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
   const clock = storeClock(own)
   const { now } = clock
-  const opened = await openStore(settings, clock)
-  let keeper: Keeper | null = null
+  const store = await openStore(settings, clock)
   try {
-    // Which tells the time, where the store does.
-    await opened.readRevision()
-    const journal = keepJournal({
-      store: opened,
-      path: settings.journalFile,
-      program: 'serve',
-      now,
-      failed: (error) => logger.error({ err: error, alarm: true }, 'the journal cannot be written'),
-    })
-    keeper = journal
-    await journal.begin()
-    // The number is taken; where there is no file nothing stands in the way of the store.
-    const store = settings.journalFile === undefined ? opened : journal.store
+    // Reading the revision also synchronises the clock with the store's clock, if the store has one.
+    await store.readRevision()
     const keys = new KeyRing(now)
     const clients = new ClientDirectory(store, now)
     const upkeep = createUpkeep(store, clients, keys, keyKeeping(settings, store, now))
     // Before the first key is made, which would be of that algorithm.
-    await checkSigning(settings, opened)
+    await checkSigning(settings, store)
     await upkeep.noticeChanges()
     const { contractWallets, check } = connectChains(settings.chains, now)
     await sayChainFaults(check, logger)
@@ -118,18 +105,15 @@ export async function composeAuthService(
     const background = [
       repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
       repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
-      repeatEvery(60, 'keeping the journal', journal.keep, logger),
       repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ]
     const close = async () => {
       await Promise.all([...background, deliveries].map((each) => each.stop()))
-      await journal.end()
       await store.close()
     }
     return { server, store, close, drain: { seconds, begin: () => begin([server.server]) } }
   } catch (error) {
-    await keeper?.end()
-    await opened.close()
+    await store.close()
     throw failureOf(error)
   }
 }
@@ -180,25 +164,8 @@ async function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl
   }
 }
 
-/** For a command: opens the store, uses it, with the time it is there, and closes it whatever happens. */
+/** For a command: opens the store, uses it with the store's time, and closes it, also after an error. */
 export async function withStore<Result>(
-  settings: Pick<Settings<'migrate'>, 'databaseUrl' | 'journalFile'>,
-  world: Pick<CommandWorld, 'now' | 'complain'>,
-  use: (store: Store, now: () => number) => Promise<Result>,
-): Promise<Result> {
-  return withBareStore(settings, world, async (store, now) => {
-    const failed = () => world.complain('grantor: GRANTOR_JOURNAL_FILE cannot be written; it cannot account for this change')
-    const journal = keepJournal({ store, path: settings.journalFile, program: 'command', now, failed })
-    try {
-      return await use(journal.store, now)
-    } finally {
-      await journal.end()
-    }
-  })
-}
-
-/** The same for what no journal is to tell of: putting right a database that was put back. */
-export async function withBareStore<Result>(
   settings: Pick<Settings<'migrate'>, 'databaseUrl'>,
   world: Pick<CommandWorld, 'now'>,
   use: (store: Store, now: () => number) => Promise<Result>,
@@ -206,7 +173,7 @@ export async function withBareStore<Result>(
   const clock = storeClock(() => world.now())
   const store = await openStore(settings, clock)
   try {
-    // Which tells the time, where the store does.
+    // Reading the revision also synchronises the clock with the store's clock, if the store has one.
     await store.readRevision()
     return await use(store, clock.now)
   } catch (error) {

@@ -1,6 +1,5 @@
 /** How each kind of setting is read from text: the typed value, or what it must be instead. */
 import { isIP } from 'node:net'
-import { isAbsolute } from 'node:path'
 
 /** `fault` completes the sentence "GRANTOR_X …". It repeats the value only where `shown` is used, never for secrets. */
 export type Parsed<T> = { value: T } | { fault: string }
@@ -47,10 +46,6 @@ export const secret: Parser<string> = (text) => {
   if (/^(.)\1*$/.test(text)) return { fault: 'is one character repeated; make one with: openssl rand -base64 32' }
   return { value: text }
 }
-
-/** Programs are started in different folders, so a path must not depend on where. */
-export const absolutePath: Parser<string> = (text) =>
-  isAbsolute(text) ? { value: text } : { fault: `must be an absolute path${shown(text)}` }
 
 export const hostAndPort: Parser<Address> = (text) => {
   const [, host = '', port = ''] = /^(\[[0-9A-Fa-f:.]+\]|[^\s:[\]/]+):(\d{1,5})$/.exec(text) ?? []

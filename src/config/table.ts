@@ -24,14 +24,6 @@ const store = {
     parse: read.secret,
     secret: true,
   },
-  journalFile: {
-    name: 'JOURNAL_FILE',
-    words:
-      'A file that every change of the ledger is noted in, one JSON line each, for `grantor migrate --restored --journal`. The same for every program on a machine, and on another disk than the database. An absolute path.',
-    usedBy: ['start', ...storeUsers],
-    parse: read.absolutePath,
-    otherwise: 'none',
-  },
   loginSecret: {
     name: 'LOGIN_SECRET',
     words: 'Shared by auth service and login server; at least 32 characters, not the same as GRANTOR_SECRET.',

@@ -239,29 +239,8 @@ export interface Cleaning {
   takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
 }
 
-/** What a database remembers of the programs that change it: see `runs` in docs/decisions/0006-a-journal.md. */
-export type Runs = { last: number; salt: string; open: { number: number; seenAt: number }[] }
-
-export interface RunBook {
-  /** Takes the next number for a program that is going to change something. `salt` is the database's own. */
-  beginRun(at: number): Promise<{ number: number; salt: string }>
-  /** Notes that it still runs. Returns the last number that anybody took. */
-  noteRun(run: number, at: number): Promise<number>
-  endRun(run: number): Promise<void>
-  readRuns(): Promise<Runs>
-  /** Forgets which programs run, and goes on counting after `last` where that is further. */
-  resetRuns(last: number): Promise<void>
-  /** The same, and no journal of before is this database's any more. */
-  beginJournal(salt: string): Promise<void>
-}
-
 /** A database that was put back from a backup, and whether somebody has confirmed what it holds. */
 export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
-
-type LivingGrant = Pick<Grant, 'id' | 'clientId' | 'wallet' | 'createdAt' | 'generation'>
-export type ReceiptKey = Pick<Receipt, 'wallet' | 'id'>
-/** Where a refresh chain stands. */
-export type ChainEnd = Pick<Grant, 'generation' | 'refreshKeyId' | 'rotatedAt' | 'refreshExpiresAt'>
 
 export interface RestorationBook {
   /** Notes that one begins; from now on the store counts as unconfirmed. */
@@ -270,12 +249,6 @@ export interface RestorationBook {
   readRestoration(): Promise<Restoration | null>
   /** Ends every grant and session and withdraws every receipt there is, in batches. Broken off, it is to be repeated. */
   endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
-  /** Not ended, in the order of their ids, from the one after `after` on. */
-  livingGrants(after: string, limit: number): Promise<LivingGrant[]>
-  livingSessions(after: string, limit: number): Promise<Pick<Session, 'hash' | 'wallet' | 'authTime'>[]>
-  livingReceipts(after: ReceiptKey, limit: number): Promise<(ReceiptKey & Pick<Receipt, 'clientId' | 'issuedAt'>)[]>
-  /** Moves a grant's refresh chain on to where it is known to have been; never back. */
-  advanceGrant(grantId: string, to: ChainEnd): Promise<void>
   /** Notes that somebody looked through clients, secrets and keys. */
   confirmRestoration(number: number, at: number): Promise<void>
 }
@@ -290,7 +263,6 @@ export interface Store {
   readonly spent: SpentBook
   readonly pushedRequests: PushedRequestBook
   readonly cleaning: Cleaning
-  readonly runs: RunBook
   readonly restorations: RestorationBook
   /** Grows with every change of a client or a key, so that each node notices within a second. */
   readRevision(): Promise<number>

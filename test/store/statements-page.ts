@@ -73,10 +73,6 @@ export const NAMED: readonly Named[] = [
   { name: 'end every grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'every', why: 'a restored database is gone through as a whole' },
   { name: 'end every session of a restored database', is: /WITH next[^]*UPDATE sessions/, reach: 'every', why: 'the same' },
   { name: 'withdraw every receipt of a restored database', is: /WITH next[^]*UPDATE receipts/, reach: 'every', why: 'the same' },
-  { name: 'advance a grant of a restored database', is: /^\s*UPDATE grants SET generation = :generation/, reach: 'one' },
-  { name: 'go through living grants', is: /^\s*SELECT id, client_id, wallet, created_at, generation FROM grants WHERE id >/, reach: 'every', why: 'a restored database is compared with its journal as a whole' },
-  { name: 'go through living sessions', is: /^\s*SELECT hash, wallet, auth_time FROM sessions WHERE hash >/, reach: 'every', why: 'the same' },
-  { name: 'go through living receipts', is: /^\s*SELECT wallet, id, client_id, issued_at FROM receipts/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 
 export function nameOf(sql: string): string {

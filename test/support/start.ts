@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Logger, pino } from 'pino'
 import { connectChains } from '../../src/cli/contract-wallets.ts'
-import { type Keeper, keepJournal } from '../../src/cli/journal.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import { ClientKeys } from '../../src/grants/client-keys.ts'
@@ -74,8 +73,6 @@ export type StartOptions = {
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the service's own logger in place of a plain one, for a look at what it writes; the audit log goes there too */
   logger?: Logger
-  /** where changes are noted; nowhere when absent */
-  journalFile?: string
 }
 
 export type TestClient = Client & { secret: string }
@@ -111,26 +108,13 @@ async function postgresStore(address: PostgresAddress, clock: TestClock): Promis
   return openPostgresStore(address)
 }
 
-async function journalOf(store: Store, path: string | undefined, clock: TestClock): Promise<Keeper | null> {
-  if (path === undefined) return null
-  const failed = (error: unknown): never => {
-    throw error
-  }
-  const journal = keepJournal({ store, path, program: 'serve', now: clock.now, failed })
-  await journal.begin()
-  return journal
-}
-
 export async function startGrantor(options: StartOptions = {}): Promise<Grantor> {
   const clock = options.clock ?? new TestClock()
   const ports = options.ports ?? (await freePorts(2))
   const [authUrl, loginUrl] = [`http://localhost:${ports[0]}`, `http://localhost:${ports[1]}`]
   const folder = options.databasePath || options.postgres ? null : await mkdtemp(join(tmpdir(), 'grantor-test-'))
   const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
-  const opened = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
-
-  const journal = await journalOf(opened, options.journalFile, clock)
-  const store = journal?.store ?? opened
+  const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
 
   const lifetimes = { ...LIFETIMES, ...options.lifetimes }
   const settings: ServiceSettings = {
@@ -228,7 +212,6 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     },
     async close() {
       await Promise.all([authServer.close(), loginServer.close(), deliveries.stop()])
-      await journal?.end()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })
     },

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { isTakenWhileServing } from '../../grants/schema-steps.ts'
 import { defineCommand, EXIT, Failure, UsageFailure, type World } from '../command.ts'
-import { failureOf, keyKeeping, withBareStore } from '../compose.ts'
+import { failureOf, keyKeeping, withStore } from '../compose.ts'
 import { type DatabaseStatus, databaseStatus, isThere, migrateDatabase, placeOf } from '../database.ts'
 import { time } from '../print.ts'
 import { type Confirming, putRight } from '../restored.ts'
@@ -17,28 +17,16 @@ export const migrate = defineCommand({
     status: { words: 'Changes nothing; tells which steps were taken and which are pending. Exit code 1 when some are.' },
     restored: {
       words:
-        'For a database put back from a backup, with the servers stopped: ends every grant and session in it, withdraws what was signed, replaces all keys (GRANTOR_SECRET), and shows clients and keys for you to confirm. Until then the service is not ready.',
-    },
-    journal: {
-      value: 'FILE',
-      repeatable: true,
-      words:
-        'With --restored: what GRANTOR_JOURNAL_FILE holds, of every machine. Only what ended since the backup ends then, and the keys stay. A journal that cannot account for everything is refused, and all ends.',
+        'For a database that was restored to an earlier state (a dump, a copy, a snapshot), with the servers stopped: ends every grant and session in it, withdraws every signed consent, replaces all keys (GRANTOR_SECRET), and lists clients and keys for you to confirm. Until then the service is not ready. A database that was recovered up to its last commit does not need it: see docs/operations.md.',
     },
     yes: { words: 'With --restored: confirms without asking.' },
     data: dataOption,
     json: jsonOption,
   },
-  examples: [
-    'grantor migrate',
-    'grantor migrate --status --json',
-    'grantor migrate --restored',
-    'grantor migrate --restored --journal /var/log/grantor/journal.jsonl',
-  ],
+  examples: ['grantor migrate', 'grantor migrate --status --json', 'grantor migrate --restored'],
   program: 'migrate',
   async run({ options }, world) {
     if (options.yes && !options.restored) throw new UsageFailure('--yes goes with --restored')
-    if (options.journal.length > 0 && !options.restored) throw new UsageFailure('--journal goes with --restored')
     if (options.status && options.restored) throw new UsageFailure('--status changes nothing, so it does not go with --restored')
     const { databaseUrl } = settingsFor('migrate', world, options.data)
     // Read before anything is changed: the new keys need the secret.
@@ -62,7 +50,7 @@ async function restored(settings: Settings<'keys'>, world: World, confirming: Co
   const { databaseUrl } = settings
   if (!isThere(databaseUrl)) throw new Failure(`there is no database at ${placeOf(databaseUrl)}; put the backup there first`)
   await migrateDatabase(databaseUrl, world.now())
-  return withBareStore(settings, world, (store, now) => putRight(store, keyKeeping(settings, store, now), world, confirming))
+  return withStore(settings, world, (store, now) => putRight(store, keyKeeping(settings, store, now), world, confirming))
 }
 
 async function status(

@@ -20,7 +20,7 @@ export const DISTRIBUTED = {
 const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }
 
 /** Tables that lie whole on every machine. */
-export const EVERYWHERE = ['migrations', 'revision', 'leases', 'restorations', 'journal', 'runs', 'keys', 'clients'] as const
+export const EVERYWHERE = ['migrations', 'revision', 'leases', 'restorations', 'keys', 'clients'] as const
 
 /**
  * Distributes the tables that are not distributed yet, where the database has the Citus extension; elsewhere does

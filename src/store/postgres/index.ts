@@ -14,7 +14,6 @@ import { createPushedRequestBook } from './pushed-requests.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
 import { PROBE, READ_REVISION } from './revision.ts'
-import { createRunBook } from './runs.ts'
 import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
@@ -46,7 +45,6 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     spent: createSpentBook(connection),
     pushedRequests: createPushedRequestBook(connection),
     cleaning: createCleaning(connection),
-    runs: createRunBook(connection),
     restorations: createRestorationBook(connection),
     async readRevision() {
       const asked = storeClock?.elapsed() ?? 0

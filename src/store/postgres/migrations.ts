@@ -181,6 +181,16 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN session_hash text COLLATE "C";
     `,
   },
+  {
+    number: 7,
+    name: 'journal removed',
+    // Servers of the version before update `journal` before their first change, so they cannot work after this step.
+    oldest: 7,
+    sql: `
+      DROP TABLE runs;
+      DROP TABLE journal;
+    `,
+  },
 ]
 
 // Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.

@@ -1,10 +1,7 @@
 /** Restorations on PostgreSQL: what a backup brought back is ended, batch by batch, and one row tells whether it was confirmed. */
-import type { ReceiptKey, Restoration, RestorationBook } from '../../grants/ports.ts'
+import type { Restoration, RestorationBook } from '../../grants/ports.ts'
 import type { Ask, Connection } from './connection/connection.ts'
 
-type LivingGrantRow = { id: string; client_id: string; wallet: string; created_at: number; generation: number }
-type LivingSessionRow = { hash: string; wallet: string; auth_time: number }
-type LivingReceiptRow = { wallet: string; id: string; client_id: string; issued_at: number }
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 type Batch = { ended: number; seen: number; last: string[] | null }
 
@@ -44,27 +41,6 @@ export function createRestorationBook(connection: Connection): RestorationBook {
   const sessions = connection.prepare<Batch>('move', endBatch('sessions', ['hash'], 'ended_at = :at', 'ended_at'))
   const receipts = connection.prepare<Batch>('move', endBatch('receipts', ['wallet', 'id'], 'withdrawn_at = :at', 'withdrawn_at'))
 
-  const livingGrants = connection.prepare<LivingGrantRow>(
-    'read',
-    `SELECT id, client_id, wallet, created_at, generation FROM grants WHERE id > :after AND ended_at IS NULL
-     ORDER BY id LIMIT :limit`,
-  )
-  const livingSessions = connection.prepare<LivingSessionRow>(
-    'read',
-    'SELECT hash, wallet, auth_time FROM sessions WHERE hash > :after AND ended_at IS NULL ORDER BY hash LIMIT :limit',
-  )
-  const livingReceipts = connection.prepare<LivingReceiptRow>(
-    'read',
-    `SELECT wallet, id, client_id, issued_at FROM receipts WHERE (wallet, id) > (:wallet, :id) AND withdrawn_at IS NULL
-     ORDER BY wallet, id LIMIT :limit`,
-  )
-  const advance = connection.prepare(
-    'move',
-    `UPDATE grants SET generation = :generation, refresh_key_id = :refreshKeyId, rotated_at = :rotatedAt,
-                       refresh_expires_at = least(:refreshExpiresAt::bigint, expires_at), attempt_id = 'restored'
-     WHERE id = :grantId AND ended_at IS NULL AND generation < :generation`,
-  )
-
   async function endAll(ask: Ask<Batch>, at: number): Promise<number> {
     let ended = 0
     for (let [after1, after2]: string[] = ['', '']; ; ) {
@@ -89,28 +65,6 @@ export function createRestorationBook(connection: Connection): RestorationBook {
       sessions: await endAll(sessions, at),
       receipts: await endAll(receipts, at),
     }),
-    livingGrants: async (after, limit) =>
-      (await livingGrants({ after, limit })).map((row) => ({
-        id: row.id,
-        clientId: row.client_id,
-        wallet: row.wallet as ReceiptKey['wallet'],
-        createdAt: row.created_at,
-        generation: row.generation,
-      })),
-    livingSessions: async (after, limit) =>
-      (await livingSessions({ after, limit })).map((row) => ({
-        hash: row.hash,
-        wallet: row.wallet as ReceiptKey['wallet'],
-        authTime: row.auth_time,
-      })),
-    livingReceipts: async ({ wallet, id }, limit) =>
-      (await livingReceipts({ wallet, id, limit })).map((row) => ({
-        wallet: row.wallet as ReceiptKey['wallet'],
-        id: row.id,
-        clientId: row.client_id,
-        issuedAt: row.issued_at,
-      })),
-    advanceGrant: async (grantId, to) => void (await advance({ grantId, ...to })),
     confirmRestoration: async (number, at) => void (await confirm({ number, at })),
   }
 }

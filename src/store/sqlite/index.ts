@@ -10,7 +10,6 @@ import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrat
 import { createPushedRequestBook } from './pushed-requests.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
-import { createRunBook } from './runs.ts'
 import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
@@ -38,7 +37,6 @@ export function openSqliteStore(path: string): Store {
     spent: createSpentBook(connection),
     pushedRequests: createPushedRequestBook(connection),
     cleaning: createCleaning(connection),
-    runs: createRunBook(connection),
     restorations: createRestorationBook(connection),
     readRevision: () => connection.read(() => (revision.get() as { number: number }).number),
     checkWritable: () => connection.write(() => void probe.run()),

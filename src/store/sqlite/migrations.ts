@@ -172,6 +172,16 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN session_hash TEXT;
     `,
   },
+  {
+    number: 7,
+    name: 'journal removed',
+    // Servers of the version before update `journal` before their first change, so they cannot work after this step.
+    oldest: 7,
+    sql: `
+      DROP TABLE runs;
+      DROP TABLE journal;
+    `,
+  },
 ]
 
 /** The steps this file has taken, in order. */

@@ -1,10 +1,7 @@
 /** Restorations on SQLite: what a backup brought back is ended, batch by batch, and one row tells whether it was confirmed. */
-import type { ReceiptKey, Restoration, RestorationBook } from '../../grants/ports.ts'
+import type { Restoration, RestorationBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 
-type LivingGrantRow = { id: string; client_id: string; wallet: string; created_at: number; generation: number }
-type LivingSessionRow = { hash: string; wallet: string; auth_time: number }
-type LivingReceiptRow = { wallet: string; id: string; client_id: string; issued_at: number }
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 
 /** How many rows one move goes through. */
@@ -16,22 +13,6 @@ export function createRestorationBook(connection: Connection): RestorationBook {
     'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL',
   )
   const read = connection.prepareRead('SELECT number, begun_at, confirmed_at FROM restorations ORDER BY number DESC LIMIT 1')
-
-  const livingGrants = connection.prepareRead(
-    'SELECT id, client_id, wallet, created_at, generation FROM grants WHERE id > ? AND ended_at IS NULL ORDER BY id LIMIT ?',
-  )
-  const livingSessions = connection.prepareRead(
-    'SELECT hash, wallet, auth_time FROM sessions WHERE hash > ? AND ended_at IS NULL ORDER BY hash LIMIT ?',
-  )
-  const livingReceipts = connection.prepareRead(
-    `SELECT wallet, id, client_id, issued_at FROM receipts WHERE (wallet, id) > (?, ?) AND withdrawn_at IS NULL
-     ORDER BY wallet, id LIMIT ?`,
-  )
-  const advance = connection.prepareWrite(
-    `UPDATE grants SET generation = :generation, refresh_key_id = :refreshKeyId, rotated_at = :rotatedAt,
-                       refresh_expires_at = min(:refreshExpiresAt, expires_at), attempt_id = 'restored'
-     WHERE id = :grantId AND ended_at IS NULL AND generation < :generation`,
-  )
 
   const everything = {
     grants: { keys: ['id'], end: "ended_at = ?, end_reason = 'restored'", living: 'ended_at IS NULL' },
@@ -76,34 +57,6 @@ export function createRestorationBook(connection: Connection): RestorationBook {
         receipts: await endAll('receipts', at),
       }
     },
-    livingGrants: (after, limit) =>
-      connection.read(() =>
-        (livingGrants.all(after, limit) as LivingGrantRow[]).map((row) => ({
-          id: row.id,
-          clientId: row.client_id,
-          wallet: row.wallet as ReceiptKey['wallet'],
-          createdAt: row.created_at,
-          generation: row.generation,
-        })),
-      ),
-    livingSessions: (after, limit) =>
-      connection.read(() =>
-        (livingSessions.all(after, limit) as LivingSessionRow[]).map((row) => ({
-          hash: row.hash,
-          wallet: row.wallet as ReceiptKey['wallet'],
-          authTime: row.auth_time,
-        })),
-      ),
-    livingReceipts: ({ wallet, id }, limit) =>
-      connection.read(() =>
-        (livingReceipts.all(wallet, id, limit) as LivingReceiptRow[]).map((row) => ({
-          wallet: row.wallet as ReceiptKey['wallet'],
-          id: row.id,
-          clientId: row.client_id,
-          issuedAt: row.issued_at,
-        })),
-      ),
-    advanceGrant: (grantId, to) => connection.write(() => void advance.run({ grantId, ...to })),
     confirmRestoration: (number, at) => connection.write(() => void confirm.run({ number, at })),
   }
 }

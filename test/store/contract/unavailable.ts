@@ -102,7 +102,7 @@ export function unavailableContract(subject: Subject): void {
 
 /** Each move that writes, once. */
 function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
-  const { grants, wallets, sessions, receipts, clients, keys, spent, pushedRequests, runs, restorations } = store
+  const { grants, wallets, sessions, receipts, clients, keys, spent, pushedRequests } = store
   const grant = newGrant()
   return {
     redeemCode: () => grants.redeemCode(grant, 'attempt', NOW),
@@ -127,11 +127,6 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
     deleteClient: () => clients.deleteClient('client'),
     insertKey: () => keys.insertKey(someKey()),
     retireKey: () => keys.retireKey('ffffffffff', 'sign', NOW),
-    beginRun: () => runs.beginRun(NOW),
-    noteRun: () => runs.noteRun(1, NOW),
-    endRun: () => runs.endRun(1),
-    advanceGrant: () =>
-      restorations.advanceGrant(grant.id, { generation: 1, refreshKeyId: 'k', rotatedAt: NOW, refreshExpiresAt: NOW }),
     spend: () => spent.spend({ kind: 'dpop', hash: 'hash', expiresAt: NOW, attemptId: 'attempt' }),
     push: () => pushedRequests.push({ id: 'id', clientId: 'c', request: '{}', expiresAt: NOW }),
     spendPushed: () => pushedRequests.spendPushed('id', 'attempt', NOW),
