@@ -1,13 +1,24 @@
 /**
- * Runs the PostgreSQL backup commands of docs/operations.md against a real server with its own pg_dump and pg_restore, as
- * Debian's package `postgresql` installs them. Where there are none it says so and passes.
+ * Runs the backup commands of docs/operations.md: on PostgreSQL with a real server and its own programs, as Debian's package
+ * `postgresql` installs them; on SQLite with Litestream, if `TEST_LITESTREAM` names its program. It reports what it skips.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const INSTALLED = '/usr/lib/postgresql'
-const NEEDED = ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'createdb']
+const NEEDED = [
+  'postgres',
+  'initdb',
+  'psql',
+  'createdb',
+  'pg_dump',
+  'pg_restore',
+  'pg_basebackup',
+  'pg_receivewal',
+  'pg_verifybackup',
+  'pg_archivecleanup',
+]
 
 const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED).map(Number).filter(Boolean) : []
 const newest = versions
@@ -15,9 +26,12 @@ const newest = versions
   .map((version) => join(INSTALLED, String(version)))
   .find((folder) => NEEDED.every((program) => existsSync(join(folder, 'bin', program))))
 
-if (newest === undefined) console.log(`skipped: there is no PostgreSQL in ${INSTALLED}; apt-get install postgresql brings it`)
-else {
-  const env = { ...process.env, TEST_BACKUP: '1', TEST_POSTGRES: newest, PATH: `${newest}/bin:${process.env.PATH ?? ''}` }
-  const files = ['test/cli/postgres-backup.test.ts', 'test/cli/restored.test.ts']
-  process.exitCode = spawnSync('npx', ['vitest', 'run', ...files], { stdio: 'inherit', env }).status ?? 1
-}
+const files = ['test/cli/restored.test.ts', 'test/cli/sqlite-wal-copy.test.ts']
+if (process.env.TEST_LITESTREAM) files.push('test/cli/litestream.test.ts')
+else console.log('skipped: Litestream; TEST_LITESTREAM=/path/to/litestream runs its tests')
+const env = { ...process.env }
+if (newest !== undefined) {
+  files.push('test/cli/postgres-backup.test.ts', 'test/cli/postgres-recovery.test.ts')
+  Object.assign(env, { TEST_BACKUP: '1', TEST_POSTGRES: newest, PATH: `${newest}/bin:${process.env.PATH ?? ''}` })
+} else console.log(`skipped: there is no PostgreSQL in ${INSTALLED}; apt-get install postgresql brings it`)
+process.exitCode = spawnSync('npx', ['vitest', 'run', ...files], { stdio: 'inherit', env }).status ?? 1

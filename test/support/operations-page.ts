@@ -1,5 +1,5 @@
 /** The commands of docs/operations.md, run as they stand there: pasted into a shell, on files of a test's own. */
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,10 +8,10 @@ const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
 
 /** The block that is marked so on the page. */
-function commandsOf(mark: string): string {
-  const [, commands] = new RegExp(`^\`\`\`sh ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
-  if (!commands) throw new Error(`docs/operations.md has no commands marked ${mark}`)
-  return commands
+function blockOf(language: 'sh' | 'yaml', mark: string): string {
+  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
+  if (!block) throw new Error(`docs/operations.md has no ${language} block marked ${mark}`)
+  return block
 }
 
 /** A machine as the page has it, in a folder: what only root can do, and systemd, are left out. */
@@ -23,19 +23,29 @@ export function machineIn(folder: string) {
     'systemctl() { :; }',
     'sudo() { shift 2; [ "$1" != --preserve-env ] || shift; "$@"; }',
     'install() { command install -m "$2" "$7" "$8"; }',
+    'chown() { :; }',
     `grantor() { node '${BIN}' "$@"; }`,
   ].join('\n')
+  const here = (block: string) => block.replaceAll(/(?<![\w.])\/(var|etc)\//g, `${folder}/$1/`)
   return {
     databasePath: join(library ?? '', 'grantor.sqlite'),
     backupPath: join(backups ?? '', 'grantor.sqlite'),
     secretPath: join(settings ?? '', 'secret'),
     paste(mark: string, env: Record<string, string> = {}): { exit: number | null; out: string; err: string } {
-      const commands = commandsOf(mark).replaceAll(/(?<![\w.])\/(var|etc)\//g, `${folder}/$1/`)
-      const run = spawnSync('bash', ['--norc', '-c', `${stand}\n${commands}`], {
+      const run = spawnSync('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
         env: { PATH: process.env.PATH, ...env },
         encoding: 'utf8',
       })
       return { exit: run.status, out: run.stdout, err: run.stderr }
     },
+    /** Starts commands whose last one runs until it is stopped, in place of the shell. */
+    start(mark: string, env: Record<string, string> = {}): ChildProcess {
+      return spawn('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
+        env: { PATH: process.env.PATH, ...env },
+        stdio: 'ignore',
+      })
+    },
+    /** A settings file of the page, with the paths of this machine. */
+    settings: (mark: string): string => here(blockOf('yaml', mark)),
   }
 }
