@@ -41,7 +41,7 @@ async function startOn(server: PostgresServer): Promise<App> {
   return app
 }
 
-/** Runs the page's commands, which end with a data folder at its place, and starts a server of the test's user on it. */
+/** Runs the commands of the page, which make a data folder, and starts a server on it as the user that PostgreSQL runs as. */
 async function recover(lost: PostgresServer, machine: Machine, folder: string, prepare?: (data: string) => void) {
   expect(machine.paste('recover-postgres')).toMatchObject({ exit: 0, err: '' })
   const data = join(folder, 'var/lib/postgresql/grantor')

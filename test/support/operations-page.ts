@@ -38,7 +38,7 @@ export function machineIn(folder: string) {
       })
       return { exit: run.status, out: run.stdout, err: run.stderr }
     },
-    /** Starts commands whose last one runs until it is stopped, in place of the shell. */
+    /** Starts commands. The last one replaces the shell and runs until it is stopped. */
     start(mark: string, env: Record<string, string> = {}): ChildProcess {
       return spawn('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
         env: { PATH: process.env.PATH, ...env },
