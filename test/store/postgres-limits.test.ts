@@ -122,31 +122,37 @@ test('a later connection that leads to a replica behind the same name is not use
   expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind).toBe('rotated')
 })
 
-test('a change whose wait for a synchronous standby is cancelled by an administrator is not acknowledged', async () => {
-  const server = await startPostgres()
-  onTestFinished(() => server.remove())
-  const address = addressOf(server.urlOf('postgres'))
-  await migratePostgres(address, NOW)
-  const store = await open(address)
-  const [grant, other] = [await livingGrant(store), await livingGrant(store)]
-  const database = addressOf(server.urlOf('postgres'))
-  const admin = await administrator(database)
-  await admin`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`
-  await admin`SELECT pg_reload_conf()`
-  const waiting = () => admin`SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
-  // The setting reaches the processes of the server one after the other.
-  const commitWaits = async () => {
-    void store.checkWritable().catch(refusal)
-    return (await waiting()).length
-  }
-  await expect.poll(commitWaits, { timeout: 10_000 }).toBeGreaterThan(0)
-  const probes = (await waiting()).map(({ pid }) => Number(pid))
-  const stuck = store.grants.rotateRefreshToken(rotationOf(grant, 0)).catch(refusal)
-  await expect.poll(async () => (await waiting()).filter(({ pid }) => !probes.includes(pid)).length, { timeout: 10_000 }).toBe(1)
-  await admin`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
-  expect(await stuck).toBeInstanceOf(StoreUnavailable)
-  expect(await store.grants.readGrant(other.id), 'reads go on').toMatchObject({ generation: 0 })
-}, 30_000)
+test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
+  'a change whose wait for a synchronous standby an administrator ends with %s is not acknowledged',
+  async (end) => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const address = addressOf(server.urlOf('postgres'))
+    await migratePostgres(address, NOW)
+    const store = await open(address)
+    const [grant, other] = [await livingGrant(store), await livingGrant(store)]
+    const database = addressOf(server.urlOf('postgres'))
+    const admin = await administrator(database)
+    await admin`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`
+    await admin`SELECT pg_reload_conf()`
+    const waiting = () => admin`SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+    // The setting reaches the processes of the server one after the other.
+    const commitWaits = async () => {
+      void store.checkWritable().catch(refusal)
+      return (await waiting()).length
+    }
+    await expect.poll(commitWaits, { timeout: 10_000 }).toBeGreaterThan(0)
+    const probes = (await waiting()).map(({ pid }) => Number(pid))
+    const stuck = store.grants.rotateRefreshToken(rotationOf(grant, 0)).catch(refusal)
+    await expect
+      .poll(async () => (await waiting()).filter(({ pid }) => !probes.includes(pid)).length, { timeout: 10_000 })
+      .toBe(1)
+    await admin.unsafe(`SELECT ${end}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+    expect(await stuck).toBeInstanceOf(StoreUnavailable)
+    expect(await store.grants.readGrant(other.id), 'reads go on').toMatchObject({ generation: 0 })
+  },
+  30_000,
+)
 
 async function administrator(address: PostgresAddress) {
   const { default: postgres } = await import('postgres')

@@ -53,6 +53,12 @@ type Attempt = { attempt: number; deadline: number }
 type Query = { name: string; text: string; values: unknown[] }
 type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
 
+/**
+ * A commit of its own, which waits for the synchronous standby, and with it for every commit before. A lost commit may have
+ * taken effect without the standby: if an administrator ended its connection, or the server restarted.
+ */
+const CONFIRM: Query = { name: '', text: `SELECT pg_logical_emit_message(true, 'grantor', '')`, values: [] }
+
 export class Connection {
   readonly #address: PostgresAddress
   readonly #clock: Clock
@@ -154,9 +160,11 @@ export class Connection {
   async #execute<Row>(kind: Kind, query: Query, deadline: number): Promise<Row[]> {
     const side = kind === 'read' ? 'read' : 'write'
     let earlier: unknown
+    let wasLost = false
     for (let attempt = 1; ; attempt++) {
       try {
         const rows = await this.#attempt<Row>(side, query, { attempt, deadline })
+        if (side === 'write' && wasLost) await this.#attempt(side, CONFIRM, { attempt, deadline })
         this.#succeeded(side)
         return rows
       } catch (error) {
@@ -164,6 +172,7 @@ export class Connection {
         // That time ran out in the end says less than what the time was spent on.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
+        wasLost ||= failure === 'lost'
         if (failure !== 'defect') this.#failed(side)
         if (!this.#isWorthRetrying({ kind, failure, deadline, attempt })) throw error
         const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt

@@ -237,8 +237,8 @@ function catchUnreadable(stream: Socket): void {
 type State = { read_only: boolean; forgetful: boolean; distributed: boolean }
 
 /**
- * Makes the settings of a connection. Refuses a server that takes no writes, one that acknowledges before it has stored, and one that does not wait for its
- * synchronous standby: a promotion would forget what it acknowledged.
+ * Makes the settings of a connection. Refuses a server that takes no writes, one that acknowledges before it has stored, and
+ * one that does not wait for its synchronous standby: a promotion would forget what it acknowledged.
  */
 async function checkFitness(
   client: pg.ClientBase,
