@@ -165,6 +165,7 @@ const rotationOf = (number: number, generation: number): Parameters<Store['grant
   refreshExpiresAt: NOW + 14 * DAY,
   retryWindow: 60,
   scopes: [],
+  clientScopes: ['enhancement'],
   resources: [],
   walletChecked: false,
   dpopJkt: null,
@@ -188,6 +189,7 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   authTime: NOW,
   chainId: 1,
   sessionHash: randomUUID(),
+  epoch: 0,
 })
 
 /** As many grants, sessions and wallets, and a receipt for every tenth of them, put by SQL in no order of their keys. */

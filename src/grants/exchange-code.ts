@@ -1,8 +1,8 @@
 /**
  * Exchanges an authorization code for tokens (RFC 6749 §4.1.3).
  *
- * Redeeming the code is the one insert that creates the grant, so a code yields tokens at most once, on any number
- * of nodes, and a crash before it leaves the code unspent (RFC 6749 §10.5, RFC 9700 §4.2.4, OpenID Connect Core §3.1.3.2).
+ * The store redeems a code at most once, on any number of nodes, and a failure before leaves the code unused (RFC 6749 §10.5,
+ * RFC 9700 §4.2.4, OpenID Connect Core §3.1.3.2).
  */
 import { randomUUID } from 'node:crypto'
 import { challengeOf, isCodeVerifier } from '../oauth/code-challenge.ts'
@@ -13,7 +13,7 @@ import type { Deps } from './deps.ts'
 import { bindingOf, type DpopProof, requireKey, spendProof } from './dpop.ts'
 import type { Client } from './model.ts'
 import type { NewGrant } from './ports.ts'
-import { mintTokens, requireScopeLeft, type TokenResponse } from './token-response.ts'
+import { findIdTokenKey, mintTokens, requireScopeLeft, type TokenResponse } from './token-response.ts'
 
 /** The body of the request, parsed (RFC 6749 §4.1.3, RFC 7636 §4.5, RFC 8707 §2.2). */
 export type CodeExchange = {
@@ -39,8 +39,9 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
 
   const at = deps.now()
   if (code.expiresAt <= at || code.grantExpiresAt <= at) throw invalidGrant('code_expired')
-  // Refused before the code is spent: afterwards a grant would live that nobody holds a token of.
+  // Everything that can fail comes before the redemption: afterwards the client could only repeat a used code.
   requireScopeLeft(client, code.scopes)
+  const idTokenKey = await findIdTokenKey(deps, client)
   const resource = resourceOf(code, request.resources)
   const attemptId = randomUUID()
   const grant = grantOf(deps, client, code, request.proof, at)
@@ -67,16 +68,11 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   if (request.proof) await spendProof(deps, request.proof)
   const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
   if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)
-
-  // An ending raises the epoch first and then ends the rows it finds. Read after our insert, the epoch tells of
-  // every ending that could have missed our row.
-  if ((await deps.store.wallets.readEpoch(code.wallet)) !== code.epoch) {
-    await deps.store.grants.endGrant(code.grantId, 'epoch_raised', at)
-    throw invalidGrant('ended_since_code')
-  }
+  if (redemption.kind === 'epoch_raised') throw invalidGrant('ended_since_code')
   deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
   const { scopes } = redemption.grant
-  return mintTokens(deps, client, redemption.grant, { scopes, resource, binding: bindingOf(request.proof), nonce: code.nonce })
+  const { nonce } = code
+  return mintTokens(deps, client, redemption.grant, { scopes, resource, binding: bindingOf(request.proof), nonce, idTokenKey })
 }
 
 /** The owners of a contract can change within the life of a code. */
@@ -137,5 +133,6 @@ function grantOf(deps: Deps, client: Client, code: Code, proof: DpopProof | null
     authTime: code.authTime,
     chainId: code.chainId,
     sessionHash: code.sessionHash,
+    epoch: code.epoch,
   }
 }

@@ -4,11 +4,18 @@
  */
 import { createHash } from 'node:crypto'
 import { accessTokenHash, openIdToken, signIdToken } from '../keys/id-token.ts'
+import type { SigningKey } from '../keys/key-ring.ts'
 import { type Address, parseAddress } from '../wallet/address.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Grant } from './model.ts'
 
-export type ForIdToken = { scopes: string[]; nonce: string | null; accessToken: string; expiresAt: number }
+export type ForIdToken = {
+  key: SigningKey
+  scopes: string[]
+  nonce: string | null
+  accessToken: string
+  expiresAt: number
+}
 
 /** How a sign-in was proved (`acr`): by the wallet's own signature, or by the word of the platform's login server. */
 export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grantor:acr:vouched' } as const
@@ -17,8 +24,8 @@ export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grant
  * Signed as the client is registered to check it (OpenID Connect Core §10.1). `sub` is nobody else's, ever (§5.7); what has no
  * value is left out (§13.3).
  */
-export async function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): Promise<string> {
-  const key = await deps.signingKey(client.idTokenAlgorithm)
+export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): string {
+  const { key } = token
   const { authTime, sessionHash } = grant
   // Every sign-in by signature leaves a signed text; one that was vouched for leaves none.
   const signed = grant.receiptId !== null

@@ -17,28 +17,19 @@ export type { KeyRecord }
  */
 export const LATE_BY_AT_MOST = 3
 
-/** A grant about to be born from an authorization code. */
-export type NewGrant = Pick<
-  Grant,
-  | 'id'
-  | 'clientId'
-  | 'wallet'
-  | 'walletKind'
-  | 'receiptId'
-  | 'consented'
-  | 'scopes'
-  | 'resources'
-  | 'expiresAt'
-  | 'refreshExpiresAt'
-  | 'refreshKeyId'
-  | 'dpopJkt'
-  | 'authTime'
-  | 'chainId'
-  | 'sessionHash'
->
+/** What a code says of the grant that its redemption creates. */
+export type NewGrant = Omit<Grant, 'createdAt' | 'generation' | 'rotatedAt' | 'endedAt' | 'endReason' | 'revokedTokens'> & {
+  /** the wallet's epoch when the code was issued */
+  epoch: number
+}
 
-/** `taken`: the grant id was there already, put by another attempt; the row is as it stands now. */
-export type RedeemOutcome = { kind: 'redeemed'; grant: Grant } | { kind: 'taken'; grant: Grant }
+export type RedeemOutcome =
+  /** by this attempt, now or before its answer was lost */
+  | { kind: 'redeemed'; grant: Grant }
+  /** redeemed or spent by another attempt, or ended since: the row is unchanged */
+  | { kind: 'taken'; grant: Grant }
+  /** something of the wallet was ended since the code was issued: the grant has ended too */
+  | { kind: 'epoch_raised' }
 
 export type Rotation = {
   grantId: string
@@ -53,6 +44,8 @@ export type Rotation = {
   retryWindow: number
   /** every one of these must have been granted; empty when the request named none */
   scopes: string[]
+  /** what the client is registered for now; one of these must have been granted, or nothing is left to issue */
+  clientScopes: string[]
   resources: string[]
   /** whether the caller has just checked that a contract wallet's receipt still holds */
   walletChecked: boolean
@@ -77,7 +70,7 @@ export type RotateOutcome =
   | { kind: 'wallet_unchecked'; grant: Grant }
   /** bound to another key than the caller's (RFC 9449 §5), who is nobody to this grant: the row is unchanged */
   | { kind: 'wrong_key' }
-  | { kind: 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
+  | { kind: 'no_scope_left' | 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
 
@@ -87,8 +80,12 @@ export type GrantFilter = Page & { wallet?: Address; clientId?: string; living?:
 
 export interface GrantLedger {
   /**
-   * Creates the grant under the code's grant id. Of any number of simultaneous calls exactly one creates it;
-   * the others read `taken`. The same attempt repeated after a lost answer reads `redeemed`.
+   * Creates the grant under the code's grant id. Of any number of simultaneous attempts exactly one reads `redeemed`; the
+   * others read `taken`. The same attempt repeated after a lost answer reads `redeemed`. An ending of the wallet and a
+   * redemption never miss each other: the redemption reads the new epoch, or the ending finds the grant.
+   *
+   * If this method throws, another attempt may still redeem the code. The one exception is a last write that was made while
+   * its answer was lost.
    */
   redeemCode(grant: NewGrant, attemptId: string, at: number): Promise<RedeemOutcome>
   /** Puts an ended row where the code's grant would be, so that it can never be redeemed; a living grant is not touched. */
@@ -110,6 +107,7 @@ export interface GrantLedger {
     expiresAt: number
     at: number
   }): Promise<RevokeTokenOutcome>
+  /** Null if no attempt has redeemed or spent the code of this grant. */
   readGrant(grantId: string): Promise<Grant | null>
   /**
    * A page of grants, the newest first: by when they were made, or by their ids, which begin with that moment

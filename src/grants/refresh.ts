@@ -20,7 +20,7 @@ import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { Client, EndReason, Grant } from './model.ts'
 import type { RotateOutcome, Rotation } from './ports.ts'
 import { openRefreshToken } from './refresh-token.ts'
-import { mintTokens, type TokenResponse } from './token-response.ts'
+import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
 import { understoodScopes } from './understood-scopes.ts'
 
 /** The body of the request, parsed. */
@@ -55,6 +55,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
     retryWindow:
       client.authMethod === 'none' && !bound?.dpopJkt ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
     scopes: scopes ?? [],
+    clientScopes: client.scopes,
     resources: request.resources,
     walletChecked: false,
     dpopJkt: proof?.jkt ?? null,
@@ -63,31 +64,33 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
     attemptId: randomUUID(),
     at,
   }
-  // Before the row moves, so that a captured request, sent again as it was, moves and ends nothing.
-  const spent = bound !== null && mayMove(bound, rotation)
-  if (proof && spent) await spendProof(deps, proof)
+  // Everything that can fail comes before the row moves. Afterwards a client that repeats its refused request would present
+  // a used token, and would lose its grant.
+  const idTokenKey = await findIdTokenKey(deps, client)
+  if (proof && bound && mayMove(bound, rotation)) await spendProof(deps, proof)
   const outcome = await rotate(deps, client, rotation)
   if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
   // The client's rule may be stricter now than when the grant was made.
   if (client.consent === 'signed' && !outcome.grant.consented) throw await endFor(deps, outcome.grant, 'consent_missing')
-  // The store's clock may see a grant live that was over by ours.
-  if (proof && !spent) await spendProof(deps, proof)
   // OpenID Connect Core §12.2: an ID token of a refresh has no nonce
   const minted = {
     scopes: scopes ?? outcome.grant.scopes,
     resource: request.resources[0] ?? null,
     binding: bindingOf(proof),
     nonce: null,
+    idTokenKey,
   }
   return mintTokens(deps, client, outcome.grant, minted)
 }
 
-/** Whether the row may move, or end, by this: then its proof is spent. What is refused without that leaves its proof unused. */
-function mayMove(grant: Grant, { clientId, dpopJkt, scopes, resources, at }: Rotation): boolean {
+/**
+ * Whether this rotation may move or end the grant. Only then is its proof spent: a refused request leaves its proof unused.
+ * Expiry does not count here, because the store compares it with a clock of its own.
+ */
+function mayMove(grant: Grant, { clientId, dpopJkt, scopes, resources }: Rotation): boolean {
   return (
     grant.clientId === clientId &&
     grant.endedAt === null &&
-    grant.refreshExpiresAt > at &&
     (grant.dpopJkt === null || grant.dpopJkt === dpopJkt) &&
     isSubset(scopes, grant.scopes) &&
     isSubset(resources, grant.resources)
@@ -119,6 +122,8 @@ type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_u
 
 function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): OAuthError {
   switch (outcome.kind) {
+    case 'no_scope_left':
+      return invalidScope('no_scope_left')
     // RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted"
     case 'scope_not_granted':
       return invalidScope('scope_not_granted')

@@ -1,6 +1,7 @@
 /** The answer of the token endpoint (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../keys/access-token.ts'
+import type { SigningKey } from '../keys/key-ring.ts'
 import { invalidGrant, invalidScope } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 import { makeIdToken } from './id-token.ts'
@@ -25,6 +26,13 @@ export type Asked = {
   binding: { jkt: string } | null
   /** of the authorization request, for its ID token */
   nonce: string | null
+  /** from `findIdTokenKey` */
+  idTokenKey: SigningKey | null
+}
+
+/** Loads the key for the client's ID tokens, or makes it, which may fail; null if the client gets no ID tokens. */
+export async function findIdTokenKey(deps: Deps, client: Client): Promise<SigningKey | null> {
+  return client.scopes.includes('openid') ? deps.signingKey(client.idTokenAlgorithm) : null
 }
 
 /**
@@ -34,8 +42,10 @@ export type Asked = {
  * The token allows what was agreed and is left to the client, and the answer says so (RFC 6749 §3.3, §10.3, RFC 9700 §2.3). It
  * is for one resource: the one asked for, else the default (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10,
  * OpenID Connect Core §16.8).
+ *
+ * The row has moved by now, so this function does no I/O.
  */
-export async function mintTokens(deps: Deps, client: Client, grant: Grant, asked: Asked): Promise<TokenResponse> {
+export function mintTokens(deps: Deps, client: Client, grant: Grant, asked: Asked): TokenResponse {
   const at = deps.now()
   // A token never outlives its grant.
   const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
@@ -64,11 +74,11 @@ export async function mintTokens(deps: Deps, client: Client, grant: Grant, asked
     ...(client.grantTypes.includes('refresh_token') ? { refresh_token: refreshTokenOf(deps, grant) } : {}),
     scope,
   }
-  if (!scopes.includes('openid')) return response
-  const { nonce } = asked
+  const { nonce, idTokenKey: key } = asked
+  if (!scopes.includes('openid') || key === null) return response
   return {
     ...response,
-    id_token: await makeIdToken(deps, client, grant, { scopes, nonce, accessToken, expiresAt: at + lifetime }),
+    id_token: makeIdToken(deps, client, grant, { key, scopes, nonce, accessToken, expiresAt: at + lifetime }),
   }
 }
 

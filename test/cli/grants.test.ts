@@ -37,6 +37,7 @@ async function granted(wallet: Address, clientId: string, at = NOW): Promise<str
       authTime: at,
       chainId: 1,
       sessionHash: null,
+      epoch: 0,
       ...times,
     },
     randomUUID(),

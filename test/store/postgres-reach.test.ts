@@ -61,7 +61,7 @@ async function everyStatement(): Promise<Statement[]> {
 
 const VALUES: Record<string, unknown> = {
   id: 'g1', grantId: 'g1', clientId: 'c1', wallet: 'w1', hash: 'h1', walletKind: 'ordinary', receiptId: null, consented: true,
-  scopes: ['s'], resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
+  scopes: ['s'], clientScopes: '{s}', resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 0, after: '', afterId: '~', afterMadeAt: 9e9, after1: '', after2: '',

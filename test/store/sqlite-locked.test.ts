@@ -72,7 +72,9 @@ test('closing while another process has the file waits for the moves under way',
   const closed = store.close()
   await pause(100)
   holder.goOn()
-  const { grant } = await redeemed
+  const outcome = await redeemed
+  if (outcome.kind !== 'redeemed') throw new Error(outcome.kind)
+  const { grant } = outcome
   await closed
   const reopened = openSqliteStore(path)
   onTestFinished(() => reopened.close())

@@ -67,7 +67,9 @@ test.each(MIGRATIONS.slice(0, -1))(
     )
     const store = openSqliteStore(path)
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 3, scopes: ['a'], endedAt: null })
-    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 3, { at: NOW + 1 }))).kind).toBe('rotated')
+    expect((await store.grants.rotateRefreshToken(rotationOf(grant, 3, { clientScopes: ['a'], at: NOW + 1 }))).kind).toBe(
+      'rotated',
+    )
     expect(await store.sessions.readSession(hash)).toMatchObject({ wallet: grant.wallet, endedAt: null })
     await store.close()
   },

@@ -17,7 +17,8 @@ const BY_END = 'what is over is looked for on each machine, a few rows at a time
 
 /** The statements on tables that are spread. Each is recognised by a piece of its text. */
 export const NAMED: readonly Named[] = [
-  { name: 'redeem or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
+  { name: 'reserve a code’s grant, or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
+  { name: 'redeem a code', is: /^\s*UPDATE grants SET attempt_id = :attemptId/, reach: 'one' },
   { name: 'refresh, narrowed', is: /^\s*UPDATE grants\s+SET generation = grants.generation[^]*scopes @>/, reach: 'one' },
   { name: 'refresh', is: /^\s*UPDATE grants\s+SET generation = grants.generation(?![^]*scopes @>)/, reach: 'one' },
   { name: 'refresh with a token that stays, narrowed', is: /^\s*UPDATE grants\s+SET refresh_expires_at[^]*scopes @>/, reach: 'one' },
@@ -28,7 +29,7 @@ export const NAMED: readonly Named[] = [
   { name: 'end a grant', is: /^\s*UPDATE grants SET ended_at = :at, end_reason = :reason\s+WHERE id = :grantId/, reach: 'one' },
   { name: 'read a grant', is: /^\s*SELECT grants\.id[^]*FROM grants WHERE id = :id/, reach: 'one' },
   { name: 'whose grant it is', is: /^SELECT client_id, ended_at FROM grants/, reach: 'one' },
-  { name: 'read a wallet, its epoch', is: /^SELECT epoch, proved_itself FROM wallets/, reach: 'one' },
+  { name: 'read a wallet, its epoch', is: /^SELECT address, epoch, proved_itself FROM wallets/, reach: 'one' },
   { name: 'remember that a wallet proved itself', is: /^INSERT INTO wallets[^]*SET proved_itself/, reach: 'one' },
   { name: 'raise an epoch', is: /^INSERT INTO wallets[^]*SET epoch/, reach: 'one' },
   { name: 'start a session', is: /^INSERT INTO sessions/, reach: 'one' },

@@ -4,14 +4,16 @@ import {
   type GrantLedger,
   LATE_BY_AT_MOST,
   type NewGrant,
+  type RedeemOutcome,
   type RotateOutcome,
   type Rotation,
   StoreUnavailable,
 } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
-import { isStorable } from './connection/statement.ts'
+import { isStorable, textArray } from './connection/statement.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { createWalletBook } from './wallets.ts'
 
 // Idle time is a duration from the store's own moment on; the absolute end is what was agreed to, to the second.
 const INSERT = `
@@ -26,12 +28,26 @@ const UNLESS_TAKEN = `
   ON CONFLICT (id) DO NOTHING
   RETURNING ${COLUMNS}`
 
+/**
+ * The attempt id of a reserved row, one that no attempt has redeemed yet. A redemption reserves the row, reads the epoch and
+ * claims the row. An ending raises the epoch and then ends the rows it finds, reserved ones included, so an epoch that is read
+ * after the reservation misses no ending. A failure before the claim leaves a row that the client's retry can claim
+ * (docs/decisions/0015-a-repeated-code-exchange.md).
+ */
+const RESERVED = ''
+
+// What belongs to the attempt rather than to the code is written anew: an earlier attempt gave no token.
+const CLAIM = `
+  UPDATE grants SET attempt_id = :attemptId, refresh_key_id = :refreshKeyId, dpop_jkt = :dpopJkt`
+const CLAIMABLE = `
+  WHERE grants.id = :grantId AND grants.attempt_id = '${RESERVED}' AND grants.ended_at IS NULL`
+
 // Which row may be refreshed: one condition, for every form of the update.
 const REFRESHABLE = `
   WHERE grants.id = :grantId AND grants.client_id = :clientId AND grants.generation = :generation
     AND grants.ended_at IS NULL AND grants.refresh_expires_at > :at
     AND (grants.wallet_kind = 'ordinary' OR :walletChecked::boolean)
-    AND (grants.dpop_jkt IS NULL OR grants.dpop_jkt = :dpopJkt::text)`
+    AND (grants.dpop_jkt IS NULL OR grants.dpop_jkt = :dpopJkt::text) AND grants.scopes ?| :clientScopes::text[]`
 
 const NEW_IDLE_TIME = 'refresh_expires_at = least(:at + :refreshIdle::bigint, grants.expires_at)'
 
@@ -62,6 +78,8 @@ const ROTATION = {
   refreshIdle: 'bigint',
   walletChecked: 'boolean',
   dpopJkt: 'text',
+  // An array in the form of a text: unnest would flatten arrays of arrays.
+  clientScopes: 'text',
 } as const
 
 const GRANT = {
@@ -144,6 +162,15 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     row: { parameter: 'id', column: 'id' },
     skipsLocked: false,
   })
+  const claim = connection.prepareBatched<GrantRow>({
+    kind: 'move',
+    one: `${CLAIM}${CLAIMABLE} RETURNING ${COLUMNS}`,
+    forMany: `${UNLOCKED}${CLAIM} FROM input JOIN unlocked ON unlocked.id = :grantId${CLAIMABLE} RETURNING ${COLUMNS}`,
+    parameters: { grantId: 'text', attemptId: 'text', refreshKeyId: 'text', dpopJkt: 'text' },
+    row: { parameter: 'grantId', column: 'id' },
+    skipsLocked: true,
+  })
+  const { readEpoch } = createWalletBook(connection)
   const rotate = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${ROTATE}${REFRESHABLE} RETURNING ${COLUMNS}`,
@@ -174,9 +201,15 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     return row
   }
 
+  async function readPresent(id: string): Promise<GrantRow> {
+    const [row] = await read({ id })
+    if (!row) throw new StoreUnavailable('the grant was taken by a row that is gone')
+    return row
+  }
+
   async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {
-    const { scopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
-    const values = { ...named, refreshIdle: refreshExpiresAt - rotation.at }
+    const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
+    const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
     const [askedScopes, askedResources] = [scopes.filter(isStorable), resources.filter(isStorable)]
     const storable = askedScopes.length + askedResources.length === scopes.length + resources.length
@@ -201,12 +234,15 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
   return {
     async redeemCode(grant, attemptId, at) {
-      const inserted = await put(grant, attemptId, at, null)
-      if (inserted) return { kind: 'redeemed', grant: grantOf(inserted) }
-      const [row] = await read({ id: grant.id })
-      if (!row) throw new StoreUnavailable('the grant was taken by a row that is gone')
-      const ours = row.attempt_id === attemptId && row.ended_at === null
-      return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+      const found = (await put(grant, RESERVED, at, null)) ?? (await readPresent(grant.id))
+      if (!isReserved(found)) return redeemedBy(found, attemptId)
+      if ((await readEpoch(grant.wallet)) !== grant.epoch) {
+        await end({ grantId: grant.id, reason: 'epoch_raised', at, clientId: null })
+        return { kind: 'epoch_raised' }
+      }
+      const { id: grantId, refreshKeyId, dpopJkt } = grant
+      const [claimed] = await claim({ grantId, attemptId, refreshKeyId, dpopJkt })
+      return redeemedBy(claimed ?? (await readPresent(grant.id)), attemptId)
     },
 
     async spendCode(grant, attemptId, at) {
@@ -248,15 +284,23 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     async readGrant(grantId) {
       if (!isStorable(grantId)) return null
       const [row] = await read({ id: grantId })
-      return row ? grantOf(row) : null
+      return row && !isReserved(row) ? grantOf(row) : null
     },
 
     ...listingGrants(connection),
   }
 }
 
+const isReserved = (row: GrantRow): boolean => row.attempt_id === RESERVED && row.ended_at === null
+
+function redeemedBy(row: GrantRow, attemptId: string): RedeemOutcome {
+  const ours = row.attempt_id === attemptId && row.ended_at === null
+  return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+}
+
 /** Why a living row was neither moved nor ended; null where by now it could be. */
-function whyItStands(row: Present, { generation, attemptId, retryWindow, scopes, resources, walletChecked }: Rotation) {
+function whyItStands(row: Present, rotation: Rotation) {
+  const { generation, attemptId, retryWindow, scopes, clientScopes, resources, walletChecked } = rotation
   const grant = grantOf(row)
   const step = row.generation - generation
   // Our own update, whose answer was lost on the way.
@@ -265,6 +309,7 @@ function whyItStands(row: Present, { generation, attemptId, retryWindow, scopes,
   // A stored time in the future closes the window: no clock that jumped back may reopen it.
   const repeatable = step === 1 && row.rotated_at <= row.at + LATE_BY_AT_MOST && row.at < row.rotated_at + retryWindow
   if (step !== 0 && !repeatable) return null
+  if (!grant.scopes.some((scope) => clientScopes.includes(scope))) return { kind: 'no_scope_left' } as const
   if (scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' } as const
   if (resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' } as const
   if (grant.walletKind === 'contract' && !walletChecked) return { kind: 'wallet_unchecked', grant } as const

@@ -2,24 +2,31 @@
 import type { WalletBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
-type WalletRow = { epoch: number; proved_itself: boolean }
+type WalletRow = { address: string; epoch: number; proved_itself: boolean }
 
 export function createWalletBook(connection: Connection): WalletBook {
-  const read = connection.prepare<WalletRow>('read', 'SELECT epoch, proved_itself FROM wallets WHERE address = :wallet')
-  const remember = connection.prepare<WalletRow>(
+  const read = connection.prepareBatched<WalletRow>({
+    kind: 'read',
+    one: 'SELECT address, epoch, proved_itself FROM wallets WHERE address = :wallet',
+    forMany: ' SELECT address, epoch, proved_itself FROM input JOIN wallets ON address = :wallet',
+    parameters: { wallet: 'text' },
+    row: { parameter: 'wallet', column: 'address' },
+    skipsLocked: false,
+  })
+  const remember = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, true)
      ON CONFLICT (address) DO UPDATE SET proved_itself = true
      RETURNING epoch`,
   )
   // Raised twice, where the first answer was lost, it ends no less.
-  const raise = connection.prepare<WalletRow>(
+  const raise = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)
      ON CONFLICT (address) DO UPDATE SET epoch = wallets.epoch + 1
      RETURNING epoch`,
   )
-  const epochOf = ([row]: WalletRow[]): number => row?.epoch ?? 0
+  const epochOf = ([row]: Pick<WalletRow, 'epoch'>[]): number => row?.epoch ?? 0
   return {
     async readWallet(wallet) {
       const [row] = await read({ wallet })

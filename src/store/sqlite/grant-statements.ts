@@ -39,13 +39,15 @@ export const ROTATE_VALUES = [
   'at',
   'walletChecked',
   'dpopJkt',
+  'clientScopes',
 ] as const
 
 // Which row may be refreshed: one condition, whatever then becomes of it.
 const REFRESHABLE = `
   WHERE id = :grantId AND client_id = :clientId AND generation = :generation
     AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked = 1)
-    AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt)`
+    AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt)
+    AND EXISTS (SELECT 1 FROM json_each(grants.scopes) AS granted, json_each(:clientScopes) AS may WHERE granted.value = may.value)`
 
 export const ROTATE = `
   UPDATE grants

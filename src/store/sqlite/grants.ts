@@ -83,6 +83,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
   const end = connection.prepareWrite(END)
   const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
+  const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   for (const statement of [insert, rotate, rotateNarrowed, keep, keepNarrowed, present, read]) statement.setReturnArrays(true)
   const rowBy = (statement: StatementSync, id: string): GrantRow | undefined => rowOf(statement.get(id))
@@ -117,13 +118,27 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   function whole(rotation: Rotation): unknown {
     const { grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, dpopJkt } = rotation
     const walletChecked = rotation.walletChecked ? 1 : 0
-    return rotate.get(grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, walletChecked, dpopJkt)
+    const clientScopes = JSON.stringify(rotation.clientScopes)
+    return rotate.get(
+      grantId,
+      clientId,
+      generation,
+      refreshKeyId,
+      refreshExpiresAt,
+      attemptId,
+      at,
+      walletChecked,
+      dpopJkt,
+      clientScopes,
+    )
   }
 
   /** Narrowed, or for a client whose token stays. */
   function unusual(rotation: Rotation): unknown {
-    const { retryWindow: _, scopes, resources, walletChecked, keepsToken, refreshKeyId, attemptId, ...named } = rotation
-    const columns = { ...named, ...(keepsToken ? {} : { refreshKeyId, attemptId }), walletChecked: walletChecked ? 1 : 0 }
+    const { retryWindow: _, scopes, resources, keepsToken, refreshKeyId, attemptId, ...named } = rotation
+    const walletChecked = rotation.walletChecked ? 1 : 0
+    const clientScopes = JSON.stringify(rotation.clientScopes)
+    const columns = { ...named, ...(keepsToken ? {} : { refreshKeyId, attemptId }), walletChecked, clientScopes }
     if (scopes.length + resources.length === 0) return keep.get(columns)
     const asked = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
     return (keepsToken ? keepNarrowed : rotateNarrowed).get({ ...columns, ...asked })
@@ -143,6 +158,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     if (row.refresh_expires_at <= rotation.at) return { kind: 'expired' }
     const repeatable = step === 1 && isWithinWindow(row, rotation)
     if (step === 0 || repeatable) {
+      if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
       if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
       if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
     }
@@ -162,7 +178,10 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   return {
     redeemCode: (grant, attemptId, at) =>
       connection.writeByOne((): RedeemOutcome => {
-        if (put(grant, attemptId, at, null)) return { kind: 'redeemed', grant: begun(grant, at) }
+        // Read in the transaction of the insert. An ending runs before both or after both.
+        const raised = ((epoch.get(grant.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== grant.epoch
+        if (put(grant, attemptId, at, raised ? { endedAt: at, endReason: 'epoch_raised' } : null))
+          return raised ? { kind: 'epoch_raised' } : { kind: 'redeemed', grant: begun(grant, at) }
         const row = rowBy(present, grant.id) as GrantRow
         const ours = row.attempt_id === attemptId && row.ended_at === null
         return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
@@ -233,7 +252,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
 /** A grant as its insert has just put it. Nothing is asked back that is known. */
 function begun(grant: NewGrant, at: number): Grant {
-  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, ...agreed } = grant
+  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, epoch: _, ...agreed } = grant
   return {
     ...agreed,
     createdAt: at,

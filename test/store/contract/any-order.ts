@@ -37,6 +37,7 @@ const moves = fc.oneof(
       retryWindow: fc.constantFrom(0, 10, 60, 600),
       refreshExpiresAt: fc.constantFrom(600, 1200, 90 * 86_400).map((after) => NOW + after),
       scopes,
+      clientScopes: fc.constantFrom<string[]>(['enhancement', 'profile'], ['enhancement', 'profile'], ['profile'], ['admin'], []),
       resources,
       walletChecked: fc.boolean(),
       dpopJkt: fc.constantFrom('key-1', 'key-1', null, 'key-2'),
@@ -146,9 +147,30 @@ async function play(
         at: move.at,
       })
     case 'rotate': {
-      const { retryWindow, refreshExpiresAt, scopes, resources, walletChecked, dpopJkt, at, attempt: attemptId } = move
+      const {
+        retryWindow,
+        refreshExpiresAt,
+        scopes,
+        clientScopes,
+        resources,
+        walletChecked,
+        dpopJkt,
+        at,
+        attempt: attemptId,
+      } = move
       const clientId = move.client === null ? grant.clientId : (clients[move.client] ?? '')
-      const asked = { clientId, retryWindow, refreshExpiresAt, scopes, resources, walletChecked, dpopJkt, at, attemptId }
+      const asked = {
+        clientId,
+        retryWindow,
+        refreshExpiresAt,
+        scopes,
+        clientScopes,
+        resources,
+        walletChecked,
+        dpopJkt,
+        at,
+        attemptId,
+      }
       return ledger.rotateRefreshToken(rotationOf(grant, (generations[move.grant] ?? 0) - move.behind, asked))
     }
   }

@@ -1,14 +1,17 @@
 /** Redeeming and spending codes: the insert that creates a grant. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { endForWallet } from '../../../src/grants/end-grants.ts'
+import type { Store } from '../../../src/grants/ports.ts'
 import { livingGrant, NOW, newGrant, race, rotationOf, type Subject } from './subject.ts'
 
 export function codesContract(subject: Subject): void {
   test('a redeemed code is a grant with all that was allowed, at generation 0, living', async () => {
     const [store, other] = subject().nodes
     const grant = newGrant({ scopes: ['a.b', 'c-d_E', 'z'], resources: [] })
+    const { epoch: _, ...agreed } = grant
     const born = {
-      ...grant,
+      ...agreed,
       createdAt: NOW,
       rotatedAt: NOW,
       generation: 0,
@@ -44,7 +47,29 @@ export function codesContract(subject: Subject): void {
     const outcomes = await race(subject(), 50, (store) => store.grants.redeemCode(grant, randomUUID(), NOW))
     expect(outcomes.filter(({ kind }) => kind === 'redeemed')).toHaveLength(1)
     expect(outcomes.filter(({ kind }) => kind === 'taken')).toHaveLength(49)
-    expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome.grant))).size).toBe(1)
+    expect(new Set(outcomes.map((outcome) => JSON.stringify({ ...outcome, kind: undefined }))).size).toBe(1)
+  })
+
+  test('a code whose wallet ended something since the code was issued makes no living grant, and neither does its retry', async () => {
+    const [store, other] = subject().nodes
+    const code = newGrant({ epoch: 1 })
+    for (let raised = 0; raised < 2; raised++) await other.wallets.raiseEpoch(code.wallet)
+    expect(await store.grants.redeemCode(code, 'attempt-1', NOW)).toEqual({ kind: 'epoch_raised' })
+    const ended = { endedAt: NOW, endReason: 'epoch_raised' }
+    expect(await other.grants.readGrant(code.id)).toMatchObject(ended)
+    expect(await store.grants.redeemCode(code, 'attempt-2', NOW + 1)).toMatchObject({ kind: 'taken', grant: ended })
+    expect((await store.grants.redeemCode(newGrant({ wallet: code.wallet, epoch: 2 }), 'attempt-1', NOW)).kind).toBe('redeemed')
+  })
+
+  test('an ending and a redemption of one wallet at once, on two nodes: no grant that is made survives the ending', async () => {
+    for (let round = 0; round < 10; round++) {
+      const code = newGrant()
+      const redeem = (store: Store) => store.grants.redeemCode(code, randomUUID(), NOW)
+      const end = (store: Store) =>
+        endForWallet(store, code.wallet, () => store.grants.endGrants({ wallet: code.wallet }, 'user', NOW))
+      await race(subject(), 6, async (store, index) => void (await (index < 3 ? redeem(store) : end(store))))
+      expect((await subject().nodes[0].grants.readGrant(code.id))?.endedAt).toBe(NOW)
+    }
   })
 
   test('the second use of a code changes nothing in the grant by itself', async () => {

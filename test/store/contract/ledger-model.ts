@@ -45,6 +45,7 @@ export class LedgerModel {
       this.#end(grantId, behind < 0 ? 'refresh_newer_than_row' : 'refresh_replayed', at)
       return { kind: behind < 0 ? 'newer_than_row' : 'replayed', grant }
     }
+    if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
     if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
     if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
     if (grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
@@ -95,7 +96,8 @@ export class LedgerModel {
   }
 
   #put(grant: NewGrant, attemptId: string, at: number): Grant {
-    const born = { ...grant, createdAt: at, rotatedAt: at, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
+    const { epoch: _, ...agreed } = grant
+    const born = { ...agreed, createdAt: at, rotatedAt: at, generation: 0, endedAt: null, endReason: null, revokedTokens: {} }
     this.#rows.set(grant.id, { grant: born, attemptId })
     return born
   }

@@ -121,6 +121,27 @@ export function refreshContract(subject: Subject): void {
     })
   })
 
+  test.each([{}, { keepsToken: true }])(
+    'A refresh by a client that may have none of the granted scopes any more moves nothing, and a repeated one neither (%j)',
+    async (more) => {
+      const [store, other] = subject().nodes
+      const grant = await livingGrant(store)
+      const before = await store.grants.readGrant(grant.id)
+      const without = { ...more, clientScopes: ['admin', 'enhance'] }
+      expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, without))).toEqual({ kind: 'no_scope_left' })
+      expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, { ...more, clientScopes: [] }))).toEqual({
+        kind: 'no_scope_left',
+      })
+      expect(await other.grants.readGrant(grant.id)).toEqual(before)
+
+      const withOne = { ...more, clientScopes: ['admin', 'profile'] }
+      expect((await other.grants.rotateRefreshToken(rotationOf(grant, 0, withOne))).kind).toBe('rotated')
+      const after = await store.grants.readGrant(grant.id)
+      expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, without))).toEqual({ kind: 'no_scope_left' })
+      expect(await store.grants.readGrant(grant.id)).toEqual(after)
+    },
+  )
+
   test('a token newer than its row tells of a lost write: refused, and the grant ended', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)

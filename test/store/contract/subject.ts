@@ -51,6 +51,7 @@ export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
     authTime: NOW - 5,
     chainId: 8453,
     sessionHash: randomBytes(32).toString('base64url'),
+    epoch: 0,
     ...grant,
   }
 }
@@ -65,6 +66,7 @@ export function rotationOf(grant: NewGrant, generation: number, rotation: Partia
     refreshExpiresAt: NOW + 15 * DAY,
     retryWindow: 60,
     scopes: [],
+    clientScopes: ['enhancement', 'profile'],
     resources: [],
     walletChecked: false,
     dpopJkt: null,

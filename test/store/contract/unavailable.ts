@@ -1,7 +1,7 @@
 /** What holds when the store cannot be used, and after it was started anew. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type Store, StoreUnavailable } from '../../../src/grants/ports.ts'
+import { type NewGrant, type Store, StoreUnavailable } from '../../../src/grants/ports.ts'
 import {
   livingGrant,
   NOW,
@@ -46,11 +46,22 @@ export function unavailableContract(subject: Subject): void {
 
   test('a store that is closed while moves are under way answers them first', async () => {
     const [store, other] = subject().nodes
-    const grants = Array.from({ length: 20 }, () => newGrant())
-    const redeemed = grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW))
+    const grants = await Promise.all(Array.from({ length: 20 }, () => livingGrant(store)))
+    const rotated = grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0)))
     await store.close()
-    expect((await Promise.all(redeemed)).map(({ kind }) => kind)).toEqual(grants.map(() => 'redeemed'))
-    for (const { id } of grants) expect(await other.grants.readGrant(id)).not.toBeNull()
+    expect((await Promise.all(rotated)).map(({ kind }) => kind)).toEqual(grants.map(() => 'rotated'))
+    for (const { id } of grants) expect(await other.grants.readGrant(id)).toMatchObject({ generation: 1 })
+  })
+
+  test('a code whose redemption is cut off by the closing of its store is redeemed already, or may be redeemed by another attempt', async () => {
+    const [store, other] = subject().nodes
+    const grants = Array.from({ length: 20 }, () => newGrant())
+    const redeem = (at: Store, grant: NewGrant) => at.grants.redeemCode(grant, randomUUID(), NOW).then(({ kind }) => kind, String)
+    const first = grants.map((grant) => redeem(store, grant))
+    await store.close()
+    const outcomes = await Promise.all(first)
+    for (const [index, grant] of grants.entries())
+      expect(await redeem(other, grant)).toBe(outcomes[index] === 'redeemed' ? 'taken' : 'redeemed')
   })
 
   test('after a restart everything is as it was: the living live on, the ended stay ended', async () => {

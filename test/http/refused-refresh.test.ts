@@ -1,0 +1,66 @@
+/** What a refused or failed refresh leaves behind: a refresh token that works as before. */
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { newDpopKey, proofOf } from '../support/dpop.ts'
+import { codeFor, exchangeWith } from '../support/dpop-app.ts'
+import { openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { newPostgresDatabase } from '../support/postgres.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import { changeClient } from '../support/signed-app.ts'
+import { startGrantor } from '../support/start.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+
+let app: App
+beforeAll(async () => {
+  // No retry window: only a token that did not move works a second time.
+  app = await startApp({ lifetimes: { refreshRetryWindow: 0, refreshRetryWindowPublic: 0 } })
+})
+afterAll(() => app.close())
+
+const generationOf = async ({ access_token }: Pick<Tokens, 'access_token'>) =>
+  (await app.grantor.store.grants.readGrant(claimsOf(access_token).grant_id))?.generation
+
+test('A refresh by a client that lost every granted scope is refused, and its refresh token works when the client has the scope again (RFC 6749 §6)', async () => {
+  const tokens = await app.freshTokens({ scope: 'profile' })
+  await changeClient(app.grantor, app.client, { scopes: ['enhancement'] })
+  expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_scope')
+  expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_scope')
+  expect(await generationOf(tokens)).toBe(0)
+
+  await changeClient(app.grantor, app.client, { scopes: app.client.scopes })
+  expect(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).scope).toBe('profile')
+})
+
+test('A refresh whose ID token has no signing key fails, and its refresh token works when the key can be made (OpenID Connect Core §12.2)', async () => {
+  const client = await openIdClient(app.grantor)
+  const tokens = await openIdTokens(app.walk, client)
+  await changeClient(app.grantor, client, { idTokenAlgorithm: 'RS256' })
+  const database = new DatabaseSync(app.grantor.databasePath)
+  database.exec("CREATE TRIGGER refuse_keys BEFORE INSERT ON keys BEGIN SELECT RAISE(ABORT, 'no key can be stored'); END")
+  expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(500)
+  expect(await generationOf(tokens)).toBe(0)
+
+  database.exec('DROP TRIGGER refuse_keys')
+  database.close()
+  expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(200)
+})
+
+test('A refresh with a used DPoP proof moves nothing, even if the clock of the node is ahead of the idle time (RFC 9449 §11.1)', async () => {
+  const database = await newPostgresDatabase()
+  // On PostgreSQL the database's clock decides whether the grant has expired, not the node's.
+  const grantor = await startGrantor({ postgres: database.address, lifetimes: { refreshRetryWindowPublic: 0 } })
+  onTestFinished(() => grantor.close())
+  const client = await grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/cb'] })
+  const walk = new Walk(grantor)
+  await walk.signIn(requestOf(client, { code_challenge_method: 'S256', code_challenge: 'x'.repeat(43) }))
+  const key = newDpopKey()
+  const tokens = tokensOf(await exchangeWith(walk, client, await codeFor(walk, client), key))
+  grantor.clock.advance(15 * 86_400)
+  const dpop = await proofOf(grantor, key)
+  const refresh = (refresh_token: string) => walk.token(client, { grant_type: 'refresh_token', refresh_token }, { dpop })
+  const next = tokensOf(await refresh(tokens.refresh_token))
+  const before = await grantor.store.grants.readGrant(claimsOf(next.access_token).grant_id)
+  expect((await refresh(next.refresh_token)).json()).toMatchObject({ error: 'invalid_dpop_proof' })
+  expect(await grantor.store.grants.readGrant(claimsOf(next.access_token).grant_id)).toEqual(before)
+})
