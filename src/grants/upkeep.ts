@@ -2,7 +2,7 @@
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
-import type { Store } from './ports.ts'
+import { type Store, StoreUnavailable } from './ports.ts'
 
 export type Upkeep = {
   /** reads the store's revision and reloads what changed; to be called twice a second */
@@ -13,13 +13,23 @@ export type Upkeep = {
 
 export function createUpkeep(store: Store, clients: ClientDirectory, ring: KeyRing, keeping: KeyKeeping): Upkeep {
   let revision = -1
-  const noticeChanges = async (): Promise<void> => {
+  const readChanges = async (): Promise<void> => {
     const current = await store.readRevision()
     if (current === revision) return
     // Forgotten only after the read: what is looked up from here on is at least as new as this revision.
     clients.forget()
     await loadKeys(keeping, ring)
     revision = current
+  }
+  const noticeChanges = async (): Promise<void> => {
+    try {
+      await readChanges()
+      ring.trust()
+    } catch (error) {
+      // Another node may have stored a key that this node cannot read now.
+      ring.doubt(new StoreUnavailable('the stored keys cannot be read', { cause: error }))
+      throw error
+    }
   }
   return {
     noticeChanges,

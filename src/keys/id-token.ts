@@ -29,7 +29,7 @@ export function signIdToken(key: SigningKey, claims: IdTokenClaims & Record<stri
 
 /** The claims of an ID token this service signed for this issuer, whatever its age; undefined for anything else. */
 export function openIdToken(ring: KeyRing, issuer: string, token: string): IdTokenClaims | undefined {
-  const claims = openJwt((id) => ring.signingKeys().find((key) => key.id === id), TYPE, token) as IdTokenClaims | undefined
+  const claims = openJwt((id) => ring.verifier(id), TYPE, token) as IdTokenClaims | undefined
   return claims?.iss === issuer ? claims : undefined
 }
 

@@ -1,6 +1,7 @@
 /**
  * The keys in use, by what they are for. A key makes from `startsAt` on until a younger one of its kind starts;
- * it opens what it made until it is retired. An id that is not in the ring is a forgery and costs no I/O.
+ * it opens what it made until it is retired. An id that is not in the ring is a forgery and costs no I/O, unless the stored
+ * keys could not be read lately: then it may name a new key.
  */
 import type { KeyObject } from 'node:crypto'
 import type { SigningAlgorithm } from './signing-key.ts'
@@ -62,6 +63,8 @@ export function signingKindOf(algorithm: SigningAlgorithm): SigningKind {
 export class KeyRing {
   #keys: OpenKey[] = []
   #byId = new Map<string, OpenKey>()
+  /** Why the ring may lack a stored key. */
+  #doubt: Error | null = null
   readonly #now: () => number
   /** what these keys were found to have signed; gone with them */
   readonly verified: VerifiedTokens
@@ -79,6 +82,16 @@ export class KeyRing {
     this.verified.forget()
   }
 
+  /** The stored keys could not be read. Until `trust` is called, looking up an unknown id throws this error. */
+  doubt(why: Error): void {
+    this.#doubt = why
+  }
+
+  /** The ring holds every key that is stored. */
+  trust(): void {
+    this.#doubt = null
+  }
+
   /** The key that makes now: the youngest that has started. */
   maker<Kind extends KeyKind>(kind: Kind): KeyOf<Kind> {
     const at = this.#now()
@@ -90,7 +103,14 @@ export class KeyRing {
 
   /** The key that may open what names this id, or undefined for a forgery. */
   opener<Kind extends KeyKind>(kind: Kind, id: string): KeyOf<Kind> | undefined {
-    return this.#byId.get(`${kind}:${id}`) as KeyOf<Kind> | undefined
+    const key = this.#byId.get(`${kind}:${id}`) as KeyOf<Kind> | undefined
+    if (!key && this.#doubt) throw this.#doubt
+    return key
+  }
+
+  /** The signing key of any kind that has this id, or undefined for a forgery. */
+  verifier(id: string): SigningKey | undefined {
+    return this.signingKeys().find((key) => key.id === id) ?? this.opener('sign', id)
   }
 
   /** The key that signs in an algorithm now; undefined where none was made for it yet. */

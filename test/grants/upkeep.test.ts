@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import { type KeyKeeping, retireKey, rotateKey, WrongKeyEncryptionKey } from '../../src/grants/keep-keys.ts'
-import type { Store } from '../../src/grants/ports.ts'
+import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
 import { createUpkeep } from '../../src/grants/upkeep.ts'
 import { KeyRing } from '../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
@@ -147,8 +147,10 @@ test('a store that cannot be read leaves a node with what it knew, and the next 
   state.down = true
   await expect(node.upkeep.noticeChanges()).rejects.toThrow('down')
   expect(node.ring.isLoaded()).toBe(true)
+  expect(() => node.ring.opener('mac', 'ffffffffff'), 'it may name a key that was stored since').toThrow(StoreUnavailable)
   state.down = false
   await node.upkeep.noticeChanges()
+  expect(node.ring.opener('mac', 'ffffffffff')).toBeUndefined()
   expect(await node.clients.find(client.id)).toEqual(client)
 })
 
@@ -158,5 +160,6 @@ test('a key of another secret stops a node’s look each time, and never empties
   await rotateKey(stranger.keeping, 'seal')
   const maker = here.ring.maker('seal').id
   for (let time = 0; time < 2; time++) await expect(here.upkeep.noticeChanges()).rejects.toBeInstanceOf(WrongKeyEncryptionKey)
+  expect(() => here.ring.opener('seal', 'ffffffffff')).toThrow(StoreUnavailable)
   expect(here.ring.maker('seal').id).toBe(maker)
 })

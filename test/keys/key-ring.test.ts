@@ -39,6 +39,27 @@ test('a key of one kind is none of another, and an id nobody has is a forgery', 
   expect([ring.maker('sign').id, ring.maker('seal').id, ring.maker('mac').id]).toEqual([sign.id, seal.id, mac.id])
 })
 
+test('While the stored keys cannot be read, an id that is not in the ring is an error, and a known id opens as ever', () => {
+  const [sign, seal, mac] = [newKey('sign'), newKey('seal'), newKey('mac')]
+  const ring = ringOf([sign, seal, mac])
+  ring.doubt(new Error('the store is down'))
+  expect(() => ring.opener('mac', 'ffffffffff')).toThrow('the store is down')
+  expect(() => ring.verifier('ffffffffff')).toThrow('the store is down')
+  expect(ring.opener('mac', mac.id)).toBe(mac)
+  expect(ring.verifier(sign.id)).toBe(sign)
+  ring.trust()
+  expect(ring.opener('mac', 'ffffffffff')).toBeUndefined()
+  expect(ring.verifier('ffffffffff')).toBeUndefined()
+})
+
+test('A signature is verified with a signing key of any kind, and with no other key', () => {
+  const [sign, signRs256, mac] = [newKey('sign'), newKey('sign_rs256', NOW, 'RS256'), newKey('mac')]
+  const ring = ringOf([sign, signRs256, newKey('seal'), mac])
+  expect(ring.verifier(sign.id)).toBe(sign)
+  expect(ring.verifier(signRs256.id)).toBe(signRs256)
+  expect(ring.verifier(mac.id)).toBeUndefined()
+})
+
 test('what is put in place replaces all that was there', () => {
   const [old, young] = [newKey('mac', 1), newKey('mac', 1)]
   const ring = ringOf([old])
