@@ -15,7 +15,7 @@ export function parseBasicCredentials(authorization: string | undefined): BasicC
   const bytes = Buffer.from(encoded, 'base64')
   // Buffer skips over what is not base64. Only the one spelling counts (RFC 4648 §4), or that without its padding.
   const padded = bytes.toString('base64')
-  if (padded !== encoded && padded.replace(/=+$/, '') !== encoded) return { kind: 'malformed' }
+  if (padded !== encoded && padded.replaceAll('=', '') !== encoded) return { kind: 'malformed' }
   const pair = bytes.toString('latin1')
   const colon = pair.indexOf(':')
   if (colon < 0) return { kind: 'malformed' }

@@ -5,8 +5,9 @@
  * that nobody would call ours would equal one of ours.
  */
 
-// A little more than RFC 3986 lets a path hold: what browsers send as it is, such as `|`, stands for itself.
-const PART = '(?![/?#%\\\\])[\\x21-\\x7e]|%[0-9A-Fa-f]{2}'
+// Printable ASCII without # % / ? and the backslash. That is a little more than RFC 3986 allows in a path: browsers send
+// some characters, such as `|`, unescaped.
+const PART = '[!"$&-.0->@-\\[\\]-~]|%[0-9A-Fa-f]{2}'
 const HTTP_URI = new RegExp(
   `^(?<scheme>https?)://(?<host>[A-Za-z0-9\\-._~]+|\\[[0-9A-Fa-f:.]+\\])(?::(?<port>\\d{0,5}))?(?<path>(?:/(?:${PART})*)*)(?:[?#].*)?$`,
   'i',

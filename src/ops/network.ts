@@ -23,7 +23,7 @@ export function networkOf(ip: string | undefined): string {
 
 /** The eight groups of a valid IPv6 address. */
 function expand(address: string): number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
+  const hex = address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_, a, b, c, d) =>
     [(Number(a) << 8) | Number(b), (Number(c) << 8) | Number(d)].map((group) => group.toString(16)).join(':'),
   )
   const [head = '', tail] = hex.split('::')

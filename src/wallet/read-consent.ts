@@ -54,12 +54,13 @@ function withoutRecap(message: string): string {
 }
 
 const line = '[^\\n]*'
+const word = '[^ \\n]*'
 const textForm = new RegExp(
   `^${[
     `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
     `(?<address>${line})`,
     '',
-    `Allow (?:'(?<clientName>[^'\\n]*)'|the app) at ${line} I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+    `Allow (?:'(?<clientName>[^'\\n]*)'|the app) at ${word} to do only what follows, until ${word} \\(UTC\\)\\. Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
     '',
     `URI: (?<redirectUri>${line})`,
     'Version: 1',

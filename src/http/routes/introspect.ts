@@ -2,10 +2,11 @@
  * `POST /oauth/introspect` (RFC 7662 §2), answered as JSON or, where that is asked for, as a signed JWT (RFC 9701 §4). Who asks
  * proves who they are (RFC 7662 §2.1), or is answered 401 (§2.3): nobody can try tokens out here (§4).
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { introspect } from '../../grants/introspect.ts'
 import type { Client } from '../../grants/model.ts'
 import { SIGNED_INTROSPECTION, signIntrospection } from '../../grants/signed-introspection.ts'
+import { namesMediaType } from '../accept.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
@@ -14,31 +15,23 @@ import type { Service } from '../service.ts'
 // RFC 7662 §2.1: token_type_hint is read so that it is not sent twice; it would only save a look-up we do not make.
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 
-const SIGNED_HEADERS = { ...JSON_HEADERS, 'content-type': `application/${SIGNED_INTROSPECTION}` }
+const SIGNED_TYPE = `application/${SIGNED_INTROSPECTION}`
+const SIGNED_HEADERS = { ...JSON_HEADERS, 'content-type': SIGNED_TYPE }
 
 export function introspectRoute(server: FastifyInstance, service: Service): void {
   server.post('/oauth/introspect', async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
-    const signed = asksForSigned(request)
-    const answer = await forClient(service, request, presentedCredentials(request, parameters), false, async (client: Client) => {
-      const plain = await introspect(service.deps, client, required(parameters.token, 'token'))
-      return signed ? signIntrospection(service.deps, client, plain) : plain
-    })
-    return reply.headers(signed ? SIGNED_HEADERS : JSON_HEADERS).send(answer)
+    const { headers, body } = await forClient(
+      service,
+      request,
+      presentedCredentials(request, parameters),
+      false,
+      async (client: Client) => {
+        const plain = await introspect(service.deps, client, required(parameters.token, 'token'))
+        if (!namesMediaType(request.headers.accept, SIGNED_TYPE)) return { headers: JSON_HEADERS, body: plain }
+        return { headers: SIGNED_HEADERS, body: await signIntrospection(service.deps, client, plain) }
+      },
+    )
+    return reply.headers(headers).send(body)
   })
-}
-
-/** Named by its own name; whoever takes anything gets JSON (RFC 9110 §12.5.1). */
-function asksForSigned({ headers: { accept = '' } }: FastifyRequest): boolean {
-  // Nearly nobody names any JWT, and then there is nothing to take apart.
-  if (!/jwt/i.test(accept)) return false
-  const ranges = accept
-    .toLowerCase()
-    .split(',')
-    .map((range) => range.trim().split(/\s*;\s*/))
-  return ranges.some(([type, ...parameters]) => type === `application/${SIGNED_INTROSPECTION}` && !parameters.some(isRefused))
-}
-
-function isRefused(parameter: string): boolean {
-  return /^q=0(\.0*)?$/.test(parameter)
 }
