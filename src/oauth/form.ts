@@ -17,14 +17,15 @@ export type Form = ReadonlyMap<string, readonly FormValue[]>
 export function parseForm(raw: string | Uint8Array): Form {
   // Node gives a request target as latin1: one character, one byte.
   const source = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
-  // Found out of the whole at once: nearly every form is, and then its parts are texts as they stand.
-  const ascii = !BEYOND_ASCII.test(source)
+  // Nearly every form is well-formed. The whole is tried once, because a failed attempt throws, and each throw costs more than
+  // reading hundreds of characters.
+  const wellFormed = !BEYOND_ASCII.test(source) && isDecodable(source)
   const form = new Map<string, FormValue[]>()
   for (const pair of source.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals), ascii)
-    const value = decode(equals < 0 ? '' : pair.slice(equals + 1), ascii)
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals), wellFormed)
+    const value = decode(equals < 0 ? '' : pair.slice(equals + 1), wellFormed)
     const values = form.get(name.text ?? name.encoded)
     if (values) values.push(value)
     else form.set(name.text ?? name.encoded, [value])
@@ -56,14 +57,15 @@ const ENCODED = Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte)
   return PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
 })
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function decode(part: string, ascii: boolean): FormValue {
-  if (ascii && !part.includes('%') && !part.includes('+')) return new Text(part)
-  const text = ascii ? wellFormed(part.replaceAll('+', ' ')) : null
-  if (text !== null) return new Text(text)
-  const bytes = Buffer.from(unescapePercent(part.replaceAll('+', ' ')), 'latin1')
-  return { text: textOf(bytes), encoded: encodeBytes(bytes) }
+function decode(part: string, wellFormed: boolean): FormValue {
+  if (wellFormed && !part.includes('%') && !part.includes('+')) return new Text(part)
+  const spaced = part.replaceAll('+', ' ')
+  if (wellFormed) return new Text(decodeURIComponent(spaced))
+  const bytes = Buffer.from(unescapePercent(spaced), 'latin1')
+  // Bytes that are not UTF-8 are replaced when they are read, and so become other bytes when the text is written.
+  const text = bytes.toString('utf8')
+  return { text: Buffer.from(text).equals(bytes) ? text : null, encoded: encodeBytes(bytes) }
 }
 
 /** A value whose second spelling is made when somebody asks for it: most are read as text alone. */
@@ -79,12 +81,13 @@ class Text implements FormValue {
   }
 }
 
-/** What nearly every value is, read by the engine itself: only whole escapes, of UTF-8. */
-function wellFormed(part: string): string | null {
+/** Whether each `%` begins a whole escape, and the escapes are UTF-8. */
+function isDecodable(source: string): boolean {
   try {
-    return decodeURIComponent(part)
+    decodeURIComponent(source)
+    return true
   } catch {
-    return null
+    return false
   }
 }
 
@@ -95,14 +98,6 @@ function encodeText(text: string): string {
 
 function unescapePercent(part: string): string {
   return part.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-}
-
-function textOf(bytes: Uint8Array): string | null {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return null
-  }
 }
 
 function encodeBytes(bytes: Uint8Array): string {
