@@ -98,6 +98,7 @@ function protocolAnswer(status: number): Answer {
   const words: Record<number, string> = {
     413: 'The body is larger than 16 KiB.',
     415: 'The body must be application/x-www-form-urlencoded in UTF-8.',
+    431: 'A header field is too long.',
   }
   const refusal = invalidRequest(`http_${status}`, words[status] ?? 'The request is malformed.')
   return plain(status, refusal.toBody(), refusal.reason)

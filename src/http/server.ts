@@ -1,5 +1,6 @@
 /** The auth service's HTTP server, put together. It does not listen yet. */
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { limitHeaders } from '../ops/header-limits.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { requestLogger } from '../ops/request-logger.ts'
 import { withTls } from '../ops/tls.ts'
@@ -49,6 +50,7 @@ export function createAuthServer(service: Service): FastifyInstance {
   })
   server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
   logRequests(server, service.metrics)
+  limitHeaders(server)
   acceptForms(server)
   refuseUnknownRoutes(server)
 

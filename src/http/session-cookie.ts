@@ -44,9 +44,12 @@ function setCookie(service: Service, reply: FastifyReply, name: string, value: s
   void reply.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`)
 }
 
+/** More cookies than browsers keep for one site are not read. */
+const COOKIES_AT_MOST = 200
+
 /** The first cookie of that name, as browsers send the most specific one first. */
 function readCookie(request: FastifyRequest, name: string): string | null {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
+  for (const pair of (request.headers.cookie ?? '').split(';', COOKIES_AT_MOST)) {
     const [key, value = ''] = pair.trim().split('=', 2)
     if (key === name) return VALUE.test(value) ? value : null
   }

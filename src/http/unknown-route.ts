@@ -18,7 +18,7 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
   })
 
   function refuse(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const [path = ''] = request.url.split('?')
+    const [path = ''] = request.url.split('?', 1)
     const url = methods.has(path) ? path : [...methods.keys()].find((each) => isPathOf(each, path))
     const allowed = url === undefined ? undefined : methods.get(url)
     if (allowed) return refuseMethod(reply, [...allowed])
@@ -34,7 +34,9 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
 
 /** Whether a route takes this path: each `:name` of it stands for one segment. */
 function isPathOf(url: string, path: string): boolean {
-  const [segments, given] = [url.split('/'), path.split('/')]
+  const segments = url.split('/')
+  // One more than the route has, so that a path of thousands of slashes is not taken apart.
+  const given = path.split('/', segments.length + 1)
   return (
     segments.length === given.length &&
     segments.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : segment === given[i]))

@@ -24,8 +24,9 @@ export type ClaimedJwt = {
 }
 
 export function readClientJwt(text: string): ClaimedJwt | null {
-  const [head, body, tail, ...rest] = text.split('.')
-  if (!head || !body || !tail || rest.length > 0 || text.length > JWT_AT_MOST) return null
+  if (text.length > JWT_AT_MOST) return null
+  const [head, body, tail, ...rest] = text.split('.', 4)
+  if (!head || !body || !tail || rest.length > 0) return null
   const [header, claims, signature] = [decodeObject(head), decodeObject(body), decodePart(tail)]
   if (!header || !claims || !signature) return null
   const { typ = null, alg, kid = null, jwk, crit, b64 } = header
