@@ -3,7 +3,7 @@
  * Core §9). Nobody but the client can make one, and each works once (RFC 6749 §2.3.2, RFC 9700 §2.5).
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { type ClaimedJwt, clientJwtHolds, readClientJwt } from '../keys/client-jwt.ts'
+import { type ClaimedJwt, readClientJwt } from '../keys/client-jwt.ts'
 import { invalidClient } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
@@ -39,8 +39,9 @@ export async function proveAssertion(deps: Deps, assertion: string, clientId: st
   if (client.authMethod !== 'private_key_jwt') throw invalidClient('auth_method_not_registered')
 
   const { jti, exp } = readClaims(deps, client, jwt)
-  const verdict = await deps.clientKeys.someKey(client, (keys) => clientJwtHolds(jwt, keys))
+  const verdict = await deps.clientKeys.check(client, jwt)
   if (verdict === 'unavailable') throw invalidClient('client_keys_unavailable')
+  if (verdict === 'unusable') throw invalidClient('client_key_unusable')
   if (verdict === 'none') throw invalidClient('assertion_signature_wrong')
 
   // "The authorization server MAY ensure that JWTs are not replayed": here it does, on every node.

@@ -4,7 +4,8 @@
  * Whoever names a client can make us look for its keys, without any proof. So for each client there is one fetch a minute
  * at most, shared by all who ask meanwhile, and nothing is remembered but of clients that are registered.
  */
-import { type ClientKey, openJwkSet } from '../keys/public-jwk.ts'
+import { type ClaimedJwt, clientJwtHolds } from '../keys/client-jwt.ts'
+import { type OpenJwkSet, openJwkSet } from '../keys/public-jwk.ts'
 import type { FetchFromClient } from './deps.ts'
 import type { Client } from './model.ts'
 
@@ -17,17 +18,20 @@ const FETCHED_EVERY = 60
 
 type Fetched = {
   uri: string
-  keys: ClientKey[] | null
-  /** of `keys` */
+  set: OpenJwkSet | null
+  /** of `set` */
   fetchedAt: number
   askedAt: number
   underWay: Promise<void> | null
 }
 
+/** `unusable`: the key that the JWT names breaks a rule of `public-jwk.ts`. `unavailable`: the keys cannot be fetched. */
+export type KeyVerdict = 'holds' | 'none' | 'unusable' | 'unavailable'
+
 export class ClientKeys {
   readonly #fetch: FetchFromClient
   readonly #now: () => number
-  readonly #registered = new WeakMap<object, ClientKey[]>()
+  readonly #registered = new WeakMap<object, OpenJwkSet>()
   readonly #fetched = new Map<string, Fetched>()
 
   constructor(fetch: FetchFromClient, now: () => number) {
@@ -36,33 +40,33 @@ export class ClientKeys {
   }
 
   /**
-   * Whether one of the client's keys meets a condition, which is asked again of newer keys where none of those at hand
-   * does: a client may have changed its keys a moment ago. `unavailable`: its keys cannot be had.
+   * Whether one of the client's keys signed the JWT. If none did, published keys are fetched again and tried once more: the client
+   * may have changed its keys a moment ago.
    */
-  async someKey(client: Client, holds: (keys: readonly ClientKey[]) => boolean): Promise<'holds' | 'none' | 'unavailable'> {
-    if (client.jwks !== null) return holds(this.#open(client.jwks)) ? 'holds' : 'none'
+  async check(client: Client, jwt: ClaimedJwt): Promise<KeyVerdict> {
+    if (client.jwks !== null) return verdictOf(this.#open(client.jwks), jwt)
     if (client.jwksUri === null) return 'none'
     const fetched = this.#of(client.id, client.jwksUri)
     if (this.#age(fetched) >= FRESH_FOR) await this.#renew(fetched)
-    if (fetched.keys && this.#age(fetched) < KEPT_FOR && holds(fetched.keys)) return 'holds'
+    if (fetched.set && this.#age(fetched) < KEPT_FOR && verdictOf(fetched.set, jwt) === 'holds') return 'holds'
     await this.#renew(fetched)
-    if (!fetched.keys || this.#age(fetched) >= KEPT_FOR) return 'unavailable'
-    return holds(fetched.keys) ? 'holds' : 'none'
+    if (!fetched.set || this.#age(fetched) >= KEPT_FOR) return 'unavailable'
+    return verdictOf(fetched.set, jwt)
   }
 
-  #open(jwks: NonNullable<Client['jwks']>): ClientKey[] {
+  #open(jwks: NonNullable<Client['jwks']>): OpenJwkSet {
     const known = this.#registered.get(jwks)
     if (known) return known
-    const keys = openJwkSet(jwks) ?? []
-    this.#registered.set(jwks, keys)
-    return keys
+    const set = openJwkSet(jwks) ?? { keys: [], unusable: [] }
+    this.#registered.set(jwks, set)
+    return set
   }
 
   #of(clientId: string, uri: string): Fetched {
     const known = this.#fetched.get(clientId)
     if (known?.uri === uri) return known
     const never = Number.NEGATIVE_INFINITY
-    const fetched: Fetched = { uri, keys: null, fetchedAt: never, askedAt: never, underWay: null }
+    const fetched: Fetched = { uri, set: null, fetchedAt: never, askedAt: never, underWay: null }
     this.#fetched.set(clientId, fetched)
     return fetched
   }
@@ -84,11 +88,16 @@ export class ClientKeys {
 
   async #read(fetched: Fetched): Promise<void> {
     const answer = await this.#fetch({ url: fetched.uri })
-    const keys = answer.kind === 'answered' && answer.status === 200 ? openJwkSet(parse(answer.body)) : null
-    if (!keys) return
-    fetched.keys = keys
+    const set = answer.kind === 'answered' && answer.status === 200 ? openJwkSet(parse(answer.body)) : null
+    if (!set) return
+    fetched.set = set
     fetched.fetchedAt = this.#now()
   }
+}
+
+function verdictOf({ keys, unusable }: OpenJwkSet, jwt: ClaimedJwt): KeyVerdict {
+  if (clientJwtHolds(jwt, keys)) return 'holds'
+  return unusable.includes(jwt.kid) || (keys.length === 0 && unusable.length > 0) ? 'unusable' : 'none'
 }
 
 function parse(text: string): unknown {

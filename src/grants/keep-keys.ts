@@ -39,7 +39,7 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
   const missing = KEY_KINDS.filter((kind) => !records.some((record) => record.kind === kind))
   for (const kind of missing) {
     // `taken` means that another node was first: its key is read below like any other.
-    await keeping.book.insertKey(newKey(keeping, kind, 1, 0))
+    await keeping.book.insertKey({ ...(await newKey(keeping, kind, 1)), startsAt: 0 })
   }
   if (missing.length > 0) records = await keeping.book.listKeys()
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
@@ -66,7 +66,8 @@ export function createSigningKeys(keeping: KeyKeeping, ring: KeyRing): (algorith
 
   async function makeFirst(algorithm: SigningAlgorithm): Promise<void> {
     const kind = signingKindOf(algorithm)
-    if (livingKeys(await keeping.book.listKeys(), kind).length === 0) await rotateKey(keeping, kind, 0)
+    const records = await keeping.book.listKeys()
+    if (livingKeys(records, kind).length === 0) await storeNext(keeping, records, { kind, announcedFor: 0 })
     // `taken` means that another node was first: its key is read like any other.
     await loadKeys(keeping, ring)
   }
@@ -74,9 +75,18 @@ export function createSigningKeys(keeping: KeyKeeping, ring: KeyRing): (algorith
 
 /** Stores the next key of a kind, announced from now on. `taken`: another node has just done the same. */
 export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor = ANNOUNCED_FOR): Promise<KeyRecord | 'taken'> {
-  const records = await keeping.book.listKeys()
+  return storeNext(keeping, await keeping.book.listKeys(), { kind, announcedFor })
+}
+
+/** `records`: the keys by which the caller decided to rotate. If another node has rotated since, the number is taken. */
+async function storeNext(
+  keeping: KeyKeeping,
+  records: KeyRecord[],
+  { kind, announcedFor }: { kind: KeyKind; announcedFor: number },
+): Promise<KeyRecord | 'taken'> {
   const number = Math.max(0, ...records.filter((record) => record.kind === kind).map((record) => record.number)) + 1
-  const key = newKey(keeping, kind, number, keeping.now() + announcedFor)
+  const made = await newKey(keeping, kind, number)
+  const key = { ...made, startsAt: made.createdAt + announcedFor }
   return (await keeping.book.insertKey(key)) === 'inserted' ? key : 'taken'
 }
 
@@ -87,7 +97,8 @@ export async function keepKeys(keeping: KeyKeeping): Promise<void> {
     const [youngest, ...older] = livingKeys(records, kind)
     if (!youngest) continue
     const wrongAlgorithm = kind === 'sign' && youngest.algorithm !== keeping.signingAlgorithm
-    if (wrongAlgorithm || youngest.createdAt + keeping.rotateAfter <= keeping.now()) await rotateKey(keeping, kind)
+    if (wrongAlgorithm || youngest.createdAt + keeping.rotateAfter <= keeping.now())
+      await storeNext(keeping, records, { kind, announcedFor: ANNOUNCED_FOR })
     for (const key of older) {
       const opens = opensUntil(keeping, records, key)
       if (opens !== null && opens <= keeping.now()) await keeping.book.retireKey(key.id, key.kind, keeping.now())
@@ -178,13 +189,14 @@ const ALGORITHMS = {
   mac: 'HMAC-SHA-256',
 } as const
 
-function newKey(keeping: KeyKeeping, kind: KeyKind, number: number, startsAt: number): KeyRecord {
+/** `createdAt` is the moment at which the key is ready to be stored: its announcement begins then. */
+async function newKey(keeping: KeyKeeping, kind: KeyKind, number: number): Promise<Omit<KeyRecord, 'startsAt'>> {
   const id = randomBytes(5).toString('hex')
   const algorithm = kind === 'sign' ? keeping.signingAlgorithm : ALGORITHMS[kind]
   const secret = algorithm === 'AES-256-GCM' || algorithm === 'HMAC-SHA-256'
-  const material = secret ? randomBytes(32) : newSigningMaterial(algorithm)
+  const material = secret ? randomBytes(32) : await newSigningMaterial(algorithm)
   const wrapped = keeping.wrap.wrap(material, id, kind)
-  return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), startsAt, retiredAt: null }
+  return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), retiredAt: null }
 }
 
 function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {

@@ -2,7 +2,7 @@
  * Request objects (RFC 9101): an authorization request as a JWT that the client signed with its own key, so that nobody
  * between the app and here can change it.
  */
-import { clientJwtHolds, readClientJwt } from '../keys/client-jwt.ts'
+import { readClientJwt } from '../keys/client-jwt.ts'
 import { encodeFormValue, type Form, type FormValue } from '../oauth/form.ts'
 import { invalidRequestObject, requestNotSupported } from '../oauth/oauth-error.ts'
 import { ELSEWHERE, REQUEST_PARAMETERS } from './asked-request.ts'
@@ -30,8 +30,9 @@ export async function openRequestObject(deps: Deps, client: Client, text: string
   requireOfNow(deps.now(), jwt.claims)
   const form = formOf(jwt.claims)
   // Last, because it is what costs: the keys may have to be fetched.
-  const verdict = await deps.clientKeys.someKey(client, (keys) => clientJwtHolds(jwt, keys))
+  const verdict = await deps.clientKeys.check(client, jwt)
   if (verdict === 'unavailable') throw invalidRequestObject('client_keys_unavailable')
+  if (verdict === 'unusable') throw invalidRequestObject('client_key_unusable')
   // RFC 9101 §6.2, RFC 9126 §3, OpenID Connect Core §6.3.2, §16.7: "the signature [...] MUST be validated using a key associated with the client"
   if (verdict === 'none') throw invalidRequestObject('request_object_signature_wrong')
   return form

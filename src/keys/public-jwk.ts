@@ -15,17 +15,18 @@ export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number]
 export type ClientKey = { kid: string | null; algorithm: ClientAlgorithm; publicKey: KeyObject }
 
 const RSA_BITS_AT_LEAST = 2048
-const RSA_BITS_AT_MOST = 8192
-/** A longer one makes each check as dear as a private key's work, and in DPoP proofs anybody brings a key. 65537 is what all use. */
-const RSA_EXPONENT_AT_MOST = 2n ** 64n
+/** Anonymous callers choose the keys of DPoP proofs. A longer modulus makes each check slower: one of 4,096 bits takes 0.1 ms. */
+const RSA_BITS_AT_MOST = 4096
+/** 65537, as RFC 7518 §6.3.1.2 writes it. A long exponent makes one check as slow as a thousand, a short one invites forgeries. */
+const RSA_EXPONENT = 'AQAB'
 const KEYS_AT_MOST = 20
 /** Members of private and of symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** Opens one JWK; a text says why it is not one we check signatures with. */
 export function openPublicJwk(jwk: unknown): ClientKey | string {
-  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return 'is not a JWK (RFC 7517)'
-  const { kid, kty, crv, alg, use, key_ops: operations } = jwk as PublicJwk
+  if (!isRecord(jwk)) return 'is not a JWK (RFC 7517)'
+  const { kid, kty, crv, alg, use, key_ops: operations } = jwk
   if (kid !== undefined && (typeof kid !== 'string' || kid === '' || kid.length > 200)) return 'has a kid that is no short text'
   if (SECRET_MEMBERS.some((member) => member in jwk)) return 'holds a secret: register the public key only'
   if (use !== undefined && use !== 'sig') return 'is not for signatures (use)'
@@ -36,26 +37,39 @@ export function openPublicJwk(jwk: unknown): ClientKey | string {
   // RFC 8037 §3.1 says EdDSA, RFC 9864 §2.2 says Ed25519 of the same thing.
   if (alg !== undefined && alg !== algorithm && !(algorithm === 'EdDSA' && alg === 'Ed25519'))
     return `is for another algorithm than ${algorithm}`
-  const publicKey = importKey(jwk as PublicJwk)
+  const publicKey = kty === 'RSA' ? openRsaKey(jwk) : importKey(jwk)
   if (publicKey === null) return 'is malformed'
-  const { modulusLength: bits, publicExponent: exponent } = publicKey.asymmetricKeyDetails ?? {}
-  if (bits !== undefined && (bits < RSA_BITS_AT_LEAST || bits > RSA_BITS_AT_MOST))
-    return `is an RSA key of ${bits} bits; use ${RSA_BITS_AT_LEAST} or more`
-  // RFC 8017 §3.1: odd, and at least 3. With 1 every text would be its own signature.
-  if (exponent !== undefined && (exponent < 3n || exponent % 2n === 0n || exponent > RSA_EXPONENT_AT_MOST))
-    return 'is an RSA key with an unusual exponent; use 65537'
-  return { kid: kid ?? null, algorithm, publicKey }
+  return typeof publicKey === 'string' ? publicKey : { kid: kid ?? null, algorithm, publicKey }
 }
 
-/** Opens a JWK Set as somebody publishes it: what we cannot use is left out (RFC 7517 §5). Null where it is no set. */
-export function openJwkSet(set: unknown): ClientKey[] | null {
-  const keys = keysOf(set)
-  return (
-    keys
-      ?.slice(0, KEYS_AT_MOST)
-      .map(openPublicJwk)
-      .filter((key) => typeof key !== 'string') ?? null
-  )
+/** Checks the lengths before the key is imported, because the import of a long key takes long. */
+function openRsaKey(jwk: PublicJwk): KeyObject | string | null {
+  const { n: modulus, e: exponent } = jwk
+  if (typeof modulus !== 'string' || typeof exponent !== 'string') return null
+  if (exponent !== RSA_EXPONENT) return 'is an RSA key with another exponent than 65537'
+  const publicKey = byteLength(modulus) * 8 > RSA_BITS_AT_MOST ? null : importKey(jwk)
+  const bits = publicKey?.asymmetricKeyDetails?.modulusLength ?? byteLength(modulus) * 8
+  if (bits >= RSA_BITS_AT_LEAST && bits <= RSA_BITS_AT_MOST) return publicKey
+  return `is an RSA key of ${bits} bits; use ${RSA_BITS_AT_LEAST} to ${RSA_BITS_AT_MOST}`
+}
+
+/** Of a text in base64url: four characters for three bytes. */
+function byteLength(encoded: string): number {
+  return Math.floor((encoded.length * 3) / 4)
+}
+
+/** The keys of a set that can be used, and the `kid` of each that cannot (RFC 7517 §5). */
+export type OpenJwkSet = { keys: ClientKey[]; unusable: (string | null)[] }
+
+/** Opens a JWK Set as a client publishes it. Null if it is no set. */
+export function openJwkSet(set: unknown): OpenJwkSet | null {
+  const jwks = keysOf(set)?.slice(0, KEYS_AT_MOST)
+  if (!jwks) return null
+  const opened = jwks.map(openPublicJwk)
+  return {
+    keys: opened.filter((key) => typeof key !== 'string'),
+    unusable: jwks.filter((_, index) => typeof opened[index] === 'string').map(kidOf),
+  }
 }
 
 /** Everything about a set that cannot be registered; each key must be one we can use. */
@@ -73,8 +87,16 @@ export function jwkSetFaults(set: unknown): string[] {
 }
 
 function keysOf(set: unknown): unknown[] | null {
-  const keys = typeof set === 'object' && set !== null && 'keys' in set ? set.keys : null
+  const keys = isRecord(set) ? set.keys : null
   return Array.isArray(keys) ? (keys as unknown[]) : null
+}
+
+function kidOf(jwk: unknown): string | null {
+  return isRecord(jwk) && typeof jwk.kid === 'string' ? jwk.kid : null
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function algorithmOf(kty: unknown, crv: unknown): ClientAlgorithm | null {

@@ -1,23 +1,27 @@
 /** Signing keys: made, written down, read back (RFC 7517, RFC 7518, RFC 8037). */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
 import type { SigningKey, SigningKind } from './key-ring.ts'
 
 /** ES256 unless set, and asymmetric all of them (RFC 9068 §4). RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
 
-/** A fresh private key as PKCS #8 bytes. */
-export function newSigningMaterial(algorithm: SigningAlgorithm): Uint8Array {
-  return new Uint8Array(newPrivateKey(algorithm).export({ format: 'der', type: 'pkcs8' }))
+const generate = promisify(generateKeyPair)
+
+/** A fresh private key as PKCS #8 bytes. Made in a thread of its own: an RSA key takes a tenth of a second or more. */
+export async function newSigningMaterial(algorithm: SigningAlgorithm): Promise<Uint8Array> {
+  const { privateKey } = await newKeyPair(algorithm)
+  return new Uint8Array(privateKey.export({ format: 'der', type: 'pkcs8' }))
 }
 
-function newPrivateKey(algorithm: SigningAlgorithm): KeyObject {
+function newKeyPair(algorithm: SigningAlgorithm): Promise<{ privateKey: KeyObject }> {
   switch (algorithm) {
     case 'ES256':
-      return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+      return generate('ec', { namedCurve: 'P-256' })
     case 'EdDSA':
-      return generateKeyPairSync('ed25519').privateKey
+      return generate('ed25519')
     case 'RS256':
-      return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+      return generate('rsa', { modulusLength: 2048 })
   }
 }
 

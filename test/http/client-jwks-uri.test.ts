@@ -1,7 +1,7 @@
 /** Clients that publish their keys: what is fetched, how often, and on whose behalf. Real servers; the clock is the test's. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type ClientHost, startClientHost } from '../support/client-host.ts'
-import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
+import { asserting, assertionOf, newClientKey, oldRsaKeys, post, type TestKey } from '../support/client-key.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 
 let grantor: Grantor
@@ -121,6 +121,13 @@ test('a set without the client’s key, and an empty one, let nobody in', async 
   host.answer = publishing()
   expect(await statusBy(key)).toBe(401)
   expect(refusedWhy()).toBe('assertion_signature_wrong')
+})
+
+test.each(Object.entries(oldRsaKeys()))('a published RSA key %s is not taken, and the log says so', async (_, own) => {
+  host.answer = publishing(key, own)
+  expect(await statusBy(own)).toBe(401)
+  expect(refusedWhy()).toBe('client_key_unusable')
+  expect(await statusBy(key)).toBe(200)
 })
 
 test('each client has keys of its own, though they share an address, and a new address is asked anew', async () => {

@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimsOf } from '../support/app.ts'
-import type { TestKey } from '../support/client-key.ts'
+import { oldRsaKeys, type TestKey } from '../support/client-key.ts'
 import { newDpopKey, proofOf, thumbprint } from '../support/dpop.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { type Answer, send } from '../support/send.ts'
@@ -112,10 +112,10 @@ describe('anything else is 400 invalid_dpop_proof (RFC 9449 §4.3, §5)', () => 
     }
   })
 
-  test('points 5 and 7: a key that is missing, private, too short, of another curve, or not for signatures', async () => {
+  test('points 5 and 7: a key that is missing, private, of another curve, not for signatures, or of RSA and too short, too long or with a small exponent', async () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
     const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' })
-    const unusable = [
+    const unusable: unknown[] = [
       undefined,
       null,
       'x',
@@ -126,6 +126,7 @@ describe('anything else is 400 invalid_dpop_proof (RFC 9449 §4.3, §5)', () => 
       p384,
       { ...key.jwk, use: 'enc' },
     ]
+    for (const { jwk } of Object.values(oldRsaKeys())) unusable.push(jwk)
     for (const jwk of unusable) await expectRefused(await proof({}, { jwk }), 'proof_key_unusable')
   })
 

@@ -3,9 +3,10 @@ import { createHmac, createPublicKey, randomUUID, sign } from 'node:crypto'
 import { CompactSign } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../support/app.ts'
-import { ASSERTION_TYPE, newClientKey, post } from '../support/client-key.ts'
+import { ASSERTION_TYPE, newClientKey, oldRsaKeys, post } from '../support/client-key.ts'
 import { type KeyedApp, key, registration, startKeyedApp } from '../support/keyed-app.ts'
 import { expectRefusal, invalidRequest } from '../support/refusals.ts'
+import { changeClient } from '../support/signed-app.ts'
 import type { TestClient } from '../support/start.ts'
 
 let app: App
@@ -102,6 +103,19 @@ describe('an assertion is refused, with the one answer for every failed authenti
       )
     }
   })
+
+  test.each(Object.entries(oldRsaKeys()))(
+    'by an RSA key %s that was registered before such keys were refused: the log says that the key is the reason',
+    async (_, own) => {
+      const of = await app.grantor.createClient(registration)
+      await changeClient(app.grantor, of, { jwks: { keys: [key.jwk, own.jwk] } })
+      await expectRefused(await assertion({}, {}, own, of), 'client_key_unusable')
+      await expectRefused(await assertion({}, {}, newClientKey('ES256', 'two'), of), 'assertion_signature_wrong')
+      expect((await revokeBy(await assertion({}, {}, key, of))).status, 'its other key is as good as before').toBe(200)
+      await changeClient(app.grantor, of, { jwks: { keys: [own.jwk] } })
+      await expectRefused(await assertion({}, { kid: undefined }, own, of), 'client_key_unusable')
+    },
+  )
 
   test.each(['RS256', 'PS384', 'PS512'])('by the right RSA key but with %s: a key has one algorithm', async (alg) => {
     const own = newClientKey('PS256')

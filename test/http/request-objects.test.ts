@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { aClientHost } from '../support/client-host.ts'
-import { assertionOf, newClientKey, type TestKey } from '../support/client-key.ts'
+import { assertionOf, newClientKey, oldRsaKeys, type TestKey } from '../support/client-key.ts'
 import { push, pushed, requestObjectOf } from '../support/pushed.ts'
 import { changeClient, outcomeOf } from '../support/signed-app.ts'
 import type { TestClient } from '../support/start.ts'
@@ -194,6 +194,12 @@ describe('anything else is invalid_request_object (§6, §7)', () => {
       await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'rsa' }).sign(rsa.privateKey),
       'request_object_signature_wrong',
     )
+    await changeClient(app.grantor, client, {})
+  })
+
+  test.each(Object.entries(oldRsaKeys()))('signed with a registered RSA key %s', async (_, own) => {
+    await changeClient(app.grantor, client, { jwks: { keys: [key.jwk, own.jwk] } })
+    await expectRefused(await objectOf({}, {}, own), 'client_key_unusable')
     await changeClient(app.grantor, client, {})
   })
 

@@ -8,6 +8,8 @@ const RSA = newClientKey('PS256')
 const ED = newClientKey('EdDSA')
 const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
 const withExponent = (hex: string) => ({ ...RSA.jwk, e: Buffer.from(hex, 'hex').toString('base64url') })
+/** Any odd number of that many bytes: nothing looks for its factors. */
+const modulus = (bytes: number) => Buffer.alloc(bytes, 0xff).toString('base64url')
 const curve = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' })
 
 describe('a public key of a client', () => {
@@ -15,6 +17,11 @@ describe('a public key of a client', () => {
     expect(openPublicJwk(jwk)).toMatchObject({ algorithm: alg, kid: `key-${alg}` })
     expect(openPublicJwk({ ...jwk, alg, use: 'sig', key_ops: ['verify'] })).toMatchObject({ algorithm: alg })
     expect(openPublicJwk({ ...jwk, kid: undefined })).toMatchObject({ kid: null })
+  })
+
+  test('of RSA has 2048 to 4096 bits and the exponent 65537', () => {
+    for (const bytes of [256, 384, 512])
+      expect(openPublicJwk({ kty: 'RSA', e: 'AQAB', n: modulus(bytes) })).toMatchObject({ algorithm: 'PS256' })
   })
 
   test('of Ed25519 may call its algorithm by its newer name (RFC 9864 §2.2)', () => {
@@ -33,6 +40,12 @@ describe('a public key of a client', () => {
       withExponent('ff'.repeat(250)),
       /exponent/,
     ],
+    ['of RSA of 8192 bits', { kty: 'RSA', e: 'AQAB', n: modulus(1024) }, /8192 bits; use 2048 to 4096/],
+    ['of RSA with one bit more than 4096', { kty: 'RSA', e: 'AQAB', n: modulus(513) }, /4104 bits/],
+    ['of RSA with an exponent of 2^64', withExponent('010000000000000000'), /exponent/],
+    ['of RSA with the exponent 3', withExponent('03'), /exponent/],
+    ['of RSA with the exponent 65539', withExponent('010003'), /exponent/],
+    ['of RSA with an exponent that is written longer than it is', withExponent('00010001'), /exponent/],
     ['of RSA whose exponent makes every text its own signature', withExponent('01'), /exponent/],
     ['of RSA whose exponent is even', withExponent('010000'), /exponent/],
     ['of RSA without an exponent', { ...RSA.jwk, e: '' }, /exponent/],
@@ -70,8 +83,8 @@ describe('a JWK Set', () => {
 
   test('that somebody publishes may hold keys we cannot use, which are left out (RFC 7517 §5)', () => {
     const published = { keys: [curve('P-521'), { kty: 'AKP' }, null, EC.jwk, { ...RSA.jwk, use: 'enc' }] }
-    expect(openJwkSet(published)).toMatchObject([{ kid: EC.kid }])
-    expect(openJwkSet({ keys: [] })).toEqual([])
+    expect(openJwkSet(published)).toMatchObject({ keys: [{ kid: EC.kid }], unusable: [null, null, null, RSA.kid] })
+    expect(openJwkSet({ keys: [] })).toEqual({ keys: [], unusable: [] })
     for (const none of [null, 'x', [], { keys: 7 }]) expect(openJwkSet(none)).toBeNull()
   })
 })

@@ -1,15 +1,25 @@
 /** Key rings for tests, made without a store. */
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { type KeyKind, KeyRing, type OpenKey } from '../../src/keys/key-ring.ts'
 import { openSecretKey } from '../../src/keys/secret-key.ts'
-import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
+import { openSigningKey, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
 
 export const NOW = 1_800_000_000
 
 export function newKey(kind: KeyKind, startsAt = NOW, algorithm: SigningAlgorithm = 'ES256'): OpenKey {
   const id = randomBytes(5).toString('hex')
   if (kind === 'seal' || kind === 'mac') return openSecretKey(randomBytes(32), kind, id, startsAt)
-  return openSigningKey(newSigningMaterial(algorithm), id, algorithm, startsAt, kind)
+  return openSigningKey(materialOf(algorithm), id, algorithm, startsAt, kind)
+}
+
+function materialOf(algorithm: SigningAlgorithm): Uint8Array {
+  const { privateKey } =
+    algorithm === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : algorithm === 'EdDSA'
+        ? generateKeyPairSync('ed25519')
+        : generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return privateKey.export({ format: 'der', type: 'pkcs8' })
 }
 
 /** A ring of the given keys, by default one of each kind, on a clock that stands still. */

@@ -18,6 +18,16 @@ export function newClientKey(alg: TestKey['alg'] = 'ES256', kid = `key-${alg}`):
   return { alg, kid, privateKey: pair.privateKey, jwk: { ...pair.publicKey.export({ format: 'jwk' }), kid, use: 'sig' } }
 }
 
+/** RSA keys of kinds that may not be registered any more. The modulus of the long one is any odd number: nothing looks for its factors. */
+export function oldRsaKeys(kid = 'old'): Record<'of 8192 bits' | 'with the exponent 3', TestKey> {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 })
+  const long = { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(1024, 0xff).toString('base64url') }
+  return {
+    'of 8192 bits': { alg: 'PS256', kid, privateKey, jwk: { ...long, kid } },
+    'with the exponent 3': { alg: 'PS256', kid, privateKey, jwk: { ...publicKey.export({ format: 'jwk' }), kid } },
+  }
+}
+
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /** A good assertion of a client, with whatever is changed in it; a claim set to `undefined` is left out. */
