@@ -63,7 +63,6 @@ export class Connection {
   readonly #address: PostgresAddress
   readonly #clock: Clock
   /** Neither reads nor changes may occupy every connection, if there is more than one. */
-  readonly #limit: number
   readonly #queues: Record<Side, Queue>
   readonly #rows = new RowQueues()
   #statements = 0
@@ -81,8 +80,8 @@ export class Connection {
     this.#address = address
     this.#clock = clock
     this.#server = server
-    this.#limit = Math.max(1, address.poolSize - 1)
-    this.#queues = { read: new Queue(this.#limit), write: new Queue(this.#limit) }
+    const limit = Math.max(1, address.poolSize - 1)
+    this.#queues = { read: new Queue(limit), write: new Queue(limit) }
   }
 
   /** Prepares a statement with `:names` in place of values; `:at` is the moment, by this connection's clock. */
@@ -173,7 +172,7 @@ export class Connection {
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
         wasLost ||= failure === 'lost'
-        if (failure !== 'defect') this.#failed(side)
+        if (isOutage(failure)) this.#failed(side)
         if (!this.#isWorthRetrying({ kind, failure, deadline, attempt })) throw error
         const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
         await new Promise((resolve) => setTimeout(resolve, Math.min(pause, deadline - performance.now())))
@@ -201,16 +200,16 @@ export class Connection {
   #succeeded(side: Side): void {
     this.#failingSince[side] = null
     this.#pause = 0
-    this.#queues[side].limit = this.#limit
+    this.#queues[side].admitsOne = false
   }
 
   /**
-   * After seconds without a success, one statement at a time tries whether PostgreSQL works again: each commit that waits for
-   * an absent standby occupies a process there until the standby is back.
+   * After seconds without a success, one statement at a time tries whether PostgreSQL works again, and the others are refused
+   * at once: each commit that waits for an absent standby occupies a process there until the standby is back.
    */
   #failed(side: Side): void {
     this.#failingSince[side] ??= performance.now()
-    if (performance.now() - this.#failingSince[side] > PATIENCE_MS) this.#queues[side].limit = 1
+    if (performance.now() - this.#failingSince[side] > PATIENCE_MS) this.#queues[side].admitsOne = true
   }
 
   /** One search for all statements, and none during the pause after a search that failed. */
@@ -277,6 +276,11 @@ async function send<Row>(server: Server, query: Query, deadline: number): Promis
 /** pg's own error after `query_timeout`. It has no code. */
 function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
+}
+
+/** Whether the failure concerns more than its own statement. */
+function isOutage(failure: Failure): boolean {
+  return failure === 'not_sent' || failure === 'lost' || failure === 'unreplicated' || failure === 'read_only'
 }
 
 /** Nothing of the statement took effect, and PostgreSQL is there. */

@@ -11,13 +11,14 @@ type Waiting = { start: () => void; timer: NodeJS.Timeout }
 
 /** Lets a limited number of holders in at a time; the others wait in order. */
 export class Queue {
-  /** how many may hold a place at a time */
-  limit: number
+  /** During an outage: one holder at a time, and no one waits. */
+  admitsOne = false
+  readonly #limit: number
   readonly #waiting = new Set<Waiting>()
   #holders = 0
 
   constructor(limit: number) {
-    this.limit = limit
+    this.#limit = limit
   }
 
   /** Whether there are neither holders nor waiting callers. */
@@ -27,7 +28,8 @@ export class Queue {
 
   /** Resolves when the caller may go on; undefined if it may at once. Rejects with `StoreUnavailable` if that takes too long. */
   enter(): Promise<void> | undefined {
-    if (this.#holders < this.limit) {
+    if (this.admitsOne && this.#holders > 0) throw new StoreUnavailable('PostgreSQL does not work at the moment')
+    if (this.#holders < this.#limit) {
       this.#holders++
       return undefined
     }
@@ -49,12 +51,11 @@ export class Queue {
   /** To be called once by each caller that was let in. */
   leave(): void {
     this.#holders--
-    for (const next of this.#waiting) {
-      if (this.#holders >= this.limit) break
-      this.#waiting.delete(next)
-      this.#holders++
-      next.start()
-    }
+    const [next] = this.#waiting
+    if (!next) return
+    this.#waiting.delete(next)
+    this.#holders++
+    next.start()
   }
 }
 
