@@ -5,7 +5,7 @@
  * token is only ever opened with the algorithm of the key it names, so `alg` is never the sender's choice.
  */
 import { sign, verify } from 'node:crypto'
-import { derSignatureOf, joseSignatureOf } from './dsa-encoding.ts'
+import { signEs256, verifyEs256 } from './es256.ts'
 import type { SigningKey } from './key-ring.ts'
 
 /** Longer ones are not looked at. */
@@ -48,7 +48,7 @@ function signatureOf(key: SigningKey, input: Buffer): Buffer {
     case 'EdDSA':
       return sign(null, input, key.privateKey)
     case 'ES256':
-      return joseSignatureOf(sign('sha256', input, key.privateKey))
+      return signEs256(input, key.privateKey)
     case 'RS256':
       return sign('sha256', input, key.privateKey)
   }
@@ -58,10 +58,8 @@ function signatureHolds(key: SigningKey, input: Buffer, signature: Buffer): bool
   switch (key.algorithm) {
     case 'EdDSA':
       return verify(null, input, key.publicKey, signature)
-    case 'ES256': {
-      const der = derSignatureOf(signature)
-      return der !== undefined && verify('sha256', input, key.publicKey, der)
-    }
+    case 'ES256':
+      return verifyEs256(input, key.publicKey, signature)
     case 'RS256':
       return verify('sha256', input, key.publicKey, signature)
   }
