@@ -13,7 +13,9 @@ export const TOKEN_AT_MOST = 8192
 
 /** `typ` says what the token is (RFC 8725 §3.11): one made for one purpose never passes for another. */
 export function signJwt(key: SigningKey, typ: string, claims: object): string {
-  const input = `${headerOf(key, typ)}.${encodePart(claims)}`
+  // OpenID Connect Core §10.1: "a kid value MUST be provided" where the set has several keys
+  const header = { typ, alg: key.algorithm, kid: key.id }
+  const input = `${encodePart(header)}.${encodePart(claims)}`
   return `${input}.${signatureOf(key, Buffer.from(input)).toString('base64url')}`
 }
 
@@ -29,18 +31,6 @@ export function openJwt(findKey: (id: string) => SigningKey | undefined, typ: st
   // One spelling each: the cache and a resource server must see the same text for the same token.
   if (signed.toString('base64url') !== signature) return undefined
   return signatureHolds(key, Buffer.from(`${head}.${body}`), signed) ? decodePart(body) : undefined
-}
-
-const headers = new WeakMap<SigningKey, Map<string, string>>()
-
-/** The first part of every token of this type that a key signs. */
-function headerOf(key: SigningKey, typ: string): string {
-  let known = headers.get(key)
-  if (!known) headers.set(key, (known = new Map<string, string>()))
-  // OpenID Connect Core §10.1: "a kid value MUST be provided" where the set has several keys
-  const header = known.get(typ) ?? encodePart({ typ, alg: key.algorithm, kid: key.id })
-  known.set(typ, header)
-  return header
 }
 
 function signatureOf(key: SigningKey, input: Buffer): Buffer {
