@@ -2,7 +2,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../src/grants/ports.ts'
 import { Connection } from '../../src/store/sqlite/connection.ts'
-import { numbered } from '../../src/store/sqlite/numbered.ts'
 import { newSqlitePath } from './sqlite-file.ts'
 
 async function openNotes() {
@@ -67,9 +66,4 @@ test('a move of one statement that breaks a rule is undone alone, without a save
   const outcomes = await Promise.allSettled([note('one'), note('one'), note('two')])
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(await count()).toBe(2)
-})
-
-test('a statement whose values go by place names each of them', () => {
-  expect(numbered('UPDATE t SET a = :a, b = :b WHERE a <> :a', ['b', 'a'])).toBe('UPDATE t SET a = ?2, b = ?1 WHERE a <> ?2')
-  expect(() => numbered('SELECT :c', ['a'])).toThrow(':c')
 })

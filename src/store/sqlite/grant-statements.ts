@@ -1,46 +1,10 @@
-/** The statements that make a grant's row and move it on. What is bound by place stands in a list beside its statement. */
-export const INSERT_VALUES = [
-  'id',
-  'clientId',
-  'wallet',
-  'walletKind',
-  'receiptId',
-  'consented',
-  'scopes',
-  'resources',
-  'at',
-  'expiresAt',
-  'refreshExpiresAt',
-  'refreshKeyId',
-  'attemptId',
-  'endedAt',
-  'endReason',
-  'dpopJkt',
-  'authTime',
-  'chainId',
-  'sessionHash',
-] as const
-
+/** The statements that insert the row of a grant and rotate its refresh token. */
 export const INSERT = `
   INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
                       generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash)
   VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
           0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason, :dpopJkt, :authTime, :chainId, :sessionHash)
-  ON CONFLICT (id) DO NOTHING
-  RETURNING generation`
-
-export const ROTATE_VALUES = [
-  'grantId',
-  'clientId',
-  'generation',
-  'refreshKeyId',
-  'refreshExpiresAt',
-  'attemptId',
-  'at',
-  'walletChecked',
-  'dpopJkt',
-  'clientScopes',
-] as const
+  ON CONFLICT (id) DO NOTHING`
 
 // Which row may be refreshed: one condition, whatever then becomes of it.
 const REFRESHABLE = `

@@ -12,9 +12,8 @@ import {
   type Rotation,
 } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
-import { COLUMNS, type GrantRow, grantOf, rowOf } from './grant-row.ts'
-import { INSERT, INSERT_VALUES, KEEP, NARROWED, ROTATE, ROTATE_VALUES } from './grant-statements.ts'
-import { numbered } from './numbered.ts'
+import { attemptOf, COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { INSERT, KEEP, NARROWED, ROTATE } from './grant-statements.ts'
 
 /** How many access tokens of one grant may be revoked alone at one time. */
 const REVOKED_AT_MOST = 64
@@ -75,8 +74,8 @@ function listOf(filter: GrantFilter): { sql: string; named: Named } {
 }
 
 export function createGrantLedger(connection: Connection): GrantLedger {
-  const insert = connection.prepareWrite(numbered(INSERT, INSERT_VALUES))
-  const rotate = connection.prepareWrite(numbered(`${ROTATE} RETURNING ${COLUMNS}`, ROTATE_VALUES))
+  const insert = connection.prepareWrite(INSERT)
+  const rotate = connection.prepareWrite(`${ROTATE} RETURNING ${COLUMNS}`)
   const rotateNarrowed = connection.prepareWrite(`${ROTATE}${NARROWED} RETURNING ${COLUMNS}`)
   const keep = connection.prepareWrite(`${KEEP} RETURNING ${COLUMNS}`)
   const keepNarrowed = connection.prepareWrite(`${KEEP}${NARROWED} RETURNING ${COLUMNS}`)
@@ -85,78 +84,51 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
-  for (const statement of [insert, rotate, rotateNarrowed, keep, keepNarrowed, present, read]) statement.setReturnArrays(true)
-  const rowBy = (statement: StatementSync, id: string): GrantRow | undefined => rowOf(statement.get(id))
+  for (const statement of [rotate, rotateNarrowed, keep, keepNarrowed, present, read]) statement.setReturnArrays(true)
+  const rowOf = (found: unknown) => found as GrantRow | undefined
+  const rowBy = (statement: StatementSync, id: string) => rowOf(statement.get(id))
 
   function put(grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null): boolean {
-    // In the order of INSERT_VALUES.
-    const inserted = insert.get(
-      grant.id,
-      grant.clientId,
-      grant.wallet,
-      grant.walletKind,
-      grant.receiptId,
-      grant.consented ? 1 : 0,
-      JSON.stringify(grant.scopes),
-      JSON.stringify(grant.resources),
+    const { changes } = insert.run({
+      ...grant,
+      consented: grant.consented ? 1 : 0,
+      scopes: JSON.stringify(grant.scopes),
+      resources: JSON.stringify(grant.resources),
       at,
-      grant.expiresAt,
-      grant.refreshExpiresAt,
-      grant.refreshKeyId,
       attemptId,
-      ended?.endedAt ?? null,
-      ended?.endReason ?? null,
-      grant.dpopJkt,
-      grant.authTime,
-      grant.chainId,
-      grant.sessionHash,
-    )
-    return inserted !== undefined
+      endedAt: ended?.endedAt ?? null,
+      endReason: ended?.endReason ?? null,
+    })
+    return changes > 0
   }
 
-  /** In the order of ROTATE_VALUES. */
-  function whole(rotation: Rotation): unknown {
-    const { grantId, clientId, generation, refreshKeyId, refreshExpiresAt, attemptId, at, dpopJkt } = rotation
-    const walletChecked = rotation.walletChecked ? 1 : 0
-    const clientScopes = JSON.stringify(rotation.clientScopes)
-    return rotate.get(
-      grantId,
-      clientId,
-      generation,
-      refreshKeyId,
-      refreshExpiresAt,
-      attemptId,
-      at,
-      walletChecked,
-      dpopJkt,
-      clientScopes,
-    )
-  }
-
-  /** Narrowed, or for a client whose token stays. */
-  function unusual(rotation: Rotation): unknown {
-    const { retryWindow: _, scopes, resources, keepsToken, refreshKeyId, attemptId, ...named } = rotation
-    const walletChecked = rotation.walletChecked ? 1 : 0
-    const clientScopes = JSON.stringify(rotation.clientScopes)
-    const columns = { ...named, ...(keepsToken ? {} : { refreshKeyId, attemptId }), walletChecked, clientScopes }
-    if (scopes.length + resources.length === 0) return keep.get(columns)
-    const asked = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
-    return (keepsToken ? keepNarrowed : rotateNarrowed).get({ ...columns, ...asked })
+  /** The conditional update, narrowed if the request names scopes or a resource, or for a client whose token stays. */
+  function rotated(rotation: Rotation): GrantRow | undefined {
+    const { retryWindow: _, scopes, resources, walletChecked, keepsToken, refreshKeyId, attemptId, ...rest } = rotation
+    const named = {
+      ...rest,
+      ...(keepsToken ? {} : { refreshKeyId, attemptId }),
+      walletChecked: walletChecked ? 1 : 0,
+      clientScopes: JSON.stringify(rotation.clientScopes),
+    }
+    if (scopes.length + resources.length === 0) return rowOf((keepsToken ? keep : rotate).get(named))
+    const narrowed = { ...named, scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
+    return rowOf((keepsToken ? keepNarrowed : rotateNarrowed).get(narrowed))
   }
 
   /** Why the conditional update moved nothing. Decided here, inside the move; refused outside. */
   function whyNotRotated(rotation: Rotation): RotateOutcome {
     const row = rowBy(present, rotation.grantId)
     if (!row) return { kind: 'unknown' }
-    if (row.client_id !== rotation.clientId) return { kind: 'foreign' }
-    if (row.ended_at !== null) return { kind: 'ended' }
     const grant = grantOf(row)
-    if (row.dpop_jkt !== null && row.dpop_jkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
-    const step = row.generation - rotation.generation
+    if (grant.clientId !== rotation.clientId) return { kind: 'foreign' }
+    if (grant.endedAt !== null) return { kind: 'ended' }
+    if (grant.dpopJkt !== null && grant.dpopJkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
+    const step = grant.generation - rotation.generation
     // Our own update, whose answer was lost on the way.
-    if (step === 1 && row.attempt_id === rotation.attemptId) return { kind: 'rotated', grant }
-    if (row.refresh_expires_at <= rotation.at) return { kind: 'expired' }
-    const repeatable = step === 1 && isWithinWindow(row, rotation)
+    if (step === 1 && attemptOf(row) === rotation.attemptId) return { kind: 'rotated', grant }
+    if (grant.refreshExpiresAt <= rotation.at) return { kind: 'expired' }
+    const repeatable = step === 1 && isWithinWindow(grant, rotation)
     if (step === 0 || repeatable) {
       if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
       if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
@@ -167,7 +139,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     if (repeatable) return { kind: 'repeated', grant }
     const replayed = step > 0
     end.run({
-      grantId: row.id,
+      grantId: grant.id,
       clientId: null,
       at: rotation.at,
       reason: replayed ? 'refresh_replayed' : 'refresh_newer_than_row',
@@ -183,8 +155,9 @@ export function createGrantLedger(connection: Connection): GrantLedger {
         if (put(grant, attemptId, at, raised ? { endedAt: at, endReason: 'epoch_raised' } : null))
           return raised ? { kind: 'epoch_raised' } : { kind: 'redeemed', grant: begun(grant, at) }
         const row = rowBy(present, grant.id) as GrantRow
-        const ours = row.attempt_id === attemptId && row.ended_at === null
-        return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+        const kept = grantOf(row)
+        const isOurs = attemptOf(row) === attemptId && kept.endedAt === null
+        return { kind: isOurs ? 'redeemed' : 'taken', grant: kept }
       }),
 
     spendCode: (grant, attemptId, at) =>
@@ -194,8 +167,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
     rotateRefreshToken: (rotation) =>
       connection.writeByOne((): RotateOutcome => {
-        const isUsual = !rotation.keepsToken && rotation.scopes.length + rotation.resources.length === 0
-        const row = rowOf(isUsual ? whole(rotation) : unusual(rotation))
+        const row = rotated(rotation)
         return row ? { kind: 'rotated', grant: grantOf(row) } : whyNotRotated(rotation)
       }),
 
@@ -204,7 +176,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
         if (end.run({ grantId, reason, at, clientId: clientId ?? null }).changes > 0) return 'ended'
         const row = rowBy(present, grantId)
         if (!row) return 'unknown'
-        return clientId !== undefined && row.client_id !== clientId ? 'foreign' : 'ended_before'
+        return clientId !== undefined && grantOf(row).clientId !== clientId ? 'foreign' : 'ended_before'
       }),
 
     revokeAccessToken: (token) =>
@@ -223,10 +195,9 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     listGrants: (filter: GrantFilter) =>
       connection.read(() => {
         const { sql, named } = listOf(filter)
-        return connection
-          .prepareRead(sql)
-          .all(named)
-          .map((row) => grantOf(row as GrantRow))
+        const statement = connection.prepareRead(sql)
+        statement.setReturnArrays(true)
+        return (statement.all(named) as unknown as GrantRow[]).map(grantOf)
       }),
 
     async endGrants(of, reason, at) {
@@ -272,6 +243,6 @@ function begun(grant: NewGrant, at: number): Grant {
 }
 
 /** A stored time in the future closes the window: no clock that jumped back may reopen it. */
-function isWithinWindow(row: GrantRow, { at, retryWindow }: Rotation): boolean {
-  return row.rotated_at <= at + LATE_BY_AT_MOST && at < row.rotated_at + retryWindow
+function isWithinWindow({ rotatedAt }: Grant, { at, retryWindow }: Rotation): boolean {
+  return rotatedAt <= at + LATE_BY_AT_MOST && at < rotatedAt + retryWindow
 }
