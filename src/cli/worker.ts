@@ -3,7 +3,6 @@ import cluster from 'node:cluster'
 import type { Settings } from '../config/settings.ts'
 import { createReportingFailureLimit } from '../ops/shared-failure-limit.ts'
 import { shutDownOnSignals } from '../ops/shutdown.ts'
-import { keepYoungGeneration } from '../ops/young-generation.ts'
 import { Failure, type World } from './command.ts'
 import { composeAuthService } from './compose.ts'
 import { listen } from './listen.ts'
@@ -38,7 +37,6 @@ export async function runWorker(number: number, settings: Settings<'serve'>, wor
       await close()
       throw error
     }
-    keepYoungGeneration()
     const ended = shutDownOnSignals(close, { logger, drain: service.drain, told: primary.stop })
     primary.tell({ kind: 'ready' })
     return await ended

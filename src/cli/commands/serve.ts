@@ -1,6 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { keepYoungGeneration } from '../../ops/young-generation.ts'
 import { defineCommand, type World } from '../command.ts'
 import { composeAuthService } from '../compose.ts'
 import { allListening, listen } from '../listen.ts'
@@ -57,7 +56,6 @@ async function runAlone(settings: Settings<'serve'>, world: World): Promise<numb
     await close()
     throw error
   }
-  keepYoungGeneration()
   const ended = shutDownOnSignals(close, { logger, drain: service.drain })
   logger.info({ url: settings.authUrl, ...settings.listen }, 'auth service is ready')
   return ended
