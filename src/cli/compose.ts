@@ -3,10 +3,11 @@
  * loaded only when a server is composed, so that the operator's commands start without it.
  */
 import type { Settings } from '../config/settings.ts'
+import { auditKeys } from '../grants/audited-keys.ts'
 import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
 import { ClientDirectory } from '../grants/client-directory.ts'
 import { ClientKeys } from '../grants/client-keys.ts'
-import type { Deps, Lifetimes, ServiceSettings } from '../grants/deps.ts'
+import { type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../grants/deps.ts'
 import { createSigningKeys, type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
 import { logoutEvent, logoutNotices } from '../grants/logout-notices.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
@@ -60,21 +61,22 @@ export async function composeAuthService(
     await store.readRevision()
     const keys = new KeyRing(now)
     const clients = new ClientDirectory(store, now)
-    const upkeep = createUpkeep(store, clients, keys, keyKeeping(settings, store, now))
+    const audit = createAuditLog(logger, LASTING_EVENTS)
+    const keeping = keyKeeping(settings, { keys: auditKeys(store.keys, audit) }, now)
+    const upkeep = createUpkeep(store, clients, keys, keeping)
     // Before the first key is made, which would be of that algorithm.
     await checkSigning(settings, store)
     await upkeep.noticeChanges()
     const { contractWallets, check } = connectChains(settings.chains, now)
     await sayChainFaults(check, logger)
     const fetchFromClient = createFetchFromClient({ allowLoopback: development })
-    const audit = createAuditLog(logger)
     const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
     const { createAuthServer } = await serverModule
     const deps: Deps = {
       store,
       clients,
       keys,
-      signingKey: createSigningKeys(keyKeeping(settings, store, now), keys),
+      signingKey: createSigningKeys(keeping, keys),
       clientKeys: new ClientKeys(fetchFromClient, now),
       fetchFromClient,
       settings: serviceSettings(settings, development),

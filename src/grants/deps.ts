@@ -38,17 +38,33 @@ export type ServiceSettings = {
   lifetimes: Lifetimes
 }
 
-/** One line of the audit log. `wallet` is shortened by whoever writes it. */
+/** One line of the audit log. */
 export type AuditEvent = {
   event: string
+  /** our own word for the cause, as in `code_replayed`; the client never reads it */
   reason?: string
   client_id?: string
   grant_id?: string
+  key_id?: string
+  /** shortened */
   wallet?: string
   request_id?: string
-  /** set where somebody should look at once */
+  /** set if an operator must be alerted */
   alarm?: true
 }
+
+/** Events that cannot be undone. Their lines are in the log before the answer is sent, even if the process is killed right after it. */
+export const LASTING_EVENTS: ReadonlySet<string> = new Set([
+  'grant_ended',
+  'app_ended',
+  'everything_ended',
+  'session_ended',
+  'other_sessions_ended',
+  'access_token_revoked',
+  'client_token_revoked',
+  'key_made',
+  'key_retired',
+])
 
 /** Contract wallets (ERC-1271), accepted on one chain, because elsewhere the same address can have another owner. */
 export type ContractWallets = {

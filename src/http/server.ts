@@ -2,7 +2,6 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
-import { requestLogger } from '../ops/request-logger.ts'
 import { withTls } from '../ops/tls.ts'
 import { replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
@@ -35,7 +34,6 @@ export function createAuthServer(service: Service): FastifyInstance {
     ...withTls(service.tls),
     loggerInstance: service.logger,
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: requestLogger,
     genReqId: newRequestId,
     bodyLimit: FORM_AT_MOST,
     // RFC 9700 §4.13: whoever else names a caller in a header is not believed

@@ -1,50 +1,68 @@
-/** The service's log: one JSON line per event (pino), from which every secret is taken out before it leaves the process. */
-import { fstatSync } from 'node:fs'
-import { type DestinationStream, destination as fileDestination, type Logger, pino, stdTimeFunctions } from 'pino'
-import { IN_ONE_WRITE, type LogLines, logLines, promptLines } from './log-lines.ts'
+/** The service's log: one JSON line per event (pino). Every line is redacted before it leaves the process. */
+import { type Logger, destination as openDestination, pino, stdTimeFunctions } from 'pino'
 import { redactor } from './redaction.ts'
 
 export type { Logger } from 'pino'
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
+type LogOutput = {
+  write(line: string): void
+  /** Writes every buffered line before it returns. */
+  flush?(): void
+}
+
 export type LoggerOptions = {
   level: LogLevel
-  /** where lines go; standard output when absent */
-  destination?: { write(line: string): void }
+  /** standard output when absent */
+  destination?: LogOutput
   /** values that must never appear, such as the configured secrets */
   secrets?: readonly string[]
 }
 
-/** Makes the logger both servers are given (`loggerInstance` in fastify). */
-export function createLogger({ level, destination, secrets = [] }: LoggerOptions): Logger {
+/** Makes the logger of both servers (`loggerInstance` in fastify). `flush()` writes every buffered line before it returns. */
+export function createLogger({ level, destination = standardOutput(), secrets = [] }: LoggerOptions): Logger {
   const redact = redactor(secrets)
-  const lines = destination
-    ? promptLines(destination)
-    : logLines(fileDestination(1), fstatSync(1).isFile() ? IN_ONE_WRITE.file : IN_ONE_WRITE.pipe)
-  // The finished line is cleaned, not the call's arguments: whatever a caller, a library or an error's stack
-  // puts in, it passes here.
-  const cleaned: DestinationStream = { write: (line) => (ORDINARY.test(line) ? lines.writeSoon : lines.write)(redact(line)) }
-  const logger = pino(
+  const flush = (): void => destination.flush?.()
+  const output = {
+    // Redact the finished line, not the arguments of the call: then no caller, library or stack of an error bypasses the redaction.
+    write(line: string) {
+      destination.write(redact(line))
+      if (URGENT.test(line)) flush()
+    },
+    flush,
+  }
+  return pino(
     { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-    cleaned,
+    output,
   )
-  return Object.assign(logger, { [LINES]: lines })
 }
 
-// What nobody has to look at before the process can die.
-const ORDINARY = /^\{"level":"(?:trace|debug|info)"/
+/** Lines that are written at once: they may explain why the process ends. */
+const URGENT = /^\{"level":"(?:warn|error|fatal)"/
 
-// A property, because the loggers a framework derives from ours inherit it.
-const LINES = Symbol('the lines of a logger')
+/**
+ * Bytes of one write. A pipe takes up to PIPE_BUF bytes (4,096 on Linux) in one piece (POSIX, `write`), so the lines of workers
+ * that share a pipe are not mixed.
+ */
+const ONE_WRITE = 4096
 
-/** The way past formatting and cleaning, for lines that are written by hand and hold nothing a caller chose. */
-export function linesOf(logger: object): LogLines | undefined {
-  return (logger as { [LINES]?: LogLines })[LINES]
-}
+/** Milliseconds until a buffered line is written. */
+const BUFFERED_FOR = 10
 
-/** What a logger says in each of its lines (`"worker":2,`), such as which process it is. */
-export function ownMembers(logger: object): string {
-  const text = JSON.stringify((logger as { bindings?(): object }).bindings?.() ?? {})
-  return text === '{}' ? '' : `${text.slice(1, -1)},`
+/**
+ * Standard output, buffered. `sync: true`, because with `sync: false` a line can be lost although it was flushed: sonic-boom then
+ * writes in another thread, and neither `flush` nor `flushSync` waits for a write that has begun. `flush` does not call fsync;
+ * `flushSync` would. A reader that has closed the pipe is ignored (pino's own handling of EPIPE).
+ */
+function standardOutput(): LogOutput {
+  const output = openDestination({
+    dest: 1,
+    sync: true,
+    minLength: ONE_WRITE - 1,
+    maxWrite: ONE_WRITE,
+    periodicFlush: BUFFERED_FOR,
+  })
+  process.on('exit', () => output.flush())
+  return output
 }

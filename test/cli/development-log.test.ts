@@ -20,7 +20,7 @@ test('a request is one short sentence: server, method, route, status, millisecon
 
 test('an audit line tells the event and its facts', () => {
   const [line] = told((logger) =>
-    createAuditLog(logger)({ event: 'code_refused', reason: 'code_replayed', wallet: '0xf39F…2266' }),
+    createAuditLog(logger, new Set())({ event: 'code_refused', reason: 'code_replayed', wallet: '0xf39F…2266' }),
   )
   expect(line).toContain('code_refused reason=code_replayed wallet=0xf39F…2266')
 })

@@ -35,7 +35,7 @@ export async function newDatabase(): Promise<{ path: string; env: Record<string,
   return { path, env }
 }
 
-const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
 
 export type Running = {
   child: ChildProcess

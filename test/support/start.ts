@@ -11,7 +11,7 @@ import { connectChains } from '../../src/cli/contract-wallets.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import { ClientKeys } from '../../src/grants/client-keys.ts'
-import type { AuditEvent, Deps, Lifetimes, ServiceSettings } from '../../src/grants/deps.ts'
+import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/grants/deps.ts'
 import { createSigningKeys, loadKeys } from '../../src/grants/keep-keys.ts'
 import { logoutEvent, logoutNotices } from '../../src/grants/logout-notices.ts'
 import type { Client } from '../../src/grants/model.ts'
@@ -140,7 +140,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   await loadKeys(keeping, keys)
   const clients = new ClientDirectory(store, clock.now)
   const events: AuditEvent[] = []
-  const audit = options.logger && createAuditLog(options.logger)
+  const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const note = (event: AuditEvent): void => {
     events.push(event)
     audit?.(event)
