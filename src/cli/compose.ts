@@ -13,7 +13,6 @@ import { logoutEvent, logoutNotices } from '../grants/logout-notices.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
 import { createStoreClock, type StoreClock } from '../grants/store-clock.ts'
 import { createUpkeep } from '../grants/upkeep.ts'
-import type { Service } from '../http/service.ts'
 import { KeyRing } from '../keys/key-ring.ts'
 import { createKeyWrap } from '../keys/key-wrap.ts'
 import type { DevelopmentWallet } from '../login/server.ts'
@@ -23,7 +22,6 @@ import { createDeliveries } from '../ops/deliveries.ts'
 import { createDrain } from '../ops/drain.ts'
 import type { Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import { noMetrics } from '../ops/no-metrics.ts'
 import { createFailureLimit, type FailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
 import { createFetchFromClient } from '../outbound/fetch-from-client.ts'
 import { checkSigning } from './check-signing.ts'
@@ -34,7 +32,7 @@ import type { Tls } from './tls.ts'
 
 type World = { logger: Logger; now: () => number }
 type Given = {
-  metrics?: (Service['metrics'] & Pick<Metrics, 'countSwept'>) | undefined
+  metrics?: Metrics | undefined
   /** where failures are counted, if not here */
   failures?: FailureLimit | undefined
 }
@@ -45,7 +43,7 @@ export async function composeAuthService(
   {
     logger,
     now: own,
-    metrics = noMetrics,
+    metrics,
     failures = failureLimit(settings, own),
     development = false,
     tls,
@@ -100,7 +98,7 @@ export async function composeAuthService(
       lifetimes: lifetimes(settings),
       now,
       note(kind, rows) {
-        metrics.countSwept(kind, rows)
+        metrics?.countSwept(kind, rows)
         logger.info({ kind, rows }, 'cleaned')
       },
     })

@@ -41,7 +41,7 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
   const answer = answerTo(error, request.id)
   if (answer.status >= 500) request.log.error({ err: error, request_id: request.id }, answer.reason)
   else service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error) })
-  service.metrics.countRefusal(answer.body.error, answer.reason)
+  service.metrics?.countRefusal(answer.body.error, answer.reason)
   reply.code(answer.status).headers(answer.headers)
   if (request.routeOptions.config.answers === 'page') {
     const requestId = answer.status === 500 ? request.id : undefined

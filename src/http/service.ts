@@ -10,7 +10,7 @@ export type Service = {
   /** shared with the login server, and with it alone */
   loginSecret: string
   failures: FailureLimit
-  metrics: Pick<Metrics, 'observeRequest' | 'countRefusal'>
+  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   logger: FastifyBaseLogger
   /** addresses and networks whose X-Forwarded-For is believed; empty for none */
   trustedProxies: string[]

@@ -23,7 +23,6 @@ import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
 import { createDeliveries } from '../../src/ops/deliveries.ts'
-import { noMetrics } from '../../src/ops/no-metrics.ts'
 import { createFailureLimit } from '../../src/ops/rate-limit.ts'
 import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
@@ -171,7 +170,6 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     deps,
     loginSecret: TEST_LOGIN_SECRET,
     failures: createFailureLimit({ limit: options.failureLimit ?? 1000, ...limit }),
-    metrics: noMetrics,
     logger,
     trustedProxies: options.trustedProxies ?? [],
   })
