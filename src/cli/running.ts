@@ -1,8 +1,12 @@
 /** What the programs that keep running have in common: their log, their metrics, and the order in which they end. */
 import { type Settings, secretsOf } from '../config/settings.ts'
 import { createLogger, type Logger } from '../ops/logger.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import type { FailureLimit } from '../ops/rate-limit.ts'
 import { type Closable, closeServers } from '../ops/shutdown.ts'
-import { listen, promising } from './listen.ts'
+import { composeAuthService } from './compose.ts'
+import { allListening, listen, promising } from './listen.ts'
+import { tlsOf } from './tls.ts'
 
 export function loggerFor(settings: Settings, destination?: { write(line: string): void }): Logger {
   return createLogger({ level: settings.logLevel, secrets: secretsOf(settings), ...(destination ? { destination } : {}) })
@@ -23,4 +27,35 @@ export function closingInOrder(servers: readonly Closable[], then: () => Promise
     await closeServers(servers)
     await then()
   }
+}
+
+type AuthServiceOptions = {
+  logger: Logger
+  now: () => number
+  metrics?: Metrics | undefined
+  /** its own unless given */
+  failures?: FailureLimit | undefined
+  /** opened and closed together with the auth service */
+  metricsListener?: { server: Closable; listen(): Promise<void> } | undefined
+}
+
+/** Composes the auth service of one process and opens its listener. If a listener cannot be opened, everything is closed again. */
+export async function openAuthService(settings: Settings<'serve'>, { metricsListener, ...options }: AuthServiceOptions) {
+  const tls = tlsOf(settings)
+  const service = await composeAuthService(settings, { ...options, tls })
+  const renewal = tls?.keep([service.server], options)
+  const close = closingInOrder([...(metricsListener ? [metricsListener.server] : []), service.server], async () => {
+    await renewal?.stop()
+    await service.close()
+  })
+  try {
+    await allListening([
+      listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),
+      ...(metricsListener ? [metricsListener.listen()] : []),
+    ])
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { close, drain: service.drain }
 }

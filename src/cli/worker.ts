@@ -4,10 +4,7 @@ import type { Settings } from '../config/settings.ts'
 import { createReportingFailureLimit } from '../ops/shared-failure-limit.ts'
 import { shutDownOnSignals } from '../ops/shutdown.ts'
 import { Failure, type World } from './command.ts'
-import { composeAuthService } from './compose.ts'
-import { listen } from './listen.ts'
-import { closingInOrder, loggerFor } from './running.ts'
-import { tlsOf } from './tls.ts'
+import { loggerFor, openAuthService } from './running.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
 
 /** Which worker this process is; null where it is none of ours. */
@@ -23,21 +20,8 @@ export async function runWorker(number: number, settings: Settings<'serve'>, wor
     const metrics = settings.metricsListen ? (await import('../ops/metrics.ts')).createMetrics() : undefined
     const failures = settings.rateLimit ? primary.countFailures(() => world.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
-    const tls = tlsOf(settings)
-    const now = () => world.now()
-    const service = await composeAuthService(settings, { logger, now, metrics, failures, tls })
-    const renewal = tls?.keep([service.server], { logger, now })
-    const close = closingInOrder([service.server], async () => {
-      await renewal?.stop()
-      await service.close()
-    })
-    try {
-      await listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN')
-    } catch (error) {
-      await close()
-      throw error
-    }
-    const ended = shutDownOnSignals(close, { logger, drain: service.drain, told: primary.stop })
+    const { close, drain } = await openAuthService(settings, { logger, now: () => world.now(), metrics, failures })
+    const ended = shutDownOnSignals(close, { logger, drain, told: primary.stop })
     primary.tell({ kind: 'ready' })
     return await ended
   } catch (error) {

@@ -1,11 +1,8 @@
 import type { Settings } from '../../config/settings.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
 import { defineCommand, type World } from '../command.ts'
-import { composeAuthService } from '../compose.ts'
-import { allListening, listen } from '../listen.ts'
-import { closingInOrder, loggerFor, metricsFor } from '../running.ts'
+import { loggerFor, metricsFor, openAuthService } from '../running.ts'
 import { settingsFor } from '../settings.ts'
-import { tlsOf } from '../tls.ts'
 import { runWorker, workerNumber } from '../worker.ts'
 import { runWorkers, workersFrom } from '../workers.ts'
 
@@ -39,24 +36,9 @@ export const serve = defineCommand({
 async function runAlone(settings: Settings<'serve'>, world: World): Promise<number> {
   const logger = loggerFor(settings)
   const metrics = await metricsFor(settings)
-  const tls = tlsOf(settings)
   const now = () => world.now()
-  const service = await composeAuthService(settings, { logger, now, metrics: metrics?.metrics, tls })
-  const renewal = tls?.keep([service.server], { logger, now })
-  const close = closingInOrder([...(metrics ? [metrics.server] : []), service.server], async () => {
-    await renewal?.stop()
-    await service.close()
-  })
-  try {
-    await allListening([
-      listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),
-      ...(metrics ? [metrics.listen()] : []),
-    ])
-  } catch (error) {
-    await close()
-    throw error
-  }
-  const ended = shutDownOnSignals(close, { logger, drain: service.drain })
+  const { close, drain } = await openAuthService(settings, { logger, now, metrics: metrics?.metrics, metricsListener: metrics })
+  const ended = shutDownOnSignals(close, { logger, drain })
   logger.info({ url: settings.authUrl, ...settings.listen }, 'auth service is ready')
   return ended
 }
