@@ -89,8 +89,9 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   const rowBy = (statement: StatementSync, id: string) => rowOf(statement.get(id))
 
   function put(grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null): boolean {
+    const { epoch: _, ...columns } = grant
     const { changes } = insert.run({
-      ...grant,
+      ...columns,
       consented: grant.consented ? 1 : 0,
       scopes: JSON.stringify(grant.scopes),
       resources: JSON.stringify(grant.resources),
