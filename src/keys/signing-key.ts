@@ -1,28 +1,27 @@
 /** Signing keys: made, written down, read back (RFC 7517, RFC 7518, RFC 8037). */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
-import { promisify } from 'node:util'
 import type { SigningKey, SigningKind } from './key-ring.ts'
 
 /** ES256 unless set, and asymmetric all of them (RFC 9068 §4). RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
 export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
 
-const generate = promisify(generateKeyPair)
-
 /** A fresh private key as PKCS #8 bytes. Made in a thread of its own: an RSA key takes a tenth of a second or more. */
 export async function newSigningMaterial(algorithm: SigningAlgorithm): Promise<Uint8Array> {
-  const { privateKey } = await newKeyPair(algorithm)
-  return new Uint8Array(privateKey.export({ format: 'der', type: 'pkcs8' }))
+  return new Uint8Array((await newPrivateKey(algorithm)).export({ format: 'der', type: 'pkcs8' }))
 }
 
-function newKeyPair(algorithm: SigningAlgorithm): Promise<{ privateKey: KeyObject }> {
-  switch (algorithm) {
-    case 'ES256':
-      return generate('ec', { namedCurve: 'P-256' })
-    case 'EdDSA':
-      return generate('ed25519')
-    case 'RS256':
-      return generate('rsa', { modulusLength: 2048 })
-  }
+function newPrivateKey(algorithm: SigningAlgorithm): Promise<KeyObject> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, _: KeyObject, privateKey: KeyObject) => (error ? reject(error) : resolve(privateKey))
+    switch (algorithm) {
+      case 'ES256':
+        return generateKeyPair('ec', { namedCurve: 'P-256' }, done)
+      case 'EdDSA':
+        return generateKeyPair('ed25519', undefined, done)
+      case 'RS256':
+        return generateKeyPair('rsa', { modulusLength: 2048 }, done)
+    }
+  })
 }
 
 export function openSigningKey(
