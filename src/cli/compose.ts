@@ -13,6 +13,7 @@ import { logoutEvent, logoutNotices } from '../grants/logout-notices.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
 import { createStoreClock, type StoreClock } from '../grants/store-clock.ts'
 import { createUpkeep } from '../grants/upkeep.ts'
+import type { Limited } from '../http/service.ts'
 import { KeyRing } from '../keys/key-ring.ts'
 import { createKeyWrap } from '../keys/key-wrap.ts'
 import type { DevelopmentWallet } from '../login/server.ts'
@@ -22,19 +23,20 @@ import { createDeliveries } from '../ops/deliveries.ts'
 import { createDrain } from '../ops/drain.ts'
 import type { Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import { createFailureLimit, type FailureLimit, noFailureLimit } from '../ops/rate-limit.ts'
+import type { RateLimit } from '../ops/rate-limit.ts'
 import { createFetchFromClient } from '../outbound/fetch-from-client.ts'
 import { checkSigning } from './check-signing.ts'
 import { type World as CommandWorld, Failure } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { openDatabase } from './database.ts'
+import { ownLimits } from './rate-limits.ts'
 import type { Tls } from './tls.ts'
 
 type World = { logger: Logger; now: () => number }
 type Given = {
   metrics?: Metrics | undefined
-  /** where failures are counted, if not here */
-  failures?: FailureLimit | undefined
+  /** where limits are counted, if not here */
+  limits?: RateLimit<Limited> | undefined
 }
 
 /** The auth service on its store: `server` does not listen yet. `close` after the server has been closed; `drain` before. */
@@ -44,7 +46,7 @@ export async function composeAuthService(
     logger,
     now: own,
     metrics,
-    failures = failureLimit(settings, own),
+    limits = ownLimits(settings, own),
     development = false,
     tls,
   }: World & Given & { development?: boolean; tls?: Tls | undefined },
@@ -86,7 +88,7 @@ export async function composeAuthService(
     const server = createAuthServer({
       deps,
       loginSecret: settings.loginSecret,
-      failures,
+      limits,
       metrics,
       logger,
       trustedProxies: settings.trustedProxies,
@@ -116,11 +118,6 @@ export async function composeAuthService(
     await store.close()
     throw failureOf(error)
   }
-}
-
-/** How many failures a minute this process allows, by itself. */
-function failureLimit(settings: Settings<'serve' | 'start'>, now: () => number): FailureLimit {
-  return settings.rateLimit ? createFailureLimit({ limit: settings.failureLimit, windowSeconds: 60, now }) : noFailureLimit
 }
 
 /** An endpoint of another chain stops the start; one that does not answer may in a minute, and ordinary wallets need none. */

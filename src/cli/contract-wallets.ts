@@ -3,7 +3,7 @@ import { createChainReader } from '../chain/chain-reader.ts'
 import { type ChainFault, checkChains } from '../chain/check-chains.ts'
 import type { Chain } from '../config/chains.ts'
 import type { ContractWallets } from '../grants/deps.ts'
-import { createFailureLimit } from '../ops/rate-limit.ts'
+import { createRateLimit } from '../ops/rate-limit.ts'
 import { verifyContractSignature } from '../wallet/contract-signature.ts'
 
 /** Sign-ins of one address that may ask the chain within a minute. */
@@ -20,10 +20,10 @@ export function connectChains(chains: readonly Chain[], now: () => number): Conn
     return { chainId, home, readers: rpc.map((url) => createChainReader({ url })) }
   })
   const home = connected.find((chain) => chain.home)
-  const limit = createFailureLimit({ limit: CHECKS_A_MINUTE, windowSeconds: 60, now })
+  const limit = createRateLimit({ perMinute: { checks: CHECKS_A_MINUTE }, now })
   const contractWallets = home && {
     homeChainId: home.chainId,
-    admit: (address: string) => limit.recordFailure(address),
+    admit: (address: string) => limit.count('checks', address),
     check: sharingAnswers((claim) => verifyContractSignature(home.readers, claim)),
   }
   return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }

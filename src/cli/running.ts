@@ -1,8 +1,9 @@
 /** What the programs that keep running have in common: their log, their metrics, and the order in which they end. */
 import { type Settings, secretsOf } from '../config/settings.ts'
+import type { Limited } from '../http/service.ts'
 import { createLogger, type Logger } from '../ops/logger.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import type { FailureLimit } from '../ops/rate-limit.ts'
+import type { RateLimit } from '../ops/rate-limit.ts'
 import { type Closable, closeServers } from '../ops/shutdown.ts'
 import { composeAuthService } from './compose.ts'
 import { allListening, listen, promising } from './listen.ts'
@@ -34,7 +35,7 @@ type AuthServiceOptions = {
   now: () => number
   metrics?: Metrics | undefined
   /** its own unless given */
-  failures?: FailureLimit | undefined
+  limits?: RateLimit<Limited> | undefined
   /** opened and closed together with the auth service */
   metricsListener?: { server: Closable; listen(): Promise<void> } | undefined
 }

@@ -22,7 +22,7 @@ export type CrewOptions = {
   count: number
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** what a worker tells beside how its start went; `worker` is another number after every start */
-  hear(worker: number, message: ToPrimary & { kind: 'failures' | 'measured' }): void
+  hear(worker: number, message: ToPrimary & { kind: 'counted' | 'measured' }): void
   /** that worker ended though nobody stopped it */
   lost(worker: number): void
 }

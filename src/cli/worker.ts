@@ -1,7 +1,8 @@
-/** One worker of `serve --workers N`: a whole auth service, but for the listening socket, the metrics page and the failure count. */
+/** One worker of `serve --workers N`: a whole auth service, but for the listening socket, the metrics page and the rate limits. */
 import cluster from 'node:cluster'
 import type { Settings } from '../config/settings.ts'
-import { createReportingFailureLimit } from '../ops/shared-failure-limit.ts'
+import type { Limited } from '../http/service.ts'
+import { type Counted, createReportingRateLimit } from '../ops/shared-rate-limit.ts'
 import { shutDownOnSignals } from '../ops/shutdown.ts'
 import { Failure, type World } from './command.ts'
 import { loggerFor, openAuthService } from './running.ts'
@@ -18,9 +19,9 @@ export async function runWorker(number: number, settings: Settings<'serve'>, wor
   try {
     const logger = loggerFor(settings).child({ worker: number })
     const metrics = settings.metricsListen ? (await import('../ops/metrics.ts')).createMetrics() : undefined
-    const failures = settings.rateLimit ? primary.countFailures(() => world.now()) : undefined
+    const limits = settings.rateLimit ? primary.limit(() => world.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
-    const { close, drain } = await openAuthService(settings, { logger, now: () => world.now(), metrics, failures })
+    const { close, drain } = await openAuthService(settings, { logger, now: () => world.now(), metrics, limits })
     const ended = shutDownOnSignals(close, { logger, drain, told: primary.stop })
     primary.tell({ kind: 'ready' })
     return await ended
@@ -60,16 +61,16 @@ function connectPrimary() {
     measureWith(snapshot: () => Promise<(ToPrimary & { kind: 'measured' })['snapshot']>): void {
       measure = async () => ({ kind: 'measured', snapshot: await snapshot() })
     },
-    countFailures(now: () => number) {
-      const report = inBatches<string[]>((reports) => tell({ kind: 'failures', reports }))
-      const limit = createReportingFailureLimit({ report, windowSeconds: 60, now })
+    limit(now: () => number) {
+      const report = inBatches<Counted<Limited>>((reports) => tell({ kind: 'counted', reports }))
+      const limit = createReportingRateLimit({ report, now })
       learn = ({ keys }) => keys.forEach(limit.learn)
       return limit
     },
   }
 }
 
-/** Gathers what comes in one turn of the event loop: a flood of failures is one message a turn. */
+/** Gathers what comes in one turn of the event loop: a flood of events is one message a turn. */
 function inBatches<Item>(send: (items: Item[]) => void): (item: Item) => void {
   let gathered: Item[] = []
   return (item) => {

@@ -3,10 +3,11 @@
  * whole auth service on the same store. It opens no store itself.
  */
 import type { Settings } from '../config/settings.ts'
-import { createFailureCounter } from '../ops/shared-failure-limit.ts'
+import { createRateCounter } from '../ops/shared-rate-limit.ts'
 import { closeServers, GRACE_SECONDS, shutDownOnSignals } from '../ops/shutdown.ts'
 import { UsageFailure, type World } from './command.ts'
 import { allListening } from './listen.ts'
+import { limitsOf } from './rate-limits.ts'
 import { loggerFor } from './running.ts'
 import { type Crew, startCrew } from './worker-crew.ts'
 import { workerMetricsFor } from './worker-metrics.ts'
@@ -26,13 +27,13 @@ export function workersFrom(text: string | undefined): number {
 export async function runWorkers(count: number, settings: Settings<'serve'>, world: World): Promise<number> {
   const logger = loggerFor(settings)
   const metrics = await workerMetricsFor(settings, () => crew)
-  const countFailures = createFailureCounter({ limit: settings.failureLimit, windowSeconds: 60, now: () => world.now() })
+  const countEvent = createRateCounter({ perMinute: limitsOf(settings), now: () => world.now() })
   const crew: Crew = startCrew({
     count,
     logger,
     hear(worker, message) {
       if (message.kind === 'measured') return metrics?.keep(worker, message.snapshot)
-      const keys = message.reports.flatMap(countFailures)
+      const keys = message.reports.flatMap(countEvent)
       if (keys.length > 0) crew.tellAll({ kind: 'over', keys })
     },
     lost: (worker) => metrics?.retire(worker),

@@ -177,7 +177,8 @@ const operation = {
   },
   rateLimit: {
     name: 'RATE_LIMIT',
-    words: 'off: failures are not limited here. Only where something in front limits them.',
+    words:
+      'off: requests are not limited here, except the checks of one contract wallet. Only if a proxy in front of the service limits them.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'on',
@@ -188,6 +189,30 @@ const operation = {
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'failures'),
     preset: '1000',
+  },
+  signInLimit: {
+    name: 'SIGN_IN_LIMIT',
+    words:
+      'Sign-ins a minute, per client address (IPv6: its /64), whether or not they succeed; further ones are answered 429 before the signature is checked. At most 60 of them may be of contract wallets.',
+    usedBy: auth,
+    parse: read.integer(1, 1_000_000, 'sign-ins'),
+    preset: '600',
+  },
+  pushLimit: {
+    name: 'PUSH_LIMIT',
+    words:
+      'Pushed authorization requests a minute, per client address (IPv6: its /64), of clients that do not authenticate; further ones are answered 429.',
+    usedBy: auth,
+    parse: read.integer(1, 1_000_000, 'requests'),
+    preset: '60',
+  },
+  clientPushLimit: {
+    name: 'CLIENT_PUSH_LIMIT',
+    words:
+      'Pushed authorization requests a minute of one client that authenticates, from all addresses together; further ones are answered 429.',
+    usedBy: auth,
+    parse: read.integer(1, 1_000_000, 'requests'),
+    preset: '6000',
   },
   drainSeconds: {
     name: 'DRAIN_SECONDS',

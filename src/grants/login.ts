@@ -49,6 +49,9 @@ export type ChallengeDescription = {
   login_hint?: Address
 }
 
+/** `admitContractCheck` throws if the caller may cause no more calls to a chain. */
+export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: () => void }
+
 /** What a proof seals for `/login/complete`. */
 export type Verifier = {
   nonce: string
@@ -104,14 +107,14 @@ export async function composeText(deps: Deps, claim: WalletClaim): Promise<strin
  * Takes a signature as the proof of an address, or the login server's word where vouching is on.
  * Returns where the browser goes on. For an ordinary wallet: one recovery, one write, and one more on its very first proof.
  */
-export async function acceptLogin(deps: Deps, claim: WalletClaim, signature: string | null): Promise<string> {
+export async function acceptLogin(deps: Deps, { claim, signature, admitContractCheck }: SignInAttempt): Promise<string> {
   if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
   const challenge = await openLiving(deps, claim.challenge)
   const text = await composeSignInText(deps, challenge, claim)
   const proof =
     signature === null
       ? await takeWord(deps, challenge, claim, text)
-      : await takeSignature(deps, challenge, claim, text, signature)
+      : await takeSignature(deps, challenge, text, { claim, signature, admitContractCheck })
   deps.audit({ event: 'wallet_proved', reason: proof.method, ...clientIdOf(challenge), wallet: shortenAddress(proof.wallet) })
   return completeUrl(deps, claim.challenge, challenge, proof)
 }
@@ -131,15 +134,12 @@ async function openLiving(deps: Deps, text: string): Promise<Challenge> {
 async function takeSignature(
   deps: Deps,
   challenge: Challenge,
-  claim: WalletClaim,
-  text: SignInText,
-  signature: string,
+  { address, message, scopes }: SignInText,
+  { claim: { chainId }, signature, admitContractCheck }: SignInAttempt & { signature: string },
 ): Promise<Proof> {
-  const { address, message, scopes } = text
-  const { chainId } = claim
   // Read before anything is put: an ending that comes in between is told by the epoch that is read afterwards.
   const wallet = await deps.store.wallets.readWallet(address)
-  const walletKind = await proveWallet(deps, { message, signature, address, chainId }, wallet)
+  const walletKind = await proveWallet(deps, { message, signature, address, chainId, wallet, admitContractCheck })
   await refuseUsed(deps, challenge)
   if (walletKind === 'ordinary' && !wallet.provedItself) await deps.store.wallets.rememberProof(address)
   const proof = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes }

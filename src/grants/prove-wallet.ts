@@ -11,13 +11,23 @@ import { LoginError } from './login-error.ts'
 import type { WalletKind } from './model.ts'
 import type { Wallet } from './ports.ts'
 
-export type SignedText = { message: string; signature: string; address: Address; chainId: number }
+export type ClaimedProof = {
+  message: string
+  signature: string
+  address: Address
+  chainId: number
+  wallet: Wallet
+  /** throws if the caller may cause no more calls to a chain */
+  admitContractCheck: () => void
+}
 
-export async function proveWallet(deps: Deps, signed: SignedText, wallet: Wallet): Promise<WalletKind> {
+export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...signed }: ClaimedProof): Promise<WalletKind> {
   const plain = verifyPlainSignature(signed.message, signed.signature, signed.address)
   if (plain.kind === 'valid') return 'ordinary'
   const { contractWallets } = deps
   if (!contractWallets || wallet.provedItself || signed.chainId !== contractWallets.homeChainId) throw refusalOf(plain.kind)
+  // The network first: a caller over its limit must not use up the checks of an address.
+  admitContractCheck()
   const admitted = contractWallets.admit(signed.address)
   if (!admitted.allowed) throw new LoginError('too_many_failures', 'contract_checks', admitted.retryAfter)
   const verdict = await contractWallets.check(signed)

@@ -65,7 +65,7 @@ export async function forClient<Result>(
 const COUNTED: ReadonlySet<string> = new Set(['invalid_client', 'invalid_grant'])
 
 function limited(service: Service, key: string, error: OAuthError): OAuthError {
-  const verdict = service.failures.recordFailure(key)
+  const verdict = service.limits.count('failures', key)
   return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
 }
 

@@ -3,13 +3,22 @@ import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Deps } from '../grants/deps.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import type { FailureLimit } from '../ops/rate-limit.ts'
+import type { RateLimit } from '../ops/rate-limit.ts'
+
+/**
+ * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused for them
+ * - `sign_ins`: proofs of a wallet, correct or not, by network
+ * - `contract_checks`: proofs that cause calls to a chain, by network
+ * - `pushes`: pushed requests of clients that do not authenticate, by network
+ * - `client_pushes`: pushed requests of one client that authenticates
+ */
+export type Limited = 'failures' | 'sign_ins' | 'contract_checks' | 'pushes' | 'client_pushes'
 
 export type Service = {
   deps: Deps
   /** shared with the login server, and with it alone */
   loginSecret: string
-  failures: FailureLimit
+  limits: RateLimit<Limited>
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   logger: FastifyBaseLogger
   /** addresses and networks whose X-Forwarded-For is believed; empty for none */

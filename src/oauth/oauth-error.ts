@@ -165,7 +165,10 @@ export const registrationNotSupported = (): OAuthError =>
 export const tooManyFailures = (retryAfter: number): OAuthError =>
   new OAuthError('too_many_failures', 'failure_limit', 'Too many failed attempts. Wait and try again.', retryAfter)
 
-/** RFC 9126 §2.3: "the request exceeds a rate limit" of those that need no secret. */
+export const tooManySignIns = (retryAfter: number): OAuthError =>
+  new OAuthError('too_many_failures', 'sign_in_limit', 'Too many sign-ins. Wait and try again.', retryAfter)
+
+/** RFC 9126 §2.3: "the request exceeds a rate limit". */
 export const tooManyPushed = (retryAfter: number): OAuthError =>
   new OAuthError('too_many_failures', 'pushed_too_often', 'Too many requests were pushed. Wait and try again.', retryAfter)
 

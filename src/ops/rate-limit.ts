@@ -1,42 +1,50 @@
-/** Counts failures (wrong secrets, wrong signatures, forged tokens) per network and client, in bounded memory. */
-export { networkOf } from './network.ts'
+/** Limits how often a minute something may happen, by name and key, in bounded memory. */
 
-export type FailureLimitOptions = {
-  /** failures allowed per key and window */
-  limit: number
-  windowSeconds: number
+/** Seconds, from the first event of a key. */
+export const WINDOW = 60
+
+export type RateLimitOptions<Name extends string> = {
+  /** events allowed for each key and window, by the name of what is limited */
+  perMinute: Readonly<Record<Name, number>>
   /** epoch seconds */
   now: () => number
   /** how many keys are remembered at most; about 200 bytes each */
   maxKeys?: number
 }
 
-export type FailureVerdict = { allowed: true } | { allowed: false; retryAfter: number }
+export type RateVerdict = { allowed: true } | { allowed: false; retryAfter: number }
 
-/** `recordFailure` is called only once something has failed: whoever is right is never refused for others' failures. */
-export type FailureLimit = { recordFailure(...keys: string[]): FailureVerdict }
+/**
+ * `count` counts an event under each key, and says whether every key is within its limit. The caller decides what an event is:
+ * a failure is counted after it happened, so that a correct request is never refused; work that is costly is counted before.
+ */
+export type RateLimit<Name extends string> = { count(name: Name, ...keys: string[]): RateVerdict }
 
-type Window = { endsAt: number; failures: number }
+type Window = { endsAt: number; events: number }
 
-export function createFailureLimit({ limit, windowSeconds, now, maxKeys = 100_000 }: FailureLimitOptions): FailureLimit {
-  // In the order their windows began, so what is over lies in front.
+export function createRateLimit<Name extends string>({
+  perMinute,
+  now,
+  maxKeys = 100_000,
+}: RateLimitOptions<Name>): RateLimit<Name> {
+  // In the order in which the windows began: those that are over come first.
   const windows = new Map<string, Window>()
 
   function count(key: string, at: number): Window {
     const known = windows.get(key)
     // A clock that jumped back would otherwise leave a window that never ends.
-    if (known && at < known.endsAt && known.endsAt <= at + windowSeconds) {
-      known.failures += 1
+    if (known && at < known.endsAt && known.endsAt <= at + WINDOW) {
+      known.events += 1
       return known
     }
     windows.delete(key)
     makeRoom(at)
-    const fresh = { endsAt: at + windowSeconds, failures: 1 }
+    const fresh = { endsAt: at + WINDOW, events: 1 }
     windows.set(key, fresh)
     return fresh
   }
 
-  /** Drops a few windows that are over, and the oldest where all still run: memory is bounded, not the number of attackers. */
+  /** Drops a few windows that are over, and the oldest if all still run: memory is bounded, not the number of attackers. */
   function makeRoom(at: number): void {
     let looked = 0
     for (const [key, { endsAt }] of windows) {
@@ -46,9 +54,9 @@ export function createFailureLimit({ limit, windowSeconds, now, maxKeys = 100_00
   }
 
   return {
-    recordFailure(...keys) {
+    count(name, ...keys) {
       const at = now()
-      const over = keys.map((key) => count(key, at)).filter(({ failures }) => failures > limit)
+      const over = keys.map((key) => count(`${name} ${key}`, at)).filter(({ events }) => events > perMinute[name])
       if (over.length === 0) return { allowed: true }
       return { allowed: false, retryAfter: Math.max(1, Math.ceil(Math.max(...over.map(({ endsAt }) => endsAt)) - at)) }
     },
@@ -56,4 +64,4 @@ export function createFailureLimit({ limit, windowSeconds, now, maxKeys = 100_00
 }
 
 /** For `GRANTOR_RATE_LIMIT=off`. */
-export const noFailureLimit: FailureLimit = { recordFailure: () => ({ allowed: true }) }
+export const unlimited: RateLimit<string> = { count: () => ({ allowed: true }) }

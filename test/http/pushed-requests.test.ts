@@ -1,11 +1,11 @@
 /** Pushed authorization requests (RFC 9126): the client hands one in. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type App, startApp } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { push, pushed, URN } from '../support/pushed.ts'
 import { expectRefusal, headersOf, invalidRequest } from '../support/refusals.ts'
 import { allRows, storedBytes } from '../support/rows.ts'
-import { startGrantor, type TestClient } from '../support/start.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { PKCE, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
@@ -122,8 +122,59 @@ describe('the push (§2)', () => {
       expect(bytes).not.toContain(text)
   })
 
+  describe('pushes of clients that do not authenticate are limited by network (§2.3)', () => {
+    let grantor: Grantor
+    let walk: Walk
+    beforeEach(async () => {
+      grantor = await startGrantor({ limits: { pushes: 3, client_pushes: 5 }, trustedProxies: ['127.0.0.1'] })
+      walk = new Walk(grantor)
+    })
+    afterEach(() => grantor.close())
+    const pushFrom = async (network: string, client: TestClient) =>
+      (await push(walk, client, requestOf(client, PKCE), { 'x-forwarded-for': network })).status
+
+    test('a network has one count for all of them, so naming other clients is no way around', async () => {
+      const clients = [await grantor.createClient({ type: 'public' }), await grantor.createClient({ type: 'public' })]
+      for (let time = 0; time < 3; time++) expect(await pushFrom('203.0.113.1', clients[time % 2] as TestClient)).toBe(201)
+      for (const client of clients) expect(await pushFrom('203.0.113.1', client)).toBe(429)
+      expect(await pushFrom('2001:db8::1', clients[0] as TestClient)).toBe(201)
+    })
+
+    test('one caller shuts nobody else out of a client: each network has a count of its own', async () => {
+      const open = await grantor.createClient({ type: 'public' })
+      for (let time = 0; time < 10; time++) await pushFrom('203.0.113.1', open)
+      expect(await pushFrom('203.0.113.2', open)).toBe(201)
+    })
+
+    test('refused pushes count too, and store nothing', async () => {
+      const open = await grantor.createClient({ type: 'public' })
+      for (let time = 0; time < 3; time++) expect((await push(walk, open, {})).status).toBe(400)
+      expect((await push(walk, open, requestOf(open, PKCE))).status).toBe(429)
+      expect(allRows(grantor.databasePath).pushed_requests).toEqual([])
+    })
+
+    test('a client that authenticates has a count of its own, from all networks together', async () => {
+      const [closed, other] = [await grantor.createClient(), await grantor.createClient()]
+      for (let time = 0; time < 5; time++) expect(await pushFrom(`203.0.113.${time}`, closed)).toBe(201)
+      expect(await pushFrom('203.0.113.9', closed)).toBe(429)
+      expect(await pushFrom('203.0.113.9', other)).toBe(201)
+      expect(await pushFrom('203.0.113.9', { ...closed, secret: 'wrong' }), 'a wrong secret counts as a failure').toBe(401)
+    })
+  })
+
+  test('what is stored of one request has at most 11,000 characters', async () => {
+    const long = await push(app.walk, app.client, requestOf(app.client, { state: 'x'.repeat(7_800) }))
+    expect(long.status).toBe(201)
+    const rows = allRows(app.grantor.databasePath).pushed_requests as { request: string }[]
+    const lengths = rows.map(({ request }) => request.length)
+    expect(Math.max(...lengths)).toBeGreaterThan(10_000)
+    expect(Math.max(...lengths)).toBeLessThan(11_000)
+    const longer = await push(app.walk, app.client, requestOf(app.client, { state: 'x'.repeat(8_000) }))
+    expect(longer.json().error).toBe('invalid_request')
+  })
+
   test('a public client, which needs no secret for it, pushes so often and no oftener from one network (§2.3)', async () => {
-    const grantor = await startGrantor({ failureLimit: 3 })
+    const grantor = await startGrantor({ limits: { pushes: 3 } })
     try {
       const [open, closed] = [await grantor.createClient({ type: 'public' }), await grantor.createClient()]
       const walk = new Walk(grantor)

@@ -1,65 +1,73 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFailureLimit, networkOf, noFailureLimit } from '../../src/ops/rate-limit.ts'
+import { networkOf } from '../../src/ops/network.ts'
+import { createRateLimit, unlimited } from '../../src/ops/rate-limit.ts'
 import { runs } from '../support/runs.ts'
 
-function limitAt(clock: { time: number }, more: { limit?: number; maxKeys?: number } = {}) {
-  return createFailureLimit({ limit: 3, windowSeconds: 60, now: () => clock.time, ...more })
+function limitAt(clock: { time: number }, more: { maxKeys?: number } = {}) {
+  return createRateLimit({ perMinute: { failures: 3, sign_ins: 5 }, now: () => clock.time, ...more })
 }
 
-describe('the failure limit', () => {
-  test('allows as many failures a window as it says, then tells when to come back', () => {
+describe('a rate limit', () => {
+  test('allows as many events a window as it says, then says when to come back', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
-    for (let i = 0; i < 3; i++) expect(limit.recordFailure('a')).toEqual({ allowed: true })
+    for (let i = 0; i < 3; i++) expect(limit.count('failures', 'a')).toEqual({ allowed: true })
     clock.time = 1020
-    expect(limit.recordFailure('a')).toEqual({ allowed: false, retryAfter: 40 })
+    expect(limit.count('failures', 'a')).toEqual({ allowed: false, retryAfter: 40 })
   })
 
   test('forgets when the window is over', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
-    for (let i = 0; i < 4; i++) limit.recordFailure('a')
+    for (let i = 0; i < 4; i++) limit.count('failures', 'a')
     clock.time = 1060
-    expect(limit.recordFailure('a')).toEqual({ allowed: true })
+    expect(limit.count('failures', 'a')).toEqual({ allowed: true })
   })
 
   test("one network's failures are not another's", () => {
     const limit = limitAt({ time: 1000 })
-    for (let i = 0; i < 4; i++) limit.recordFailure('a')
-    expect(limit.recordFailure('b')).toEqual({ allowed: true })
+    for (let i = 0; i < 4; i++) limit.count('failures', 'a')
+    expect(limit.count('failures', 'b')).toEqual({ allowed: true })
+  })
+
+  test('what has another name has a limit and a count of its own', () => {
+    const limit = limitAt({ time: 1000 })
+    for (let i = 0; i < 4; i++) limit.count('failures', 'a')
+    for (let i = 0; i < 5; i++) expect(limit.count('sign_ins', 'a')).toEqual({ allowed: true })
+    expect(limit.count('sign_ins', 'a').allowed).toBe(false)
   })
 
   test('with several keys the one that is over decides, and the longest wait is told', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
-    for (let i = 0; i < 3; i++) limit.recordFailure('network')
+    for (let i = 0; i < 3; i++) limit.count('failures', 'network')
     clock.time = 1030
-    for (let i = 0; i < 3; i++) limit.recordFailure('client')
-    expect(limit.recordFailure('network', 'client')).toEqual({ allowed: false, retryAfter: 60 })
-    expect(limit.recordFailure('network', 'fresh')).toEqual({ allowed: false, retryAfter: 30 })
+    for (let i = 0; i < 3; i++) limit.count('failures', 'client')
+    expect(limit.count('failures', 'network', 'client')).toEqual({ allowed: false, retryAfter: 60 })
+    expect(limit.count('failures', 'network', 'fresh')).toEqual({ allowed: false, retryAfter: 30 })
   })
 
   test('a clock that jumps back does not lock anybody out for longer than a window', () => {
     const clock = { time: 1_000_000 }
     const limit = limitAt(clock)
-    for (let i = 0; i < 4; i++) limit.recordFailure('a')
+    for (let i = 0; i < 4; i++) limit.count('failures', 'a')
     clock.time = 1000
-    expect(limit.recordFailure('a')).toEqual({ allowed: true })
+    expect(limit.count('failures', 'a')).toEqual({ allowed: true })
   })
 
   test('remembers a bounded number of keys: what a flood of new ones pushes out is the oldest', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock, { maxKeys: 100 })
-    for (let i = 0; i < 4; i++) limit.recordFailure('first')
-    for (let i = 0; i < 99; i++) limit.recordFailure(`flood ${i}`)
-    expect(limit.recordFailure('first').allowed).toBe(false)
-    limit.recordFailure('one more')
-    expect(limit.recordFailure('first').allowed).toBe(true)
+    for (let i = 0; i < 4; i++) limit.count('failures', 'first')
+    for (let i = 0; i < 99; i++) limit.count('failures', `flood ${i}`)
+    expect(limit.count('failures', 'first').allowed).toBe(false)
+    limit.count('failures', 'one more')
+    expect(limit.count('failures', 'first').allowed).toBe(true)
   })
 
   test('switched off, it allows everything', () => {
-    for (let i = 0; i < 10_000; i++) expect(noFailureLimit.recordFailure('a')).toEqual({ allowed: true })
+    for (let i = 0; i < 10_000; i++) expect(unlimited.count('failures', 'a')).toEqual({ allowed: true })
   })
 })
 

@@ -9,11 +9,11 @@ import { type Parameters, requestOf, type Walk } from './walk.ts'
 
 export const URN = 'urn:ietf:params:oauth:request_uri:'
 
-export function push(walk: Walk, client: TestClient, body: Parameters = requestOf(client)): Promise<Answer> {
-  if (typeof body === 'string' || client.secret !== '') return walk.call('/oauth/par', client, body)
+export function push(walk: Walk, client: TestClient, body: Parameters = requestOf(client), headers = {}): Promise<Answer> {
+  if (typeof body === 'string' || client.secret !== '') return walk.call('/oauth/par', client, body, headers)
   // The id by which a public client is known is the request's own.
   const { client_id: _, ...rest } = body
-  return walk.call('/oauth/par', client, rest)
+  return walk.call('/oauth/par', client, rest, headers)
 }
 
 /** Pushes a request and returns what the browser is sent with. */

@@ -18,12 +18,13 @@ import type { Client } from '../../src/grants/model.ts'
 import type { Store } from '../../src/grants/ports.ts'
 import { type ClientRegistration, registerClient } from '../../src/grants/register-client.ts'
 import { createAuthServer } from '../../src/http/server.ts'
+import type { Limited } from '../../src/http/service.ts'
 import { KeyRing } from '../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
 import { createDeliveries } from '../../src/ops/deliveries.ts'
-import { createFailureLimit } from '../../src/ops/rate-limit.ts'
+import { createRateLimit } from '../../src/ops/rate-limit.ts'
 import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
@@ -59,6 +60,8 @@ export type StartOptions = {
   developmentWallet?: DevelopmentWallet
   /** failures a minute, per network and client or challenge */
   failureLimit?: number
+  /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
+  limits?: Partial<Record<Limited, number>>
   trustedProxies?: string[]
   /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
   databasePath?: string
@@ -165,11 +168,14 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
 
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
-  const limit = { windowSeconds: 60, now: clock.now }
+  const { failureLimit = 1000, limits = {} } = options
+  const usual = { sign_ins: 600, contract_checks: 60, pushes: 60, client_pushes: 6000 }
+  const high = { sign_ins: failureLimit, contract_checks: failureLimit, pushes: failureLimit, client_pushes: failureLimit }
+  const perMinute = { failures: failureLimit, ...(failureLimit > 1000 ? high : usual), ...limits }
   const authServer = createAuthServer({
     deps,
     loginSecret: TEST_LOGIN_SECRET,
-    failures: createFailureLimit({ limit: options.failureLimit ?? 1000, ...limit }),
+    limits: createRateLimit<Limited>({ perMinute, now: clock.now }),
     logger,
     trustedProxies: options.trustedProxies ?? [],
   })

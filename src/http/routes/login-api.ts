@@ -8,7 +8,7 @@ import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../
 import { LoginError } from '../../grants/login-error.ts'
 import type { WalletClaim } from '../../grants/sign-in-text.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
-import { invalidClient, tooManyFailures } from '../../oauth/oauth-error.ts'
+import { invalidClient, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
 import { networkOf } from '../../ops/network.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
 import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
@@ -30,18 +30,25 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
   })
   server.post('/login/message', async (request) => {
     const fields = fieldsOf(request)
-    return counted(service, request, fields, async () => ({ message: await composeText(service.deps, claimOf(fields)) }))
+    const message = await countFailures(service, callerOf(request, fields), () => composeText(service.deps, claimOf(fields)))
+    return { message }
   })
   server.post('/login/accept', async (request) => {
     const fields = fieldsOf(request)
-    const redirect_to = await counted(service, request, fields, () =>
-      acceptLogin(service.deps, claimOf(fields), optionalText(fields, 'signature')),
+    const caller = callerOf(request, fields)
+    countSignIn(service, caller)
+    const redirect_to = await countFailures(service, caller, () =>
+      acceptLogin(service.deps, {
+        claim: claimOf(fields),
+        signature: optionalText(fields, 'signature'),
+        admitContractCheck: () => countContractCheck(service, caller),
+      }),
     )
     return { status: 'success', redirect_to }
   })
   server.post('/login/reject', async (request) => {
     const fields = fieldsOf(request)
-    const redirect_to = await counted(service, request, fields, async () =>
+    const redirect_to = await countFailures(service, callerOf(request, fields), () =>
       rejectLogin(service.deps, text(fields, 'login_challenge')),
     )
     return { status: 'denied', redirect_to }
@@ -56,33 +63,56 @@ function requireLoginServer(service: Service, request: FastifyRequest): void {
     presented.id === 'login-server' &&
     timingSafeEqual(digest(presented.secret), digest(service.loginSecret))
   if (proven) return
-  const verdict = service.failures.recordFailure(`${networkOf(request.ip)} login-server`)
+  const verdict = service.limits.count('failures', `${networkOf(request.ip)} login-server`)
   throw verdict.allowed ? invalidClient('not_the_login_server') : tooManyFailures(verdict.retryAfter)
 }
 
+/** The person's network, if the login server names it; else that of the login server itself. */
+type Caller = { network: string; isPerson: boolean; failureCounted: boolean }
+
+function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Caller {
+  const isPerson = typeof clientIp === 'string'
+  return { network: networkOf(isPerson ? clientIp : request.ip), isPerson, failureCounted: false }
+}
+
 /**
- * Counts failures per network and challenge, never per address: addresses are public, and a victim could be locked out.
- * Counted after the fact, so a correct signature is never refused for somebody else's failures.
+ * Counts a sign-in before its signature is recovered, whether or not it will succeed, because the recovery is the costly part.
+ * Counts by network only: a login server that does not name the person's address has one network for all persons.
  */
-async function counted<Result>(
-  service: Service,
-  request: FastifyRequest,
-  fields: Fields,
-  run: () => Promise<Result>,
-): Promise<Result> {
+function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
+  if (!isPerson) return
+  const verdict = limits.count('sign_ins', network)
+  if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
+}
+
+/**
+ * Counts a proof before it causes calls to a chain. It counts as a failure at once, so that of many proofs sent together no more
+ * reach the chain than may fail.
+ */
+function countContractCheck({ limits }: Service, caller: Caller): void {
+  if (!caller.isPerson) return
+  caller.failureCounted = true
+  for (const verdict of [limits.count('contract_checks', caller.network), limits.count('failures', failuresOf(caller))])
+    if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
+}
+
+/**
+ * Counts failures by network, never by address: addresses are public, and a victim could be locked out. The count of a network
+ * includes every challenge that it tries. Counted after the fact, so a correct signature is not refused for other failures.
+ */
+async function countFailures<Result>({ limits }: Service, caller: Caller, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (error) {
-    // What could not be checked is nobody's failure.
-    if (!(error instanceof LoginError) || error.retryAfter !== undefined) throw error
-    const network = networkOf(typeof fields.client_ip === 'string' ? fields.client_ip : request.ip)
-    const { login_challenge } = fields
-    const challenge = createHash('sha256')
-      .update(typeof login_challenge === 'string' ? login_challenge : '')
-      .digest('base64url')
-    const verdict = service.failures.recordFailure(`${network} login`, `${network} ${challenge}`)
+    // If something could not be checked, the caller has not failed.
+    if (!(error instanceof LoginError) || error.retryAfter !== undefined || caller.failureCounted) throw error
+    const verdict = limits.count('failures', failuresOf(caller))
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
   }
+}
+
+function failuresOf({ network }: Caller): string {
+  return `${network} login`
 }
 
 /** What the framework refused before a route saw it, as this API says it. */

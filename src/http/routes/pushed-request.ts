@@ -20,16 +20,19 @@ export function pushedRequestRoute(server: FastifyInstance, service: Service): v
     // RFC 9126 §2, §2.1: "The rules for client authentication as defined in [RFC6749] for token endpoint requests [...] apply"
     const credentials = presentedCredentials(request, formParameters(request, CREDENTIAL_PARAMETERS))
     const { requestUri, expiresIn } = await forClient(service, request, credentials, true, (client) => {
-      limitPublic(service, request, client)
+      limitPushes(service, request, client)
       return pushRequest(service.deps, client, formOf(request), presentedProof(request, URL))
     })
     return reply.code(201).headers(JSON_HEADERS).send({ request_uri: requestUri, expires_in: expiresIn })
   })
 }
 
-/** Each push is a row, and a public client needs no secret for it: counted like its failures, per network. */
-function limitPublic(service: Service, request: FastifyRequest, client: Client): void {
-  if (client.authMethod !== 'none') return
-  const verdict = service.failures.recordFailure(`${networkOf(request.ip)} ${client.id} pushed`)
+/**
+ * Each push is a row. Anybody who knows the id of a public client can push for it, so such pushes are limited by network: a limit
+ * for the client would let one caller shut out all others.
+ */
+function limitPushes({ limits }: Service, request: FastifyRequest, client: Client): void {
+  const verdict =
+    client.authMethod === 'none' ? limits.count('pushes', networkOf(request.ip)) : limits.count('client_pushes', client.id)
   if (!verdict.allowed) throw tooManyPushed(verdict.retryAfter)
 }

@@ -1,23 +1,25 @@
 import { expect, test } from 'vitest'
-import { createFailureCounter, createReportingFailureLimit, type KeyOver } from '../../src/ops/shared-failure-limit.ts'
+import { type Counted, createRateCounter, createReportingRateLimit, type KeyOver } from '../../src/ops/shared-rate-limit.ts'
+
+type Name = 'failures' | 'sign_ins'
 
 /** Workers and their primary in one process; what they tell each other arrives when the test says so. */
 function service({ limit = 10, workers = 2, maxKeys = 100_000 } = {}) {
   const clock = { at: 1000 }
   const now = () => clock.at
-  const counter = createFailureCounter({ limit, windowSeconds: 60, now })
-  let onTheWay: string[][] = []
+  const counter = createRateCounter<Name>({ perMinute: { failures: limit, sign_ins: limit + 1 }, now })
+  let onTheWay: Counted<Name>[] = []
   const crew = Array.from({ length: workers }, () =>
-    createReportingFailureLimit({ windowSeconds: 60, now, maxKeys, report: (keys) => void onTheWay.push(keys) }),
+    createReportingRateLimit<Name>({ now, maxKeys, report: (counted) => void onTheWay.push(counted) }),
   )
-  const deliver = (): KeyOver[] => {
+  const deliver = (): KeyOver<Name>[] => {
     const over = onTheWay.flatMap(counter)
     onTheWay = []
     for (const worker of crew) over.forEach(worker.learn)
     return over
   }
   const fail = (worker: number, ...keys: string[]) => {
-    const verdict = crew[worker]!.recordFailure(...keys)
+    const verdict = crew[worker]!.count('failures', ...keys)
     deliver()
     return verdict
   }
@@ -36,6 +38,16 @@ test('with a limit of one the second failure is refused, by whichever worker', (
   const { fail } = service({ limit: 1 })
   expect(fail(0, 'a')).toEqual({ allowed: true })
   expect(fail(1, 'a')).toEqual({ allowed: false, retryAfter: 60 })
+})
+
+test('each name has a limit of its own for all workers', () => {
+  const { fail, crew, deliver } = service({ limit: 1 })
+  fail(0, 'a')
+  for (let time = 0; time < 2; time++) {
+    expect(crew[1]!.count('sign_ins', 'a')).toEqual({ allowed: true })
+    deliver()
+  }
+  expect(crew[0]!.count('sign_ins', 'a')).toEqual({ allowed: false, retryAfter: 60 })
 })
 
 test('the window ends for all, a minute after its first failure', () => {
@@ -62,11 +74,11 @@ test('a failure under two keys is refused when one is over, and still counts for
 test('a worker that took the place of another is told at its first report', () => {
   const { fail, crew, deliver, clock } = service({ limit: 2 })
   for (let failure = 0; failure < 3; failure++) fail(0, 'a')
-  const reports: string[][] = []
-  const fresh = createReportingFailureLimit({ windowSeconds: 60, now: () => clock.at, report: (keys) => void reports.push(keys) })
-  expect(fresh.recordFailure('a')).toEqual({ allowed: true })
-  expect(reports).toEqual([['a']])
-  crew[0]!.recordFailure('a')
+  const reports: Counted<Name>[] = []
+  const fresh = createReportingRateLimit<Name>({ now: () => clock.at, report: (counted) => void reports.push(counted) })
+  expect(fresh.count('failures', 'a')).toEqual({ allowed: true })
+  expect(reports).toEqual([{ name: 'failures', keys: ['a'] }])
+  crew[0]!.count('failures', 'a')
   expect(deliver()).toEqual([]) // who knows already reports nothing more
 })
 
@@ -80,6 +92,6 @@ test('a clock that jumps back leaves no key over for longer than its window', ()
 test('a worker remembers no more keys than it may', () => {
   const { fail, crew } = service({ limit: 1, maxKeys: 2 })
   for (const key of ['a', 'b', 'c']) fail(0, key)
-  expect(crew[1]!.recordFailure('a')).toEqual({ allowed: true })
-  expect(crew[1]!.recordFailure('c')).toMatchObject({ allowed: false })
+  expect(crew[1]!.count('failures', 'a')).toEqual({ allowed: true })
+  expect(crew[1]!.count('failures', 'c')).toMatchObject({ allowed: false })
 })

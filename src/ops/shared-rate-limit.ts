@@ -1,0 +1,65 @@
+/**
+ * One rate limit for the worker processes of one service. The primary counts what all workers report, and sends each worker the
+ * keys that are over their limit. A worker decides without waiting for the primary, so it may let through events of the
+ * millisecond in which that message travels; otherwise the limit is the same as in one process.
+ */
+import { createRateLimit, type RateLimit, type RateLimitOptions, WINDOW } from './rate-limit.ts'
+
+/** One event, counted under each key. */
+export type Counted<Name extends string> = { name: Name; keys: string[] }
+
+/** A key whose further events are refused until then (epoch seconds). */
+export type KeyOver<Name extends string> = { name: Name; key: string; endsAt: number }
+
+/** The worker's half: calls `report` for each event that the primary is to count. */
+export function createReportingRateLimit<Name extends string>({
+  report,
+  now,
+  maxKeys = 100_000,
+}: Omit<RateLimitOptions<Name>, 'perMinute'> & { report(counted: Counted<Name>): void }): RateLimit<Name> & {
+  learn(over: KeyOver<Name>): void
+} {
+  const endings = new Map<string, number>()
+
+  /** Seconds until the key is allowed events again; 0 if it is allowed now. */
+  function secondsLeft(key: string, at: number): number {
+    const left = (endings.get(key) ?? at) - at
+    // A clock that jumped back would otherwise leave a key over for ever.
+    if (left > 0 && left <= WINDOW) return left
+    endings.delete(key)
+    return 0
+  }
+
+  return {
+    count(name, ...keys) {
+      const at = now()
+      const left = keys.map((key) => secondsLeft(`${name} ${key}`, at))
+      const counting = keys.filter((_, index) => left[index] === 0)
+      if (counting.length > 0) report({ name, keys: counting })
+      const longest = Math.max(...left)
+      return longest === 0 ? { allowed: true } : { allowed: false, retryAfter: Math.max(1, Math.ceil(longest)) }
+    },
+    learn({ name, key, endsAt }) {
+      const named = `${name} ${key}`
+      endings.delete(named)
+      const [oldest] = endings.keys()
+      if (endings.size >= maxKeys && oldest !== undefined) endings.delete(oldest)
+      endings.set(named, endsAt)
+    },
+  }
+}
+
+/** The primary's half: counts an event, and returns which of its keys are over their limit. */
+export function createRateCounter<Name extends string>({
+  perMinute,
+  now,
+}: RateLimitOptions<Name>): (counted: Counted<Name>) => KeyOver<Name>[] {
+  // A worker refuses only keys that it has learned before, so the message is sent with the last event that is allowed.
+  const oneFewer = Object.fromEntries(Object.entries<number>(perMinute).map(([name, limit]) => [name, limit - 1]))
+  const counted = createRateLimit({ perMinute: oneFewer as Record<Name, number>, now })
+  return ({ name, keys }) =>
+    keys.flatMap((key) => {
+      const verdict = counted.count(name, key)
+      return verdict.allowed ? [] : [{ name, key, endsAt: now() + verdict.retryAfter }]
+    })
+}

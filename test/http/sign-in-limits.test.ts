@@ -1,0 +1,137 @@
+/** Sign-ins are limited by network before their signature is checked, and a network over a limit causes no call to a chain. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type HomeChain, startOnChain } from '../support/contract-login.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { type Answer, requestOf, Walk } from '../support/walk.ts'
+import type { TestWallet } from '../support/wallet.ts'
+import { owner } from '../support/wallet-contracts.ts'
+
+const HERE = '198.51.100.1'
+const ELSEWHERE = '198.51.100.2'
+
+describe('sign-ins of one network', () => {
+  const LIMIT = 3
+  let grantor: Grantor
+  let client: TestClient
+  beforeEach(async () => {
+    grantor = await startGrantor({ limits: { sign_ins: LIMIT } })
+    client = await grantor.createClient()
+  })
+  afterEach(() => grantor.close())
+
+  /** A correct proof of a wallet, each time for a login of its own. */
+  async function signIn(clientIp: string | undefined): Promise<Answer> {
+    const walk = new Walk(grantor)
+    const proof = await walk.proof(await walk.challenge(requestOf(client)))
+    return walk.loginApi('/login/accept', { ...proof, client_ip: clientIp })
+  }
+
+  test('count whether or not they succeed; past the limit a correct one is 429 with Retry-After too', async () => {
+    for (let time = 0; time < LIMIT; time++) expect((await signIn(HERE)).status).toBe(200)
+    const refused = await signIn(HERE)
+    expect(refused.status).toBe(429)
+    expect(refused.json()).toEqual({
+      error: 'too_many_failures',
+      error_description: 'Too many sign-ins. Wait and try again.',
+    })
+    expect(refused.headers['retry-after']).toBe('60')
+    expect(grantor.events.at(-1)).toMatchObject({ event: 'refused', reason: 'sign_in_limit' })
+    expect((await signIn(ELSEWHERE)).status, 'of another network').toBe(200)
+    grantor.clock.advance(60)
+    expect((await signIn(HERE)).status, 'a minute later').toBe(200)
+  })
+
+  test('are refused past the limit before anything of them is read', async () => {
+    const walk = new Walk(grantor)
+    for (let time = 0; time < LIMIT; time++) expect((await walk.loginApi('/login/accept', { client_ip: HERE })).status).toBe(400)
+    expect((await walk.loginApi('/login/accept', { client_ip: HERE })).status).toBe(429)
+    expect((await walk.loginApi('/login/accept', { client_ip: HERE, signature: 'x'.repeat(10_000) })).status).toBe(429)
+  })
+
+  test('are one count for each /64 of IPv6', async () => {
+    for (let time = 0; time < LIMIT; time++) expect((await signIn(`2001:db8:1:2::${time}`)).status).toBe(200)
+    expect((await signIn('2001:db8:1:2:ffff::')).status).toBe(429)
+    expect((await signIn('2001:db8:1:3::')).status).toBe(200)
+  })
+
+  test('are not counted together when a login server names no address: its own address would stand for everybody', async () => {
+    for (let time = 0; time <= LIMIT; time++) expect((await signIn(undefined)).status).toBe(200)
+  })
+})
+
+describe('a network over its limit causes no call to a chain', () => {
+  const FAILURES = 20
+  const alice = owner('alice')
+  const mallory = owner('mallory')
+  let home: HomeChain
+  let wallet: TestWallet
+  beforeAll(async () => {
+    home = await startOnChain({ failureLimit: FAILURES })
+  })
+  beforeEach(async () => {
+    home.grantor.clock.advance(60)
+    wallet = await home.walletOf(alice)
+  })
+  afterAll(() => home.close())
+
+  async function prove(clientIp: string, of: TestWallet = { ...wallet, sign: mallory.sign }): Promise<Answer> {
+    const walk = new Walk(home.grantor)
+    walk.clientIp = clientIp
+    return (await home.prove(of, { walk })).answer
+  }
+
+  test('sixty forged proofs one after the other: twenty reach the chain, and forty are 429', async () => {
+    const ofOne = await home.questions(() => prove(ELSEWHERE))
+    const statuses: number[] = []
+    const asked = await home.questions(async () => {
+      for (let time = 0; time < 60; time++) statuses.push((await prove(HERE)).status)
+    })
+    expect(statuses).toEqual(Array.from({ length: 60 }, (_, time) => (time < FAILURES ? 401 : 429)))
+    expect(asked).toHaveLength(FAILURES * ofOne.length)
+  })
+
+  test('sixty forged proofs at once: no more of them reach the chain', async () => {
+    const ofOne = await home.questions(() => prove(ELSEWHERE))
+    const answers: Answer[] = []
+    const asked = await home.questions(async () => {
+      answers.push(...(await Promise.all(Array.from({ length: 60 }, () => prove(HERE)))))
+    })
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(FAILURES)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - FAILURES)
+    expect(asked).toHaveLength(FAILURES * ofOne.length)
+  })
+
+  test('nor after failures of another kind; an ordinary wallet signs in from there all the same', async () => {
+    const walk = new Walk(home.grantor)
+    walk.clientIp = HERE
+    for (let time = 0; time < FAILURES; time++) await walk.loginApi('/login/accept', { login_challenge: 'made up' })
+    expect(await home.questions(async () => expect((await prove(HERE)).status).toBe(429))).toEqual([])
+    expect((await walk.signIn(requestOf(home.client))).code).not.toBe('')
+  })
+
+  test('its refused proofs do not use up the checks of an address: the owner signs in from elsewhere', async () => {
+    for (let time = 0; time < 60; time++) await prove(HERE)
+    expect((await prove(ELSEWHERE, wallet)).status).toBe(200)
+  })
+})
+
+test('a network has sixty checks of contract wallets a minute, whether or not they succeed, and other networks have theirs', async () => {
+  const home = await startOnChain()
+  try {
+    const walk = new Walk(home.grantor)
+    walk.clientIp = HERE
+    const wallets = [await home.walletOf(owner('a')), await home.walletOf(owner('b')), await home.walletOf(owner('c'))]
+    for (let time = 0; time < 60; time++) {
+      const own = Object.assign(new Walk(home.grantor), { clientIp: HERE })
+      expect((await home.prove(wallets[time % 3] as TestWallet, { walk: own })).answer.status).toBe(200)
+    }
+    const asked = await home.questions(async () => {
+      expect((await home.prove(wallets[0] as TestWallet, { walk })).answer.status).toBe(429)
+    })
+    expect(asked).toEqual([])
+    const other = Object.assign(new Walk(home.grantor), { clientIp: ELSEWHERE })
+    expect((await home.prove(wallets[0] as TestWallet, { walk: other })).answer.status).toBe(200)
+  } finally {
+    await home.close()
+  }
+})
