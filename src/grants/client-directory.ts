@@ -1,88 +1,96 @@
 /**
- * Clients from memory. The store's revision, read twice a second, tells when they may have changed; then everything
- * remembered is read anew on its next use. An id nobody registered is looked up once a second at most.
+ * Clients from memory. The store's revision is read twice a second. When it has grown, the clients that have changed are forgotten,
+ * and read again when they are next used. An id that is not registered is looked up once a second at most.
  */
+import type { Changed } from './changes.ts'
+import { bytesOfClientId, isClientId } from './client-id.ts'
 import type { Client } from './model.ts'
 import type { Store } from './ports.ts'
+import { PublicOrigins } from './public-origins.ts'
 
-/** How long "no such client" is believed, and how many such ids are remembered. */
+/** Seconds for which "no such client" is believed, and how many such ids are remembered, at about 100 bytes each. */
 const UNKNOWN_FOR = 1
 const UNKNOWN_AT_MOST = 10_000
 
 export class ClientDirectory {
   readonly #store: Pick<Store, 'clients'>
   readonly #now: () => number
-  #known = new Map<string, Promise<Client | null>>()
-  /** those of `#known` that are there already: nobody has to wait for them */
-  #here = new Map<string, Client>()
-  #unknownUntil = new Map<string, number>()
-  #publicOrigins: Promise<ReadonlySet<string>> | undefined
+  readonly #origins: PublicOrigins
+  readonly #known = new Map<string, Client>()
+  readonly #underWay = new Map<string, Promise<Client | null>>()
+  /** by the bytes of the id: until when it counts as unknown */
+  readonly #unknownUntil = new Map<string, number>()
 
   constructor(store: Pick<Store, 'clients'>, now: () => number) {
     this.#store = store
     this.#now = now
+    this.#origins = new PublicOrigins(store.clients)
   }
 
   /** The client as registered, disabled ones included; null when there is none. */
   async find(clientId: string): Promise<Client | null> {
-    const known = this.#known.get(clientId)
+    const known = this.known(clientId)
     if (known) return known
-    if ((this.#unknownUntil.get(clientId) ?? 0) > this.#now()) return null
-    return this.#look(clientId)
+    if (!isClientId(clientId) || (this.#unknownUntil.get(bytesOfClientId(clientId)) ?? 0) > this.#now()) return null
+    // Requests that arrive together share one look-up.
+    return this.#underWay.get(clientId) ?? this.#look(clientId)
   }
 
-  /** The client where it may act now; null when there is none or it is disabled. */
+  /** The client if it may act now; null when there is none or it is disabled. */
   findEnabled(clientId: string): Promise<Client | null> | Client | null {
-    const here = this.#here.get(clientId)
-    return here === undefined ? this.find(clientId).then(ifEnabled) : ifEnabled(here)
+    const known = this.known(clientId)
+    return known === undefined ? this.find(clientId).then(ifEnabled) : ifEnabled(known)
   }
 
-  /** Origins of public clients' redirect URIs: those whose scripts may read the token endpoint's answers. */
-  publicOrigins(): Promise<ReadonlySet<string>> {
-    this.#publicOrigins ??= this.#store.clients.listClients().then(originsOfPublicClients)
-    this.#publicOrigins.catch(() => {
-      this.#publicOrigins = undefined
-    })
-    return this.#publicOrigins
+  /** The client if it is in memory: after `find` every registered client is. */
+  known(clientId: string): Client | undefined {
+    return this.#known.get(clientId)
   }
 
-  /** The registry may have changed: forget what is remembered. */
-  forget(): void {
-    this.#known = new Map()
-    this.#here = new Map()
-    this.#unknownUntil = new Map()
-    this.#publicOrigins = undefined
+  /** Whether scripts of this origin may read the token endpoint's answers: it is one of a public client's redirect URIs. */
+  isPublicOrigin(origin: string): Promise<boolean> {
+    return this.#origins.has(origin)
+  }
+
+  /** Forgets the clients with these ids, which have changed. Ids of other things do not matter. */
+  forget(changed: Changed): void {
+    if (changed === 'everything') {
+      this.#origins.forget(changed)
+      for (const map of [this.#known, this.#underWay, this.#unknownUntil]) map.clear()
+      return
+    }
+    const clientIds = changed.filter(isClientId)
+    this.#origins.forget(clientIds)
+    for (const id of clientIds) {
+      this.#known.delete(id)
+      this.#underWay.delete(id)
+      this.#unknownUntil.delete(bytesOfClientId(id))
+    }
   }
 
   async #look(clientId: string): Promise<Client | null> {
-    // Of before a `forget`, an answer must not be remembered after it.
-    const [known, here, unknownUntil] = [this.#known, this.#here, this.#unknownUntil]
-    // Requests that arrive together share one look-up.
     const looking = this.#store.clients.readClient(clientId)
-    known.set(clientId, looking)
+    this.#underWay.set(clientId, looking)
+    // `forget` takes a look-up out that began before a change: its answer must not be remembered after it.
+    const isCurrent = (): boolean => this.#underWay.get(clientId) === looking
     try {
       const client = await looking
-      if (client) here.set(clientId, client)
-      else {
-        known.delete(clientId)
-        if (unknownUntil.size >= UNKNOWN_AT_MOST) unknownUntil.clear()
-        unknownUntil.set(clientId, this.#now() + UNKNOWN_FOR)
-      }
+      if (isCurrent()) this.#remember(clientId, client)
       return client
-    } catch (error) {
-      known.delete(clientId)
-      throw error
+    } finally {
+      if (isCurrent()) this.#underWay.delete(clientId)
+    }
+  }
+
+  #remember(clientId: string, client: Client | null): void {
+    if (client) this.#known.set(client.id, client)
+    else {
+      if (this.#unknownUntil.size >= UNKNOWN_AT_MOST) this.#unknownUntil.clear()
+      this.#unknownUntil.set(bytesOfClientId(clientId), this.#now() + UNKNOWN_FOR)
     }
   }
 }
 
 function ifEnabled(client: Client | null): Client | null {
   return client?.disabledAt === null ? client : null
-}
-
-function originsOfPublicClients(clients: Client[]): ReadonlySet<string> {
-  const uris = clients
-    .filter((client) => client.type === 'public' && client.disabledAt === null)
-    .flatMap((client) => client.redirectUris)
-  return new Set(uris.map((uri) => new URL(uri).origin).filter((origin) => origin !== 'null'))
 }

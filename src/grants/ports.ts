@@ -5,6 +5,7 @@
  */
 import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
 import type { Address } from '../wallet/address.ts'
+import type { Changes } from './changes.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from './model.ts'
 
 export { SchemaMismatch, StoreUnavailable } from './store-errors.ts'
@@ -179,6 +180,8 @@ export interface ClientBook {
   deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
   readClient(clientId: string): Promise<Client | null>
   listClients(): Promise<Client[]>
+  /** A page of all clients, in the order of their ids, from the one after `after` on. */
+  readClients(page: { after: string; limit: number }): Promise<Client[]>
 }
 
 export interface KeyBook {
@@ -264,6 +267,8 @@ export interface Store {
   readonly restorations: RestorationBook
   /** Grows with every change of a client or a key, so that each node notices within a second. */
   readRevision(): Promise<number>
+  /** What has changed since the revision `seen`. */
+  readChanges(seen: number): Promise<Changes>
   /** Proves that the store takes writes now, without leaving a row. */
   checkWritable(): Promise<void>
   close(): Promise<void>

@@ -14,12 +14,12 @@ export type Upkeep = {
 export function createUpkeep(store: Store, clients: ClientDirectory, ring: KeyRing, keeping: KeyKeeping): Upkeep {
   let revision = -1
   const readChanges = async (): Promise<void> => {
-    const current = await store.readRevision()
-    if (current === revision) return
+    if ((await store.readRevision()) === revision) return
+    const changes = await store.readChanges(revision)
     // Forgotten only after the read: what is looked up from here on is at least as new as this revision.
-    clients.forget()
+    clients.forget(changes.changed)
     await loadKeys(keeping, ring)
-    revision = current
+    revision = changes.revision
   }
   const noticeChanges = async (): Promise<void> => {
     try {

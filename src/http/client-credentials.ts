@@ -53,7 +53,7 @@ export async function forClient<Result>(
     return await run(await authenticateClient(service.deps, presented, publicToo))
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
-    const clientId = await knownClientId(service, presented)
+    const clientId = knownClientId(service, presented)
     // Counted apart: whoever has the secret and a bad code does not answer for those who had no secret.
     const key = `${networkOf(request.ip)} ${clientId ?? 'unknown'} ${error.error}`
     const refusal = COUNTED.has(error.error) ? limited(service, key, error) : error
@@ -69,8 +69,7 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
   return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
 }
 
-/** Unknown ids stay nameless, so they share one count: a stranger must not be able to fill the memory with names. */
-async function knownClientId(service: Service, presented: PresentedCredentials): Promise<string | undefined> {
-  const id = claimedClientId(presented)
-  return id === null ? undefined : (await service.deps.clients.find(id))?.id
+/** Unknown ids share one count: a caller must not fill the memory with names. The client was looked up, if its id was read at all. */
+function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
+  return deps.clients.known(claimedClientId(presented) ?? '')?.id
 }

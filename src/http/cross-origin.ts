@@ -40,8 +40,7 @@ async function allowOrigin(service: Service, request: FastifyRequest, reply: Fas
   void reply.header('vary', 'Origin')
   const { origin } = request.headers
   if (origin === undefined) return false
-  const origins = await service.deps.clients.publicOrigins().catch(() => new Set<string>())
-  if (!origins.has(origin)) return false
+  if (!(await service.deps.clients.isPublicOrigin(origin).catch(() => false))) return false
   // Which say why a token was refused (RFC 6750 §3), and what the next proof is to hold (RFC 9449 §8.2).
   const exposed = 'www-authenticate, dpop-nonce'
   void reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed })

@@ -1,34 +1,46 @@
-import { expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import type { Client } from '../../src/grants/model.ts'
 import { type ClientBook, StoreUnavailable } from '../../src/grants/ports.ts'
 import { someClient } from '../store/contract/subject.ts'
-import { openTwoNodes } from '../store/sqlite-file.ts'
+import { newSqlitePath, openTwoNodes } from '../store/sqlite-file.ts'
 import { TestClock } from '../support/start.ts'
 
-/** A directory on a real store; `lookUps` counts how often it asked the store, `hold` makes it wait for an answer. */
+/** A directory on a real store; `lookUps` counts how often it asked the store, `rows` how many clients it read, `hold` makes it wait. */
 async function openDirectory() {
-  const [store, other] = await openTwoNodes()
+  const path = await newSqlitePath()
+  const [store, other] = await openTwoNodes(path)
   const clock = new TestClock()
-  const state = { lookUps: 0, answers: Promise.resolve() }
+  const state = { lookUps: 0, rows: 0, longestPage: 0, answers: Promise.resolve() }
   const clients: ClientBook = {
     ...store.clients,
     async readClient(id) {
       state.lookUps++
       const client = await store.clients.readClient(id)
+      state.rows++
       await state.answers
       return client
     },
-    async listClients() {
+    async readClients(page) {
       state.lookUps++
-      return store.clients.listClients()
+      const clients = await store.clients.readClients(page)
+      state.rows += clients.length
+      state.longestPage = Math.max(state.longestPage, clients.length)
+      await state.answers
+      return clients
     },
+    listClients: () => Promise.reject(new Error('nothing that serves requests reads all clients at once')),
   }
   return {
     clock,
     state,
     store,
     registry: other.clients,
+    path,
     directory: new ClientDirectory({ clients }, clock.now),
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -60,16 +72,17 @@ test('a client that is known is there at once, and one that was changed is not',
   expect(directory.findEnabled(client.id)).toBeInstanceOf(Promise)
   await directory.findEnabled(client.id)
   expect(directory.findEnabled(client.id)).toEqual(client)
-  directory.forget()
+  directory.forget([client.id])
   expect(directory.findEnabled(client.id)).toBeInstanceOf(Promise)
 })
 
 test('requests that arrive together share one look-up, for a client and for an id nobody has', async () => {
   const { directory, registry, state } = await openDirectory()
   const client = await register(registry)
+  const nobody = randomUUID()
   const found = await Promise.all(Array.from({ length: 50 }, () => directory.find(client.id)))
   expect(found).toEqual(Array.from({ length: 50 }, () => client))
-  await Promise.all(Array.from({ length: 50 }, () => directory.find('nobody')))
+  await Promise.all(Array.from({ length: 50 }, () => directory.find(nobody)))
   expect(state.lookUps).toBe(2)
 })
 
@@ -86,7 +99,8 @@ test('an id nobody has is looked up before it is refused, and believed unknown f
 
 test('ids nobody has fill no memory: ten thousand are remembered, then it starts anew', async () => {
   const { directory, state } = await openDirectory()
-  const ask = (number: number) => directory.find(`nobody-${number}`)
+  const ids = Array.from({ length: 10_001 }, () => randomUUID())
+  const ask = (number: number) => directory.find(ids[number] ?? '')
   await Promise.all(Array.from({ length: 10_000 }, (_, number) => ask(number)))
   await ask(0)
   expect(state.lookUps, 'remembered').toBe(10_000)
@@ -103,11 +117,11 @@ test('a change is seen after it was noticed, also for an id that was unknown', a
   await registry.replaceClient({ ...client, name: 'renamed' })
   await registry.insertClient(newcomer)
   expect((await directory.find(client.id))?.name, 'before').toBe(client.name)
-  directory.forget()
+  directory.forget([client.id, newcomer.id])
   expect((await directory.find(client.id))?.name).toBe('renamed')
   expect(await directory.find(newcomer.id)).toEqual(newcomer)
   await registry.deleteClient(client.id)
-  directory.forget()
+  directory.forget([client.id, newcomer.id])
   expect(await directory.find(client.id)).toBeNull()
 })
 
@@ -119,7 +133,7 @@ test('an answer under way when a change is noticed is not remembered: neither th
   await new Promise((resolve) => setTimeout(resolve, 20))
   await registry.replaceClient({ ...client, name: 'renamed' })
   await registry.insertClient(newcomer)
-  directory.forget()
+  directory.forget([client.id, newcomer.id])
   answer()
   expect([(await early)?.name, await absent]).toEqual([client.name, null])
   state.answers = Promise.resolve()
@@ -133,7 +147,7 @@ test('a disabled client is found, but may not act', async () => {
   expect(await directory.find(disabled.id)).toEqual(disabled)
   expect(await directory.findEnabled(disabled.id)).toBeNull()
   expect(await directory.findEnabled(enabled.id)).toEqual(enabled)
-  expect(await directory.findEnabled('nobody')).toBeNull()
+  expect(await directory.findEnabled(randomUUID())).toBeNull()
 })
 
 test('a store that cannot be read is told as such, never as an unknown client, and asked again the next time', async () => {
@@ -143,8 +157,8 @@ test('a store that cannot be read is told as such, never as an unknown client, a
   await directory.find(known.id)
   await store.close()
   for (let time = 0; time < 2; time++) await expect(directory.find(client.id)).rejects.toBeInstanceOf(StoreUnavailable)
-  await expect(directory.publicOrigins()).rejects.toBeInstanceOf(StoreUnavailable)
-  await expect(directory.publicOrigins()).rejects.toBeInstanceOf(StoreUnavailable)
+  for (let time = 0; time < 2; time++)
+    await expect(directory.isPublicOrigin('https://app.example')).rejects.toBeInstanceOf(StoreUnavailable)
   expect(state.lookUps).toBe(5)
   expect(await directory.find(known.id), 'what is known stays known').toEqual(known)
 })
@@ -158,10 +172,147 @@ test('origins that may read the token endpoint are those of enabled public clien
     type: 'public',
     redirectUris: ['https://SPA.example:443/cb', 'http://localhost:3000/a?b'],
   })
-  const both = await Promise.all([directory.publicOrigins(), directory.publicOrigins()])
-  for (const origins of both) expect([...origins]).toEqual(['https://spa.example', 'http://localhost:3000'])
+  const OPEN = ['https://spa.example', 'http://localhost:3000']
+  const others = [
+    'https://confidential.example',
+    'https://native.example',
+    'https://disabled.example',
+    'https://SPA.example',
+    'null',
+    '',
+  ]
+  const answers = await Promise.all([...OPEN, ...others].map((origin) => directory.isPublicOrigin(origin)))
+  expect(answers).toEqual([...OPEN.map(() => true), ...others.map(() => false)])
   expect(state.lookUps).toBe(1)
   await registry.deleteClient(spa.id)
-  directory.forget()
-  expect([...(await directory.publicOrigins())]).toEqual([])
+  directory.forget([spa.id])
+  for (const origin of OPEN) expect(await directory.isPublicOrigin(origin)).toBe(false)
+})
+
+describe('origins of public clients follow each change of one client', () => {
+  const origin = 'https://app.example'
+  const spa: Partial<Client> = { type: 'public', redirectUris: [`${origin}/cb`] }
+
+  test('an origin that two clients have stays until neither has it', async () => {
+    const { directory, registry } = await openDirectory()
+    const [one, two] = [await register(registry, { ...spa }), await register(registry, { ...spa })]
+    expect(await directory.isPublicOrigin(origin)).toBe(true)
+    await registry.replaceClient({ ...one, disabledAt: 1_800_000_000 })
+    directory.forget([one.id])
+    expect(await directory.isPublicOrigin(origin)).toBe(true)
+    await registry.replaceClient({ ...two, redirectUris: ['https://moved.example/cb'] })
+    directory.forget([two.id])
+    expect(await directory.isPublicOrigin(origin)).toBe(false)
+    expect(await directory.isPublicOrigin('https://moved.example')).toBe(true)
+  })
+
+  test('a change that comes while the clients are read is not lost, neither of one client nor of everything', async () => {
+    for (const changed of ['one', 'everything'] as const) {
+      const { directory, registry, hold } = await openDirectory()
+      const client = await register(registry, { ...spa })
+      const answer = hold()
+      const early = directory.isPublicOrigin(origin)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await registry.deleteClient(client.id)
+      directory.forget(changed === 'one' ? [client.id] : changed)
+      answer()
+      await early
+      expect(await directory.isPublicOrigin(origin), changed).toBe(false)
+    }
+  })
+
+  test('a change whose reading fails is read again', async () => {
+    const { directory, registry, state } = await openDirectory()
+    const client = await register(registry, { ...spa })
+    expect(await directory.isPublicOrigin(origin)).toBe(true)
+    await registry.deleteClient(client.id)
+    directory.forget([client.id])
+    state.answers = Promise.reject(new StoreUnavailable('away'))
+    state.answers.catch(() => undefined)
+    await expect(directory.isPublicOrigin(origin)).rejects.toBeInstanceOf(StoreUnavailable)
+    state.answers = Promise.resolve()
+    expect(await directory.isPublicOrigin(origin)).toBe(false)
+  })
+})
+
+describe('with ten thousand clients', () => {
+  const CLIENTS = 10_000
+
+  /** All of them public; written by a connection of the test's own, because each registration is a commit. */
+  async function openFull() {
+    const opened = await openDirectory()
+    const first = await register(opened.registry, { type: 'public', redirectUris: ['https://first.example/cb'] })
+    const database = new DatabaseSync(opened.path)
+    const insert = database.prepare('INSERT INTO clients (id, record, created_at) VALUES (?, ?, 0)')
+    database.exec('BEGIN')
+    for (let number = 1; number < CLIENTS; number++) {
+      const client = someClient({ type: 'public', redirectUris: [`https://app-${number}.example/cb`] })
+      insert.run(client.id, JSON.stringify(client))
+    }
+    database.exec('COMMIT')
+    database.close()
+    return { ...opened, first }
+  }
+
+  test('their origins are read once, two hundred clients at a time, and then one client for each that changes', async () => {
+    const { directory, registry, state, first } = await openFull()
+    for (const origin of ['https://first.example', 'https://app-9999.example'])
+      expect(await directory.isPublicOrigin(origin)).toBe(true)
+    expect(await directory.isPublicOrigin('https://stranger.example')).toBe(false)
+    expect({ rows: state.rows, longestPage: state.longestPage }).toEqual({ rows: CLIENTS, longestPage: 200 })
+    for (let change = 1; change <= 5; change++) {
+      await registry.replaceClient({ ...first, name: `change ${change}` })
+      directory.forget([first.id])
+      expect(await directory.isPublicOrigin('https://first.example')).toBe(true)
+      expect(state.rows).toBe(CLIENTS + change)
+    }
+  })
+
+  test('those that are known stay known when another one changes', async () => {
+    const { directory, registry, store, state, first } = await openFull()
+    const clients = await store.clients.readClients({ after: '', limit: 1000 })
+    for (const { id } of clients) await directory.find(id)
+    const before = state.lookUps
+    await registry.replaceClient({ ...first, name: 'renamed' })
+    directory.forget([first.id])
+    for (const { id } of clients) await directory.find(id)
+    expect((await directory.find(first.id))?.name).toBe('renamed')
+    expect(state.lookUps - before).toBe(1)
+  })
+})
+
+test.each([
+  '',
+  'nobody',
+  'x'.repeat(15_000),
+  '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a2',
+  '0F8C9A3E-4F0B-4C8E-9A51-5B1C3E9D7A20',
+  ' 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20',
+  '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20\0',
+  '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20\n',
+  'https://client.example/metadata.json',
+])('an id that no client can have costs no look-up: %.40j', async (id) => {
+  const { directory, state } = await openDirectory()
+  expect(await directory.find(id)).toBeNull()
+  expect(await directory.findEnabled(id)).toBeNull()
+  expect(state.lookUps).toBe(0)
+})
+
+test('ten thousand unknown ids, each cut out of a request of 15 kB, leave less than 5 MB behind', async () => {
+  const { directory, registry } = await openDirectory()
+  const client = await register(registry)
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const cutOut = (id: string, number: number): string =>
+    `${number} ${id}${'x'.repeat(15_000)}`.slice(String(number).length + 1).slice(0, 36)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let number = 0; number < 10_000; number++) {
+    expect(await directory.find(cutOut(randomUUID(), number))).toBeNull()
+    // A known client's id comes out of requests as well.
+    if (number % 100 === 0) directory.forget([client.id])
+    if (number % 100 === 0) expect(await directory.find(cutOut(client.id, number))).not.toBeNull()
+  }
+  collect()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000)
 })

@@ -1,4 +1,5 @@
 /** The store cannot be read or written: 503 and a page that says so, never the login page, never a code, never a session. */
+import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
@@ -73,10 +74,10 @@ describe('the store cannot be read', () => {
   })
 
   test('authorize for a client that is not in memory: 503, never "unknown app"', async () => {
-    grantor.deps.clients.forget()
+    grantor.deps.clients.forget('everything')
     await grantor.store.close()
     unavailable(await walk.authorize(requestOf(client)))
-    unavailable(await walk.authorize({ client_id: 'nobody', redirect_uri: 'https://app.example.net/' }))
+    unavailable(await walk.authorize({ client_id: randomUUID(), redirect_uri: 'https://app.example.net/' }))
   })
 
   test('the confirmation: 503', async () => {

@@ -14,8 +14,8 @@ export async function newSqlitePath(): Promise<string> {
 }
 
 /** Two stores on one new file, as two nodes have them; closed when the test is over. */
-export async function openTwoNodes(): Promise<[Store, Store]> {
-  const path = await newSqlitePath()
+export async function openTwoNodes(at?: string): Promise<[Store, Store]> {
+  const path = at ?? (await newSqlitePath())
   await migrateSqlite(path, 1_800_000_000)
   const nodes: [Store, Store] = [openSqliteStore(path), openSqliteStore(path)]
   onTestFinished(async () => {

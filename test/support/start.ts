@@ -12,11 +12,12 @@ import type { Chain } from '../../src/config/chains.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import { ClientKeys } from '../../src/grants/client-keys.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/grants/deps.ts'
-import { createSigningKeys, loadKeys } from '../../src/grants/keep-keys.ts'
+import { createSigningKeys } from '../../src/grants/keep-keys.ts'
 import { logoutEvent, logoutNotices } from '../../src/grants/logout-notices.ts'
 import type { Client } from '../../src/grants/model.ts'
 import type { Store } from '../../src/grants/ports.ts'
 import { type ClientRegistration, registerClient } from '../../src/grants/register-client.ts'
+import { createUpkeep } from '../../src/grants/upkeep.ts'
 import { createAuthServer } from '../../src/http/server.ts'
 import type { Limited } from '../../src/http/service.ts'
 import { KeyRing } from '../../src/keys/key-ring.ts'
@@ -139,8 +140,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     lifetimes,
     now: clock.now,
   }
-  await loadKeys(keeping, keys)
   const clients = new ClientDirectory(store, clock.now)
+  const { noticeChanges } = createUpkeep(store, clients, keys, keeping)
+  await noticeChanges()
   const events: AuditEvent[] = []
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const note = (event: AuditEvent): void => {
@@ -185,11 +187,6 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
-
-  async function noticeChanges(): Promise<void> {
-    clients.forget()
-    await loadKeys(keeping, keys)
-  }
 
   return {
     authUrl,

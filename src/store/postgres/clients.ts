@@ -21,6 +21,7 @@ export function createClientBook(connection: Connection): ClientBook {
   const remove = connection.prepare('once', raising('DELETE FROM clients WHERE id = :id'))
   const read = connection.prepare<ClientRow>('read', 'SELECT record FROM clients WHERE id = :id')
   const list = connection.prepare<ClientRow>('read', 'SELECT record FROM clients ORDER BY created_at, id')
+  const page = connection.prepare<ClientRow>('read', 'SELECT record FROM clients WHERE id > :after ORDER BY id LIMIT :limit')
   return {
     insertClient: async (client) =>
       (await insert({ id: client.id, record: JSON.stringify(client), createdAt: client.createdAt })).length > 0
@@ -47,6 +48,7 @@ export function createClientBook(connection: Connection): ClientBook {
       return row ? clientOf(row) : null
     },
     listClients: async () => (await list()).map(clientOf),
+    readClients: async (of) => (await page(of)).map(clientOf),
   }
 }
 

@@ -1,4 +1,5 @@
 /** The store on PostgreSQL: one database, any number of machines. */
+import { changesAfter } from '../../grants/changes.ts'
 import type { Store } from '../../grants/ports.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../grants/schema-steps.ts'
 import type { StoreClock } from '../../grants/store-clock.ts'
@@ -13,7 +14,7 @@ import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrat
 import { createPushedRequestBook } from './pushed-requests.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
-import { PROBE, READ_REVISION } from './revision.ts'
+import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
@@ -34,6 +35,7 @@ export async function openPostgresStore(
 /** The store over one connection, which it closes. Prepares what a request needs; the database is not asked yet. */
 export function storeOn(connection: Connection, storeClock?: StoreClock): Store {
   const revision = connection.prepare<{ number: number; now: number }>('read', READ_REVISION)
+  const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   return {
     grants: createGrantLedger(connection),
@@ -51,6 +53,10 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
       const [row] = await revision()
       if (row) storeClock?.told(row.now, asked)
       return row?.number ?? 0
+    },
+    async readChanges(seen) {
+      const [row] = await changes()
+      return changesAfter(seen, row?.number ?? 0, row?.recent ?? '')
     },
     checkWritable: async () => void (await probe()),
     close: () => connection.close(),

@@ -191,6 +191,13 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP TABLE journal;
     `,
   },
+  {
+    number: 8,
+    name: 'recent changes',
+    // A program that does not write them down raises the revision all the same; then everything is read again.
+    oldest: 7,
+    sql: `ALTER TABLE revision ADD COLUMN recent text COLLATE "C" NOT NULL DEFAULT ''`,
+  },
 ]
 
 // Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.

@@ -3,6 +3,7 @@ import { parseClientRecord } from '../../grants/client-record.ts'
 import type { Client } from '../../grants/model.ts'
 import type { ClientBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
+import { raiseRevision } from './revision.ts'
 
 export function createClientBook(connection: Connection): ClientBook {
   const insert = connection.prepareWrite(
@@ -10,38 +11,40 @@ export function createClientBook(connection: Connection): ClientBook {
   )
   const replace = connection.prepareWrite('UPDATE clients SET record = ? WHERE id = ?')
   const remove = connection.prepareWrite('DELETE FROM clients WHERE id = ?')
-  const raise = connection.prepareWrite('UPDATE revision SET number = number + 1')
+  const raise = raiseRevision(connection)
   const read = connection.prepareRead('SELECT record FROM clients WHERE id = ?')
   const present = connection.prepareWrite('SELECT record FROM clients WHERE id = ?')
   const list = connection.prepareRead('SELECT record FROM clients ORDER BY created_at, id')
+  const page = connection.prepareRead('SELECT record FROM clients WHERE id > ? ORDER BY id LIMIT ?')
   /** Runs a change, and raises the revision where it changed something. */
-  const change = (run: () => { changes: number | bigint }): Promise<boolean> =>
+  const change = (id: string, run: () => { changes: number | bigint }): Promise<boolean> =>
     connection.write(() => {
       const changed = run().changes > 0
-      if (changed) raise.run()
+      if (changed) raise(id)
       return changed
     })
   return {
     insertClient: async (client) =>
-      (await change(() => insert.run(client.id, JSON.stringify(client), client.createdAt))) ? 'inserted' : 'taken',
+      (await change(client.id, () => insert.run(client.id, JSON.stringify(client), client.createdAt))) ? 'inserted' : 'taken',
     replaceClient: async (client) =>
-      (await change(() => replace.run(JSON.stringify(client), client.id))) ? 'replaced' : 'unknown',
+      (await change(client.id, () => replace.run(JSON.stringify(client), client.id))) ? 'replaced' : 'unknown',
     changeClient: (clientId, toChange) =>
       connection.write(() => {
         const row = present.get(clientId)
         if (!row) return null
         const client = toChange(clientOf(row))
         replace.run(JSON.stringify(client), clientId)
-        raise.run()
+        raise(clientId)
         return client
       }),
-    deleteClient: async (clientId) => ((await change(() => remove.run(clientId))) ? 'deleted' : 'unknown'),
+    deleteClient: async (clientId) => ((await change(clientId, () => remove.run(clientId))) ? 'deleted' : 'unknown'),
     readClient: (clientId) =>
       connection.read(() => {
         const row = read.get(clientId)
         return row ? clientOf(row) : null
       }),
     listClients: () => connection.read(() => list.all().map(clientOf)),
+    readClients: ({ after, limit }) => connection.read(() => page.all(after, limit).map(clientOf)),
   }
 }
 

@@ -10,6 +10,7 @@ import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrat
 import { createPushedRequestBook } from './pushed-requests.ts'
 import { createReceiptBook } from './receipts.ts'
 import { createRestorationBook } from './restorations.ts'
+import { createRevision } from './revision.ts'
 import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
@@ -25,7 +26,6 @@ export function openSqliteStore(path: string): Store {
     void connection.close()
     throw error
   }
-  const revision = connection.prepareRead('SELECT number FROM revision')
   const probe = connection.prepareWrite('UPDATE revision SET number = number')
   return {
     grants: createGrantLedger(connection),
@@ -38,7 +38,7 @@ export function openSqliteStore(path: string): Store {
     pushedRequests: createPushedRequestBook(connection),
     cleaning: createCleaning(connection),
     restorations: createRestorationBook(connection),
-    readRevision: () => connection.read(() => (revision.get() as { number: number }).number),
+    ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     close: () => connection.close(),
   }

@@ -1,6 +1,7 @@
 /** Keys at rest on SQLite: wrapped, never in plain. Every change raises the store's revision in the same commit. */
 import type { KeyBook, KeyRecord } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
+import { raiseRevision } from './revision.ts'
 
 type KeyRow = {
   id: string
@@ -21,7 +22,7 @@ export function createKeyBook(connection: Connection): KeyBook {
   const retire = connection.prepareWrite(
     'UPDATE keys SET retired_at = :at, wrapped = NULL WHERE id = :keyId AND kind = :kind AND retired_at IS NULL',
   )
-  const raise = connection.prepareWrite('UPDATE revision SET number = number + 1')
+  const raise = raiseRevision(connection)
   const list = connection.prepareRead(
     'SELECT id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at FROM keys ORDER BY kind, number',
   )
@@ -29,14 +30,14 @@ export function createKeyBook(connection: Connection): KeyBook {
     insertKey: (key) =>
       connection.write(() => {
         if (insert.run({ ...key }).changes === 0) return 'taken'
-        raise.run()
+        raise(key.id)
         return 'inserted'
       }),
     listKeys: () => connection.read(() => list.all().map((row) => keyOf(row as KeyRow))),
     retireKey: (keyId, kind, at) =>
       connection.write(() => {
         if (retire.run({ keyId, kind, at }).changes === 0) return 'unknown'
-        raise.run()
+        raise(keyId)
         return 'retired'
       }),
   }

@@ -182,6 +182,13 @@ export const MIGRATIONS: readonly Migration[] = [
       DROP TABLE journal;
     `,
   },
+  {
+    number: 8,
+    name: 'recent changes',
+    // A program that does not write them down raises the revision all the same; then everything is read again.
+    oldest: 7,
+    sql: `ALTER TABLE revision ADD COLUMN recent TEXT NOT NULL DEFAULT ''`,
+  },
 ]
 
 /** The steps this file has taken, in order. */

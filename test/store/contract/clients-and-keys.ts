@@ -120,6 +120,60 @@ export function clientsContract(subject: Subject): void {
     expect(await store.clients.listClients()).toEqual([first, second])
   })
 
+  test('all clients are read page by page, in the order of their ids', async () => {
+    const [store, other] = subject().nodes
+    const clients = Array.from({ length: 5 }, () => someClient()).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    for (const client of clients.toReversed()) await store.clients.insertClient(client)
+    const first = await other.clients.readClients({ after: '', limit: 2 })
+    expect(first).toEqual(clients.slice(0, 2))
+    expect(await other.clients.readClients({ after: first[1]?.id ?? '', limit: 2 })).toEqual(clients.slice(2, 4))
+    expect(await other.clients.readClients({ after: clients[3]?.id ?? '', limit: 2 })).toEqual(clients.slice(4))
+    expect(await other.clients.readClients({ after: clients[4]?.id ?? '', limit: 2 })).toEqual([])
+  })
+
+  test('a node that has seen an earlier revision reads which clients and keys have changed since', async () => {
+    const [store, other] = subject().nodes
+    const [client, next] = [someClient(), someClient()]
+    const key = someKey({ kind: 'mac', number: 1 })
+    const seen = await other.readRevision()
+    expect(await other.readChanges(seen)).toEqual({ revision: seen, changed: 'everything' })
+    await store.clients.insertClient(client)
+    await store.clients.replaceClient({ ...client, name: 'renamed' })
+    await store.clients.insertClient(next)
+    const between = await other.readRevision()
+    await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed again' }))
+    await store.keys.insertKey(key)
+    await store.keys.retireKey(key.id, key.kind, NOW)
+    await store.clients.deleteClient(next.id)
+    const revision = await other.readRevision()
+    expect(await other.readChanges(between)).toEqual({ revision, changed: [client.id, key.id, key.id, next.id] })
+    expect(await other.readChanges(seen)).toMatchObject({ revision, changed: { length: 7 } })
+    expect(await other.readChanges(revision + 1), 'of a database that was put back').toEqual({ revision, changed: 'everything' })
+    expect(await other.readChanges(-1), 'of a node that has seen nothing').toEqual({ revision, changed: 'everything' })
+  })
+
+  test('of many clients changed at once by two nodes each is among the changes', async () => {
+    const clients = Array.from({ length: 20 }, () => someClient())
+    const [store, other] = subject().nodes
+    const seen = await store.readRevision()
+    await race(subject(), 20, (node, index) => node.clients.insertClient(clients[index] ?? someClient()))
+    const { changed } = await other.readChanges(seen)
+    expect([...changed].toSorted()).toEqual(clients.map(({ id }) => id).toSorted())
+  })
+
+  test('only the latest changes are kept: a node that has missed more reads everything again', async () => {
+    const [store] = subject().nodes
+    const client = someClient()
+    await store.clients.insertClient(client)
+    const seen = await store.readRevision()
+    for (let change = 0; change < 100; change++) await store.clients.replaceClient({ ...client, name: `change ${change}` })
+    expect(await store.readChanges(seen)).toEqual({ revision: seen + 100, changed: 'everything' })
+    expect(await store.readChanges(seen + 70)).toEqual({
+      revision: seen + 100,
+      changed: Array.from({ length: 30 }, () => client.id),
+    })
+  })
+
   test('the revision grows with every change of a client, and with nothing else', async () => {
     const [store, other] = subject().nodes
     const client = someClient()

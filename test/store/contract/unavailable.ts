@@ -156,6 +156,7 @@ function everyRead({
   spent,
   pushedRequests,
   readRevision,
+  readChanges,
 }: Store): Record<string, () => Promise<unknown>> {
   return {
     readGrant: () => grants.readGrant('grant'),
@@ -168,9 +169,11 @@ function everyRead({
     listReceipts: () => receipts.listReceipts(someWallet(), { limit: 1 }),
     readClient: () => clients.readClient('client'),
     listClients: () => clients.listClients(),
+    readClients: () => clients.readClients({ after: '', limit: 1 }),
     listKeys: () => keys.listKeys(),
     readSpent: () => spent.readSpent('dpop', 'hash'),
     readPushed: () => pushedRequests.readPushed('id'),
     readRevision: () => readRevision(),
+    readChanges: () => readChanges(0),
   }
 }

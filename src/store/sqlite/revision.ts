@@ -1,0 +1,28 @@
+/** The store's revision: one row that grows with every change of a client or a key, and remembers the latest of them. */
+import { type Changes, changesAfter, RECENT_AT_MOST } from '../../grants/changes.ts'
+import type { Connection } from './connection.ts'
+
+type RevisionRow = { number: number; recent: string }
+
+/** To be called in the write that changes the client or key with this id. */
+export function raiseRevision(connection: Connection): (id: string) => void {
+  const raise = connection.prepareWrite(
+    `UPDATE revision SET number = number + 1, recent = substr(recent || ' ' || (number + 1) || ':' || ?, -${RECENT_AT_MOST})`,
+  )
+  return (id) => void raise.run(id)
+}
+
+export function createRevision(connection: Connection): {
+  readRevision(): Promise<number>
+  readChanges(seen: number): Promise<Changes>
+} {
+  const read = connection.prepareRead('SELECT number, recent FROM revision')
+  const row = (): Promise<RevisionRow> => connection.read(() => read.get() as RevisionRow)
+  return {
+    readRevision: async () => (await row()).number,
+    async readChanges(seen) {
+      const { number, recent } = await row()
+      return changesAfter(seen, number, recent)
+    },
+  }
+}
