@@ -20,6 +20,7 @@ export const commands: readonly CommandEntry[] = [
   { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
   { name: 'keys list', load: async () => (await import('./commands/keys-list.ts')).keysList },
   { name: 'keys rotate', load: async () => (await import('./commands/keys-rotate.ts')).keysRotate },
+  { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
   { name: 'keys retire', load: async () => (await import('./commands/keys-retire.ts')).keysRetire },
   { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
 ]

@@ -87,7 +87,7 @@ export async function composeAuthService(
     }
     const server = createAuthServer({
       deps,
-      loginSecret: settings.loginSecret,
+      loginSecrets: [settings.loginSecret, settings.loginSecretPrevious].filter((secret) => secret !== undefined),
       limits,
       metrics,
       logger,
@@ -188,7 +188,7 @@ function storeClock(own: () => number): StoreClock {
 export function keyKeeping(settings: Settings<'keys'>, store: Pick<Store, 'keys'>, now: () => number): KeyKeeping {
   return {
     book: store.keys,
-    wrap: createKeyWrap(settings.secret),
+    wrap: createKeyWrap(settings.secret, settings.secretPrevious),
     signingAlgorithm: settings.signingAlg,
     rotateAfter: settings.keyRotationDays * 86_400,
     lifetimes: lifetimes(settings),
@@ -219,7 +219,9 @@ function lifetimes(settings: Settings<'keys'>): Lifetimes {
 export function failureOf(error: unknown): unknown {
   if (error instanceof SchemaMismatch) return new Failure(error.message)
   if (error instanceof WrongKeyEncryptionKey)
-    return new Failure('the keys in this database were made with another GRANTOR_SECRET; set that one')
+    return new Failure(
+      'the keys in this database were made with another GRANTOR_SECRET; set that one, or name it in GRANTOR_SECRET_PREVIOUS',
+    )
   if (error instanceof StoreUnavailable) return new Failure(`the database cannot be used: ${error.message}`)
   return error
 }

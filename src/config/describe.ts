@@ -31,7 +31,7 @@ at once, and nothing starts before they are gone:
 - Every program accepts every name below, so one environment file can serve them all. A name that is not below is a
   fault, because it is most often a typing mistake.
 - An empty value counts as not set.
-- A secret may come from a file: \`GRANTOR_SECRET_FILE\` and \`GRANTOR_LOGIN_SECRET_FILE\` name it; a newline at its end is
+- A secret may come from a file, as \`GRANTOR_SECRET\` may from the one that \`GRANTOR_SECRET_FILE\` names; a newline at its end is
   not part of the secret. Setting both the secret and its file is a fault. Only programs that use a secret read its file.
 - Plain \`http\` URLs are accepted on loopback only (\`localhost\`, \`*.localhost\`, \`127.0.0.0/8\`, \`[::1]\`).
 - \`grantor start\` makes its own addresses, store and secrets; it accepts the other settings. \`serve\` and \`login-server\`

@@ -98,7 +98,7 @@ function missing({ name, secret }: Setting): string {
 
 /** What is wrong only together. */
 function contradictions(read: Partial<Read>, program: Program): string[] {
-  const { authUrl, loginUrl, secret, loginSecret } = read
+  const { authUrl, loginUrl } = read
   const faults: string[] = []
   for (const key of ['authUrl', 'loginUrl', 'authBackendUrl'] as const) {
     const url = new URL(read[key] ?? 'https://unset')
@@ -106,7 +106,11 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
       faults.push(`GRANTOR_${table[key].name} ${PLAIN_HTTP}`)
   }
   if (authUrl !== undefined && authUrl === loginUrl) faults.push('GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL')
-  if (secret !== undefined && secret === loginSecret) faults.push('GRANTOR_LOGIN_SECRET must not be the same as GRANTOR_SECRET')
+  const secrets = (['secret', 'secretPrevious', 'loginSecret', 'loginSecretPrevious'] as const).filter((key) => read[key])
+  for (const [index, key] of secrets.entries()) {
+    const same = secrets.slice(0, index).find((each) => read[each] === read[key])
+    if (same) faults.push(`GRANTOR_${table[key].name} must not be the same as GRANTOR_${table[same].name}`)
+  }
   if (read.devWallet === true && program !== 'start') {
     faults.push(
       'GRANTOR_DEV_WALLET is on: anybody could sign in as a test account. It is for `grantor start` only; remove it here',

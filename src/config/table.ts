@@ -24,10 +24,25 @@ const store = {
     parse: read.secret,
     secret: true,
   },
+  secretPrevious: {
+    name: 'SECRET_PREVIOUS',
+    words:
+      'The secret that GRANTOR_SECRET replaces. Keys that are wrapped with it still open, until `grantor keys rewrap` has run.',
+    usedBy: ['serve', 'keys'],
+    parse: read.secret,
+    secret: true,
+  },
   loginSecret: {
     name: 'LOGIN_SECRET',
     words: 'Shared by auth service and login server; at least 32 characters, not the same as GRANTOR_SECRET.',
     usedBy: apart,
+    parse: read.secret,
+    secret: true,
+  },
+  loginSecretPrevious: {
+    name: 'LOGIN_SECRET_PREVIOUS',
+    words: 'The secret that GRANTOR_LOGIN_SECRET replaces. The auth service accepts both from a login server.',
+    usedBy: ['serve'],
     parse: read.secret,
     secret: true,
   },

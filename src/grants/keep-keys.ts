@@ -35,13 +35,13 @@ export class WrongKeyEncryptionKey extends Error {
 
 /** Loads the store's keys into the ring, making the first of each kind where there is none. */
 export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void> {
-  let records = await keeping.book.listKeys()
+  let records = await readKeys(keeping)
   const missing = KEY_KINDS.filter((kind) => !records.some((record) => record.kind === kind))
   for (const kind of missing) {
     // `taken` means that another node was first: its key is read below like any other.
     await keeping.book.insertKey({ ...(await newKey(keeping, kind, 1)), startsAt: 0 })
   }
-  if (missing.length > 0) records = await keeping.book.listKeys()
+  if (missing.length > 0) records = await readKeys(keeping)
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
 }
 
@@ -75,7 +75,7 @@ export function createSigningKeys(keeping: KeyKeeping, ring: KeyRing): (algorith
 
 /** Stores the next key of a kind, announced from now on. `taken`: another node has just done the same. */
 export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor = ANNOUNCED_FOR): Promise<KeyRecord | 'taken'> {
-  return storeNext(keeping, await keeping.book.listKeys(), { kind, announcedFor })
+  return storeNext(keeping, await readKeys(keeping), { kind, announcedFor })
 }
 
 /** `records`: the keys by which the caller decided to rotate. If another node has rotated since, the number is taken. */
@@ -128,13 +128,41 @@ export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: bool
   return { kind: 'retired' }
 }
 
-/** Puts a new key in place of each kind's, at once, and retires all others. Returns how many were retired. */
+/**
+ * Puts a new key in place of each kind's, at once, and retires all others. Returns how many were retired. The earlier keys need
+ * not open.
+ */
 export async function replaceKeys(keeping: KeyKeeping): Promise<number> {
-  const before = (await keeping.book.listKeys()).filter((key) => key.retiredAt === null)
+  const records = await keeping.book.listKeys()
+  const before = records.filter((key) => key.retiredAt === null)
   // The new ones first: broken off in between, no kind is left without a key.
-  for (const kind of kindsOf(before)) await rotateKey(keeping, kind, 0)
+  for (const kind of kindsOf(before)) await storeNext(keeping, records, { kind, announcedFor: 0 })
   for (const key of before) await keeping.book.retireKey(key.id, key.kind, keeping.now())
   return before.length
+}
+
+/**
+ * Wraps every living key with the present secret, and reports each. A key is one conditional update, so this may be broken off,
+ * repeated, and run while nodes serve. `left` counts keys that a node with the previous secret made meanwhile.
+ */
+export async function rewrapKeys(
+  keeping: KeyKeeping,
+  report: (key: KeyRecord) => void,
+): Promise<{ current: number; left: number }> {
+  const { book, wrap } = keeping
+  for (const record of await readKeys(keeping)) {
+    const material = materialOf(wrap, record)
+    if (!material || !record.wrapped || isCurrent(wrap, record)) continue
+    const outcome = await book.rewrapKey(record, record.wrapped, wrap.wrap(material, record.id, record.kind))
+    if (outcome === 'rewrapped') report(record)
+  }
+  const living = (await readKeys(keeping)).filter((record) => record.retiredAt === null)
+  const current = living.filter((record) => isCurrent(wrap, record)).length
+  return { current, left: living.length - current }
+}
+
+function isCurrent(wrap: KeyWrap, { wrapped, id, kind }: KeyRecord): boolean {
+  return wrapped !== null && wrap.isCurrent(wrapped, id, kind)
 }
 
 export type KeyState = 'announced' | 'makes' | 'opens' | 'retired'
@@ -199,10 +227,27 @@ async function newKey(keeping: KeyKeeping, kind: KeyKind, number: number): Promi
   return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), retiredAt: null }
 }
 
-function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {
-  if (record.retiredAt !== null || record.wrapped === null) return []
-  const material = wrap.unwrap(record.wrapped, record.id, record.kind)
+/**
+ * The stored keys, once all of them were found to open with this secret: a key that was made with another secret would stop
+ * every node at its next start.
+ */
+async function readKeys(keeping: KeyKeeping): Promise<KeyRecord[]> {
+  const records = await keeping.book.listKeys()
+  for (const record of records) materialOf(keeping.wrap, record)
+  return records
+}
+
+/** Null for a retired key. */
+function materialOf(wrap: KeyWrap, { wrapped, id, kind, retiredAt }: KeyRecord): Uint8Array | null {
+  if (retiredAt !== null || wrapped === null) return null
+  const material = wrap.unwrap(wrapped, id, kind)
   if (!material) throw new WrongKeyEncryptionKey('The keys in this store were wrapped with another GRANTOR_SECRET.')
+  return material
+}
+
+function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {
+  const material = materialOf(wrap, record)
+  if (!material) return []
   const { id, kind, startsAt } = record
   if (kind === 'seal' || kind === 'mac') return [openSecretKey(material, kind, id, startsAt)]
   return [openSigningKey(material, id, record.algorithm as SigningAlgorithm, startsAt, kind)]

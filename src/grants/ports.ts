@@ -188,6 +188,8 @@ export interface KeyBook {
   /** `taken` when the key's id or its number within its kind is there already: somebody else was first. */
   insertKey(key: KeyRecord): Promise<'inserted' | 'taken'>
   listKeys(): Promise<KeyRecord[]>
+  /** Puts the same key, wrapped anew, in place of `from`. `changed`: the row holds something else by now, or the key is retired. */
+  rewrapKey(key: Pick<KeyRecord, 'id' | 'kind'>, from: Uint8Array, to: Uint8Array): Promise<'rewrapped' | 'changed'>
   /** Marks a key retired and forgets its material. */
   retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
 }

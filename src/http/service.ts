@@ -16,8 +16,8 @@ export type Limited = 'failures' | 'sign_ins' | 'contract_checks' | 'pushes' | '
 
 export type Service = {
   deps: Deps
-  /** shared with the login server, and with it alone */
-  loginSecret: string
+  /** shared with the login server alone; two while the secret is being changed */
+  loginSecrets: readonly string[]
   limits: RateLimit<Limited>
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   logger: FastifyBaseLogger

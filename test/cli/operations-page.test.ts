@@ -18,7 +18,7 @@ test('docs/operations.md names only commands and options that exist', async () =
     }
   }
   const names = commands.map(({ name }) => name)
-  const used = [...page.matchAll(/(?:`|^|bin\/|env )grantor ([a-z-]+(?: (?:create|list|revoke|rotate|retire))?)/gm)].map(
+  const used = [...page.matchAll(/(?:`|^|bin\/|env )grantor ([a-z-]+(?: (?:create|list|revoke|rotate|retire|rewrap))?)/gm)].map(
     ([, name]) => name,
   )
   expect(used.length).toBeGreaterThan(10)

@@ -191,6 +191,16 @@ describe('secrets', () => {
     expect(faultsOf({ GRANTOR_LOGIN_SECRET: SECRET })).toEqual(['GRANTOR_LOGIN_SECRET must not be the same as GRANTOR_SECRET'])
   })
 
+  test('the secret that was replaced may be there beside the new one, from a file too, and is another', () => {
+    const previous = `${SECRET}-previous`
+    expect(settingsOf({ GRANTOR_SECRET_PREVIOUS_FILE: file('previous', `${previous}\n`) }).secretPrevious).toBe(previous)
+    expect(settingsOf({ GRANTOR_LOGIN_SECRET_PREVIOUS: previous })).toMatchObject({ loginSecretPrevious: previous })
+    expect(faultsOf({ GRANTOR_SECRET_PREVIOUS: SECRET, GRANTOR_LOGIN_SECRET_PREVIOUS: complete.GRANTOR_LOGIN_SECRET })).toEqual([
+      'GRANTOR_SECRET_PREVIOUS must not be the same as GRANTOR_SECRET',
+      'GRANTOR_LOGIN_SECRET_PREVIOUS must not be the same as GRANTOR_LOGIN_SECRET',
+    ])
+  })
+
   test('no fault repeats a secret, a database password or a password in a URL', () => {
     const faults = faultsOf({
       GRANTOR_SECRET: 'hunter2',

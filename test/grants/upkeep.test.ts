@@ -5,7 +5,7 @@ import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
 import { createUpkeep } from '../../src/grants/upkeep.ts'
 import { KeyRing } from '../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
-import { someClient } from '../store/contract/subject.ts'
+import { someClient, someKey } from '../store/contract/subject.ts'
 import { openTwoNodes } from '../store/sqlite-file.ts'
 import { LIFETIMES, TEST_SECRET, TestClock } from '../support/start.ts'
 
@@ -157,7 +157,8 @@ test('a store that cannot be read leaves a node with what it knew, and the next 
 test('a key of another secret stops a node’s look each time, and never empties the ring it has', async () => {
   const { clock, here, there } = await twoNodes()
   const stranger = nodeOn(there.store, clock, { wrap: createKeyWrap('another-secret-that-is-long-enough-0123') })
-  await rotateKey(stranger.keeping, 'seal')
+  await expect(rotateKey(stranger.keeping, 'seal')).rejects.toBeInstanceOf(WrongKeyEncryptionKey)
+  await here.store.keys.insertKey({ ...someKey({ kind: 'seal', number: 2 }), algorithm: 'AES-256-GCM' })
   const maker = here.ring.maker('seal').id
   for (let time = 0; time < 2; time++) await expect(here.upkeep.noticeChanges()).rejects.toBeInstanceOf(WrongKeyEncryptionKey)
   expect(() => here.ring.opener('seal', 'ffffffffff')).toThrow(StoreUnavailable)

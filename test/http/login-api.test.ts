@@ -1,5 +1,5 @@
 /** What the login server asks the auth service behind its page: who may ask, and which status answers what. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { allRows } from '../support/rows.ts'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, TEST_LOGIN_SECRET, type TestClient } from '../support/start.ts'
@@ -52,6 +52,19 @@ describe('only the login server may ask', () => {
     ['no base64', `Basic login-server:${TEST_LOGIN_SECRET}`],
     ['an empty header', ''],
   ]
+
+  test('While GRANTOR_LOGIN_SECRET is being changed, a login server may ask with the previous secret too, and with no third one', async () => {
+    const previous = 'the-login-secret-that-was-replaced-01234'
+    const changing = await startGrantor({ loginSecretPrevious: previous })
+    onTestFinished(() => changing.close())
+    const status = async (secret: string) => {
+      const path = '/login/challenge?login_challenge=none'
+      return (await send(changing.authUrl, { path, headers: { authorization: basic('login-server', secret) } })).status
+    }
+    expect(await Promise.all([TEST_LOGIN_SECRET, previous, `${previous}x`].map(status))).toEqual([400, 400, 401])
+    const refusedBefore = await describeChallenge('?login_challenge=none', { authorization: basic('login-server', previous) })
+    expect(refusedBefore.status).toBe(401)
+  })
 
   test.each(wrong)('%s: 401, and nothing is looked at', async (_, authorization) => {
     const headers = authorization === null ? {} : { authorization }

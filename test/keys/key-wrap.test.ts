@@ -37,6 +37,22 @@ test('a row cannot be passed off as another: neither under another id nor as ano
   expect(wrap.unwrap(other, '0123456789', 'seal')).toBeNull()
 })
 
+test('While the secret is being changed, a key that is wrapped with either secret opens, and a new one is wrapped with the present secret', () => {
+  const changing = createKeyWrap('the-secret-that-replaces-it-0123456789ab', SECRET)
+  const old = wrap.wrap(material, '0123456789', 'mac')
+  const young = changing.wrap(material, '0123456789', 'mac')
+  expect([old, young].map((each) => opened(changing.unwrap(each, '0123456789', 'mac')))).toEqual([plain, plain])
+  expect([old, young].map((each) => changing.isCurrent(each, '0123456789', 'mac'))).toEqual([false, true])
+  expect(wrap.unwrap(young, '0123456789', 'mac')).toBeNull()
+  expect(
+    changing.unwrap(
+      createKeyWrap('a-third-secret-0123456789abcdefghij').wrap(material, '0123456789', 'mac'),
+      '0123456789',
+      'mac',
+    ),
+  ).toBeNull()
+})
+
 test('each single byte counts', () => {
   const wrapped = wrap.wrap(material, '0123456789', 'seal')
   for (let index = 0; index < wrapped.length; index++) {

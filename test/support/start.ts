@@ -76,6 +76,10 @@ export type StartOptions = {
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the service's own logger in place of a plain one, for a look at what it writes; the audit log goes there too */
   logger?: Logger
+  /** wraps the keys, in place of `TEST_SECRET` */
+  secret?: string
+  /** what the login server's secret was before; none when absent */
+  loginSecretPrevious?: string
 }
 
 export type TestClient = Client & { secret: string }
@@ -134,7 +138,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const keys = new KeyRing(clock.now)
   const keeping = {
     book: store.keys,
-    wrap: createKeyWrap(TEST_SECRET),
+    wrap: createKeyWrap(options.secret ?? TEST_SECRET),
     signingAlgorithm: 'ES256' as const,
     rotateAfter: 90 * 86_400,
     lifetimes,
@@ -176,7 +180,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const perMinute = { failures: failureLimit, ...(failureLimit > 1000 ? high : usual), ...limits }
   const authServer = createAuthServer({
     deps,
-    loginSecret: TEST_LOGIN_SECRET,
+    loginSecrets: [TEST_LOGIN_SECRET, ...(options.loginSecretPrevious ? [options.loginSecretPrevious] : [])],
     limits: createRateLimit<Limited>({ perMinute, now: clock.now }),
     logger,
     trustedProxies: options.trustedProxies ?? [],

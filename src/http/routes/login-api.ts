@@ -61,7 +61,7 @@ function requireLoginServer(service: Service, request: FastifyRequest): void {
   const proven =
     presented.kind === 'credentials' &&
     presented.id === 'login-server' &&
-    timingSafeEqual(digest(presented.secret), digest(service.loginSecret))
+    service.loginSecrets.some((secret) => timingSafeEqual(digest(presented.secret), digest(secret)))
   if (proven) return
   const verdict = service.limits.count('failures', `${networkOf(request.ip)} login-server`)
   throw verdict.allowed ? invalidClient('not_the_login_server') : tooManyFailures(verdict.retryAfter)

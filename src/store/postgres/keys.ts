@@ -26,6 +26,10 @@ export function createKeyBook(connection: Connection): KeyBook {
     'once',
     raising('UPDATE keys SET retired_at = :at, wrapped = NULL WHERE id = :keyId AND kind = :kind AND retired_at IS NULL'),
   )
+  const rewrap = connection.prepare(
+    'once',
+    raising('UPDATE keys SET wrapped = :to WHERE id = :id AND kind = :kind AND wrapped = :from'),
+  )
   const list = connection.prepare<KeyRow>(
     'read',
     'SELECT id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at FROM keys ORDER BY kind, number',
@@ -33,6 +37,7 @@ export function createKeyBook(connection: Connection): KeyBook {
   return {
     insertKey: async (key) => ((await insert(key)).length > 0 ? 'inserted' : 'taken'),
     listKeys: async () => (await list()).map(keyOf),
+    rewrapKey: async ({ id, kind }, from, to) => ((await rewrap({ id, kind, from, to })).length > 0 ? 'rewrapped' : 'changed'),
     retireKey: async (keyId, kind, at) => ((await retire({ keyId, kind, at })).length > 0 ? 'retired' : 'unknown'),
   }
 }

@@ -22,6 +22,7 @@ export function createKeyBook(connection: Connection): KeyBook {
   const retire = connection.prepareWrite(
     'UPDATE keys SET retired_at = :at, wrapped = NULL WHERE id = :keyId AND kind = :kind AND retired_at IS NULL',
   )
+  const rewrap = connection.prepareWrite('UPDATE keys SET wrapped = :to WHERE id = :id AND kind = :kind AND wrapped = :from')
   const raise = raiseRevision(connection)
   const list = connection.prepareRead(
     'SELECT id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at FROM keys ORDER BY kind, number',
@@ -34,6 +35,12 @@ export function createKeyBook(connection: Connection): KeyBook {
         return 'inserted'
       }),
     listKeys: () => connection.read(() => list.all().map((row) => keyOf(row as KeyRow))),
+    rewrapKey: ({ id, kind }, from, to) =>
+      connection.write(() => {
+        if (rewrap.run({ id, kind, from, to }).changes === 0) return 'changed'
+        raise(id)
+        return 'rewrapped'
+      }),
     retireKey: (keyId, kind, at) =>
       connection.write(() => {
         if (retire.run({ keyId, kind, at }).changes === 0) return 'unknown'

@@ -231,6 +231,22 @@ export function keysContract(subject: Subject): void {
     expect(await other.keys.insertKey(someKey({ kind: 'mac', number: 3 })), 'its number is never given again').toBe('taken')
   })
 
+  test('a key is wrapped anew in place of the wrapping that was read, once, and never after it was retired', async () => {
+    const [store, other] = subject().nodes
+    const [key, neighbour] = [someKey({ kind: 'mac', number: 3 }), someKey({ kind: 'seal', number: 3 })]
+    for (const each of [key, neighbour]) await store.keys.insertKey(each)
+    const from = key.wrapped ?? new Uint8Array()
+    const wrappings = Array.from({ length: 10 }, (_, index) => new Uint8Array([index, ...from]))
+    const outcomes = await race(subject(), 10, (node, index) => node.keys.rewrapKey(key, from, wrappings[index] ?? from))
+    expect(outcomes.filter((outcome) => outcome === 'rewrapped')).toHaveLength(1)
+    const wrapped = wrappings[outcomes.indexOf('rewrapped')] ?? from
+    expect((await other.keys.listKeys()).map(plain)).toEqual([{ ...key, wrapped }, neighbour].map(plain))
+    expect(await store.keys.rewrapKey({ id: key.id, kind: 'seal' }, wrapped, from)).toBe('changed')
+    await store.keys.retireKey(key.id, 'mac', NOW)
+    expect(await store.keys.rewrapKey(key, wrapped, from)).toBe('changed')
+    expect((await other.keys.listKeys()).find(({ id }) => id === key.id)?.wrapped).toBeNull()
+  })
+
   test.each<[string, (id: string) => string, KeyKind]>([
     ['an id nobody has', () => 'ffffffffff', 'sign'],
     ['the id of a key of another kind', (id) => id, 'seal'],
@@ -251,9 +267,15 @@ export function keysContract(subject: Subject): void {
     expect(inserted).toBeGreaterThan(before)
     await store.keys.insertKey(key)
     expect(await other.readRevision()).toBe(inserted)
+    const from = key.wrapped ?? new Uint8Array()
+    await store.keys.rewrapKey(key, from, new Uint8Array([1]))
+    const rewrapped = await other.readRevision()
+    expect(rewrapped).toBeGreaterThan(inserted)
+    await store.keys.rewrapKey(key, from, new Uint8Array([2]))
+    expect(await other.readRevision()).toBe(rewrapped)
     await store.keys.retireKey(key.id, key.kind, NOW)
     const retired = await other.readRevision()
-    expect(retired).toBeGreaterThan(inserted)
+    expect(retired).toBeGreaterThan(rewrapped)
     await store.keys.retireKey(key.id, key.kind, NOW)
     expect(await other.readRevision()).toBe(retired)
   })

@@ -137,6 +137,7 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
     replaceClient: () => clients.replaceClient(someClient()),
     deleteClient: () => clients.deleteClient('client'),
     insertKey: () => keys.insertKey(someKey()),
+    rewrapKey: () => keys.rewrapKey(someKey(), new Uint8Array(), new Uint8Array()),
     retireKey: () => keys.retireKey('ffffffffff', 'sign', NOW),
     spend: () => spent.spend({ kind: 'dpop', hash: 'hash', expiresAt: NOW, attemptId: 'attempt' }),
     push: () => pushedRequests.push({ id: 'id', clientId: 'c', request: '{}', expiresAt: NOW }),

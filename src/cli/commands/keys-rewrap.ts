@@ -1,0 +1,32 @@
+import { rewrapKeys } from '../../grants/keep-keys.ts'
+import { defineCommand, EXIT, Failure } from '../command.ts'
+import { keyKeeping, withStore } from '../compose.ts'
+import { counted } from '../print.ts'
+import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+
+export const keysRewrap = defineCommand({
+  name: 'keys rewrap',
+  words: 'Wraps every stored key with GRANTOR_SECRET instead of GRANTOR_SECRET_PREVIOUS.',
+  about: [
+    'Run it while the servers run, once all of them have both secrets. Nothing stops working. It may be interrupted and repeated. Afterwards remove GRANTOR_SECRET_PREVIOUS. The whole procedure: docs/operations.md, "Changing a secret".',
+  ],
+  options: { data: dataOption, json: jsonOption },
+  examples: ['grantor keys rewrap'],
+  program: 'keys',
+  async run({ options }, world) {
+    const settings = settingsFor('keys', world, options.data)
+    const rewrapped: { key_id: string; kind: string }[] = []
+    const { current, left } = await withStore(settings, world, (store, now) =>
+      rewrapKeys(keyKeeping(settings, store, now), ({ id, kind }) => {
+        rewrapped.push({ key_id: id, kind })
+        if (!options.json) world.print(`Rewrapped ${kind} key ${id}.`)
+      }),
+    )
+    if (options.json) world.print(JSON.stringify({ rewrapped, wrapped_with_secret: current, wrapped_with_previous: left }))
+    else world.print(`${counted(rewrapped.length, 'key')} rewrapped; ${counted(current, 'key')} wrapped with GRANTOR_SECRET.`)
+    if (left === 0) return EXIT.done
+    throw new Failure(
+      `${counted(left, 'key')} wrapped with GRANTOR_SECRET_PREVIOUS meanwhile: give every server the new secret, then run this again`,
+    )
+  },
+})
