@@ -2,8 +2,10 @@
  * A balancer as most are: asks each node now and then whether it is ready, sends every request to the next one that was,
  * over connections it keeps, and never sends one twice. What it cannot get answered is a failed request: 502.
  */
+import { EventEmitter, once } from 'node:events'
 import { Agent, createServer, get, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 
 export type Balancer = {
   url: string
@@ -11,14 +13,15 @@ export type Balancer = {
   rotation(): number[]
   /** resolves once the node is in rotation, or out of it */
   until(port: number, how: 'in' | 'out'): Promise<void>
-  /** requests sent to a node so far */
-  sentTo(port: number): number
+  /** resolves with the node's next answer to a request that a client sent */
+  untilAnswered(port: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Each node is asked every `everyMs`; one answer decides, as one refused connection does. */
+/** Each node is asked again `everyMs` after its last answer; one answer decides, as one refused connection does. */
 export async function startBalancer(ports: readonly number[], everyMs: number): Promise<Balancer> {
-  const nodes = ports.map((port) => ({ port, ready: false, sent: 0, agent: new Agent({ keepAlive: true }) }))
+  const nodes = ports.map((port) => ({ port, ready: false, answers: new EventEmitter(), agent: new Agent({ keepAlive: true }) }))
+  const closing = new AbortController()
   let turn = 0
   let watchers: (() => void)[] = []
 
@@ -26,19 +29,17 @@ export async function startBalancer(ports: readonly number[], everyMs: number): 
     const ready = nodes.filter((node) => node.ready)
     const node = ready[turn++ % Math.max(1, ready.length)]
     if (!node) return fail(reply, 'no node is ready')
-    node.sent++
     forward(asked, reply, node)
   })
   server.keepAliveTimeout = 0
 
-  const probes = nodes.map((node) => {
-    const probe = () =>
-      void isReady(node.port).then((ready) => {
-        node.ready = ready
-        for (const look of watchers) look()
-      })
-    probe()
-    return setInterval(probe, everyMs)
+  // One probe after the other: an answer from before a drain must not arrive after a later one.
+  const probes = nodes.map(async (node) => {
+    while (!closing.signal.aborted) {
+      node.ready = await isReady(node.port, closing.signal)
+      for (const look of watchers) look()
+      await pause(everyMs, undefined, { signal: closing.signal }).catch(() => undefined)
+    }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
@@ -55,9 +56,13 @@ export async function startBalancer(ports: readonly number[], everyMs: number): 
         watchers.push(look)
         look()
       }),
-    sentTo: (port) => nodes.find((node) => node.port === port)?.sent ?? 0,
+    async untilAnswered(port) {
+      const node = nodes.find((each) => each.port === port)
+      if (node) await once(node.answers, 'answer')
+    },
     async close() {
-      for (const probe of probes) clearInterval(probe)
+      closing.abort()
+      await Promise.all(probes)
       for (const { agent } of nodes) agent.destroy()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -65,13 +70,16 @@ export async function startBalancer(ports: readonly number[], everyMs: number): 
   }
 }
 
-function forward(asked: IncomingMessage, reply: ServerResponse, { port, agent }: { port: number; agent: Agent }): void {
+type Node = { port: number; agent: Agent; answers: EventEmitter }
+
+function forward(asked: IncomingMessage, reply: ServerResponse, { port, agent, answers }: Node): void {
   const { method, url: path, headers } = asked
   const { connection: _, ...passed } = headers
   const sent = request({ host: '127.0.0.1', port, method, path, headers: passed, agent }, (answer) => {
     // The connection is ours on this side: that the node ends its own is nothing to our client.
     const { connection: __, 'keep-alive': ___, ...told } = answer.headers
     reply.writeHead(answer.statusCode ?? 502, told)
+    answers.emit('answer')
     answer.pipe(reply)
     answer.on('error', (error) => reply.destroy(error))
   })
@@ -86,13 +94,12 @@ function fail(reply: ServerResponse, why: string): void {
   else reply.writeHead(502, { 'content-type': 'text/plain' }).end(`the balancer: ${why}`)
 }
 
-function isReady(port: number): Promise<boolean> {
+function isReady(port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    const probe = get({ host: '127.0.0.1', port, path: '/health/ready', agent: false, timeout: 2000 }, (answer) => {
+    const probe = get({ host: '127.0.0.1', port, path: '/health/ready', agent: false, signal }, (answer) => {
       answer.resume()
       resolve(answer.statusCode === 200)
     })
-    probe.on('timeout', () => probe.destroy())
     probe.on('error', () => resolve(false))
   })
 }
