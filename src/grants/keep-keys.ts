@@ -66,7 +66,7 @@ export function createSigningKeys(keeping: KeyKeeping, ring: KeyRing): (algorith
 
   async function makeFirst(algorithm: SigningAlgorithm): Promise<void> {
     const kind = signingKindOf(algorithm)
-    const records = await keeping.book.listKeys()
+    const records = await readKeys(keeping)
     if (livingKeys(records, kind).length === 0) await storeNext(keeping, records, { kind, announcedFor: 0 })
     // `taken` means that another node was first: its key is read like any other.
     await loadKeys(keeping, ring)
@@ -92,7 +92,7 @@ async function storeNext(
 
 /** Rotates what is old enough or signs with another algorithm than the one set, and retires what has outlived all it made. */
 export async function keepKeys(keeping: KeyKeeping): Promise<void> {
-  const records = await keeping.book.listKeys()
+  const records = await readKeys(keeping)
   for (const kind of kindsOf(records)) {
     const [youngest, ...older] = livingKeys(records, kind)
     if (!youngest) continue
