@@ -25,8 +25,8 @@ export function developmentLog(print: (line: string) => void): { write(line: str
     write(line) {
       try {
         const parsed = JSON.parse(line) as Line
-        // The addresses are printed once, for people, when everything is ready.
-        if (!parsed.msg?.startsWith('Server listening at')) print(sentence(parsed))
+        // The addresses are printed once, when everything is ready. A developer has no use for the keys of a new store.
+        if (!parsed.msg?.startsWith('Server listening at') && parsed.event !== 'key_made') print(sentence(parsed))
       } catch {
         print(line.trimEnd())
       }
