@@ -5,14 +5,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { isDevelopmentHost } from '../login/development-host.ts'
-
-export type DevelopmentWallet = {
-  accounts: { address: string; label: string }[]
-  /** The `personal_sign` signature of a message (ERC-191), 65 bytes in hex. */
-  sign(address: string, message: string): Promise<string>
-  /** Any other address signs in unproven: a session, and never the consent that a signature is. */
-  takesAnyAddress: true
-}
+import type { DevelopmentWallet } from '../login/server.ts'
 
 // The first three of the mnemonic "test test test test test test test test test test test junk".
 const ACCOUNTS = [
