@@ -50,10 +50,13 @@ const ONE_WRITE = 4096
 /** Milliseconds until a buffered line is written. */
 const BUFFERED_FOR = 10
 
+/** Bytes that are kept while nothing can be written. Later lines are dropped. */
+const KEPT_AT_MOST = 1024 * 1024
+
 /**
  * Standard output, buffered. `sync: true`, because with `sync: false` a line can be lost although it was flushed: sonic-boom then
  * writes in another thread, and neither `flush` nor `flushSync` waits for a write that has begun. `flush` does not call fsync;
- * `flushSync` would. A reader that has closed the pipe is ignored (pino's own handling of EPIPE).
+ * `flushSync` would.
  */
 function standardOutput(): LogOutput {
   const output = openDestination({
@@ -61,8 +64,11 @@ function standardOutput(): LogOutput {
     sync: true,
     minLength: ONE_WRITE - 1,
     maxWrite: ONE_WRITE,
+    maxLength: KEPT_AT_MOST,
     periodicFlush: BUFFERED_FOR,
   })
+  // A full disk or a closed pipe must not end the service. Each flush tries again.
+  output.on('error', () => undefined)
   process.on('exit', () => output.flush())
   return output
 }

@@ -56,7 +56,7 @@ test.each(['warn', 'error', 'fatal'])('a line of level %s is in the file when a 
 })
 
 test('lines of processes that share a pipe are not mixed, even if the reader is slow', async () => {
-  const writer = run("for (let n = 1; n <= 10000; n++) logger.info({ n, filler: 'x'.repeat(n % 300) })")
+  const writer = run("for (let n = 1; n <= 10000; n++) logger.info({ n, filler: 'x '.repeat(n % 150) })")
   const shell = spawn('sh', ['-c', '{ "$0" "$@" & "$0" "$@" & wait; } | cat', process.execPath, ...writer])
   let out = ''
   // A full pipe accepts a part of a write that is longer than PIPE_BUF.
@@ -75,4 +75,32 @@ test('a process goes on when the reader of its log is gone', async () => {
   child.stdin.write('go')
   const [said] = (await once(child.stderr, 'data')) as [Buffer]
   expect(said.toString()).toBe('alive')
+})
+
+test('a process goes on when the disk of its log is full, and keeps at most 1 MiB of lines', () => {
+  const body = `
+    const before = process.memoryUsage().rss
+    for (let n = 1; n <= 100000; n++) logger.info({ n, filler: 'x '.repeat(500) })
+    logger.flush()
+    setTimeout(() => process.stderr.write(String(process.memoryUsage().rss - before)), 50)`
+  const { stderr, status } = spawnSync(process.execPath, ['--max-semi-space-size=1', ...run(body)], {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    encoding: 'utf8',
+  })
+  expect(status).toBe(0)
+  expect(Number(stderr)).toBeLessThan(50 * 1024 * 1024)
+})
+
+test('lines that could not be written are written when the disk has room again', async () => {
+  const [full, path] = [openSync('/dev/full', 'w'), join(tmpdir(), `grantor-log-${randomUUID()}`)]
+  // Standard output is opened again while the process runs, as a disk that has room again.
+  const body = `
+    import { closeSync, openSync } from 'node:fs'
+    logger.warn({ n: 1 })
+    closeSync(1)
+    openSync(${JSON.stringify(path)}, 'a')
+    logger.warn({ n: 2 })
+    setTimeout(() => {}, 50)`
+  spawnSync(process.execPath, run(body), { stdio: ['ignore', full, 'inherit'] })
+  expect(numbersIn(readFileSync(path, 'utf8'))).toEqual([1, 2])
 })
