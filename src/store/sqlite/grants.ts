@@ -103,8 +103,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     return changes > 0
   }
 
-  /** The conditional update, narrowed if the request names scopes or a resource, or for a client whose token stays. */
-  function rotated(rotation: Rotation): GrantRow | undefined {
+  /** The conditional update. It is narrowed if the request names scopes or a resource, and keeps the token if the client's token stays. */
+  function rotateRow(rotation: Rotation): GrantRow | undefined {
     const { retryWindow: _, scopes, resources, walletChecked, keepsToken, refreshKeyId, attemptId, ...rest } = rotation
     const named = {
       ...rest,
@@ -168,7 +168,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
     rotateRefreshToken: (rotation) =>
       connection.writeByOne((): RotateOutcome => {
-        const row = rotated(rotation)
+        const row = rotateRow(rotation)
         return row ? { kind: 'rotated', grant: grantOf(row) } : whyNotRotated(rotation)
       }),
 
