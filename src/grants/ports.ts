@@ -170,17 +170,13 @@ export interface ReceiptBook {
 
 export interface ClientBook {
   insertClient(client: Client): Promise<'inserted' | 'taken'>
-  /** Puts a record in place of whatever is there. To change what is there: `changeClient`. */
   replaceClient(client: Client): Promise<'replaced' | 'unknown'>
-  /**
-   * Makes of a client's record what `change` makes of it, with nobody else's change in between: two at once both count.
-   * `change` may be called more than once, and nothing happens where it throws. Null for an unknown client.
-   */
+  /** Changes a record so that two changes at once both count. `change` may be called more than once. Null for an unknown client. */
   changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
   deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
   readClient(clientId: string): Promise<Client | null>
   listClients(): Promise<Client[]>
-  /** A page of all clients, in the order of their ids, from the one after `after` on. */
+  /** A page of all clients, by their ids, from the one after `after` on. */
   readClients(page: { after: string; limit: number }): Promise<Client[]>
 }
 
@@ -267,9 +263,8 @@ export interface Store {
   readonly pushedRequests: PushedRequestBook
   readonly cleaning: Cleaning
   readonly restorations: RestorationBook
-  /** Grows with every change of a client or a key, so that each node notices within a second. */
+  /** Grows with every change of a client or a key, so that each node notices within a second: `readChanges` says what it was. */
   readRevision(): Promise<number>
-  /** What has changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
   /** Proves that the store takes writes now, without leaving a row. */
   checkWritable(): Promise<void>

@@ -158,7 +158,7 @@ export function clientsContract(subject: Subject): void {
     const seen = await store.readRevision()
     await race(subject(), 20, (node, index) => node.clients.insertClient(clients[index] ?? someClient()))
     const { changed } = await other.readChanges(seen)
-    expect([...changed].toSorted()).toEqual(clients.map(({ id }) => id).toSorted())
+    expect(new Set(changed)).toEqual(new Set(clients.map(({ id }) => id)))
   })
 
   test('only the latest changes are kept: a node that has missed more reads everything again', async () => {

@@ -1,0 +1,53 @@
+/** A directory of clients on a real store, which counts what it reads. */
+import { ClientDirectory } from '../../src/grants/client-directory.ts'
+import type { Client } from '../../src/grants/model.ts'
+import type { ClientBook } from '../../src/grants/ports.ts'
+import { someClient } from '../store/contract/subject.ts'
+import { newSqlitePath, openTwoNodes } from '../store/sqlite-file.ts'
+import { TestClock } from './start.ts'
+
+/** `lookUps` counts how often the directory asked the store, `rows` how many clients it read; `hold` makes it wait for an answer. */
+export async function openDirectory() {
+  const path = await newSqlitePath()
+  const [store, other] = await openTwoNodes(path)
+  const clock = new TestClock()
+  const state = { lookUps: 0, rows: 0, longestPage: 0, answers: Promise.resolve() }
+  const clients: ClientBook = {
+    ...store.clients,
+    async readClient(id) {
+      state.lookUps++
+      const client = await store.clients.readClient(id)
+      state.rows++
+      await state.answers
+      return client
+    },
+    async readClients(page) {
+      state.lookUps++
+      const clients = await store.clients.readClients(page)
+      state.rows += clients.length
+      state.longestPage = Math.max(state.longestPage, clients.length)
+      await state.answers
+      return clients
+    },
+    listClients: () => Promise.reject(new Error('nothing that serves requests reads all clients at once')),
+  }
+  return {
+    clock,
+    state,
+    store,
+    registry: other.clients,
+    path,
+    directory: new ClientDirectory({ clients }, clock.now),
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      state.answers = promise
+      return resolve
+    },
+  }
+}
+
+export async function register(registry: ClientBook, client: Partial<Client> = {}): Promise<Client> {
+  const registered = someClient(client)
+  await registry.insertClient(registered)
+  return registered
+}
