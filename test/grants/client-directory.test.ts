@@ -147,4 +147,5 @@ test('ten thousand unknown ids, each cut out of a request of 15 kB, leave less t
   }
   collect()
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000)
+  expect(await directory.find(client.id), 'the directory is still in use').toEqual(client)
 })
