@@ -9,6 +9,7 @@ import {
   readOwnReceipt,
   sessionHandle,
 } from '../../grants/account.ts'
+import { isClientId } from '../../grants/client-id.ts'
 import type { Session } from '../../grants/model.ts'
 import { findSession, touchSession } from '../../grants/session.ts'
 import { redirectUriHost } from '../../oauth/redirect-uri.ts'
@@ -101,7 +102,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
   server.post('/account/apps/end', PAGE, async (request, reply) =>
     forSession(request, reply, async (session) => {
       const { client_id: clientId } = formParameters(request, ['client_id'])
-      if (clientId !== null) await endApp(deps, session, clientId)
+      if (clientId !== null && isClientId(clientId)) await endApp(deps, session, clientId)
       return seeOther(reply, '/account?done=app_ended')
     }),
   )

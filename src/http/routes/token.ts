@@ -7,8 +7,9 @@ import type { Client } from '../../grants/model.ts'
 import { requireSigningOfProfile } from '../../grants/profile-signing.ts'
 import { refresh } from '../../grants/refresh.ts'
 import type { TokenResponse } from '../../grants/token-response.ts'
-import { unsupportedGrantType } from '../../oauth/oauth-error.ts'
+import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
+import { isResourceUri } from '../../oauth/resource-uri.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
@@ -45,6 +46,8 @@ async function grantTokens(
   const grantType = required(parameters.grant_type, 'grant_type')
   requireSigningOfProfile(deps, client)
   const proof = readTokenProof(deps, client, presented)
+  // RFC 8707 §2: "unknown, or malformed"
+  if (!parameters.resource.every(isResourceUri)) throw invalidTarget('resource_malformed')
   switch (grantType) {
     case 'authorization_code':
       return exchangeCode(deps, client, {

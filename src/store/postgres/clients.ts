@@ -3,7 +3,6 @@ import { parseClientRecord } from '../../grants/client-record.ts'
 import type { Client } from '../../grants/model.ts'
 import type { ClientBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
-import { isStorable } from './connection/statement.ts'
 import { raising } from './revision.ts'
 
 type ClientRow = { record: string }
@@ -32,7 +31,7 @@ export function createClientBook(connection: Connection): ClientBook {
     async changeClient(clientId, toChange) {
       let mine: string | null = null
       for (;;) {
-        const [row] = isStorable(clientId) ? await read({ id: clientId }) : []
+        const [row] = await read({ id: clientId })
         if (!row) return null
         // Ours already, though its answer was lost.
         if (row.record === mine) return clientOf(row)
@@ -43,7 +42,6 @@ export function createClientBook(connection: Connection): ClientBook {
     },
     deleteClient: async (clientId) => ((await remove({ id: clientId })).length > 0 ? 'deleted' : 'unknown'),
     async readClient(clientId) {
-      if (!isStorable(clientId)) return null
       const [row] = await read({ id: clientId })
       return row ? clientOf(row) : null
     },

@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
 } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
-import { isStorable, textArray } from './connection/statement.ts'
+import { textArray } from './connection/statement.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { createWalletBook } from './wallets.ts'
@@ -63,7 +63,7 @@ const KEEP = `
 
 // The request names scopes or one resource, which is rare: the row changes only if all of them were granted.
 const NARROWED = `
-    AND :storable::boolean AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
+    AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
 
 // A row that another transaction has locked is skipped, so that no statement over many rows waits for a lock.
 const UNLOCKED = `,
@@ -211,9 +211,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
     const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
-    const [askedScopes, askedResources] = [scopes.filter(isStorable), resources.filter(isStorable)]
-    const storable = askedScopes.length + askedResources.length === scopes.length + resources.length
-    const asked = { ...values, scopes: askedScopes, resources: askedResources, storable }
+    const asked = { ...values, scopes, resources }
     return (await (keepsToken ? keepNarrowed : rotateNarrowed)(asked))[0]
   }
 
@@ -282,7 +280,6 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     },
 
     async readGrant(grantId) {
-      if (!isStorable(grantId)) return null
       const [row] = await read({ id: grantId })
       return row && !isReserved(row) ? grantOf(row) : null
     },

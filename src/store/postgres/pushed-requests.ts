@@ -1,7 +1,6 @@
 /** Pushed authorization requests on PostgreSQL. */
 import type { PushedRequestBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
-import { isStorable } from './connection/statement.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 
@@ -24,13 +23,11 @@ export function createPushedRequestBook(connection: Connection): PushedRequestBo
   return {
     push: async (request) => void (await insert(request)),
     async readPushed(id) {
-      if (!isStorable(id)) return null
       const [row] = await read({ id })
       if (!row) return null
       return { id: row.id, clientId: row.client_id, request: row.request, expiresAt: row.expires_at, spentAt: row.spent_at }
     },
     async spendPushed(id, attemptId, at) {
-      if (!isStorable(id)) return 'unknown'
       if ((await spend({ id, attemptId, at })).length > 0) return 'spent'
       return (await read({ id })).length > 0 ? 'spent_before' : 'unknown'
     },

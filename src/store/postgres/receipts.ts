@@ -2,7 +2,6 @@
 import type { Receipt } from '../../grants/model.ts'
 import type { ReceiptBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
-import { isStorable } from './connection/statement.ts'
 
 type ReceiptRow = {
   wallet: string
@@ -63,14 +62,13 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
       return row?.sealed === receipt.sealed && row.withdrawn_at === null ? 'inserted' : 'taken'
     },
     async readReceipt(wallet, id) {
-      if (!isStorable(id)) return null
       const [row] = await read({ wallet, id })
       return row ? receiptOf(row) : null
     },
     listReceipts: async (wallet, { clientId = null, standing = false, limit }) =>
       (await list({ wallet, clientId, standing, limit })).map(receiptOf),
     withdrawReceipts: async ({ wallet, clientId = null, naming, except = null }, at) =>
-      void (await withdraw({ wallet, clientId, except, naming: naming?.filter(isStorable) ?? null, at })),
+      void (await withdraw({ wallet, clientId, except, naming: naming ?? null, at })),
     withdrawReceipt: async (wallet, id, at) => void (await withdrawOne({ wallet, id, at })),
     noteReceiptCheck: async (wallet, id, at) => void (await note({ wallet, id, at })),
   }

@@ -60,7 +60,6 @@ export function pushedRequestsContract(subject: Subject): void {
     await other.pushedRequests.push(pushed)
     expect(await other.pushedRequests.readPushed(pushed.id)).toEqual({ ...pushed, spentAt: null })
     expect(await other.pushedRequests.readPushed(someHash())).toBeNull()
-    expect(await other.pushedRequests.readPushed('\0')).toBeNull()
   })
 
   test('of fifty that spend one pushed request at once, on two nodes, exactly one does (RFC 9126 §4)', async () => {

@@ -26,11 +26,6 @@ export function compile(sql: string, clock: Clock): { text: string; valuesOf: (n
   return { text, valuesOf }
 }
 
-/** PostgreSQL keeps no character 0: a text with one was never stored, and is not asked for. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0')
-}
-
 /** A list of texts, as PostgreSQL writes an array. */
 export function textArray(texts: Texts): string {
   return `{${texts.map((text) => (text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`)).join(',')}}`

@@ -1,0 +1,63 @@
+/** What an id that is not registered costs, whoever sends it. */
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
+import { type Grantor, startGrantor } from '../support/start.ts'
+import { basic, encode, Walk } from '../support/walk.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+const key = newClientKey()
+
+let grantor: Grantor
+let lookUps: string[]
+beforeEach(async () => {
+  grantor = await startGrantor()
+  lookUps = []
+  const { readClient } = grantor.store.clients
+  grantor.store.clients.readClient = async (id) => {
+    lookUps.push(id)
+    // Longer than an unknown id is remembered.
+    grantor.clock.advance(2)
+    return readClient(id)
+  }
+})
+afterEach(() => grantor.close())
+
+const WAYS: Record<string, (id: string) => Promise<{ status: number }>> = {
+  'Basic at the token endpoint': (id) => post(grantor, '/oauth/token', {}, { authorization: basic(id, 'secret') }),
+  'Basic at introspection': (id) => post(grantor, '/oauth/introspect', { token: 'x' }, { authorization: basic(id, 'secret') }),
+  'client_id at revocation': (id) => post(grantor, '/oauth/revoke', { token: 'x', client_id: id }),
+  'client_id at the pushed request': (id) => post(grantor, '/oauth/par', { client_id: id }),
+  'a secret in the body': (id) => post(grantor, '/oauth/token', { client_id: id, client_secret: 'secret' }),
+  'an assertion': async (id) => post(grantor, '/oauth/token', asserting(await assertionOf(grantor, id, key))),
+  'the authorization request': (id) => new Walk(grantor).authorize({ client_id: id, redirect_uri: 'https://app.example/' }),
+  'the logout request': (id) => new Walk(grantor).browse({ path: `/oauth/logout?${encode({ client_id: id })}` }),
+}
+
+describe.each(Object.entries(WAYS))('%s', (_, ask) => {
+  test('with an id that nobody has is looked up once and refused', async () => {
+    const id = randomUUID()
+    expect((await ask(id)).status).toBeOneOf([400, 401])
+    expect(lookUps).toEqual([id])
+  })
+
+  test.each([
+    'nobody',
+    'x'.repeat(3000),
+    '\0',
+    `${randomUUID()}\0`,
+    `${randomUUID()}\n`,
+    '\u001b[31m',
+    randomUUID().toUpperCase(),
+  ])('with an id that cannot be one is refused without a look-up: %.40j', async (id) => {
+    expect((await ask(id)).status).toBeOneOf([400, 401])
+    expect(lookUps).toEqual([])
+  })
+})
+
+test('a known client that fails is looked up once, and the log names it (RFC 6749 §2.3.1)', async () => {
+  const client = await grantor.createClient()
+  await post(grantor, '/oauth/revoke', { token: 'x' }, { authorization: basic(client.id, 'wrong'), 'content-type': FORM })
+  expect(lookUps).toEqual([client.id])
+  expect(grantor.events.at(-1)).toMatchObject({ event: 'refused', reason: 'secret_wrong', client_id: client.id })
+})
