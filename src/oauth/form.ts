@@ -60,6 +60,7 @@ const ENCODED = Array.from({ length: 256 }, (_, byte) => {
 
 function decode(part: string, wellFormed: boolean): FormValue {
   if (wellFormed && !part.includes('%') && !part.includes('+')) return new Text(part)
+  if (PLAIN.test(part)) return new Text(part)
   const spaced = part.replaceAll('+', ' ')
   if (wellFormed) return new Text(decodeURIComponent(spaced))
   const bytes = Buffer.from(unescapePercent(spaced), 'latin1')

@@ -25,6 +25,7 @@ const ALL = [
   errors.insufficientScope(),
   errors.tooManyFailures(30),
   errors.tooManyPushed(30),
+  errors.tooManySignIns(30),
   errors.temporarilyUnavailable('a_reason'),
   errors.walletUnavailable('a_reason'),
   errors.signingUnavailable('a_reason'),
