@@ -2,16 +2,21 @@
  * What a wallet sees of itself: the apps it allowed, with the texts it signed for them, and its sessions; and how it ends
  * them.
  */
+import { seal, unseal } from '../keys/sealed.ts'
 import { redirectUriHost } from '../oauth/redirect-uri.ts'
+import type { Address } from '../wallet/address.ts'
 import { loginPageUrl } from './authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'
-import { endForWallet, endSession } from './end-grants.ts'
+import { endAllowed, endSession } from './end-grants.ts'
 import type { Grant, Receipt, Session } from './model.ts'
+import { pagesOf, type ReceiptPage, type SessionPage } from './pages.ts'
 import { openReceipt, type SignedMessage } from './receipt.ts'
 
-/** More than anybody reads; the youngest come first. */
-const SHOWN_AT_MOST = 500
+/** Apps, sessions, and receipts of an app, on one page. */
+const SHOWN = 50
+/** Grants, and receipts, that are read for a page of apps. What is shown of an app with more is of the newest. */
+const READ = 500
 
 export type ConnectedApp = {
   clientId: string
@@ -23,37 +28,105 @@ export type ConnectedApp = {
   until: number
   lastUsed: number
   receipts: Receipt[]
+  /** where the next page of its receipts begins */
+  moreReceipts: string | null
 }
 
-export type Account = { apps: ConnectedApp[]; sessions: Session[] }
+/** One page of a list. `more` says where the next page begins; null on the last page. */
+type Part<Row> = { rows: Row[]; more: string | null }
 
-/** What a session may see. One that was only vouched for is shown no receipts. */
-export async function readAccount(deps: Deps, session: Session): Promise<Account> {
-  const { store } = deps
-  const at = deps.now()
-  const [grants, receipts, sessions] = await Promise.all([
-    store.grants.listGrants({ wallet: session.wallet, living: true, at, limit: SHOWN_AT_MOST }),
-    session.method === 'vouched' ? [] : store.receipts.listReceipts(session.wallet, { limit: SHOWN_AT_MOST }),
-    store.sessions.listSessions(session.wallet, at),
-  ])
-  const holding = receipts.filter((receipt) => receipt.clientId !== '' && receipt.withdrawnAt === null && receipt.expiresAt > at)
-  const clientIds = new Set([...grants, ...holding].map(({ clientId }) => clientId))
+/** A page that begins somewhere has one of the lists only. */
+export type Account = { apps?: Part<ConnectedApp>; sessions?: Part<Session> }
+
+/** Where a page begins: after the last row of the page before. Sealed for its wallet, because a person can change a URL. */
+type Place = { wallet: Address } & (
+  | { list: 'apps'; clientId: string }
+  | { list: 'sessions'; authTime: number; hash: string }
+  | { list: 'receipts'; clientId: string; issuedAt: number; id: string }
+)
+
+/**
+ * What a session may see. One that was only vouched for is shown no receipts. `page` is what an earlier page said of the next;
+ * anything else shows the first page.
+ */
+export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<Account> {
+  const place = page === null ? undefined : (unseal(deps.keys, 'gra', page) as Place | undefined)
+  if (place?.wallet !== session.wallet) return { ...(await readApps(deps, session)), ...(await readSessions(deps, session)) }
+  if (place.list === 'apps') return readApps(deps, session, place.clientId)
+  if (place.list === 'sessions') return readSessions(deps, session, place)
+  const { clientId } = place
+  const allowed = await readAllowed(deps, session, { clientId })
+  // Ended since the page before.
+  if (allowed.grants.length + allowed.receipts.length === 0) return { apps: { rows: [], more: null } }
+  return { apps: { rows: [await connectedApp(deps, session, { clientId, ...allowed, after: place })], more: null } }
+}
+
+async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage['after']): Promise<Account> {
+  const read = await deps.store.sessions.listSessions(wallet, { at: deps.now(), limit: SHOWN + 1, after })
+  const sessions = read.slice(0, SHOWN)
+  const last = sessions.at(-1)
+  const isMore = last && read.length > SHOWN
+  const more = isMore ? sealPlace(deps, { wallet, list: 'sessions', authTime: last.authTime, hash: last.hash }) : null
+  return { sessions: { rows: sessions, more } }
+}
+
+/** A page of apps, in the order of their client ids: so each app is on one page, with all that it may do. */
+async function readApps(deps: Deps, session: Session, after?: string): Promise<Account> {
+  const { grants, receipts, whole } = await readAllowed(deps, session, { after })
+  const clientIds = [...new Set([...grants, ...receipts].map(({ clientId }) => clientId))]
+    .filter((clientId) => clientId >= whole)
+    .toSorted()
+    .toReversed()
+  const shown = clientIds.slice(0, SHOWN)
+  const last = clientIds.length > SHOWN ? shown.at(-1) : whole
   const apps = await Promise.all(
-    [...clientIds].map((clientId) =>
-      connectedApp(
-        deps,
-        clientId,
-        grants.filter((grant) => grant.clientId === clientId),
-        receipts.filter((receipt) => receipt.clientId === clientId),
-      ),
-    ),
+    shown.map((clientId) => {
+      const isOfApp = (row: Grant | Receipt): boolean => row.clientId === clientId
+      return connectedApp(deps, session, { clientId, grants: grants.filter(isOfApp), receipts: receipts.filter(isOfApp) })
+    }),
   )
-  return { apps: apps.sort((a, b) => b.lastUsed - a.lastUsed), sessions }
+  const more = last ? sealPlace(deps, { wallet: session.wallet, list: 'apps', clientId: last }) : null
+  return { apps: { rows: apps.toSorted((a, b) => b.lastUsed - a.lastUsed), more } }
 }
 
-async function connectedApp(deps: Deps, clientId: string, grants: Grant[], receipts: Receipt[]): Promise<ConnectedApp> {
+/**
+ * What a wallet allows now: to one client, or to the clients that come after one, or to all. Clients before `whole` were not
+ * read to their end.
+ */
+async function readAllowed(
+  { store, now }: Deps,
+  { wallet, method }: Session,
+  { clientId, after }: { clientId?: string; after?: string | undefined },
+): Promise<{ grants: Grant[]; receipts: Receipt[]; whole: string }> {
+  const at = now()
+  const place = after === undefined ? after : { clientId: after, createdAt: 0, issuedAt: 0, id: '' }
+  const page = { clientId, limit: READ, after: place }
+  const [grants, receipts] = await Promise.all([
+    store.grants.listUnendedGrants({ wallet, ...page }),
+    method === 'vouched' ? [] : store.receipts.listReceipts(wallet, { standing: true, ...page }),
+  ])
+  return {
+    grants: grants.filter(({ refreshExpiresAt }) => refreshExpiresAt > at),
+    // A sign-in to the account page is kept too, but it allowed no app anything.
+    receipts: receipts.filter((receipt) => receipt.clientId !== '' && receipt.expiresAt > at),
+    whole: [lastWhole(grants), lastWhole(receipts)].toSorted().at(-1) ?? '',
+  }
+}
+
+/** The last client of which every row was read, or as many as are read at once. Empty if the list was read to its end. */
+function lastWhole(rows: { clientId: string }[]): string {
+  const [last = '', before = last] = [...new Set(rows.map(({ clientId }) => clientId))].toReversed()
+  return rows.length < READ || last === '' ? '' : before
+}
+
+type Allowed = { clientId: string; grants: Grant[]; receipts: Receipt[]; after?: ReceiptPage['after'] }
+
+async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Allowed): Promise<ConnectedApp> {
+  const { clientId, grants, receipts: holding, after } = allowed
   const client = await deps.clients.find(clientId)
-  const holding = receipts.filter((receipt) => receipt.withdrawnAt === null && receipt.expiresAt > deps.now())
+  const read = method === 'vouched' ? [] : await deps.store.receipts.listReceipts(wallet, { clientId, limit: SHOWN + 1, after })
+  const receipts = read.slice(0, SHOWN)
+  const last = receipts.at(-1)
   const uri = receipts[0]?.redirectUri ?? client?.redirectUris[0]
   return {
     clientId,
@@ -65,7 +138,15 @@ async function connectedApp(deps: Deps, clientId: string, grants: Grant[], recei
     until: Math.max(...[...grants, ...holding].map(({ expiresAt }) => expiresAt)),
     lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...holding.map(({ issuedAt }) => issuedAt)),
     receipts,
+    moreReceipts:
+      last && read.length > SHOWN
+        ? sealPlace(deps, { wallet, list: 'receipts', clientId, issuedAt: last.issuedAt, id: last.id })
+        : null,
   }
+}
+
+function sealPlace(deps: Deps, place: Place): string {
+  return seal(deps.keys, 'gra', place)
 }
 
 /** A receipt of this session's own wallet, opened; null where there is none, or the session may not see it. */
@@ -80,37 +161,20 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
 
 /** Ends what the wallet allowed to one app, and withdraws what it signed for it. */
 export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
-  const { store } = deps
-  const { wallet } = session
-  await endForWallet(store, wallet, async () => {
-    await store.grants.endGrants({ wallet, clientId }, 'user', deps.now())
-    await store.receipts.withdrawReceipts({ wallet, clientId }, deps.now())
-  })
+  await endAllowed(deps.store, { wallet: session.wallet, clientId }, 'user', deps.now())
   deps.audit({ event: 'app_ended', client_id: clientId })
 }
 
 /** Ends one session of the wallet, by its handle; true where it was the caller's own. */
 export async function endSessionOf(deps: Deps, session: Session, handle: string): Promise<boolean> {
-  const sessions = await deps.store.sessions.listSessions(session.wallet, deps.now())
-  const named = sessions.find(({ hash }) => sessionHandle(hash) === handle)
-  if (!named) return false
-  await endSession(deps, named)
-  return named.hash === session.hash
-}
-
-/** Ends all but this one, and every login under way, which would be another one in a moment. */
-export async function endOtherSessions(deps: Deps, { wallet, hash: own }: Session): Promise<void> {
   const { sessions } = deps.store
-  const at = deps.now()
-  const hashes = await endForWallet(deps.store, wallet, async () => {
-    const ended: string[] = []
-    for (const { hash } of await sessions.listSessions(wallet, deps.now())) {
-      if (hash !== own && (await sessions.endSession(hash, deps.now())) === 'ended') ended.push(hash)
-    }
-    return ended
-  })
-  deps.announceEnded({ wallet, hashes, at })
-  deps.audit({ event: 'other_sessions_ended' })
+  for await (const page of pagesOf<Session>((part) => sessions.listSessions(session.wallet, { at: deps.now(), ...part }))) {
+    const named = page.find(({ hash }) => sessionHandle(hash) === handle)
+    if (!named) continue
+    await endSession(deps, named)
+    return named.hash === session.hash
+  }
+  return false
 }
 
 /** Names a session on its owner's page without being of use for anything else. */

@@ -4,6 +4,7 @@
  */
 import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
+import { endSessions } from './end-grants.ts'
 import type { Grant, Receipt } from './model.ts'
 import { openReceipt } from './receipt.ts'
 
@@ -42,10 +43,7 @@ export async function checkReceipt(deps: Deps, grant: RestsOnReceipt): Promise<'
  * and whoever owns the wallet now would not be asked for a signature of theirs.
  */
 async function giveUp(deps: Deps, { wallet, id }: Receipt): Promise<'wallet_changed'> {
-  const { receipts, sessions } = deps.store
-  const at = deps.now()
-  await receipts.withdrawReceipt(wallet, id, at)
-  const begunWithIt = (await sessions.listSessions(wallet, at)).filter(({ receiptId }) => receiptId === id)
-  for (const { hash } of begunWithIt) await sessions.endSession(hash, at)
+  await deps.store.receipts.withdrawReceipt(wallet, id, deps.now())
+  await endSessions(deps, wallet, ({ receiptId }) => receiptId === id)
   return 'wallet_changed'
 }

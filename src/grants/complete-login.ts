@@ -102,7 +102,7 @@ async function startSession(
   // Read after the insert, the epoch tells of every ending that could have missed the new session.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   if (epoch !== proof.epoch) {
-    await deps.store.sessions.endSession(session.hash, deps.now())
+    await deps.store.sessions.endSession(session.hash, randomUUID(), deps.now())
     if (proof.receiptId !== null) await deps.store.receipts.withdrawReceipt(session.wallet, proof.receiptId, deps.now())
     return { kind: 'ended' }
   }

@@ -82,8 +82,9 @@ export type ClientAnswer = { kind: 'answered'; status: number; body: string } | 
 /** Calls a `jwks_uri` or a `backchannel_logout_uri`, and nothing else ever. Does not throw. */
 export type FetchFromClient = (call: ClientCall) => Promise<ClientAnswer>
 
-/** Sessions of a wallet that have just been ended, by their hashes. */
-export type EndedSessions = { wallet: Address; hashes: string[]; at: number }
+/** A client with a grant from a session that has just ended. The grant had not ended before. */
+export type RelyingClient = { clientId: string; sessionHash: string }
+export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 
 export type Deps = {
   store: Store

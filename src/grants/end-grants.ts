@@ -1,75 +1,143 @@
 /**
- * Endings. The wallet's epoch is raised, then the rows found are ended, then it is raised again, and only then it is
- * reported as done, so no clock decides.
+ * Endings. What gives codes ends first, between two raises of the wallet's epoch: sessions, or the receipts of an app. No code
+ * of before the second raise counts after it, so only the grants that exist by then are left to end. No clock decides.
  */
+import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../wallet/address.ts'
-import type { Deps } from './deps.ts'
-import type { Client, Receipt, Session } from './model.ts'
+import type { Deps, RelyingClient } from './deps.ts'
+import type { Client, EndReason, Grant, Receipt, Session } from './model.ts'
+import { pagesOf, selected } from './pages.ts'
 import type { Store } from './ports.ts'
 
 /**
- * Ends rows of a wallet between two raises of its epoch.
+ * Ends sessions or receipts of a wallet between two raises of its epoch.
  *
- * After the first, whoever adds a row that the ending misses (a redemption, a proof, a login) notices by the epoch read
- * after the insert. After the second, whoever read a row while it still lived (an authorize request) has made a code that
- * counts no more.
+ * After the first raise, a redemption, proof or login that adds a row which the ending misses notices by the epoch that it
+ * reads after its insert. After the second raise, an authorization request that read a row before it ended has made a code
+ * that no longer counts.
  */
-export async function endForWallet<Ended>(
-  { wallets }: Pick<Store, 'wallets'>,
-  wallet: Address,
-  endRows: () => Promise<Ended>,
-): Promise<Ended> {
+async function endForWallet<Ended>({ wallets }: Store, wallet: Address, endRows: () => Promise<Ended>): Promise<Ended> {
   await wallets.raiseEpoch(wallet)
   const ended = await endRows()
   await wallets.raiseEpoch(wallet)
   return ended
 }
 
-/** Ends what a wallet allowed, to one client or to all. Returns how many grants ended. */
-export async function endGrantsOfWallet(
-  store: Store,
-  wallet: Address,
-  clientId: string | undefined,
-  at: number,
-): Promise<number> {
-  const of = clientId === undefined ? { wallet } : { wallet, clientId }
-  return endForWallet(store, wallet, async () => {
-    const ended = await store.grants.endGrants(of, 'operator', at)
-    // Otherwise a signed consent that still holds would give the next code without asking.
-    await store.receipts.withdrawReceipts(of, at)
-    return ended
-  })
+type Whose = { wallet: Address; clientId?: string | undefined }
+
+function unendedGrants({ grants }: Store, of: Whose): AsyncGenerator<Grant[]> {
+  return pagesOf((page) => grants.listUnendedGrants({ ...of, ...page }))
 }
 
-/** Ends all of a wallet: what it allowed to any app, what it signed, and every session. */
-export async function endEverything(
-  deps: Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>,
-  wallet: Address,
-): Promise<void> {
+function standingReceipts({ receipts }: Store, { wallet, clientId }: Whose): AsyncGenerator<Receipt[]> {
+  return pagesOf((page) => receipts.listReceipts(wallet, { clientId, standing: true, ...page }))
+}
+
+type GrantsEnding = { reason: EndReason; at: number; note?: (grants: Grant[]) => void }
+
+/** Ends the grants of these pages, each page in one step. Returns how many grants ended. */
+async function endPages({ grants }: Store, pages: AsyncGenerator<Grant[]>, { note, ...ending }: GrantsEnding): Promise<number> {
+  let ended = 0
+  for await (const page of pages) {
+    note?.(page)
+    const ids = page.map(({ id }) => id)
+    ended += (await grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
+  }
+  return ended
+}
+
+async function withdrawPages({ receipts }: Store, wallet: Address, pages: AsyncGenerator<Receipt[]>, at: number): Promise<void> {
+  for await (const page of pages) {
+    const ids = page.map(({ id }) => id)
+    await receipts.withdrawReceipts(wallet, ids, at)
+  }
+}
+
+/** Ends what a wallet allowed, to one client or to all, and withdraws what it signed for it. Returns how many grants ended. */
+export async function endAllowed(store: Store, of: Whose, reason: EndReason, at: number): Promise<number> {
+  // Otherwise a signed consent that still holds would give the next code without asking.
+  await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, standingReceipts(store, of), at))
+  return endPages(store, unendedGrants(store, of), { reason, at })
+}
+
+/** What an operator ends of a wallet. Returns how many grants ended. */
+export function endGrantsOfWallet(store: Store, wallet: Address, clientId: string | undefined, at: number): Promise<number> {
+  return endAllowed(store, { wallet, clientId }, 'operator', at)
+}
+
+export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
+
+/** Ends all of a wallet: every session, what it allowed to any app, and what it signed. */
+export async function endEverything(deps: Ending, wallet: Address): Promise<void> {
   const { store } = deps
   const at = deps.now()
-  const hashes = await endForWallet(store, wallet, async () => {
-    await store.grants.endGrants({ wallet }, 'user', deps.now())
-    await store.receipts.withdrawReceipts({ wallet }, deps.now())
-    return store.sessions.endSessions(wallet, deps.now())
-  })
-  deps.announceEnded({ wallet, hashes, at })
+  const hashes = await endForWallet(store, wallet, () => endSessions(deps, wallet, () => true))
+  const relying: RelyingClients = new Map()
+  try {
+    const note = (grants: Grant[]) => noteRelying(relying, grants, at)
+    await endPages(store, unendedGrants(store, { wallet }), { reason: 'user', at, note })
+  } finally {
+    announce(deps, wallet, relying, hashes)
+  }
+  // No session is left that could get a code by a consent that stands until here.
+  await withdrawPages(store, wallet, standingReceipts(store, { wallet }), at)
   deps.audit({ event: 'everything_ended', wallet: shortenAddress(wallet) })
 }
 
 /** Signs a browser out. What apps were allowed stays allowed. */
-export async function endSession(
-  deps: Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>,
-  { wallet, hash }: Pick<Session, 'wallet' | 'hash'>,
-): Promise<void> {
-  const at = deps.now()
-  const ended = await endForWallet(deps.store, wallet, () => deps.store.sessions.endSession(hash, at))
-  if (ended === 'ended') deps.announceEnded({ wallet, hashes: [hash], at })
+export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
+  const { store, now } = deps
+  const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
+  await endAndAnnounce(deps, wallet, () => endForWallet(store, wallet, end))
   deps.audit({ event: 'session_ended' })
 }
 
-/** More than one wallet ever has of one app. */
-const LOOKED_AT = 10_000
+/** Ends all sessions of a wallet but this one, and every login under way, which would be another session in a moment. */
+export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
+  const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
+  await endAndAnnounce(deps, wallet, () => endForWallet(deps.store, wallet, end))
+  deps.audit({ event: 'other_sessions_ended' })
+}
+
+/** Ends the sessions of a wallet that are wanted ended, page by page. Returns the hashes of those that this ended. */
+export async function endSessions(
+  { store: { sessions }, now }: Pick<Deps, 'store' | 'now'>,
+  wallet: Address,
+  isWanted: (session: Session) => boolean,
+): Promise<string[]> {
+  const hashes: string[] = []
+  const pages = pagesOf<Session>((page) => sessions.listSessions(wallet, { at: now(), ...page }))
+  for await (const page of selected(pages, isWanted)) {
+    const wanted = page.map(({ hash }) => hash)
+    hashes.push(...(await sessions.endSessions(wanted, randomUUID(), now())))
+  }
+  return hashes
+}
+
+/** Ends sessions of a wallet, and lets their clients hear of it. Returns the hashes of the sessions. */
+export async function endAndAnnounce(deps: Ending, wallet: Address, end: () => Promise<string[]>): Promise<string[]> {
+  const relying: RelyingClients = new Map()
+  // Before the sessions end: whoever ends the grants as well ends the sessions first, so no client is missed by both.
+  for await (const page of unendedGrants(deps.store, { wallet })) noteRelying(relying, page, deps.now())
+  const hashes = await end()
+  announce(deps, wallet, relying, hashes)
+  return hashes
+}
+
+/** The clients that a session has given a grant, by client and session. */
+type RelyingClients = Map<string, RelyingClient>
+
+function noteRelying(relying: RelyingClients, grants: Grant[], at: number): void {
+  for (const { clientId, sessionHash, refreshExpiresAt } of grants) {
+    if (sessionHash !== null && refreshExpiresAt > at) relying.set(`${clientId} ${sessionHash}`, { clientId, sessionHash })
+  }
+}
+
+function announce(deps: Pick<Deps, 'announceEnded'>, wallet: Address, relying: RelyingClients, hashes: string[]): void {
+  const ended = new Set(hashes)
+  const clients = [...relying.values()].filter(({ sessionHash }) => ended.has(sessionHash))
+  if (clients.length > 0) deps.announceEnded({ wallet, clients })
+}
 
 /**
  * Ends what a wallet allowed to an app before, as far as it names a scope that was switched off in a new receipt: older
@@ -83,17 +151,18 @@ export async function endDeclined(
   declined: string[],
   epoch: number,
 ): Promise<number | null> {
+  const at = now()
   const naming = ({ scopes }: { scopes: string[] }): boolean => scopes.some((scope) => declined.includes(scope))
-  const older = await store.receipts.listReceipts(wallet, { clientId, limit: LOOKED_AT })
-  const grantsNaming = async () =>
-    (await store.grants.listGrants({ wallet, clientId, living: true, at: now(), limit: LOOKED_AT })).filter(naming)
-  const some = older.some((receipt) => receipt.id !== id && receipt.withdrawnAt === null && naming(receipt))
-  if (!some && (await grantsNaming()).length === 0) return (await store.wallets.readEpoch(wallet)) === epoch ? epoch : null
+  const older = () => selected(standingReceipts(store, { wallet, clientId }), (receipt) => receipt.id !== id && naming(receipt))
+  const grants = () =>
+    selected(unendedGrants(store, { wallet, clientId }), (grant) => grant.refreshExpiresAt > at && naming(grant))
+  const isNone = (await older().next()).done && (await grants().next()).done
+  if (isNone) return (await store.wallets.readEpoch(wallet)) === epoch ? epoch : null
 
   const raised = await store.wallets.raiseEpoch(wallet)
-  await store.receipts.withdrawReceipts({ wallet, clientId, naming: declined, except: id }, now())
-  for (const grant of await grantsNaming()) await store.grants.endGrant(grant.id, 'user', now())
+  await withdrawPages(store, wallet, older(), at)
   const standing = await store.wallets.raiseEpoch(wallet)
+  await endPages(store, grants(), { reason: 'user', at })
   return raised === epoch + 1 && standing === epoch + 2 ? standing : null
 }
 
@@ -103,10 +172,17 @@ export async function endOneGrant(store: Store, grantId: string, at: number): Pr
   return outcome === 'foreign' ? 'unknown' : outcome
 }
 
+/** Ends every grant of a client. Returns how many ended. The oldest first, so that those made meanwhile end too. */
+export async function endGrantsOfClient(store: Store, clientId: string, reason: EndReason, at: number): Promise<number> {
+  const all = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, order: 'oldest', at, ...page }))
+  const unended = selected(all, ({ endedAt }) => endedAt === null)
+  return endPages(store, unended, { reason, at })
+}
+
 /** Takes a client out of the registry for good: from the first step on it can redeem and refresh nothing more. */
 export async function deleteClient(store: Store, client: Client, at: number): Promise<number> {
   await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
-  const ended = await store.grants.endGrants({ clientId: client.id }, 'client_deleted', at)
+  const ended = await endGrantsOfClient(store, client.id, 'client_deleted', at)
   await store.clients.deleteClient(client.id)
   return ended
 }

@@ -13,26 +13,15 @@ export type LogoutNotice = { clientId: string; url: string; form: { logout_token
 
 /** Seconds a logout token is good for: §4 recommends at most two minutes. */
 const LOGOUT_TOKEN_LIFETIME = 120
-/** More grants than one wallet ever has. */
-const LOOKED_AT = 10_000
-/** Seconds before the ending in which a grant that ended counts as ended by it. */
-const TOGETHER = 5
 
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 
 export async function logoutNotices(
-  deps: Pick<Deps, 'store' | 'clients' | 'settings' | 'now' | 'signingKey'>,
-  { wallet, hashes, at }: EndedSessions,
+  deps: Pick<Deps, 'clients' | 'settings' | 'now' | 'signingKey'>,
+  { wallet, clients }: EndedSessions,
 ): Promise<LogoutNotice[]> {
-  const grants = await deps.store.grants.listGrants({ wallet, at, limit: LOOKED_AT })
-  const pairs = new Map<string, { clientId: string; sessionHash: string }>()
-  for (const { clientId, sessionHash, endedAt, refreshExpiresAt } of grants) {
-    if (sessionHash === null || !hashes.includes(sessionHash) || refreshExpiresAt <= at) continue
-    // Ending everything ends the grants together with the sessions.
-    if (endedAt === null || endedAt >= at - TOGETHER) pairs.set(`${clientId} ${sessionHash}`, { clientId, sessionHash })
-  }
   const notices: LogoutNotice[] = []
-  for (const { clientId, sessionHash } of pairs.values()) {
+  for (const { clientId, sessionHash } of clients) {
     const client = await deps.clients.findEnabled(clientId)
     if (!client || client.backchannelLogoutUri === null) continue
     const logoutToken = await makeLogoutToken(deps, client, wallet, sessionHash)

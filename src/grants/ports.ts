@@ -7,9 +7,10 @@ import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
 import type { Address } from '../wallet/address.ts'
 import type { Changes } from './changes.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from './model.ts'
+import type { GrantFilter, ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
 
 export { SchemaMismatch, StoreUnavailable } from './store-errors.ts'
-export type { KeyRecord }
+export type { GrantFilter, KeyRecord, ReceiptPage, UnendedPage }
 
 /**
  * By how many seconds a move's moment may be behind the one that was stored before it, without its clock having jumped:
@@ -75,10 +76,6 @@ export type RotateOutcome =
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
 
-/** `after`: the last of the page before */
-type Page = { limit: number; after?: Pick<Grant, 'id' | 'createdAt'> | undefined }
-export type GrantFilter = Page & { wallet?: Address; clientId?: string; living?: boolean; at: number }
-
 export interface GrantLedger {
   /**
    * Creates the grant under the code's grant id. Of any number of simultaneous attempts exactly one reads `redeemed`; the
@@ -111,15 +108,17 @@ export interface GrantLedger {
   /** Null if no attempt has redeemed or spent the code of this grant. */
   readGrant(grantId: string): Promise<Grant | null>
   /**
-   * A page of grants, the newest first: by when they were made, or by their ids, which begin with that moment
-   * (`grant-id.ts`), whichever finds them by an index. The same filter always goes by the same.
+   * A page of grants, the newest first unless the filter says otherwise: by when they were made, or by their ids, which
+   * begin with that moment (`grant-id.ts`), whichever an index finds. The same filter always uses the same order.
    */
   listGrants(filter: GrantFilter): Promise<Grant[]>
   /**
-   * Ends every living grant of a wallet, of a client, or of both together. Returns how many. Raise the epoch first.
-   * The one method of several moves: in batches, so that others write in between. Broken off, it is to be repeated.
+   * A page of the grants of a wallet that have not ended, whether or not they have expired: by client, and the newest first
+   * within a client. An index finds them, so a page costs the same however many grants have ended.
    */
-  endGrants(of: { wallet?: Address; clientId?: string }, reason: EndReason, at: number): Promise<number>
+  listUnendedGrants(page: UnendedPage): Promise<Grant[]>
+  /** Ends each of these grants that has not ended. Returns the ids of those that this attempt ended, now or before a lost answer. */
+  endGrants(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]>
 }
 
 export type Wallet = {
@@ -144,12 +143,12 @@ export interface SessionBook {
   readSession(hash: string): Promise<Session | null>
   /** Notes a visit. An ended session stays ended. */
   touchSession(hash: string, at: number): Promise<void>
-  /** Of any number of calls exactly one reads `ended`. */
-  endSession(hash: string, at: number): Promise<'ended' | 'ended_before'>
-  /** Returns the hashes of those that this call ended. */
-  endSessions(wallet: Address, at: number): Promise<string[]>
-  /** those not ended and not past their absolute end, youngest first */
-  listSessions(wallet: Address, at: number): Promise<Session[]>
+  /** Of any number of attempts exactly one reads `ended`, and reads it again when it is repeated after a lost answer. */
+  endSession(hash: string, attemptId: string, at: number): Promise<'ended' | 'ended_before'>
+  /** Ends each of these sessions. Returns the hashes of those that this attempt ended, now or before a lost answer. */
+  endSessions(hashes: readonly string[], attemptId: string, at: number): Promise<string[]>
+  /** A page of the sessions of a wallet that have not ended and are not past their absolute end, the youngest first. */
+  listSessions(wallet: Address, page: SessionPage): Promise<Session[]>
 }
 
 export interface ReceiptBook {
@@ -159,10 +158,10 @@ export interface ReceiptBook {
    */
   insertReceipt(receipt: Receipt): Promise<'inserted' | 'taken'>
   readReceipt(wallet: Address, id: string): Promise<Receipt | null>
-  /** Youngest first; withdrawn ones too, unless only those are asked for that stand. */
-  listReceipts(wallet: Address, of: { clientId?: string; standing?: boolean; limit: number }): Promise<Receipt[]>
-  /** Withdraws what a wallet signed: everything, or for one client, or only what names one of these scopes. */
-  withdrawReceipts(of: { wallet: Address; clientId?: string; naming?: string[]; except?: string }, at: number): Promise<void>
+  /** A page of the receipts of a wallet, withdrawn or not: by client, and the youngest first within a client. */
+  listReceipts(wallet: Address, page: ReceiptPage): Promise<Receipt[]>
+  /** Withdraws each of these receipts of a wallet. The first withdrawal keeps its time. */
+  withdrawReceipts(wallet: Address, ids: readonly string[], at: number): Promise<void>
   withdrawReceipt(wallet: Address, id: string, at: number): Promise<void>
   /** Notes that a contract wallet's signature was found to hold. */
   noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
@@ -226,9 +225,10 @@ export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'p
 
 export interface Cleaning {
   /**
-   * Takes out at most `limit` rows that have been over for `overFor` seconds: a grant or session by its ending or else its
-   * absolute end, a receipt, a use and a pushed request by its end, a key by its retirement. Those longest over go first.
-   * Returns how many went.
+   * Deletes about `limit` rows that have been over for `overFor` seconds, those longest over first: at most `limit`, or all
+   * that were over in the same second. A grant or session is over by its ending or else by its absolute end, a receipt, a
+   * use and an unspent pushed request by its end, a spent pushed request an hour after it was spent, a key by its
+   * retirement. Returns how many rows were deleted.
    */
   sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
   /**

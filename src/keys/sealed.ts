@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
 
 /** What a sealed text is for. The prefixes are distinct, so that a leaked one can be recognised by scanners. */
-export type SealPurpose = 'grc' | 'grl' | 'grv' | 'grf' | 'gro' | 'grp' | 'grx'
+export type SealPurpose = 'gra' | 'grc' | 'grl' | 'grv' | 'grf' | 'gro' | 'grp' | 'grx'
 
 const NONCE = 12
 const TAG = 16

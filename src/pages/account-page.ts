@@ -16,12 +16,16 @@ export type AccountView = {
   walletShort: string
   /** Who was vouched for has signed nothing here, and sees no receipts. */
   signedIn: 'signature' | 'vouched'
-  apps: ConnectedApp[]
-  sessions: OpenSession[]
+  /** Absent on a later page of the other list. */
+  apps?: Part<ConnectedApp> | undefined
+  sessions?: Part<OpenSession> | undefined
   /** What was just done, said at the top of the page. */
   done?: 'app_ended' | 'session_ended' | 'others_ended' | undefined
   now: number
 }
+
+/** One page of a list. `more` is where the next page begins, as its address has it; null on the last page. */
+type Part<Row> = { rows: Row[]; more: string | null }
 
 export type ConnectedApp = {
   clientId: string
@@ -32,6 +36,7 @@ export type ConnectedApp = {
   until: number
   lastUsed: number
   receipts: ReceiptLink[]
+  moreReceipts: string | null
 }
 
 /** `id` stands in the receipt's address, `/account/receipts/{id}`. */
@@ -52,16 +57,9 @@ ${slip({
 <div class="row"><code class="account">${view.walletShort}</code>
 ${button({ action: '/account/sign-out', id: 'sign-out', label: words.signOut })}</div>`,
 })}
-<section class="stack" aria-labelledby="apps-title">
-<h2 id="apps-title">${words.apps}</h2>
-${view.signedIn === 'vouched' && html`<p class="message">${words.vouched}</p>`}
-${apps.length === 0 && html`<p class="lead" id="no-apps">${words.noApps}</p>`}
-${apps.map((app) => appSlip(app, view))}
-</section>
-<section class="stack" aria-labelledby="sessions-title">
-<h2 id="sessions-title">${words.sessions}</h2>
-${sessionsSlip(sessions, now)}
-</section>
+${apps && appsSection(apps, view)}
+${sessions && sessionsSection(sessions, now)}
+${(!apps || !sessions) && html`<p class="after"><a href="/account" id="back">${words.back}</a></p>`}
 <section class="card" aria-labelledby="end-title">
 <h2 id="end-title">${words.endEverything.offer}</h2>
 <p>${words.endEverything.offerText}</p>
@@ -71,7 +69,19 @@ ${sessionsSlip(sessions, now)}
   })
 }
 
-function appSlip(app: ConnectedApp, { signedIn, now }: AccountView): Html {
+function appsSection({ rows, more }: Part<ConnectedApp>, view: AccountView): Html {
+  return html`<section class="stack" aria-labelledby="apps-title">
+<h2 id="apps-title">${words.apps}</h2>
+${view.signedIn === 'vouched' && html`<p class="message">${words.vouched}</p>`}
+${rows.length === 0 && more === null && html`<p class="lead" id="no-apps">${words.noApps}</p>`}
+${rows.map((app) => appSlip(app, view))}
+${moreLink({ id: 'more-apps', page: more, label: words.moreApps })}
+</section>`
+}
+
+function appSlip(app: ConnectedApp, { signedIn, now, apps, sessions }: AccountView): Html {
+  // A page of older receipts holds one app, and the person came for them.
+  const isOpen = !sessions && apps?.rows.length === 1
   const name = displayName(app.name) || app.host
   return slip({
     head: html`${appName({ heading: html`<h3><bdi>${name}</bdi></h3>`, app: name, host: app.host })}
@@ -81,19 +91,21 @@ ${fact(words.since, day(app.since))}
 ${fact(words.until, html`${day(app.until)} <span class="aside">${fromNow(app.until, now)}</span>`)}
 ${fact(words.lastUsed, fromNow(app.lastUsed, now))}
 </dl>
-${signedIn === 'signature' && receiptsFold(app.receipts, now)}
+${signedIn === 'signature' && receiptsFold(app, isOpen ? 'open' : 'closed', now)}
 ${button({ action: '/account/apps/end', field: ['client_id', app.clientId], label: fill(words.end, { app: name }) })}`,
   })
 }
 
-function receiptsFold(receipts: ReceiptLink[], now: number): Html {
+function receiptsFold({ receipts, moreReceipts }: ConnectedApp, state: 'open' | 'closed', now: number): Html {
   if (receipts.length === 0) return html`<p class="fine">${words.noReceipt}</p>`
-  const { one, many } = words.receipts
-  return html`<details class="fold">
-<summary>${receipts.length === 1 ? one : fillPlain(many, { n: String(receipts.length) })}</summary>
+  const { one, many, newest } = words.receipts
+  const summary = moreReceipts === null ? many : newest
+  return html`<details class="fold"${state === 'open' && html` open`}>
+<summary>${receipts.length === 1 ? one : fillPlain(summary, { n: String(receipts.length) })}</summary>
 <ul class="rows">
 ${receipts.map((receipt) => receiptRow(receipt, now))}
 </ul>
+${moreLink({ page: moreReceipts, label: words.moreReceipts })}
 </details>`
 }
 
@@ -106,14 +118,18 @@ function receiptRow({ id, issuedAt, until, withdrawn }: ReceiptLink, now: number
 </li>`
 }
 
-function sessionsSlip(sessions: OpenSession[], now: number): Html {
-  const others = sessions.some(({ current }) => !current)
-  return html`<div class="card">
+function sessionsSection({ rows, more }: Part<OpenSession>, now: number): Html {
+  const others = rows.some(({ current }) => !current)
+  return html`<section class="stack" aria-labelledby="sessions-title">
+<h2 id="sessions-title">${words.sessions}</h2>
+<div class="card">
 <ul class="rows">
-${sessions.map((session) => sessionRow(session, now))}
+${rows.map((session) => sessionRow(session, now))}
 </ul>
+${moreLink({ id: 'more-sessions', page: more, label: words.moreSessions })}
 ${others && button({ action: '/account/sessions/end-others', id: 'end-others', label: words.endOthers })}
-</div>`
+</div>
+</section>`
 }
 
 function sessionRow({ handle, current, since, lastSeen, until, chainId }: OpenSession, now: number): Html {
@@ -129,6 +145,12 @@ ${!current && button({ action: '/account/sessions/end', field: ['session', handl
 
 function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`
+}
+
+/** To the next page of a list, if there is one. */
+function moreLink({ id, page, label }: { id?: string; page: string | null; label: string }): Html | false {
+  if (page === null) return false
+  return html`<p class="after"><a href="/account?page=${encodeURIComponent(page)}"${id && html` id="${id}"`} rel="next">${label}</a></p>`
 }
 
 /** A form that is one button: what it does needs no more words, and a link would be followed by whatever prefetches. */

@@ -22,7 +22,14 @@ export const accountTexts = {
   until: 'Until',
   lastUsed: 'Last used',
   end: 'End access of {app}',
-  receipts: { one: 'What you signed: one receipt', many: 'What you signed: {n} receipts' },
+  moreApps: 'More apps',
+  back: 'Back to the first page',
+  receipts: {
+    one: 'What you signed: one receipt',
+    many: 'What you signed: {n} receipts',
+    newest: 'What you signed: {n} receipts, and older ones',
+  },
+  moreReceipts: 'Older receipts',
   noReceipt: 'There is no receipt: this access was not given by a signature.',
   signed: 'Signed {when}',
   runsUntil: 'until {day}',
@@ -43,6 +50,7 @@ export const accountTexts = {
   chain: 'network {id}',
   endSession: 'Sign out there',
   endOthers: 'Sign out everywhere else',
+  moreSessions: 'Earlier sign-ins',
 
   endEverything: {
     offer: 'Lost a device, or something here you do not know?',

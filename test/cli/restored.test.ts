@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
+import { endGrantsOfClient } from '../../src/grants/end-grants.ts'
 import { rotateKey } from '../../src/grants/keep-keys.ts'
 import { openPostgresStore } from '../../src/store/postgres/index.ts'
 import { livingGrant } from '../store/contract/subject.ts'
@@ -45,7 +46,7 @@ async function liveOn(app: App, machine: ReturnType<typeof machineIn>, backup: s
   await walk.revoke(client, revoked.refresh_token)
   const successor = (await walk.refresh(client, rotated.refresh_token)).json() as typeof rotated
   await grantor.store.clients.replaceClient({ ...disabled, disabledAt: grantor.clock.now() })
-  await grantor.store.grants.endGrants({ clientId: disabled.id }, 'operator', grantor.clock.now())
+  await endGrantsOfClient(grantor.store, disabled.id, 'operator', grantor.clock.now())
   await rotateKey(keepingOf(grantor), 'mac', 0)
   await grantor.noticeChanges()
   const later = await app.freshTokens()

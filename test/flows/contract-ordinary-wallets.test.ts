@@ -81,7 +81,7 @@ describe('an account that delegates to a contract (EIP-7702)', () => {
       expect(await home.finish(attempt)).not.toBe('')
     })
     expect(asked).toEqual([])
-    const [session] = await home.grantor.store.sessions.listSessions(account.address, home.grantor.clock.now())
+    const [session] = await home.grantor.store.sessions.listSessions(account.address, { at: home.grantor.clock.now(), limit: 1 })
     expect(session).toMatchObject({ walletKind: 'ordinary' })
   })
 

@@ -24,7 +24,8 @@ afterAll(() => home.close())
 const removeAlice = () => home.chain.send(wallet.address, changeOwner(bob.address))
 const ofBob = (): TestWallet => ({ ...wallet, sign: bob.sign })
 const receipts = () => home.grantor.store.receipts.listReceipts(wallet.address as Address, { limit: 10 })
-const sessions = () => home.grantor.store.sessions.listSessions(wallet.address as Address, home.grantor.clock.now())
+const sessions = () =>
+  home.grantor.store.sessions.listSessions(wallet.address as Address, { at: home.grantor.clock.now(), limit: 10 })
 
 /** A code for the session that is there; '' where the browser is sent to the login. */
 async function nextCode({ walk }: Pick<Connected, 'walk'>, client = home.client): Promise<string> {

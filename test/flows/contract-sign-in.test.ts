@@ -37,7 +37,9 @@ async function expectSignedIn(wallet: TestWallet): Promise<void> {
     walletKind: 'contract',
     wallet: address,
   })
-  expect(await store.sessions.listSessions(address, clock.now())).toMatchObject([{ walletKind: 'contract', method: 'signature' }])
+  expect(await store.sessions.listSessions(address, { at: clock.now(), limit: 2 })).toMatchObject([
+    { walletKind: 'contract', method: 'signature' },
+  ])
   expect(await store.receipts.listReceipts(address, { limit: 2 })).toMatchObject([{ walletKind: 'contract', chainId: 1 }])
   // only a key of its own would close the contract path to it
   expect(await store.wallets.readWallet(address)).toMatchObject({ provedItself: false })

@@ -8,13 +8,13 @@ import type { Store } from '../../src/grants/ports.ts'
 import { OAuthError } from '../../src/oauth/oauth-error.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Address } from '../../src/wallet/address.ts'
-import { DAY, livingGrant, NOW, someClient, someWallet } from '../store/contract/subject.ts'
+import { DAY, livingGrant, NOW, someClient, someReceipt, someWallet } from '../store/contract/subject.ts'
 import { openTwoNodes } from '../store/sqlite-file.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 
 const stateOf = async (store: Store, id: string): Promise<string> => (await store.grants.readGrant(id))?.endReason ?? 'living'
 
-test('ending what a wallet allowed raises its epoch, ends its grants, and raises it again: no code or login of before or meanwhile counts', async () => {
+test('ending what a wallet allowed raises its epoch, withdraws what it signed, raises it again, and then ends its grants: no code or login of before or meanwhile counts', async () => {
   const [store] = await openTwoNodes()
   const wallet = someWallet()
   const [one, two, bystander] = [
@@ -32,6 +32,13 @@ test('ending what a wallet allowed raises its epoch, ends its grants, and raises
         return store.wallets.raiseEpoch(of)
       },
     },
+    receipts: {
+      ...store.receipts,
+      withdrawReceipts(...of) {
+        order.push('receipts')
+        return store.receipts.withdrawReceipts(...of)
+      },
+    },
     grants: {
       ...store.grants,
       endGrants(...of) {
@@ -40,8 +47,9 @@ test('ending what a wallet allowed raises its epoch, ends its grants, and raises
       },
     },
   }
+  await store.receipts.insertReceipt(someReceipt({ wallet }))
   expect(await endGrantsOfWallet(noting, wallet, undefined, NOW)).toBe(2)
-  expect(order).toEqual(['epoch', 'grants', 'epoch'])
+  expect(order).toEqual(['epoch', 'receipts', 'epoch', 'grants'])
   expect([await stateOf(store, one.id), await stateOf(store, two.id), await stateOf(store, bystander.id)]).toEqual([
     'operator',
     'operator',

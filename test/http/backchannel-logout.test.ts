@@ -3,7 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { losingAnswers } from '../support/lost-answers.ts'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { newPostgresDatabase } from '../support/postgres.ts'
 import { endEverything } from '../support/signed-app.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { noticeOf, requestOf, Walk } from '../support/walk.ts'
@@ -158,6 +160,32 @@ describe('back-channel logout', () => {
         client_id: listening.id,
       })
       expect(received).toHaveLength(tries)
+    }
+  })
+
+  test('a sign-out whose answer from the database was lost tells the clients all the same, once', async () => {
+    const database = await newPostgresDatabase()
+    const way = await losingAnswers(database)
+    const onPostgres = await startGrantor({ postgres: way.address })
+    try {
+      const listening = await openIdClient(onPostgres, { backchannelLogoutUri: uri })
+      const browser = new Walk(onPostgres)
+      await browser.signIn(requestOf(listening))
+      await openIdTokens(browser, listening)
+      const { sessions } = onPostgres.store
+      const endSession = sessions.endSession.bind(sessions)
+      sessions.endSession = (hash, ...rest) => {
+        way.loseNext(hash, 'SELECT 1 FROM sessions WHERE ended_at IS NOT NULL')
+        return endSession(hash, ...rest)
+      }
+      expect(noticeOf(await browser.postForm('/account/sign-out', {}))).toBe('signed_out')
+      expect(way.lost()).toBe(1)
+      await expect.poll(() => received.length, { timeout: 5000 }).toBe(1)
+      expect(
+        onPostgres.events.filter(({ event }) => event.startsWith('logout_notice_')).map(({ client_id }) => client_id),
+      ).toEqual([listening.id])
+    } finally {
+      await onPostgres.close()
     }
   })
 

@@ -1,5 +1,6 @@
 /** The page with one button, for `prompt=consent` (OpenID Connect Core §3.1.2.1) where a session would be consent enough. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { endSessions } from '../../src/grants/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -182,7 +183,7 @@ describe('nobody else presses them', () => {
 
   test('after the session ended', async () => {
     const page = await ask()
-    await grantor.store.sessions.endSessions(walk.wallet.address as `0x${string}`, grantor.clock.now())
+    await endSessions(grantor.deps, walk.wallet.address as `0x${string}`, () => true)
     refusedWith(await walk.confirm(page, 'allow'), 401, 'login_required_again')
   })
 

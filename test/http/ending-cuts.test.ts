@@ -37,11 +37,11 @@ async function signIn(client: TestClient): Promise<Session> {
 
 /** Each with how many store calls it makes. */
 const ENDINGS = {
-  everything: [5, (session: Session) => endEverything(nodes.node, session.wallet)],
-  'its app': [4, (session: Session) => endApp(nodes.node, session, signed.id)],
-  'its session': [4, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
+  everything: [8, (session: Session) => endEverything(nodes.node, session.wallet)],
+  'its app': [6, (session: Session) => endApp(nodes.node, session, signed.id)],
+  'its session': [5, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
   'what the operator ends': [
-    4,
+    6,
     (session: Session) => endGrantsOfWallet(nodes.node.store, session.wallet, signed.id, nodes.node.now()),
   ],
 } as const satisfies Record<string, [number, (session: Session) => Promise<unknown>]>
@@ -89,6 +89,32 @@ test('the button of the confirmation page, pressed while everything ends, gives 
 })
 
 describe('tokens', () => {
+  test.each<['session' | 'signed', keyof typeof ENDINGS]>([
+    ['session', 'everything'],
+    ['signed', 'everything'],
+    ['signed', 'its app'],
+    ['signed', 'what the operator ends'],
+  ])(
+    'of a code that is asked for and redeemed under rule %s while the ending of %s is under way are inactive afterwards',
+    async (rule, what) => {
+      const client = rule === 'signed' ? signed : bySession
+      const [calls, end] = ENDINGS[what]
+      for (let ending = 0; ending <= calls; ending++) {
+        const session = await signIn(client)
+        // The whole of both requests, between two store calls of the ending.
+        const at: Cut = { outer: 'ending', request: Number.POSITIVE_INFINITY, ending }
+        const redeem = async () => {
+          const { location } = await walk.authorize(requestOf(client))
+          if (location.includes('login_challenge=')) return null
+          const answer = await walk.exchange(client, parameterOf(location, 'code'))
+          return answer.status === 200 ? tokensOf(answer) : null
+        }
+        const tokens = await nodes.cut(at, redeem, () => end(session))
+        if (tokens) expect([at, await nodes.app.isActive(tokens.access_token, client)]).toEqual([at, false])
+      }
+    },
+  )
+
   test.each<keyof typeof ENDINGS>(['its app', 'everything'])(
     'redeemed while %s ends are inactive, and refresh nothing',
     async (what) => {

@@ -113,9 +113,9 @@ describe('a login that was under way', () => {
     const after = (await receiptsOf(app.grantor, late.wallet)).find(({ id }) => id === receipt?.id)
     expect(after?.withdrawnAt).toBe(app.grantor.clock.now())
     // not even its session's row lives
-    expect(await app.grantor.store.sessions.listSessions(late.wallet.address as Address, 0)).not.toContainEqual(
-      expect.objectContaining({ receiptId: receipt?.id }),
-    )
+    expect(
+      await app.grantor.store.sessions.listSessions(late.wallet.address as Address, { at: 0, limit: 100 }),
+    ).not.toContainEqual(expect.objectContaining({ receiptId: receipt?.id }))
     expect((await late.complete(path)).status).toBe(409)
   })
 
@@ -131,7 +131,10 @@ describe('a login that was under way', () => {
 
 describe('a session', () => {
   const handleOf = async (walk: Walk): Promise<string> => {
-    const sessions = await app.grantor.store.sessions.listSessions(walk.wallet.address as Address, app.grantor.clock.now())
+    const sessions = await app.grantor.store.sessions.listSessions(walk.wallet.address as Address, {
+      at: app.grantor.clock.now(),
+      limit: 100,
+    })
     const page = (await walk.browse({ path: '/account' })).body
     return sessions.map(({ hash }) => hash.slice(0, 16)).find((handle) => !page.includes(`value="${handle}"`)) ?? ''
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endGrantsOfWallet, endOneGrant } from '../../src/grants/end-grants.ts'
+import { endGrantsOfClient, endGrantsOfWallet, endOneGrant } from '../../src/grants/end-grants.ts'
 import type { Grant } from '../../src/grants/model.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { expectJson, expectRefusal } from '../support/refusals.ts'
@@ -118,7 +118,7 @@ describe('an ended grant is inactive everywhere from that moment on', () => {
     ],
     [
       'the operator ended everything of the client',
-      async () => app.grantor.store.grants.endGrants({ clientId: app.client.id }, 'operator', app.grantor.clock.now()),
+      async () => endGrantsOfClient(app.grantor.store, app.client.id, 'operator', app.grantor.clock.now()),
     ],
   ]
   test.each(endings)('%s', async (_what, end) => {

@@ -1,5 +1,6 @@
 /** The browser comes back from the login server: one session for one challenge, in the browser it began in, within a minute. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { endSessions } from '../../src/grants/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -139,7 +140,7 @@ describe('once', () => {
     await walk.complete(path)
     noSession(await walk.complete(path), 409, 'already_used')
     expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
-    await grantor.store.sessions.endSessions(walk.wallet.address as `0x${string}`, grantor.clock.now())
+    await endSessions(grantor.deps, walk.wallet.address as `0x${string}`, () => true)
     noSession(await walk.complete(path), 409, 'already_used')
   })
 })

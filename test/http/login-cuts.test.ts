@@ -1,7 +1,7 @@
 /** An ending on one node, a login on another, cut into each other at every place between two of their store calls. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endApp, endOtherSessions } from '../../src/grants/account.ts'
-import { endEverything } from '../../src/grants/end-grants.ts'
+import { endApp } from '../../src/grants/account.ts'
+import { endEverything, endOtherSessions } from '../../src/grants/end-grants.ts'
 import type { Session } from '../../src/grants/model.ts'
 import { hashSessionId } from '../../src/grants/session.ts'
 import { allCuts, startTwoNodes, type TwoNodes } from '../support/interleave.ts'
@@ -26,8 +26,8 @@ const readSession = (walk: Walk): Promise<Session | null> =>
   nodes.app.grantor.store.sessions.readSession(hashSessionId(walk.cookies.get('grantor_session') ?? ''))
 
 test.each<[string, number, () => Promise<unknown>]>([
-  ['everything ends', 5, () => endEverything(nodes.node, session.wallet)],
-  ['its app ends', 4, () => endApp(nodes.node, session, client.id)],
+  ['everything ends', 8, () => endEverything(nodes.node, session.wallet)],
+  ['its app ends', 6, () => endApp(nodes.node, session, client.id)],
 ])('a consent whose proof had begun before %s does not outlive it', async (_, calls, end) => {
   for (const at of allCuts(7, calls)) {
     const walk = new Walk(nodes.app.grantor)
@@ -41,8 +41,8 @@ test.each<[string, number, () => Promise<unknown>]>([
 })
 
 test.each<[string, number, () => Promise<unknown>]>([
-  ['everything ends', 5, () => endEverything(nodes.node, session.wallet)],
-  ['all other sessions end', 4, () => endOtherSessions(nodes.node, session)],
+  ['everything ends', 8, () => endEverything(nodes.node, session.wallet)],
+  ['all other sessions end', 5, () => endOtherSessions(nodes.node, session)],
 ])(
   'a login that returns while %s starts no session that lives on, gives no code that counts, leaves no receipt',
   async (_, calls, end) => {

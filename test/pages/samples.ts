@@ -33,43 +33,51 @@ export function accountView(text?: string): AccountView {
     signedIn: 'signature',
     done: 'app_ended',
     now: NOW,
-    apps: [
-      {
-        clientId: text ?? '9b2b8f0e-6f0c-4a55-9a0c-1d6cf0a2a7a1',
-        name: text ?? 'Aurora Notes',
-        host: text ?? 'app.example.net',
-        scopes: text === undefined ? [enhancement, profile] : [{ name: text, description: text }],
-        since: NOW - 3 * DAY,
-        until: NOW + 27 * DAY,
-        lastUsed: NOW - 240,
-        receipts: [
-          { ...receipt, id: text ?? 'first' },
-          { ...receipt, id: 'second', until: NOW - DAY },
-          { ...receipt, id: 'third', withdrawn: true },
-        ],
-      },
-      {
-        clientId: '0b7f4d3e-1f0b-4d5c-8a53-5b7c3f1e2d60',
-        name: text ?? 'Harbour Maps',
-        host: text ?? 'maps.harbour.example',
-        scopes: [profile],
-        since: NOW - 400 * DAY,
-        until: NOW + DAY,
-        lastUsed: NOW - 5 * DAY,
-        receipts: [],
-      },
-    ],
-    sessions: [
-      { handle: 'here', current: true, since: NOW - 5 * 3600, lastSeen: NOW - 10, until: NOW + 13 * DAY, chainId: 1 },
-      {
-        handle: text ?? 'there',
-        current: false,
-        since: NOW - 3 * DAY,
-        lastSeen: NOW - 7200,
-        until: NOW + 11 * DAY,
-        chainId: 8453,
-      },
-    ],
+    apps: {
+      more: null,
+      rows: [
+        {
+          clientId: text ?? '9b2b8f0e-6f0c-4a55-9a0c-1d6cf0a2a7a1',
+          name: text ?? 'Aurora Notes',
+          host: text ?? 'app.example.net',
+          scopes: text === undefined ? [enhancement, profile] : [{ name: text, description: text }],
+          since: NOW - 3 * DAY,
+          until: NOW + 27 * DAY,
+          lastUsed: NOW - 240,
+          receipts: [
+            { ...receipt, id: text ?? 'first' },
+            { ...receipt, id: 'second', until: NOW - DAY },
+            { ...receipt, id: 'third', withdrawn: true },
+          ],
+          moreReceipts: null,
+        },
+        {
+          clientId: '0b7f4d3e-1f0b-4d5c-8a53-5b7c3f1e2d60',
+          name: text ?? 'Harbour Maps',
+          host: text ?? 'maps.harbour.example',
+          scopes: [profile],
+          since: NOW - 400 * DAY,
+          until: NOW + DAY,
+          lastUsed: NOW - 5 * DAY,
+          receipts: [],
+          moreReceipts: null,
+        },
+      ],
+    },
+    sessions: {
+      more: null,
+      rows: [
+        { handle: 'here', current: true, since: NOW - 5 * 3600, lastSeen: NOW - 10, until: NOW + 13 * DAY, chainId: 1 },
+        {
+          handle: text ?? 'there',
+          current: false,
+          since: NOW - 3 * DAY,
+          lastSeen: NOW - 7200,
+          until: NOW + 11 * DAY,
+          chainId: 8453,
+        },
+      ],
+    },
   }
 }
 

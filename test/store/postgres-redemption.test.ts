@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type NewGrant, type Store, StoreUnavailable } from '../../src/grants/ports.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
-import { NOW, newGrant } from './contract/subject.ts'
+import { endAll, NOW, newGrant } from './contract/subject.ts'
 
 async function openNew(): Promise<{ database: PostgresDatabase; store: Store }> {
   const database = await newPostgresDatabase()
@@ -39,7 +39,7 @@ test('An ending finds a grant that is only reserved, and its code can never be r
   const [one, all] = [newGrant(), newGrant()]
   for (const grant of [one, all]) await reserve(database, store, grant)
   expect(await store.grants.endGrant(one.id, 'operator', NOW)).toBe('ended')
-  expect(await store.grants.endGrants({ wallet: all.wallet }, 'user', NOW)).toBe(1)
+  expect(await endAll(store, { wallet: all.wallet }, 'user', NOW)).toBe(1)
   for (const grant of [one, all]) {
     const taken = { kind: 'taken', grant: { endedAt: NOW } }
     expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toMatchObject(taken)

@@ -1,5 +1,7 @@
 /** How SQLite finds the rows: on the hot paths always by a table's own key. */
+
 import { expect, onTestFinished, test } from 'vitest'
+import type { Grant } from '../../src/grants/model.ts'
 import { createCleaning } from '../../src/store/sqlite/cleaning.ts'
 import { createClientBook } from '../../src/store/sqlite/clients.ts'
 import { Connection } from '../../src/store/sqlite/connection.ts'
@@ -53,8 +55,8 @@ test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, st
   const statements = [...connection.sql].filter((sql) => !sql.includes('WHERE wallet = :wallet'))
   expect(
     statements.filter((sql) => /^\s*UPDATE grants/.test(sql)),
-    'rotate, rotate narrowed, keep, keep narrowed, revoke, end',
-  ).toHaveLength(6)
+    'rotate, rotate narrowed, keep, keep narrowed, revoke, end, end several',
+  ).toHaveLength(7)
   expect(
     statements.filter((sql) => /^\s*INSERT/.test(sql)),
     'redeem, remember, raise, start a session, use once, push a request',
@@ -67,18 +69,15 @@ test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, st
   }
 })
 
-test('what a wallet allowed, or a client was allowed, is listed and ended through an index', async () => {
+test('what a wallet allowed, or a client was allowed, is listed through an index', async () => {
   const connection = await openNoting()
   const grants = createGrantLedger(connection)
   const [wallet, clientId] = [someWallet(), 'client']
   connection.sql.clear()
-  for (const of of [{ wallet }, { clientId }, { wallet, clientId }]) {
-    await grants.listGrants({ ...of, living: true, at: NOW, limit: 10 })
-    await grants.endGrants(of, 'operator', NOW)
-  }
+  for (const of of [{ wallet }, { clientId }, { wallet, clientId }]) await grants.listGrants({ ...of, at: NOW, limit: 10 })
   const statements = [...connection.sql]
-  expect(statements).toHaveLength(6)
-  const byIndex = expect.stringMatching(/^SEARCH grants USING (COVERING )?INDEX grants_by_(wallet|client) /)
+  expect(statements).toHaveLength(3)
+  const byIndex = expect.stringMatching(/^SEARCH grants USING INDEX grants_by_(wallet_and_age|client) /)
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
 })
 
@@ -101,22 +100,43 @@ test('a page of all grants, or of a client’s, is read in the order of an index
   }
 })
 
-test('a wallet’s sessions are listed and ended through an index', async () => {
+test('a page of what a wallet has is read in the order of an index that leaves out what has ended, from where the page begins', async () => {
   const connection = await openNoting()
-  createSessionBook(connection)
-  const statements = [...connection.sql].filter((sql) => sql.includes('WHERE wallet = :wallet'))
-  expect(statements).toHaveLength(2)
-  const byIndex = expect.stringMatching(/^SEARCH sessions USING INDEX sessions_by_wallet /)
-  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
+  const [grants, sessions, receipts] = [
+    createGrantLedger(connection),
+    createSessionBook(connection),
+    createReceiptBook(connection),
+  ]
+  const [wallet, clientId] = [someWallet(), 'client']
+  const after = { ...newGrant({ clientId }), createdAt: NOW } as Grant
+  for (const of of [{}, { clientId }]) {
+    await grants.listUnendedGrants({ wallet, ...of, limit: 10, after })
+    await receipts.listReceipts(wallet, { ...of, limit: 10 })
+    await receipts.listReceipts(wallet, { ...of, standing: true, limit: 10 })
+  }
+  await sessions.listSessions(wallet, { at: NOW, limit: 10 })
+  const pages = [...connection.sql].filter((sql) => /WHERE wallet = :wallet[^]*ORDER BY/.test(sql))
+  expect(pages, 'two of grants and of sessions, four of receipts').toHaveLength(8)
+  for (const sql of pages) {
+    const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+    const whole = /FROM receipts/.test(sql) && !sql.includes('withdrawn_at IS NULL')
+    const index = whole ? 'receipts_by_client' : '(grants_unended|sessions_unended|receipts_standing)'
+    const place = sql.includes(') < (') ? String.raw` AND \([\w,]+\)<\([?,]+\)` : ''
+    const plan = new RegExp(String.raw`^SEARCH \w+ USING INDEX ${index} \(wallet=\?( AND client_id=\?)?${place}\)$`)
+    expect(
+      steps.map(({ detail }) => detail),
+      `plan of ${sql}`,
+    ).toEqual([expect.stringMatching(plan)])
+  }
 })
 
-test('a wallet’s receipts are one subtree of their table: each statement on them begins with the wallet', async () => {
+test('what a wallet signed is read and withdrawn by its key', async () => {
   const connection = await openNoting()
   createReceiptBook(connection)
-  const statements = [...connection.sql].filter((sql) => !/^\s*INSERT/.test(sql))
-  expect(statements.length).toBeGreaterThan(4)
-  const byWallet = expect.stringMatching(/^SEARCH receipts USING PRIMARY KEY \(wallet=\?( AND id=\?)?\)$/)
-  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byWallet])
+  const statements = [...connection.sql].filter((sql) => !/^\s*INSERT|ORDER BY/.test(sql))
+  expect(statements.length).toBeGreaterThan(3)
+  const byKey = expect.stringMatching(/^SEARCH receipts USING PRIMARY KEY \(wallet=\? AND id=\?\)$/)
+  for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byKey])
 })
 
 test('what is over is found through an index on when that was, never by a scan, and each row by its own key', async () => {

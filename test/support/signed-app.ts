@@ -34,8 +34,9 @@ export function outcomeOf({ status, location }: Answer): string {
 }
 
 /** Every receipt of a wallet, the youngest first. */
-export function receiptsOf(grantor: Grantor, wallet: { address: string }): Promise<Receipt[]> {
-  return grantor.store.receipts.listReceipts(wallet.address as Address, { limit: 1000 })
+export async function receiptsOf(grantor: Grantor, wallet: { address: string }): Promise<Receipt[]> {
+  const receipts = await grantor.store.receipts.listReceipts(wallet.address as Address, { limit: 1000 })
+  return receipts.toSorted((a, b) => b.issuedAt - a.issuedAt)
 }
 
 /** How many of a wallet's receipts were not withdrawn. */

@@ -1,19 +1,21 @@
 /** The account page at `/account`: what a wallet allowed to which app, its sessions, and the way to end them (OpenID Connect Core §16.18). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
+  type Account,
   beginLogin,
+  type ConnectedApp,
   endApp,
-  endOtherSessions,
   endSessionOf,
   readAccount,
   readOwnReceipt,
   sessionHandle,
 } from '../../grants/account.ts'
 import { isClientId } from '../../grants/client-id.ts'
+import { endOtherSessions } from '../../grants/end-grants.ts'
 import type { Session } from '../../grants/model.ts'
 import { findSession, touchSession } from '../../grants/session.ts'
 import { redirectUriHost } from '../../oauth/redirect-uri.ts'
-import { accountPage } from '../../pages/account-page.ts'
+import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
 import { endEverythingPage } from '../../pages/end-everything-page.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { noticePage } from '../../pages/notice-page.ts'
@@ -32,37 +34,14 @@ const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
 export function accountRoutes(server: FastifyInstance, service: Service): void {
   const { deps } = service
 
-  server.get<{ Querystring: { done?: string } }>('/account', PAGE, async (request, reply) => {
+  server.get<{ Querystring: { done?: string; page?: unknown } }>('/account', PAGE, async (request, reply) => {
     void reply.headers(pageHeaders())
     const session = await sessionOf(request)
     if (!session) return signIn(request, reply)
     await touchSession(deps, session)
-    const { apps, sessions } = await readAccount(deps, session)
-    const view = {
-      walletShort: shortAddress(session.wallet),
-      signedIn: session.method,
-      apps: apps.map(({ receipts, scopes, ...app }) => ({
-        ...app,
-        scopes: scopes.map(describeScope),
-        receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
-          id,
-          issuedAt,
-          until: expiresAt,
-          withdrawn: withdrawnAt !== null,
-        })),
-      })),
-      sessions: sessions.map(({ hash, authTime, lastSeenAt, expiresAt, chainId }) => ({
-        handle: sessionHandle(hash),
-        current: hash === session.hash,
-        since: authTime,
-        lastSeen: lastSeenAt,
-        until: expiresAt,
-        chainId,
-      })),
-      done: DONE.find((each) => each === request.query.done),
-      now: deps.now(),
-    }
-    return reply.send(accountPage(view))
+    const { done, page } = request.query
+    const account = await readAccount(deps, session, typeof page === 'string' ? page : null)
+    return reply.send(accountPage({ ...viewOf(account, session), done: DONE.find((each) => each === done) }))
   })
 
   server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
@@ -172,6 +151,39 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
   function signedOut(reply: FastifyReply): FastifyReply {
     clearSessionCookie(service, reply)
     return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
+  }
+
+  function viewOf({ apps, sessions }: Account, session: Session): AccountView {
+    return {
+      walletShort: shortAddress(session.wallet),
+      signedIn: session.method,
+      apps: apps && { ...apps, rows: apps.rows.map(appView) },
+      sessions: sessions && {
+        ...sessions,
+        rows: sessions.rows.map(({ hash, authTime, lastSeenAt, expiresAt, chainId }) => ({
+          handle: sessionHandle(hash),
+          current: hash === session.hash,
+          since: authTime,
+          lastSeen: lastSeenAt,
+          until: expiresAt,
+          chainId,
+        })),
+      },
+      now: deps.now(),
+    }
+  }
+
+  function appView({ receipts, scopes, ...app }: ConnectedApp): AppView {
+    return {
+      ...app,
+      scopes: scopes.map(describeScope),
+      receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
+        id,
+        issuedAt,
+        until: expiresAt,
+        withdrawn: withdrawnAt !== null,
+      })),
+    }
   }
 
   function describeScope(name: string): { name: string; description: string } {

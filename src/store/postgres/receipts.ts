@@ -1,7 +1,9 @@
 /** Receipts on PostgreSQL, by wallet: what somebody signed is found under their address, and never read for anybody else. */
 import type { Receipt } from '../../grants/model.ts'
-import type { ReceiptBook } from '../../grants/ports.ts'
+import type { ReceiptBook, ReceiptPage } from '../../grants/ports.ts'
+import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
+import { textArray } from './connection/statement.ts'
 
 type ReceiptRow = {
   wallet: string
@@ -29,31 +31,33 @@ const INSERT = `
   ON CONFLICT (wallet, id) DO NOTHING
   RETURNING id`
 
-const LIST = `
-  SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND (:clientId::text IS NULL OR client_id = :clientId)
-    AND (NOT :standing::boolean OR withdrawn_at IS NULL)
-  ORDER BY issued_at DESC, id LIMIT :limit`
+/** Before the first row of a list. */
+const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-const WITHDRAW = `
-  UPDATE receipts SET withdrawn_at = :at
-  WHERE wallet = :wallet AND withdrawn_at IS NULL AND (:clientId::text IS NULL OR client_id = :clientId)
-    AND (:except::text IS NULL OR id <> :except)
-    AND (:naming::jsonb IS NULL OR EXISTS (SELECT FROM jsonb_array_elements(scopes) AS held (scope)
-                                           WHERE :naming::jsonb @> jsonb_build_array(held.scope)))`
+/** Only the conditions that the page has, so that an index finds its first row, and those after it lie in its order. */
+function listOf({ clientId, standing }: Omit<ReceiptPage, 'after'>): string {
+  const conditions = [
+    'wallet = :wallet',
+    ...(clientId === undefined
+      ? ['(client_id, issued_at, id) < (:clientId, :issuedAt::bigint, :id)']
+      : ['client_id = :clientId', '(issued_at, id) < (:issuedAt::bigint, :id)']),
+    ...(standing ? ['withdrawn_at IS NULL'] : []),
+  ]
+  return `SELECT ${COLUMNS} FROM receipts WHERE ${conditions.join(' AND ')}
+    ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
+}
 
 export function createReceiptBook(connection: Connection): ReceiptBook {
   const insert = connection.prepare('move', INSERT)
-  const withdraw = connection.prepare('move', WITHDRAW)
-  const withdrawOne = connection.prepare(
+  const withdraw = connection.prepare(
     'move',
-    'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = :id AND withdrawn_at IS NULL',
+    'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = ANY (:ids::text[]) AND withdrawn_at IS NULL',
   )
   const note = connection.prepare(
     'move',
     'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id',
   )
   const read = connection.prepare<ReceiptRow>('read', `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`)
-  const list = connection.prepare<ReceiptRow>('read', LIST)
   return {
     async insertReceipt(receipt) {
       if ((await insert(receipt)).length > 0) return 'inserted'
@@ -65,11 +69,19 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
       const [row] = await read({ wallet, id })
       return row ? receiptOf(row) : null
     },
-    listReceipts: async (wallet, { clientId = null, standing = false, limit }) =>
-      (await list({ wallet, clientId, standing, limit })).map(receiptOf),
-    withdrawReceipts: async ({ wallet, clientId = null, naming, except = null }, at) =>
-      void (await withdraw({ wallet, clientId, except, naming: naming ?? null, at })),
-    withdrawReceipt: async (wallet, id, at) => void (await withdrawOne({ wallet, id, at })),
+    async listReceipts(wallet, { after = FIRST, ...page }) {
+      const named = {
+        wallet,
+        clientId: page.clientId ?? after.clientId,
+        limit: page.limit,
+        issuedAt: after.issuedAt,
+        id: after.id,
+      }
+      return (await connection.prepare<ReceiptRow>('read', listOf(page))(named)).map(receiptOf)
+    },
+    withdrawReceipts: (wallet, ids, at) =>
+      paced(ids.length, async () => void (await withdraw({ wallet, ids: textArray(ids), at }))),
+    withdrawReceipt: async (wallet, id, at) => void (await withdraw({ wallet, ids: textArray([id]), at })),
     noteReceiptCheck: async (wallet, id, at) => void (await note({ wallet, id, at })),
   }
 }

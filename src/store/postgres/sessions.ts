@@ -2,6 +2,7 @@
 import type { Session } from '../../grants/model.ts'
 import type { SessionBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
+import { textArray } from './connection/statement.ts'
 
 type SessionRow = {
   hash: string
@@ -20,6 +21,9 @@ type SessionRow = {
 const COLUMNS =
   'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, ended_at' as const
 
+/** Before the youngest session. */
+const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
+
 export function createSessionBook(connection: Connection): SessionBook {
   const insert = connection.prepare(
     'move',
@@ -36,18 +40,16 @@ export function createSessionBook(connection: Connection): SessionBook {
     'move',
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
   )
-  const end = connection.prepare(
-    'move',
-    'UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL RETURNING hash',
-  )
-  const endAll = connection.prepare<{ hash: string }>(
-    'move',
-    'UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL RETURNING hash',
-  )
+  const ending = (which: string) => `
+    UPDATE sessions SET ended_at = least(ended_at, :at), attempt_id = :attemptId
+    WHERE ${which} AND (ended_at IS NULL OR attempt_id = :attemptId) RETURNING hash`
+  const end = connection.prepare('move', ending('hash = :hash'))
+  const endSeveral = connection.prepare<{ hash: string }>('move', ending('hash = ANY (:hashes::text[])'))
   const list = connection.prepare<SessionRow>(
     'read',
     `SELECT ${COLUMNS} FROM sessions
-     WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at ORDER BY auth_time DESC, hash`,
+     WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at AND (auth_time, hash) < (:authTime::bigint, :hash)
+     ORDER BY auth_time DESC, hash DESC LIMIT :limit`,
   )
   return {
     async startSession(session, attemptId) {
@@ -61,9 +63,10 @@ export function createSessionBook(connection: Connection): SessionBook {
       return row ? sessionOf(row) : null
     },
     touchSession: async (hash, at) => void (await touch({ hash, at })),
-    endSession: async (hash, at) => ((await end({ hash, at })).length > 0 ? 'ended' : 'ended_before'),
-    endSessions: async (wallet, at) => (await endAll({ wallet, at })).map(({ hash }) => hash),
-    listSessions: async (wallet, at) => (await list({ wallet, at })).map(sessionOf),
+    endSession: async (hash, attemptId, at) => ((await end({ hash, attemptId, at })).length > 0 ? 'ended' : 'ended_before'),
+    endSessions: async (hashes, attemptId, at) =>
+      (await endSeveral({ hashes: textArray(hashes), attemptId, at })).map(({ hash }) => hash),
+    listSessions: async (wallet, { after = FIRST, ...page }) => (await list({ wallet, ...page, ...after })).map(sessionOf),
   }
 }
 

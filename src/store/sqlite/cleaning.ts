@@ -1,4 +1,4 @@
-/** What is over leaves, on SQLite: a few rows a move, found by an index on when they were over, never by a scan. */
+/** Deletes rows that are over, on SQLite: found by an index on the moment they were over, never by a scan. */
 import type { Cleaning, Leaving } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 
@@ -8,7 +8,7 @@ const OVER: Record<Leaving, { key: string; since: string }> = {
   receipts: { key: '(wallet, id)', since: 'expires_at' },
   keys: { key: 'id', since: 'retired_at' },
   spent: { key: '(hash, kind)', since: 'expires_at' },
-  pushed_requests: { key: 'id', since: 'expires_at' },
+  pushed_requests: { key: 'id', since: 'coalesce(spent_at + 3600, expires_at)' },
 }
 
 export function createCleaning(connection: Connection): Cleaning {

@@ -2,7 +2,6 @@
 import type { StatementSync } from 'node:sqlite'
 import type { EndReason, Grant } from '../../grants/model.ts'
 import {
-  type GrantFilter,
   type GrantLedger,
   LATE_BY_AT_MOST,
   type NewGrant,
@@ -12,6 +11,7 @@ import {
   type Rotation,
 } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
+import { listingGrants } from './grant-lists.ts'
 import { attemptOf, COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { INSERT, KEEP, NARROWED, ROTATE } from './grant-statements.ts'
 
@@ -36,42 +36,6 @@ const REVOKE_TOKEN = `
 const END = `
   UPDATE grants SET ended_at = :at, end_reason = :reason
   WHERE id = :grantId AND ended_at IS NULL AND client_id = coalesce(:clientId, client_id)`
-
-/** How many rows one move of a mass ending looks at: a few milliseconds, in which nobody else can write. */
-const BATCH = 500
-
-type Named = Record<string, string | number>
-
-/** Only the conditions that are asked for, so that a wallet's or a client's index finds the rows. */
-function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string }): { conditions: string[]; named: Named } {
-  return {
-    conditions: [
-      ...(wallet === undefined ? [] : ['wallet = :wallet']),
-      ...(clientId === undefined ? [] : ['client_id = :clientId']),
-    ],
-    named: { ...(wallet === undefined ? {} : { wallet }), ...(clientId === undefined ? {} : { clientId }) },
-  }
-}
-
-/**
- * A wallet's grants, which are few, by their age; those of a client, or all, which may be millions, by their ids: they begin
- * with a time, and the table and the index by client lie in their order.
- */
-function listOf(filter: GrantFilter): { sql: string; named: Named } {
-  const { wallet, living, at, limit, after } = filter
-  const { conditions, named } = whoseGrants(filter)
-  if (after) {
-    conditions.push(wallet === undefined ? 'id < :afterId' : '(created_at, id) < (:afterMadeAt, :afterId)')
-    Object.assign(named, { afterId: after.id }, wallet === undefined ? {} : { afterMadeAt: after.createdAt })
-  }
-  if (living) {
-    conditions.push('ended_at IS NULL', 'refresh_expires_at > :at')
-    named.at = at
-  }
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  const order = wallet === undefined ? 'id DESC' : 'created_at DESC, id DESC'
-  return { sql: `SELECT ${COLUMNS} FROM grants ${where} ORDER BY ${order} LIMIT :limit`, named: { ...named, limit } }
-}
 
 export function createGrantLedger(connection: Connection): GrantLedger {
   const insert = connection.prepareWrite(INSERT)
@@ -193,32 +157,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
         return row ? grantOf(row) : null
       }),
 
-    listGrants: (filter: GrantFilter) =>
-      connection.read(() => {
-        const { sql, named } = listOf(filter)
-        const statement = connection.prepareRead(sql)
-        statement.setReturnArrays(true)
-        return (statement.all(named) as unknown as GrantRow[]).map(grantOf)
-      }),
-
-    async endGrants(of, reason, at) {
-      const { conditions, named } = whoseGrants(of)
-      if (conditions.length === 0) return 0
-      const next = `SELECT id FROM grants WHERE ${conditions.join(' AND ')} AND id > :after ORDER BY id LIMIT ${BATCH}`
-      const endBatch = (after: string) =>
-        connection.write(() => {
-          const rows = connection.prepareWrite(next).all({ ...named, after }) as { id: string }[]
-          const changes = rows.map(({ id }) => Number(end.run({ grantId: id, clientId: null, at, reason }).changes))
-          return { ended: changes.reduce((sum, each) => sum + each, 0), last: rows.at(BATCH - 1)?.id }
-        })
-      let ended = 0
-      for (let after: string | undefined = ''; after !== undefined; ) {
-        const batch = await endBatch(after)
-        ended += batch.ended
-        after = batch.last
-      }
-      return ended
-    },
+    ...listingGrants(connection),
   }
 }
 

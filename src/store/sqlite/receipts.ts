@@ -1,6 +1,7 @@
-/** Receipts on SQLite, by wallet: what somebody signed is one subtree, and never read for anybody else. */
+/** Receipts on SQLite. Every index begins with the wallet, so no statement reads the receipts of another wallet. */
 import type { Receipt } from '../../grants/model.ts'
-import type { ReceiptBook } from '../../grants/ports.ts'
+import type { ReceiptBook, ReceiptPage } from '../../grants/ports.ts'
+import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 
 type ReceiptRow = {
@@ -30,32 +31,36 @@ const INSERT = `
           :issuedAt, :expiresAt, :withdrawnAt, :checkedAt, :sealed)
   ON CONFLICT DO NOTHING`
 
-const LIST = `
-  SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND (:clientId IS NULL OR client_id = :clientId)
-    AND (:standing = 0 OR withdrawn_at IS NULL)
-  ORDER BY issued_at DESC, id LIMIT :limit`
+/** Before the first row of a list. */
+const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-const WITHDRAW = `
-  UPDATE receipts SET withdrawn_at = :at
-  WHERE wallet = :wallet AND withdrawn_at IS NULL AND (:clientId IS NULL OR client_id = :clientId)
-    AND (:except IS NULL OR id <> :except)
-    AND (:naming IS NULL OR EXISTS (SELECT 1 FROM json_each(receipts.scopes) AS held
-                                    WHERE held.value IN (SELECT value FROM json_each(:naming))))`
+/** Only the conditions that the page has, so that an index finds its first row, and those after it lie in its order. */
+function listOf({ clientId, standing }: Omit<ReceiptPage, 'limit'>): string {
+  const conditions = [
+    'wallet = :wallet',
+    ...(clientId === undefined
+      ? ['(client_id, issued_at, id) < (:clientId, :issuedAt, :id)']
+      : ['client_id = :clientId', '(issued_at, id) < (:issuedAt, :id)']),
+    ...(standing ? ['withdrawn_at IS NULL'] : []),
+  ]
+  return `SELECT ${COLUMNS} FROM receipts WHERE ${conditions.join(' AND ')}
+    ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
+}
 
 export function createReceiptBook(connection: Connection): ReceiptBook {
   const insert = connection.prepareWrite(INSERT)
   const again = connection.prepareWrite(
     'SELECT 1 FROM receipts WHERE wallet = ? AND id = ? AND sealed = ? AND withdrawn_at IS NULL',
   )
-  const withdraw = connection.prepareWrite(WITHDRAW)
-  const withdrawOne = connection.prepareWrite(
+  const withdraw = connection.prepareWrite(
     'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = :id AND withdrawn_at IS NULL',
   )
   const note = connection.prepareWrite(
     'UPDATE receipts SET checked_at = max(checked_at, :at) WHERE wallet = :wallet AND id = :id',
   )
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM receipts WHERE wallet = ? AND id = ?`)
-  const list = connection.prepareRead(LIST)
+  // An authorization request uses this list, so it is prepared once.
+  const listStanding = connection.prepareRead(listOf({ clientId: '', standing: true }))
   return {
     insertReceipt: (receipt) =>
       connection.write(() => {
@@ -69,13 +74,20 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
         const row = read.get(wallet, id)
         return row ? receiptOf(row as ReceiptRow) : null
       }),
-    listReceipts: (wallet, { clientId = null, standing = false, limit }) =>
-      connection.read(() =>
-        list.all({ wallet, clientId, standing: standing ? 1 : 0, limit }).map((row) => receiptOf(row as ReceiptRow)),
+    listReceipts: (wallet, { after = FIRST, ...page }) =>
+      connection.read(() => {
+        const { clientId = after.clientId, limit } = page
+        const list = page.clientId !== undefined && page.standing ? listStanding : connection.prepareRead(listOf(page))
+        const rows = list.all({ wallet, clientId, limit, issuedAt: after.issuedAt, id: after.id })
+        return rows.map((row) => receiptOf(row as ReceiptRow))
+      }),
+    withdrawReceipts: (wallet, ids, at) =>
+      paced(ids.length, () =>
+        connection.write(() => {
+          for (const id of ids) withdraw.run({ wallet, id, at })
+        }),
       ),
-    withdrawReceipts: ({ wallet, clientId = null, naming, except = null }, at) =>
-      connection.write(() => void withdraw.run({ wallet, clientId, except, naming: naming ? JSON.stringify(naming) : null, at })),
-    withdrawReceipt: (wallet, id, at) => connection.write(() => void withdrawOne.run({ wallet, id, at })),
+    withdrawReceipt: (wallet, id, at) => connection.write(() => void withdraw.run({ wallet, id, at })),
     noteReceiptCheck: (wallet, id, at) => connection.write(() => void note.run({ wallet, id, at })),
   }
 }

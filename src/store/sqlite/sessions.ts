@@ -32,14 +32,15 @@ export function createSessionBook(connection: Connection): SessionBook {
   const touch = connection.prepareWrite(
     'UPDATE sessions SET last_seen_at = max(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
   )
-  const end = connection.prepareWrite('UPDATE sessions SET ended_at = :at WHERE hash = :hash AND ended_at IS NULL')
-  const endAll = connection.prepareWrite(
-    'UPDATE sessions SET ended_at = :at WHERE wallet = :wallet AND ended_at IS NULL RETURNING hash',
-  )
-  const list = connection.prepareRead(
-    `SELECT ${COLUMNS} FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at
-     ORDER BY auth_time DESC, hash`,
-  )
+  const end = connection.prepareWrite(`
+    UPDATE sessions SET ended_at = coalesce(ended_at, :at), attempt_id = :attemptId
+    WHERE hash = :hash AND (ended_at IS NULL OR attempt_id = :attemptId)`)
+  const list = (place: string) =>
+    connection.prepareRead(`
+      SELECT ${COLUMNS} FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at${place}
+      ORDER BY auth_time DESC, hash DESC LIMIT :limit`)
+  const listFirst = list('')
+  const listNext = list(' AND (auth_time, hash) < (:authTime, :hash)')
   return {
     startSession: (session, attemptId) =>
       connection.write(() => {
@@ -54,9 +55,17 @@ export function createSessionBook(connection: Connection): SessionBook {
         return row ? sessionOf(row as SessionRow) : null
       }),
     touchSession: (hash, at) => connection.write(() => void touch.run({ hash, at })),
-    endSession: (hash, at) => connection.write(() => (end.run({ hash, at }).changes > 0 ? 'ended' : 'ended_before')),
-    endSessions: (wallet, at) => connection.write(() => endAll.all({ wallet, at }).map((row) => row.hash as string)),
-    listSessions: (wallet, at) => connection.read(() => list.all({ wallet, at }).map((row) => sessionOf(row as SessionRow))),
+    endSession: (hash, attemptId, at) =>
+      connection.write(() => (end.run({ hash, attemptId, at }).changes > 0 ? 'ended' : 'ended_before')),
+    endSessions: (hashes, attemptId, at) =>
+      connection.write(() => hashes.filter((hash) => end.run({ hash, attemptId, at }).changes > 0)),
+    listSessions: (wallet, { at, limit, after }) =>
+      connection.read(() => {
+        const rows = after
+          ? listNext.all({ wallet, at, limit, authTime: after.authTime, hash: after.hash })
+          : listFirst.all({ wallet, at, limit })
+        return rows.map((row) => sessionOf(row as SessionRow))
+      }),
   }
 }
 

@@ -6,7 +6,7 @@ import type { EndReason } from '../../../src/grants/model.ts'
 import type { Store } from '../../../src/grants/ports.ts'
 import { runs } from '../../support/runs.ts'
 import { LedgerModel } from './ledger-model.ts'
-import { NOW, newGrant, rotationOf, type Subject, someWallet } from './subject.ts'
+import { endAll, NOW, newGrant, rotationOf, type Subject, someWallet } from './subject.ts'
 
 const index = (size: number) => fc.nat({ max: size - 1 })
 const attempts = fc.constantFrom('attempt-0', 'attempt-1', 'attempt-2')
@@ -128,7 +128,10 @@ async function play(
 ) {
   if (move.move === 'end all') {
     const clientId = clients[move.client] ?? ''
-    return ledger.endGrants(move.wallet === null ? { clientId } : { wallet: wallets[move.wallet] ?? '0x' }, move.reason, move.at)
+    const of = move.wallet === null ? { clientId } : { wallet: wallets[move.wallet] ?? '0x' }
+    return ledger instanceof LedgerModel
+      ? ledger.endGrants(of, move.reason, move.at)
+      : endAll({ grants: ledger }, of, move.reason, move.at)
   }
   const grant = grants[move.grant] ?? newGrant()
   switch (move.move) {

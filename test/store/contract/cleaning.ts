@@ -50,7 +50,7 @@ export function cleaningContract(subject: Subject): void {
       someSession({ epoch: 0 }),
     ]
     for (const session of [ended, expired, living]) await store.sessions.startSession(session, randomUUID())
-    await store.sessions.endSession(ended.hash, NOW + 50)
+    await store.sessions.endSession(ended.hash, randomUUID(), NOW + 50)
     await store.sessions.touchSession(expired.hash, NOW + 99)
     expect(await sweep(store, 'sessions', NOW + 49, 10)).toBe(0)
     expect(await sweep(store, 'sessions', NOW + 50, 10)).toBe(1)

@@ -1,7 +1,7 @@
 /** Redeeming and spending codes: the insert that creates a grant. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { endForWallet } from '../../../src/grants/end-grants.ts'
+import { endGrantsOfWallet } from '../../../src/grants/end-grants.ts'
 import type { Store } from '../../../src/grants/ports.ts'
 import { livingGrant, NOW, newGrant, race, rotationOf, type Subject } from './subject.ts'
 
@@ -65,8 +65,7 @@ export function codesContract(subject: Subject): void {
     for (let round = 0; round < 10; round++) {
       const code = newGrant()
       const redeem = (store: Store) => store.grants.redeemCode(code, randomUUID(), NOW)
-      const end = (store: Store) =>
-        endForWallet(store, code.wallet, () => store.grants.endGrants({ wallet: code.wallet }, 'user', NOW))
+      const end = (store: Store) => endGrantsOfWallet(store, code.wallet, undefined, NOW)
       await race(subject(), 6, async (store, index) => void (await (index < 3 ? redeem(store) : end(store))))
       expect((await subject().nodes[0].grants.readGrant(code.id))?.endedAt).toBe(NOW)
     }

@@ -3,7 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newGrantId } from '../../../src/grants/grant-id.ts'
 import type { EndReason, Grant } from '../../../src/grants/model.ts'
-import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someWallet } from './subject.ts'
+import { PAGE } from '../../../src/grants/pages.ts'
+import { DAY, endAll, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someWallet } from './subject.ts'
+
+const ending = (attemptId: string) => ({ reason: 'user' as const, attemptId, at: NOW + 5 })
 
 export function endingsContract(subject: Subject): void {
   test('a grant ends once: the first ending keeps its time and reason', async () => {
@@ -53,7 +56,7 @@ export function endingsContract(subject: Subject): void {
     expect(await subject().nodes[1].grants.rotateRefreshToken(rotationOf(grant, 1))).toEqual({ kind: 'ended' })
   })
 
-  test('ending what a wallet allowed, what a client was allowed, or both together, ends just these', async () => {
+  test('what a wallet allowed, what a client was allowed, or both together, is found and ended, and nothing else', async () => {
     const [store] = subject().nodes
     const wallets = [someWallet(), someWallet()] as const
     const clients = [randomUUID(), randomUUID()] as const
@@ -63,37 +66,96 @@ export function endingsContract(subject: Subject): void {
       return () => Promise.all(grants.map(async ({ id }) => (await store.grants.readGrant(id))?.endReason ?? 'living'))
     }
     const stateOfFirst = await made()
-    expect(await store.grants.endGrants({ wallet: wallets[0], clientId: clients[1] }, 'operator', NOW)).toBe(1)
+    expect(await endAll(store, { wallet: wallets[0], clientId: clients[1] }, 'operator', NOW)).toBe(1)
     expect(await stateOfFirst()).toEqual(['living', 'operator', 'living', 'living'])
-    expect(await store.grants.endGrants({ wallet: wallets[0] }, 'revoked', NOW), 'counts only those that lived').toBe(1)
+    expect(await endAll(store, { wallet: wallets[0] }, 'revoked', NOW), 'counts only those that lived').toBe(1)
     expect(await stateOfFirst()).toEqual(['revoked', 'operator', 'living', 'living'])
     const stateOfSecond = await made()
-    expect(await store.grants.endGrants({ clientId: clients[0] }, 'client_deleted', NOW)).toBe(3)
-    expect(await store.grants.endGrants({ clientId: clients[0] }, 'operator', NOW), 'again: nothing is left').toBe(0)
+    expect(await endAll(store, { clientId: clients[0] }, 'client_deleted', NOW)).toBe(3)
+    expect(await endAll(store, { clientId: clients[0] }, 'operator', NOW), 'again: nothing is left').toBe(0)
     expect(await stateOfFirst(), 'the first reason stays').toEqual(['revoked', 'operator', 'client_deleted', 'living'])
     expect(await stateOfSecond()).toEqual(['client_deleted', 'living', 'client_deleted', 'living'])
   })
 
-  test('an ending that names nobody, or an empty name, ends nothing', async () => {
+  test('an empty client id or wallet is no wildcard: it finds no grant, and ending no ids ends none', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
-    expect(await store.grants.endGrants({}, 'operator', NOW)).toBe(0)
-    expect(await store.grants.endGrants({ wallet: grant.wallet, clientId: '' }, 'operator', NOW)).toBe(0)
+    expect(await store.grants.listUnendedGrants({ wallet: grant.wallet, clientId: '', limit: 10 })).toEqual([])
+    expect(await store.grants.listUnendedGrants({ wallet: '' as `0x${string}`, limit: 10 })).toEqual([])
+    expect(await store.grants.endGrants([], ending('attempt'))).toEqual([])
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
   })
 
-  test('ending a client’s thousands of grants ends every one, while others write in between', async () => {
+  test('an ending of several grants that is repeated by its own attempt, after a lost answer, still counts what it ended, on any node', async () => {
     const [store, other] = subject().nodes
-    const clientId = randomUUID()
-    const grants = Array.from({ length: 2100 }, () => newGrant({ clientId }))
+    const [ended, first, second, expired] = [
+      await livingGrant(store),
+      await livingGrant(store),
+      await livingGrant(store),
+      await livingGrant(store, { refreshExpiresAt: NOW - 1 }),
+    ]
+    await store.grants.endGrant(ended.id, 'revoked', NOW)
+    const ids = [ended, first, second, expired].map(({ id }) => id)
+    const told = [first.id, second.id, expired.id].sort()
+    expect((await store.grants.endGrants([...ids, randomUUID()], ending('attempt-1'))).sort()).toEqual(told)
+    expect((await other.grants.endGrants(ids, { ...ending('attempt-1'), at: NOW + 9 })).sort()).toEqual(told)
+    expect(await other.grants.endGrants(ids, ending('attempt-2')), 'another attempt ends nothing more').toEqual([])
+    expect(await store.grants.readGrant(ended.id), 'the first reason stays').toMatchObject({ endReason: 'revoked', endedAt: NOW })
+    expect(await store.grants.readGrant(first.id)).toMatchObject({ endReason: 'user', endedAt: NOW + 5 })
+  })
+
+  test('of twenty endings of the same grants at once each grant is counted by exactly one', async () => {
+    const [store] = subject().nodes
+    const grants = await Promise.all(Array.from({ length: 30 }, () => livingGrant(store)))
+    const ids = grants.map(({ id }) => id)
+    const outcomes = await race(subject(), 20, (node, index) => node.grants.endGrants(ids, ending(`attempt-${index}`)))
+    expect(outcomes.flat().sort()).toEqual(ids.toSorted())
+  })
+
+  test.each<['client' | 'wallet', EndReason]>([
+    ['client', 'client_deleted'],
+    ['wallet', 'user'],
+  ])('the thousands of grants of one %s all end, and are counted, while others write in between', async (whose, reason) => {
+    const [store, other] = subject().nodes
+    const [wallet, clientId] = [someWallet(), randomUUID()]
+    const of = whose === 'client' ? { clientId } : { wallet }
+    const grants = Array.from({ length: 20 * PAGE + 1 }, () => newGrant(of))
     await Promise.all(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
-    const ending = { over: false }
-    const ended = store.grants.endGrants({ clientId }, 'client_deleted', NOW).finally(() => (ending.over = true))
+    const progress = { over: false }
+    const ended = endAll(store, of, reason, NOW).finally(() => (progress.over = true))
     let between = 0
-    for (; !ending.over; between++) await livingGrant(other)
-    expect(await ended).toBe(2100)
+    for (; !progress.over; between++) await livingGrant(other)
+    expect(await ended).toBe(grants.length)
     expect(between).toBeGreaterThan(2)
-    expect(await store.grants.listGrants({ clientId, living: true, at: NOW, limit: 1 })).toEqual([])
+    expect(await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })).toEqual([])
+  })
+
+  test('what a wallet has not ended is listed by client, the newest first within each, page by page, expired or not', async () => {
+    const [store, other] = subject().nodes
+    const [wallet, bystander] = [someWallet(), someWallet()]
+    const clients = [randomUUID(), randomUUID(), randomUUID()]
+    const made = (index: number, of: object) =>
+      store.grants.redeemCode(newGrant({ clientId: clients[index % 3] ?? '', ...of }), randomUUID(), NOW + Math.floor(index / 9))
+    await Promise.all(Array.from({ length: 40 }, (_, index) => made(index, { wallet })))
+    await Promise.all(Array.from({ length: 5 }, (_, index) => made(index, { wallet: bystander })))
+    await made(7, { wallet, refreshExpiresAt: NOW - 1 })
+    const over = newGrant({ wallet })
+    await store.grants.spendCode(over, randomUUID(), NOW)
+    const all = await store.grants.listUnendedGrants({ wallet, limit: 100 })
+    expect(all).toHaveLength(41)
+    const placeOf = ({ clientId, createdAt, id }: Grant) => `${clientId} ${createdAt} ${id}`
+    expect(all.map(placeOf)).toEqual(all.map(placeOf).toSorted().toReversed())
+    for (const clientId of [undefined, ...clients]) {
+      const expected = all.filter((grant) => clientId === undefined || grant.clientId === clientId)
+      const paged: Grant[] = []
+      for (let page = all.slice(0, 4); page.length > 0; paged.push(...page))
+        page = await other.grants.listUnendedGrants({ wallet, clientId, limit: 4, after: paged.at(-1) })
+      expect(paged).toEqual(expected)
+    }
+    const [, , third] = all
+    const after = { clientId: third?.clientId ?? '', createdAt: 0, id: '' }
+    const rest = await store.grants.listUnendedGrants({ wallet, limit: 100, after })
+    expect(rest, 'a page may begin after all grants of a client').toEqual(all.filter(({ clientId }) => clientId < after.clientId))
   })
 
   test('a list names the newest first, at most so many, and only those asked for', async () => {
@@ -117,6 +179,8 @@ export function endingsContract(subject: Subject): void {
     expect(await list({ limit: 2 })).toEqual([ended, both])
     expect(await list({ wallet })).toEqual([ended, both, walletOnly, idle])
     expect(await list({ clientId })).toEqual([ended, both, clientOnly, idle])
+    expect(await list({ clientId, order: 'oldest' })).toEqual([idle, clientOnly, both, ended])
+    expect(await list({ wallet, order: 'oldest', limit: 2 })).toEqual([idle, walletOnly])
     expect(await list({ wallet, clientId })).toEqual([ended, both, idle])
     expect(await list({ wallet, clientId, living: true })).toEqual([both, idle])
     expect(await list({ wallet, living: true, at: NOW + DAY }), 'what lies idle lives no longer').toEqual([both, walletOnly])

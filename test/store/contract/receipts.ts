@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Receipt } from '../../../src/grants/model.ts'
-import type { Store } from '../../../src/grants/ports.ts'
+import type { ReceiptPage, Store } from '../../../src/grants/ports.ts'
 import { NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
 
 export function receiptsContract(subject: Subject): void {
@@ -48,23 +48,43 @@ export function receiptsContract(subject: Subject): void {
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({ ...receipt, withdrawnAt: NOW + 5 })
   })
 
-  test('a list holds one wallet’s receipts, withdrawn ones included, the youngest first, at most so many', async () => {
+  test('a list holds one wallet’s receipts, withdrawn ones included, by client and the youngest first within each, at most so many', async () => {
     const [store] = subject().nodes
-    const [wallet, clientId] = [someWallet(), randomUUID()]
+    const wallet = someWallet()
+    const [clientId = '', other = ''] = [randomUUID(), randomUUID()].toSorted().toReversed()
     const second = await kept(store, { wallet, clientId, issuedAt: NOW + 1 })
-    const first = await kept(store, { wallet, issuedAt: NOW })
-    const third = await kept(store, { wallet, clientId, issuedAt: NOW + 2 })
+    const last = await kept(store, { wallet, clientId: other, issuedAt: NOW + 9 })
+    const first = await kept(store, { wallet, clientId, issuedAt: NOW + 2 })
     await kept(store, { clientId })
-    await store.receipts.withdrawReceipt(wallet, third.id, NOW + 9)
-    const list = async (of: { clientId?: string; standing?: boolean; limit: number }) =>
-      (await store.receipts.listReceipts(wallet, of)).map(({ id }) => id)
-    expect(await list({ limit: 10 })).toEqual([third.id, second.id, first.id])
-    expect(await list({ limit: 2 })).toEqual([third.id, second.id])
-    expect(await list({ clientId, limit: 10 })).toEqual([third.id, second.id])
+    await store.receipts.withdrawReceipt(wallet, first.id, NOW + 9)
+    const list = async (page: ReceiptPage) => (await store.receipts.listReceipts(wallet, page)).map(({ id }) => id)
+    expect(await list({ limit: 10 })).toEqual([first.id, second.id, last.id])
+    expect(await list({ limit: 2 })).toEqual([first.id, second.id])
+    expect(await list({ clientId, limit: 10 })).toEqual([first.id, second.id])
     expect(await list({ standing: true, limit: 1 }), 'a withdrawn one takes no place').toEqual([second.id])
+    expect(await list({ clientId, standing: true, limit: 10 })).toEqual([second.id])
     expect(await list({ clientId: randomUUID(), limit: 10 })).toEqual([])
     expect(await list({ clientId: '', limit: 10 }), 'no client is no wildcard').toEqual([])
-    expect((await store.receipts.listReceipts(wallet, { limit: 1 }))[0]).toEqual({ ...third, withdrawnAt: NOW + 9 })
+    expect((await store.receipts.listReceipts(wallet, { limit: 1 }))[0]).toEqual({ ...first, withdrawnAt: NOW + 9 })
+  })
+
+  test('a wallet’s receipts are listed page by page, of all clients or of one, standing or not', async () => {
+    const [store, other] = subject().nodes
+    const wallet = someWallet()
+    const clients = [randomUUID(), '', randomUUID()]
+    const receipts: Receipt[] = []
+    for (let index = 0; index < 30; index++)
+      receipts.push(await kept(store, { wallet, clientId: clients[index % 3] ?? '', issuedAt: NOW + Math.floor(index / 9) }))
+    const withdrawn = receipts.filter((_, index) => index % 4 === 0).map(({ id }) => id)
+    await store.receipts.withdrawReceipts(wallet, withdrawn, NOW + 5)
+    for (const of of [{}, { standing: true }, { clientId: clients[0] }, { clientId: '', standing: true }]) {
+      const all = await store.receipts.listReceipts(wallet, { ...of, limit: 100 })
+      const paged: Receipt[] = []
+      for (let page = all.slice(0, 4); page.length > 0; paged.push(...page))
+        page = await other.receipts.listReceipts(wallet, { ...of, limit: 4, after: paged.at(-1) })
+      expect(paged).toEqual(all)
+      expect(all.length).toBeGreaterThan(5)
+    }
   })
 
   test('withdrawing one receipt withdraws it alone, once: the first time stays', async () => {
@@ -81,44 +101,25 @@ export function receiptsContract(subject: Subject): void {
     const [store] = subject().nodes
     const receipt = await kept(store)
     await store.receipts.withdrawReceipt(someWallet(), receipt.id, NOW)
-    await store.receipts.withdrawReceipts({ wallet: someWallet(), clientId: receipt.clientId }, NOW)
+    await store.receipts.withdrawReceipts(someWallet(), [receipt.id], NOW)
     await store.receipts.noteReceiptCheck(someWallet(), receipt.id, NOW + 9)
     await store.receipts.withdrawReceipt(receipt.wallet, randomUUID(), NOW)
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
     expect(await store.receipts.listReceipts(receipt.wallet, { limit: 10 })).toHaveLength(1)
   })
 
-  test('a wallet withdraws everything, or what it signed for one app, or what names a scope, or all but one', async () => {
-    const [store] = subject().nodes
-    const clientId = randomUUID()
-    const cases: [Omit<Parameters<Store['receipts']['withdrawReceipts']>[0], 'wallet'>, boolean[]][] = [
-      [{}, [true, true, true]],
-      [{ clientId }, [true, true, false]],
-      [{ naming: ['files'] }, [false, true, true]],
-      [{ clientId, naming: ['files'] }, [false, true, false]],
-      [{ naming: ['admin', 'profile'] }, [true, false, false]],
-      [{ naming: ['file'] }, [false, false, false]],
-      [{ naming: [] }, [false, false, false]],
-      [{ clientId: '' }, [false, false, false]],
-    ]
-    for (const [of, withdrawn] of cases) {
-      const wallet = someWallet()
-      const receipts = [
-        await kept(store, { wallet, clientId, scopes: ['enhancement', 'profile'] }),
-        await kept(store, { wallet, clientId, scopes: ['enhancement', 'files'] }),
-        await kept(store, { wallet, scopes: ['files'] }),
-      ]
-      const state = async () =>
-        Promise.all(receipts.map(async ({ id }) => (await store.receipts.readReceipt(wallet, id))?.withdrawnAt === NOW + 5))
-      await store.receipts.withdrawReceipts({ wallet, ...of }, NOW + 5)
-      await store.receipts.withdrawReceipts({ wallet, ...of }, NOW + 6)
-      expect(await state(), `of ${JSON.stringify(of)}`).toEqual(withdrawn)
-    }
+  test('withdrawing several receipts withdraws these and no other, each once: the first time stays', async () => {
+    const [store, other] = subject().nodes
     const wallet = someWallet()
-    const [one, other] = [await kept(store, { wallet }), await kept(store, { wallet })]
-    await store.receipts.withdrawReceipts({ wallet, except: one.id }, NOW + 5)
-    expect(await store.receipts.readReceipt(wallet, one.id)).toEqual(one)
-    expect(await store.receipts.readReceipt(wallet, other.id)).toEqual({ ...other, withdrawnAt: NOW + 5 })
+    const receipts = [await kept(store, { wallet }), await kept(store, { wallet }), await kept(store, { wallet })]
+    const [first, second, bystander] = receipts.map(({ id }) => id)
+    await store.receipts.withdrawReceipt(wallet, first ?? '', NOW + 5)
+    await other.receipts.withdrawReceipts(wallet, [first ?? '', second ?? '', randomUUID()], NOW + 6)
+    await other.receipts.withdrawReceipts(wallet, [], NOW + 6)
+    const times = await Promise.all(
+      [first, second, bystander].map(async (id) => (await store.receipts.readReceipt(wallet, id ?? ''))?.withdrawnAt),
+    )
+    expect(times).toEqual([NOW + 5, NOW + 6, null])
   })
 
   test('a check of a contract wallet’s signature moves its time forward, never back', async () => {

@@ -1,6 +1,7 @@
 /** What an engine hands to the contract, and the records the contract asks it to keep. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import type { Client, Receipt, Session } from '../../../src/grants/model.ts'
+import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/grants/model.ts'
+import { pagesOf } from '../../../src/grants/pages.ts'
 import type { KeyRecord, NewGrant, Rotation, Store } from '../../../src/grants/ports.ts'
 import type { Address } from '../../../src/wallet/address.ts'
 
@@ -163,4 +164,24 @@ export function someKey(key: Partial<KeyRecord> = {}): KeyRecord {
     retiredAt: null,
     ...key,
   }
+}
+
+/** Ends every grant of a wallet, of a client, or of both, as the domain does. Returns how many ended. */
+export async function endAll(
+  { grants }: Pick<Store, 'grants'>,
+  { wallet, clientId }: { wallet?: Address; clientId?: string },
+  reason: EndReason,
+  at: number,
+): Promise<number> {
+  const pages = pagesOf<Grant>((page) =>
+    wallet === undefined
+      ? grants.listGrants({ clientId: clientId ?? '', order: 'oldest', at, ...page })
+      : grants.listUnendedGrants({ wallet, clientId, ...page }),
+  )
+  let ended = 0
+  for await (const page of pages) {
+    const ids = page.map(({ id }) => id)
+    ended += (await grants.endGrants(ids, { reason, attemptId: randomUUID(), at })).length
+  }
+  return ended
 }

@@ -83,14 +83,20 @@ export function pushedRequestsContract(subject: Subject): void {
     expect(await store.pushedRequests.spendPushed(someHash(), 'attempt-1', NOW)).toBe('unknown')
   })
 
-  test('a pushed request leaves by its end, spent or not', async () => {
+  test('a pushed request is over when it expires, and a spent one an hour after it was spent: then it leaves', async () => {
     const [store] = subject().nodes
-    const [over, living] = [somePushed(), { ...somePushed(), expiresAt: NOW + 61 }]
-    for (const pushed of [over, living]) await store.pushedRequests.push(pushed)
-    await store.pushedRequests.spendPushed(over.id, 'attempt', NOW)
-    expect(await store.cleaning.sweep('pushed_requests', { overFor: 3600, limit: 10, at: NOW + 3659 })).toBe(0)
-    expect(await store.cleaning.sweep('pushed_requests', { overFor: 3600, limit: 10, at: NOW + 3660 })).toBe(1)
-    expect(await store.pushedRequests.readPushed(over.id)).toBeNull()
-    expect(await store.pushedRequests.readPushed(living.id)).not.toBeNull()
+    const [unspent, spent, living] = [somePushed(), somePushed(), { ...somePushed(), expiresAt: NOW + 61 }]
+    for (const pushed of [unspent, spent, living]) await store.pushedRequests.push(pushed)
+    await store.pushedRequests.spendPushed(spent.id, 'attempt', NOW + 5)
+    const sweep = (at: number) => store.cleaning.sweep('pushed_requests', { overFor: 720, limit: 10, at: at + 720 })
+    expect(await sweep(NOW + 59)).toBe(0)
+    expect(await sweep(NOW + 60)).toBe(1)
+    expect(await store.pushedRequests.readPushed(unspent.id)).toBeNull()
+    expect(await sweep(NOW + 61)).toBe(1)
+    expect(await store.pushedRequests.readPushed(living.id)).toBeNull()
+    expect(await sweep(NOW + 3604)).toBe(0)
+    expect(await store.pushedRequests.spendPushed(spent.id, 'another attempt', NOW + 3604)).toBe('spent_before')
+    expect(await sweep(NOW + 3605)).toBe(1)
+    expect(await store.pushedRequests.readPushed(spent.id)).toBeNull()
   })
 }

@@ -1,6 +1,7 @@
 /** Wallets and their epoch; sessions and the once-only gate of a login. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { Session } from '../../../src/grants/model.ts'
 import { NOW, race, type Subject, someSession, someWallet } from './subject.ts'
 
 export function walletsContract(subject: Subject): void {
@@ -65,7 +66,7 @@ export function sessionsContract(subject: Subject): void {
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
     expect(await store.sessions.startSession({ ...session, wallet: someWallet() }, randomUUID())).toBe('taken')
-    await store.sessions.endSession(session.hash, NOW + 1)
+    await store.sessions.endSession(session.hash, randomUUID(), NOW + 1)
     expect(await store.sessions.startSession(session, randomUUID())).toBe('taken')
     expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 1 })
   })
@@ -91,9 +92,9 @@ export function sessionsContract(subject: Subject): void {
     const [store] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
-    await store.sessions.endSession(session.hash, NOW + 10)
+    await store.sessions.endSession(session.hash, randomUUID(), NOW + 10)
     await store.sessions.touchSession(session.hash, NOW + 20)
-    await store.sessions.endSession(session.hash, NOW + 30)
+    await store.sessions.endSession(session.hash, randomUUID(), NOW + 30)
     expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 10 })
   })
 
@@ -101,7 +102,7 @@ export function sessionsContract(subject: Subject): void {
     const [store] = subject().nodes
     const { hash } = someSession()
     await store.sessions.touchSession(hash, NOW)
-    await store.sessions.endSession(hash, NOW)
+    await store.sessions.endSession(hash, randomUUID(), NOW)
     expect(await store.sessions.readSession(hash)).toBeNull()
   })
 
@@ -113,33 +114,67 @@ export function sessionsContract(subject: Subject): void {
     const [ended, expired] = [someSession({ wallet }), someSession({ wallet, expiresAt: NOW + 10 })]
     for (const session of [older, younger, ended, expired, someSession()])
       await store.sessions.startSession(session, randomUUID())
-    await store.sessions.endSession(ended.hash, NOW)
-    expect(await other.sessions.listSessions(wallet, NOW + 10)).toEqual([younger, older])
-    expect(await other.sessions.listSessions(wallet, NOW + 9)).toHaveLength(3)
-    expect(await other.sessions.listSessions(someWallet(), NOW)).toEqual([])
+    await store.sessions.endSession(ended.hash, randomUUID(), NOW)
+    expect(await other.sessions.listSessions(wallet, { at: NOW + 10, limit: 100 })).toEqual([younger, older])
+    expect(await other.sessions.listSessions(wallet, { at: NOW + 9, limit: 100 })).toHaveLength(3)
+    expect(await other.sessions.listSessions(someWallet(), { at: NOW, limit: 100 })).toEqual([])
   })
 
-  test('of any number that end one session at once exactly one is told that it did, and so is the only one to say so', async () => {
+  test('of any number of attempts to end one session at once exactly one reads that it did', async () => {
     const [store] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
-    const outcomes = await race(subject(), 20, (node) => node.sessions.endSession(session.hash, NOW))
+    const outcomes = await race(subject(), 20, (node) => node.sessions.endSession(session.hash, randomUUID(), NOW))
     expect(outcomes.filter((outcome) => outcome === 'ended')).toHaveLength(1)
-    expect(await store.sessions.endSession(session.hash, NOW)).toBe('ended_before')
-    expect(await store.sessions.endSession('nobody’s', NOW)).toBe('ended_before')
+    expect(await store.sessions.endSession(session.hash, randomUUID(), NOW)).toBe('ended_before')
+    expect(await store.sessions.endSession('nobody’s', randomUUID(), NOW)).toBe('ended_before')
   })
 
-  test('ending a wallet’s sessions ends those that live, names them, and leaves other wallets’ alone', async () => {
-    const [store] = subject().nodes
-    const wallet = someWallet()
-    const [ended, first, second] = [someSession({ wallet }), someSession({ wallet }), someSession({ wallet })]
-    const bystander = someSession()
+  test('an ending that is repeated by its own attempt, after a lost answer, reads as ended, on any node, and keeps its moment', async () => {
+    const [store, other] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, 'attempt-0')
+    expect(await store.sessions.endSession(session.hash, 'attempt-1', NOW + 5)).toBe('ended')
+    expect(await other.sessions.endSession(session.hash, 'attempt-1', NOW + 9)).toBe('ended')
+    expect(await other.sessions.endSession(session.hash, 'attempt-2', NOW + 9)).toBe('ended_before')
+    expect(await store.sessions.endSession(session.hash, 'attempt-1', NOW + 9), 'another attempt changes nothing').toBe('ended')
+    expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 5 })
+  })
+
+  test('ending several sessions ends those that live and names them, and names them again to its own attempt', async () => {
+    const [store, other] = subject().nodes
+    const [ended, first, second, bystander] = [someSession(), someSession(), someSession(), someSession()]
     for (const session of [ended, first, second, bystander]) await store.sessions.startSession(session, randomUUID())
-    await store.sessions.endSession(ended.hash, NOW)
-    expect((await store.sessions.endSessions(wallet, NOW + 5)).sort()).toEqual([first.hash, second.hash].sort())
-    expect(await store.sessions.endSessions(wallet, NOW + 6)).toEqual([])
+    await store.sessions.endSession(ended.hash, randomUUID(), NOW)
+    const hashes = [ended, first, second].map(({ hash }) => hash)
+    const told = [first.hash, second.hash].sort()
+    expect((await store.sessions.endSessions([...hashes, 'nobody’s'], 'attempt-1', NOW + 5)).sort()).toEqual(told)
+    expect((await other.sessions.endSessions(hashes, 'attempt-1', NOW + 9)).sort()).toEqual(told)
+    expect(await other.sessions.endSessions(hashes, 'attempt-2', NOW + 9)).toEqual([])
+    expect(await store.sessions.endSessions([], 'attempt-3', NOW + 9)).toEqual([])
     expect(await store.sessions.readSession(ended.hash)).toMatchObject({ endedAt: NOW })
     expect(await store.sessions.readSession(second.hash)).toMatchObject({ endedAt: NOW + 5 })
     expect(await store.sessions.readSession(bystander.hash)).toEqual(bystander)
+  })
+
+  test('a wallet’s sessions are listed page by page: each goes on where the one before ended, whatever ends meanwhile', async () => {
+    const [store, other] = subject().nodes
+    const wallet = someWallet()
+    // More in one second than a page holds, so that the moment alone does not say where a page ended.
+    const sessions = Array.from({ length: 30 }, (_, index) => someSession({ wallet, authTime: NOW + Math.floor(index / 9) }))
+    await Promise.all(sessions.map((session) => store.sessions.startSession(session, randomUUID())))
+    const all = await store.sessions.listSessions(wallet, { at: NOW, limit: 100 })
+    expect(all.map(({ authTime }) => authTime)).toEqual(all.map(({ authTime }) => authTime).toSorted((a, b) => b - a))
+    const paged: Session[] = []
+    for (let page = all.slice(0, 4); page.length > 0; paged.push(...page)) {
+      page = await other.sessions.listSessions(wallet, { at: NOW, limit: 4, after: paged.at(-1) })
+      await store.sessions.endSessions(
+        page.slice(0, 1).map(({ hash }) => hash),
+        randomUUID(),
+        NOW,
+      )
+    }
+    expect(paged).toHaveLength(30)
+    expect(paged.map(({ hash }) => hash)).toEqual(all.map(({ hash }) => hash))
   })
 }

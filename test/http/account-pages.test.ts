@@ -1,0 +1,174 @@
+/** The account page of a wallet that has much: page by page, by links, without script. */
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { NewGrant } from '../../src/grants/ports.ts'
+import type { Address } from '../../src/wallet/address.ts'
+import { newGrant, someReceipt, someSession } from '../store/contract/subject.ts'
+import type { App } from '../support/app.ts'
+import { signInToAccount, startSignedApp, vouchFor } from '../support/signed-app.ts'
+import { type Answer, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+const DAY = 86_400
+
+let app: App
+let wallet: Address
+beforeEach(async () => {
+  app = await startSignedApp()
+  wallet = app.walk.wallet.address as Address
+  await signInToAccount(app.walk)
+})
+afterEach(() => app.close())
+
+const now = () => app.grantor.clock.now()
+
+/** A living grant of the wallet, as an exchange would have made it. */
+async function allow(grant: Partial<NewGrant> = {}, at = now()): Promise<NewGrant> {
+  const times = { expiresAt: now() + 30 * DAY, refreshExpiresAt: now() + 14 * DAY }
+  const born = newGrant({ wallet, scopes: ['enhancement'], ...times, ...grant })
+  await app.grantor.store.grants.redeemCode(born, randomUUID(), at)
+  return born
+}
+
+const sign = (clientId: string, issuedAt: number) => {
+  const receipt = someReceipt({ wallet, clientId, issuedAt, expiresAt: now() + 30 * DAY })
+  return app.grantor.store.receipts.insertReceipt(receipt).then(() => receipt)
+}
+
+const clientsOn = ({ body }: Answer) => [...body.matchAll(/name="client_id" value="([^"]+)"/g)].map(([, id = '']) => id)
+const sessionsOn = ({ body }: Answer) => [...body.matchAll(/name="session" value="([^"]+)"/g)].map(([, handle = '']) => handle)
+const receiptsOn = ({ body }: Answer) =>
+  [...body.matchAll(/href="\/account\/receipts\/([0-9a-f-]{36})"/g)].map(([, id = '']) => id)
+
+/** Where a page's link to more leads; '' where there is none. */
+const linkOn = ({ body }: Answer, label: string) =>
+  new RegExp(`<a href="(/account\\?page=[^"]+)"[^>]*>${label}</a>`).exec(body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+
+/** The first page, and every page that the links of this label lead to. */
+async function pagesBy(label: string, walk = app.walk, path = '/account'): Promise<Answer[]> {
+  const pages = [await walk.browse({ path })]
+  for (let next = linkOn(pages[0] as Answer, label); next !== ''; ) {
+    const page = await walk.browse({ path: next })
+    expect(page.status).toBe(200)
+    pages.push(page)
+    next = linkOn(page, label)
+  }
+  return pages
+}
+
+test('apps are shown fifty a page, each app on one page, and links lead to all of them', async () => {
+  const clients = Array.from({ length: 120 }, () => randomUUID())
+  for (const clientId of clients) await allow({ clientId })
+  const signed = randomUUID()
+  await sign(signed, now())
+  const pages = await pagesBy('More apps')
+  expect(pages.map((page) => clientsOn(page).length)).toEqual([50, 50, 21])
+  expect(pages.flatMap(clientsOn).sort()).toEqual([...clients, signed].sort())
+  const [first, second] = pages as [Answer, Answer]
+  expect(first.body).toContain('id="sessions-title"')
+  expect(second.body).not.toContain('id="sessions-title"')
+  expect(second.body).toContain('<a href="/account" id="back">')
+})
+
+test('what an app may do is the whole of it, however many grants it has and however many lie between them', async () => {
+  const [heavy, light] = [randomUUID(), randomUUID()]
+  for (let index = 0; index < 260; index++) {
+    const clientId = index % 2 === 0 ? heavy : light
+    const oldest = index === 0 ? { scopes: ['profile'], expiresAt: now() + 40 * DAY } : {}
+    await allow({ clientId, ...oldest }, now() - 300 + index)
+  }
+  for (let index = 0; index < 300; index++) await allow({ clientId: randomUUID() })
+  const pages = await pagesBy('More apps')
+  const shown = pages.flatMap(clientsOn)
+  expect(new Set(shown).size, 'each app once').toBe(shown.length)
+  expect(shown).toHaveLength(302)
+  const page = pages.find((each) => clientsOn(each).includes(heavy))
+  const slip = page?.body.split('<article class="slip">').find((each) => each.includes(heavy)) ?? ''
+  expect(slip).toContain('See your profile')
+  expect(slip).toContain(new Date((now() - 300) * 1000).toISOString())
+  expect(slip).toContain(new Date((now() + 40 * DAY) * 1000).toISOString())
+})
+
+test('grants that have expired or ended hide no app that still has access, however many they are', async () => {
+  const clientId = randomUUID()
+  await allow({ clientId })
+  const over = Array.from({ length: 600 }, () => allow({ clientId: '~', refreshExpiresAt: now() - 1 }))
+  await Promise.all(over)
+  expect((await pagesBy('More apps')).flatMap(clientsOn)).toEqual([clientId])
+})
+
+test('sessions are shown fifty a page, and every one of them can be ended by its button', async () => {
+  const hashes: string[] = []
+  for (let index = 0; index < 120; index++) {
+    const at = now() - Math.floor(index / 7)
+    const session = someSession({ wallet, authTime: at, lastSeenAt: at, expiresAt: now() + DAY })
+    await app.grantor.store.sessions.startSession(session, randomUUID())
+    hashes.push(session.hash)
+  }
+  const pages = await pagesBy('Earlier sign-ins')
+  expect(pages).toHaveLength(3)
+  const handles = pages.flatMap(sessionsOn)
+  expect(handles.toSorted()).toEqual(hashes.map((hash) => hash.slice(0, 16)).sort())
+  expect(clientsOn(pages[1] as Answer)).toEqual([])
+  const last = handles.at(-1) ?? ''
+  expect((await app.walk.postForm('/account/sessions/end', { session: last })).location).toBe('/account?done=session_ended')
+  expect((await pagesBy('Earlier sign-ins')).flatMap(sessionsOn)).not.toContain(last)
+  await app.walk.postForm('/account/sessions/end-others', {})
+  expect((await pagesBy('Earlier sign-ins')).flatMap(sessionsOn)).toEqual([])
+})
+
+test('receipts of an app are shown fifty at a time, the youngest first, and links lead to all of them', async () => {
+  const [clientId, other] = [randomUUID(), randomUUID()]
+  await sign(other, now())
+  const receipts: string[] = []
+  for (let index = 0; index < 120; index++) receipts.unshift((await sign(clientId, now() - 500 + index)).id)
+  const pages = await pagesBy('Older receipts')
+  expect(pages).toHaveLength(3)
+  expect(pages.slice(1).map(clientsOn)).toEqual([[clientId], [clientId]])
+  expect(pages.map(({ body }) => body.includes('<details class="fold" open>'))).toEqual([false, true, true])
+  expect(pages.flatMap(receiptsOn).filter((id) => receipts.includes(id))).toEqual(receipts)
+  // Ended meanwhile, the app is gone from such a page as well.
+  const older = linkOn(pages[0] as Answer, 'Older receipts')
+  await app.walk.postForm('/account/apps/end', { client_id: clientId })
+  expect(clientsOn(await app.walk.browse({ path: older }))).toEqual([])
+})
+
+test('where a page begins is sealed: it names nobody, and one that was changed, or is of another wallet, is the first page', async () => {
+  for (let index = 0; index < 60; index++) await allow()
+  const first = await app.walk.browse({ path: '/account' })
+  const next = linkOn(first, 'More apps')
+  expect(Buffer.from(next.split('.')[2] ?? '', 'base64url').toString('latin1')).not.toMatch(new RegExp(wallet.slice(2, 12), 'i'))
+  const expected = clientsOn(first)
+  const stranger = new Walk(app.grantor, testWallet(1))
+  await signInToAccount(stranger)
+  expect(clientsOn(await stranger.browse({ path: next }))).toEqual([])
+  expect((await stranger.browse({ path: next })).body).toContain('id="no-apps"')
+  const changed = [
+    next.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+    next.replace('page=', 'page=x'),
+    '/account?page=',
+    '/account?page=grc.0123456789.AAAA',
+    `/account?page=${'a'.repeat(8000)}`,
+    `${next}&page=x`,
+    '/account?page[]=x',
+    "/account?page=' OR 1=1 --",
+  ]
+  for (const path of changed) {
+    const page = await app.walk.browse({ path: encodeURI(decodeURI(path)) })
+    expect([path.slice(0, 40), page.status, clientsOn(page)]).toEqual([path.slice(0, 40), 200, expected])
+  }
+})
+
+test('a session that was only vouched for sees no receipts by the link of one that signed', async () => {
+  const clientId = randomUUID()
+  for (let index = 0; index < 60; index++) await sign(clientId, now() - index)
+  await allow({ clientId })
+  const older = linkOn(await app.walk.browse({ path: '/account' }), 'Older receipts')
+  expect(receiptsOn(await app.walk.browse({ path: older }))).toHaveLength(10)
+  const client = await app.grantor.createClient()
+  const vouched = new Walk(app.grantor)
+  await vouchFor(vouched, client)
+  await vouched.authorize(requestOf(client))
+  const page = await vouched.browse({ path: older })
+  expect([clientsOn(page), receiptsOn(page)]).toEqual([[clientId], []])
+})

@@ -1,0 +1,41 @@
+/** A way to PostgreSQL on which one answer is lost: the statement is committed, and then its connection breaks. */
+import type { PostgresAddress } from '../../src/store/postgres/index.ts'
+import type { PostgresDatabase } from './postgres.ts'
+import { proxied } from './proxied.ts'
+
+export type LosingWay = {
+  address: PostgresAddress
+  /** Loses the answer to the next statement that has this text among its values, once the query returns a row. */
+  loseNext(text: string, committed: string): void
+  /** how many answers were lost so far */
+  lost(): number
+}
+
+export async function losingAnswers({ address, sql }: PostgresDatabase): Promise<LosingWay> {
+  let next: { text: string; committed: string } | null = null
+  let lost = 0
+  const silent = new Set<number>()
+  const way = await proxied(address, {
+    toServer(bytes, { client, server, number }) {
+      server.write(bytes)
+      if (next === null || !bytes.includes(next.text)) return
+      const { committed } = next
+      next = null
+      silent.add(number)
+      const cut = async () => {
+        while ((await sql.unsafe(committed)).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+        lost++
+        client.destroy()
+      }
+      void cut()
+    },
+    toClient(bytes, { client, number }) {
+      if (!silent.has(number)) client.write(bytes)
+    },
+  })
+  return {
+    address: way,
+    loseNext: (text, committed) => void (next = { text, committed }),
+    lost: () => lost,
+  }
+}
