@@ -5,6 +5,7 @@
 import type { Settings } from '../config/settings.ts'
 import { auditKeys } from '../grants/audited-keys.ts'
 import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
+import { createBoundKeeper } from '../grants/bounds.ts'
 import { ClientDirectory } from '../grants/client-directory.ts'
 import { ClientKeys } from '../grants/client-keys.ts'
 import { type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../grants/deps.ts'
@@ -73,6 +74,8 @@ export async function composeAuthService(
     const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
     const { createAuthServer } = await serverModule
     const deps: Deps = {
+    const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
+    const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings)
       store,
       clients,
       keys,
@@ -82,7 +85,8 @@ export async function composeAuthService(
       settings: serviceSettings(settings, development),
       contractWallets,
       now,
-      announceEnded: (ended) => deliveries.add(() => logoutNotices(deps, ended)),
+      announceEnded,
+      bounds,
       audit,
     }
     const server = createAuthServer({
@@ -109,6 +113,7 @@ export async function composeAuthService(
       repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
       repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ]
+      repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     const close = async () => {
       await Promise.all([...background, deliveries].map((each) => each.stop()))
       await store.close()

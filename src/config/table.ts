@@ -87,6 +87,13 @@ const login = {
     parse: read.integer(60, year, 'seconds'),
     preset: '1209600',
   },
+  sessionsPerWallet: {
+    name: 'SESSIONS_PER_WALLET',
+    words: 'Sessions of one wallet that may live at once. A login beyond that ends the oldest session (`superseded`).',
+    usedBy: auth,
+    parse: read.integer(1, 500, 'sessions'),
+    preset: '200',
+  },
   contractGrace: {
     name: 'CONTRACT_GRACE',
     words:
@@ -142,6 +149,14 @@ const tokens = {
     usedBy: keyUsers,
     parse: read.integer(60, year, 'seconds'),
     preset: '2592000',
+  },
+  grantsPerWalletAndClient: {
+    name: 'GRANTS_PER_WALLET_AND_CLIENT',
+    words:
+      'Grants of one wallet at one client that may live at once. A code exchange beyond that ends the oldest grant (`superseded`) within seconds.',
+    usedBy: auth,
+    parse: read.integer(1, 500, 'grants'),
+    preset: '100',
   },
   refreshRetryWindow: {
     name: 'REFRESH_RETRY_WINDOW',

@@ -106,6 +106,7 @@ async function startSession(
     if (proof.receiptId !== null) await deps.store.receipts.withdrawReceipt(session.wallet, proof.receiptId, deps.now())
     return { kind: 'ended' }
   }
+  deps.bounds.noteSession(session)
   deps.audit({ event: 'session_started', reason: session.method, ...(asked ? { client_id: asked.client.id } : {}) })
   if (!asked) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
   // The app's `state` and verifier live in the browser that asked, so a code would be of no use here.

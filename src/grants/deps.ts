@@ -5,6 +5,7 @@ import type { Address } from '../wallet/address.ts'
 import type { ContractVerdict } from '../wallet/contract-signature.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ClientKeys } from './client-keys.ts'
+import type { Grant, Session } from './model.ts'
 import type { Store } from './ports.ts'
 
 /** Lifetimes in seconds. */
@@ -99,6 +100,8 @@ export type Deps = {
   contractWallets: ContractWallets | null
   /** epoch seconds */
   now: () => number
+  /** Notes what was made, so that the oldest end soon if there are too many (`bounds.ts`). */
+  bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void }
   /** Tells the clients that want to know (OpenID Connect Back-Channel Logout), in its own time. */
   announceEnded(ended: EndedSessions): void
   audit: (event: AuditEvent) => void

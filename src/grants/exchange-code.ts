@@ -70,6 +70,7 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)
   if (redemption.kind === 'epoch_raised') throw invalidGrant('ended_since_code')
   deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
+  deps.bounds.noteGrant(redemption.grant)
   const { scopes } = redemption.grant
   const { nonce } = code
   return mintTokens(deps, client, redemption.grant, { scopes, resource, binding: bindingOf(request.proof), nonce, idTokenKey })

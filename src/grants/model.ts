@@ -81,6 +81,8 @@ export type EndReason =
   | 'consent_missing'
   | 'wallet_changed'
   | 'restored'
+  /** the wallet has newer ones than it may have at one client */
+  | 'superseded'
 
 /** Whose key signs: the address's own, or the owners' of a contract at the address (ERC-1271). */
 export type WalletKind = 'ordinary' | 'contract'

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Logger, pino } from 'pino'
 import { connectChains } from '../../src/cli/contract-wallets.ts'
 import type { Chain } from '../../src/config/chains.ts'
+import { type Bounds, createBoundKeeper } from '../../src/grants/bounds.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import { ClientKeys } from '../../src/grants/client-keys.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/grants/deps.ts'
@@ -70,6 +71,8 @@ export type StartOptions = {
   postgres?: PostgresAddress
   clock?: TestClock
   ports?: number[]
+  /** how many grants and sessions may live at once */
+  bounds?: Partial<Bounds>
   /** where contract wallets are asked; nowhere when absent */
   chains?: Chain[]
   /** a login server in place of ours, as a platform brings its own; not listening yet */
@@ -100,6 +103,8 @@ export type Grantor = {
   logLines: string[]
   /** registers a client; `secret` is empty for one without */
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
+  /** what the service does once a second, after its answers */
+  keepBounds(): Promise<void>
   /** what another process's change would do within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -158,6 +163,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const fetchFromClient = createFetchFromClient({ allowLoopback: true })
   // Tried again at once: a test need not wait.
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => note(logoutEvent(outcome)), pauses: [0, 0, 0] })
+  const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
+  const limits = { grantsPerWalletAndClient: 100, sessionsPerWallet: 200, ...options.bounds }
+  const bounds = createBoundKeeper({ store, now: clock.now, audit: note, announceEnded }, limits)
   const deps: Deps = {
     contractWallets,
     store,
@@ -168,7 +176,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     fetchFromClient,
     settings,
     now: clock.now,
-    announceEnded: (ended) => deliveries.add(() => logoutNotices(deps, ended)),
+    announceEnded,
+    bounds,
     audit: note,
   }
 
@@ -204,6 +213,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     ports,
     events,
     logLines,
+    keepBounds: bounds.keep,
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(

@@ -1,0 +1,151 @@
+/** One wallet has at most so many grants at one client, and so many sessions: the oldest beyond that end. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { createBoundKeeper } from '../../src/grants/bounds.ts'
+import { openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { signInToAccount } from '../support/signed-app.ts'
+import { requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let app: App
+const start = async (bounds = { grantsPerWalletAndClient: 3, sessionsPerWallet: 2 }) => (app = await startApp({ bounds }))
+afterEach(() => app.close())
+
+async function severalTokens(count: number): Promise<Tokens[]> {
+  const tokens: Tokens[] = []
+  for (let each = 0; each < count; each++) {
+    app.grantor.clock.advance(1)
+    tokens.push(await app.freshTokens())
+  }
+  return tokens
+}
+
+const superseded = () => app.grantor.events.filter(({ reason }) => reason === 'superseded')
+
+test('of more grants of a wallet at a client than it may have the oldest end as superseded, and those of others live on', async () => {
+  await start()
+  const other = await app.grantor.createClient()
+  const elsewhere = await app.freshTokens({}, other)
+  const stranger = new Walk(app.grantor, testWallet(1))
+  const theirs = tokensOf(await stranger.exchange(app.client, (await stranger.signIn(requestOf(app.client))).code))
+  const tokens = await severalTokens(5)
+  await app.grantor.keepBounds()
+  expect(await Promise.all(tokens.map(({ access_token }) => app.isActive(access_token)))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+  ])
+  for (const { refresh_token } of tokens.slice(0, 2))
+    expect((await app.walk.refresh(app.client, refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
+  expect((await app.walk.refresh(app.client, tokens[2]?.refresh_token ?? '')).status).toBe(200)
+  expect(await app.isActive(elsewhere.access_token, other)).toBe(true)
+  expect(await app.isActive(theirs.access_token)).toBe(true)
+  const ended = tokens.slice(0, 2).map(({ access_token }) => claimsOf(access_token).grant_id)
+  expect(
+    superseded()
+      .map(({ event, grant_id }) => `${event} ${grant_id}`)
+      .sort(),
+  ).toEqual(ended.map((id) => `grant_ended ${id}`).sort())
+  const [first] = ended
+  expect(await app.grantor.store.grants.readGrant(first ?? '')).toMatchObject({ endReason: 'superseded' })
+})
+
+test('a grant that was made before a clock jumped back counts as none, so that the exchanges after it keep theirs', async () => {
+  await start()
+  await severalTokens(3)
+  // The clock was an hour ahead, so new grants seem to be the oldest.
+  app.grantor.clock.advance(-3600)
+  await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
+  const { access_token } = await app.freshTokens()
+  await app.grantor.keepBounds()
+  expect(await app.isActive(access_token)).toBe(true)
+  expect(superseded()).toEqual([])
+  app.grantor.clock.advance(3700)
+  await app.freshTokens()
+  await app.grantor.keepBounds()
+  expect(superseded(), 'once the clock has caught up').toHaveLength(2)
+})
+
+test('expired grants take nobody’s place: a grant that lives ends only for newer ones that live, and expired ones beyond the bound end too', async () => {
+  await start()
+  const [oldest, ...expired] = await severalTokens(8)
+  // The app keeps using the first grant, and the others lie idle.
+  app.grantor.clock.advance(10 * 86_400)
+  const { refresh_token } = tokensOf(await app.walk.refresh(app.client, oldest?.refresh_token ?? ''))
+  app.grantor.clock.advance(10 * 86_400)
+  await app.walk.signIn(requestOf(app.client))
+  await app.grantor.keepBounds()
+  expect((await app.walk.refresh(app.client, refresh_token)).status).toBe(200)
+  const states = await Promise.all(
+    expired.map(async ({ access_token }) => app.grantor.store.grants.readGrant(claimsOf(access_token).grant_id)),
+  )
+  expect(states.filter((grant) => grant?.endReason === 'superseded').length).toBeGreaterThan(0)
+})
+
+test('however many exchanges race, and two nodes keep the bound at once, exactly as many grants live in the end as may', async () => {
+  const bounds = { grantsPerWalletAndClient: 10, sessionsPerWallet: 200 }
+  await start(bounds)
+  const { deps, databasePath, keepBounds } = app.grantor
+  const node = { ...deps, store: openSqliteStore(databasePath) }
+  onTestFinished(() => node.store.close())
+  const there = createBoundKeeper(node, bounds)
+  const codes = await Promise.all(Array.from({ length: 60 }, () => app.freshCode()))
+  const exchanges = codes.map(async (code) => {
+    const tokens = tokensOf(await app.walk.exchange(app.client, code))
+    const grant = await node.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
+    if (grant) there.noteGrant(grant)
+    await Promise.all([keepBounds(), there.keep()])
+    return tokens
+  })
+  const tokens = await Promise.all(exchanges)
+  await Promise.all([keepBounds(), there.keep()])
+  const living = await Promise.all(tokens.map(({ access_token }) => app.isActive(access_token)))
+  expect(living.filter(Boolean)).toHaveLength(10)
+  expect(new Set(superseded().map(({ grant_id }) => grant_id)).size, 'each ended once').toBe(50)
+  expect(superseded()).toHaveLength(50)
+})
+
+test('a check that fails is made again', async () => {
+  await start()
+  await severalTokens(4)
+  const { grants } = app.grantor.store
+  const endGrants = grants.endGrants.bind(grants)
+  grants.endGrants = () => Promise.reject(new Error('no answer'))
+  await expect(app.grantor.keepBounds()).rejects.toThrow('no answer')
+  grants.endGrants = endGrants
+  await app.grantor.keepBounds()
+  expect(superseded()).toHaveLength(1)
+})
+
+test('of more sessions of a wallet than it may have the oldest end, its clients hear of it, and logins under way go on (Back-Channel Logout §2.5)', async () => {
+  await start()
+  const heard: string[] = []
+  const receiver = createServer((request, response) => {
+    heard.push(request.url ?? '')
+    request.resume().on('end', () => response.writeHead(200).end())
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise((resolve) => receiver.close(() => resolve())))
+  const backchannelLogoutUri = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/logout`
+  const listening = await openIdClient(app.grantor, { backchannelLogoutUri })
+  const tokens = await openIdTokens(app.walk, listening)
+  const code = await app.freshCode()
+  const walks = [new Walk(app.grantor), new Walk(app.grantor), new Walk(app.grantor)] as const
+  app.grantor.clock.advance(1)
+  for (const walk of walks.slice(0, 2)) await signInToAccount(walk)
+  const underWay = await walks[2].prove(await walks[2].challenge(requestOf(app.client)))
+  await app.grantor.keepBounds()
+  expect(superseded()).toEqual([{ event: 'session_ended', reason: 'superseded' }])
+  expect((await app.walk.browse({ path: '/account' })).status, 'the oldest is signed out').toBe(302)
+  for (const walk of walks.slice(0, 2)) expect((await walk.browse({ path: '/account' })).status).toBe(200)
+  await expect.poll(() => heard).toEqual(['/logout'])
+  // What it allowed stays allowed: nobody distrusts it.
+  expect(await app.isActive(tokens.access_token, listening)).toBe(true)
+  expect((await app.walk.exchange(app.client, code)).status).toBe(200)
+  expect((await walks[2].complete(underWay)).status).toBe(200)
+})
