@@ -2,10 +2,11 @@
  * The only place where real adapters meet the domain: settings in, parts that work together out. What answers HTTP is
  * loaded only when a server is composed, so that the operator's commands start without it.
  */
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Settings } from '../config/settings.ts'
 import { auditKeys } from '../grants/audited-keys.ts'
-import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
 import { createBoundKeeper } from '../grants/bounds.ts'
+import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
 import { ClientDirectory } from '../grants/client-directory.ts'
 import { ClientKeys } from '../grants/client-keys.ts'
 import { type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../grants/deps.ts'
@@ -73,9 +74,9 @@ export async function composeAuthService(
     const fetchFromClient = createFetchFromClient({ allowLoopback: development })
     const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
     const { createAuthServer } = await serverModule
-    const deps: Deps = {
     const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
     const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings)
+    const deps: Deps = {
       store,
       clients,
       keys,
@@ -103,6 +104,7 @@ export async function composeAuthService(
       cleaning: store.cleaning,
       lifetimes: lifetimes(settings),
       now,
+      pause: (milliseconds) => pauseFor(milliseconds),
       note(kind, rows) {
         metrics?.countSwept(kind, rows)
         logger.info({ kind, rows }, 'cleaned')
@@ -111,9 +113,9 @@ export async function composeAuthService(
     const background = [
       repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
       repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
+      repeatEvery(1, 'keeping bounds', bounds.keep, logger),
       repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ]
-      repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     const close = async () => {
       await Promise.all([...background, deliveries].map((each) => each.stop()))
       await store.close()

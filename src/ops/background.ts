@@ -7,16 +7,16 @@ export type Background = {
 }
 
 /**
- * Runs `task` every so often, never twice at a time. A failure is logged when it begins and when it is over, not at
+ * Runs `task` every so often, never twice at a time. `stopping` aborts when the work is to stop; a long task ends early then. A failure is logged when it begins and when it is over, not at
  * every try: an outage of an hour is two lines.
  */
 export function repeatEvery(
   seconds: number,
   name: string,
-  task: () => Promise<void>,
+  task: (stopping: AbortSignal) => Promise<void>,
   logger: Pick<Logger, 'error' | 'info'>,
 ): Background {
-  let stopped = false
+  const stopping = new AbortController()
   let failing = false
   let running: Promise<void> = Promise.resolve()
   let timer = wait()
@@ -27,7 +27,7 @@ export function repeatEvery(
   }
 
   function run(): void {
-    running = task()
+    running = task(stopping.signal)
       .then(
         () => {
           if (failing) logger.info({ task: name }, 'works again')
@@ -39,13 +39,13 @@ export function repeatEvery(
         },
       )
       .then(() => {
-        if (!stopped) timer = wait()
+        if (!stopping.signal.aborted) timer = wait()
       })
   }
 
   return {
     stop() {
-      stopped = true
+      stopping.abort()
       clearTimeout(timer)
       return running
     },

@@ -160,6 +160,7 @@ test('nothing that still guards something leaves: whatever is swept, no used cod
         cleaning: store.cleaning,
         lifetimes: LIFETIMES,
         now: clock.now,
+        pause: () => Promise.resolve(),
         note: (_, rows) => void (swept += rows),
       })
       const made: Made = { codes: [], logins: [] }

@@ -1,7 +1,6 @@
 /** How SQLite finds the rows: on the hot paths always by a table's own key. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import type { Grant } from '../../src/grants/model.ts'
 import { createCleaning } from '../../src/store/sqlite/cleaning.ts'
 import { createClientBook } from '../../src/store/sqlite/clients.ts'
 import { Connection } from '../../src/store/sqlite/connection.ts'
@@ -108,7 +107,7 @@ test('a page of what a wallet has is read in the order of an index that leaves o
     createReceiptBook(connection),
   ]
   const [wallet, clientId] = [someWallet(), 'client']
-  const after = { ...newGrant({ clientId }), createdAt: NOW } as Grant
+  const after = { ...newGrant({ clientId }), createdAt: NOW }
   for (const of of [{}, { clientId }]) {
     await grants.listUnendedGrants({ wallet, ...of, limit: 10, after })
     await receipts.listReceipts(wallet, { ...of, limit: 10 })
