@@ -164,8 +164,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   // Tried again at once: a test need not wait.
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => note(logoutEvent(outcome)), pauses: [0, 0, 0] })
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
-  const limits = { grantsPerWalletAndClient: 100, sessionsPerWallet: 200, ...options.bounds }
-  const bounds = createBoundKeeper({ store, now: clock.now, audit: note, announceEnded }, limits)
+  const atMost = { grantsPerWalletAndClient: 100, sessionsPerWallet: 200, ...options.bounds }
+  const bounds = createBoundKeeper({ store, now: clock.now, audit: note, announceEnded }, atMost)
   const deps: Deps = {
     contractWallets,
     store,
