@@ -1,5 +1,5 @@
 /** One tick, one commit: what a SQLite connection promises to the moves that share it. */
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
@@ -180,3 +180,21 @@ test('a file that cannot be opened is StoreUnavailable, naming it', async () => 
   )
   expect(() => new Connection(`${path}-text`)).toThrow(StoreUnavailable)
 })
+
+test.runIf(process.platform === 'linux')(
+  'a second connection in one process leaves the locks of the first in place, by which other processes see that the file is in use',
+  async () => {
+    const path = await newSqlitePath()
+    const locks = () =>
+      readFileSync('/proc/locks', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(`:${statSync(path).ino} `))
+    const first = new Connection(path)
+    onTestFinished(() => first.close())
+    await first.read(() => first.prepareRead('SELECT * FROM sqlite_schema').all())
+    expect(locks()).toHaveLength(1)
+    const second = new Connection(path)
+    onTestFinished(() => second.close())
+    expect(locks()).toHaveLength(1)
+  },
+)

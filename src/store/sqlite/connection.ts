@@ -1,216 +1,203 @@
 /**
- * Two connections to one SQLite file: a writer whose moves share the commit of their tick, and a reader.
+ * Two connections to one SQLite file: one writes, the other reads.
  *
- * A commit costs one fsync whoever is in it, so all moves asked for in one turn of the event loop are committed
- * together, each undone alone where it fails. A promise settles only after that commit: durable before acknowledged.
- * Reads of one turn share one read transaction, begun after the last of them was asked for: locks are taken once.
+ * A commit costs one fsync, however many writes it contains. So all writes that are requested in one turn of the event
+ * loop share one transaction. A write that fails is undone alone. The promise of a write settles after the commit: what
+ * was acknowledged is durable. The reads of one turn share a read transaction, so that locks are taken once.
  *
- * SQLite would wait for another process's lock by blocking the event loop. So its own waiting is off (timeout 0)
- * and a busy file is tried again from here, with jitter, until two seconds have passed.
+ * If another process has the file locked, SQLite itself would wait by blocking the event loop. So its timeout is 0, and
+ * this file retries, for up to two seconds.
  */
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { StoreUnavailable } from '../../grants/ports.ts'
+import { asUnavailable, isBusy } from './failures.ts'
 
-const BUSY_FOR_MS = 2000
-const QUEUE_AT_MOST = 20_000
+const RETRY_FOR_MS = 2000
+const QUEUE_LIMIT = 20_000
 
-/** SQLite result codes that mean "not now" rather than "wrong": BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB. */
-const UNAVAILABLE = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26])
-const BUSY = new Set([5, 6])
+type Read = { run: () => unknown; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 
-type Move = {
-  run: () => unknown
-  /** whether it may change by several statements, so that it needs a savepoint to be undone alone */
+type Write = Read & {
+  /** whether it may change the file by several statements, and so needs a savepoint to be undone alone */
   several: boolean
-  settle: (result: unknown) => void
-  fail: (error: unknown) => void
-  since: number
+  requestedAt: number
 }
 
 export class Connection {
   readonly #writer: DatabaseSync
   readonly #reader: DatabaseSync
-  readonly #savepoint: StatementSync
-  readonly #release: StatementSync
-  readonly #beginRead: StatementSync
-  readonly #endRead: StatementSync
-  readonly #leaveRead: StatementSync
-  #queue: Move[] = []
-  #reads: ((current: boolean) => void)[] = []
-  #scheduled = false
-  #closing = false
-  #closed = false
+  #writes: Write[] = []
+  #reads: Read[] = []
+  #flushScheduled = false
+  #state: 'open' | 'closing' | 'closed' = 'open'
 
-  /** Opens the file, creating it readable by its owner only. Throws `StoreUnavailable` where that cannot be done. */
+  /** Opens the file. If there is none, creates one that only its owner can read. Throws `StoreUnavailable` if that fails. */
   constructor(path: string) {
-    // Absolute, so that no name means something else to SQLite than to the file system (`:memory:`, `file:…?mode=ro`).
+    // An absolute path: SQLite gives names such as `:memory:` or `file:…?mode=ro` a meaning of their own.
     const file = resolve(path)
     try {
-      closeSync(openSync(file, 'a', 0o600))
+      // Only if there is no file: closing it would drop the locks that other connections of this process have on it.
+      if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
       this.#writer = openWriter(file)
       this.#reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
-      this.#savepoint = this.#writer.prepare('SAVEPOINT move')
-      this.#release = this.#writer.prepare('RELEASE move')
-      this.#beginRead = this.#reader.prepare('BEGIN')
-      this.#endRead = this.#reader.prepare('COMMIT')
-      this.#leaveRead = this.#reader.prepare('ROLLBACK')
     } catch (error) {
       throw new StoreUnavailable(`cannot open ${path}`, { cause: error })
     }
   }
 
-  /** Prepares a statement that is part of moves. */
+  /** Prepares a statement that is run within `write` or `writeByOne`. */
   prepareWrite(sql: string): StatementSync {
     return this.#writer.prepare(sql)
   }
 
+  /** Prepares a statement that is run within `read`. */
   prepareRead(sql: string): StatementSync {
     return this.#reader.prepare(sql)
   }
 
-  /** Runs SQL of several statements: a migration's, in its move. */
+  /** Runs SQL of several statements, such as a migration's, within `write`. */
   execute(sql: string): void {
-    rethrow(() => this.#writer.exec(sql))
+    try {
+      this.#writer.exec(sql)
+    } catch (error) {
+      throw asUnavailable(error)
+    }
   }
 
-  /** Runs a move in the tick's shared transaction. What it returns is told after the commit; what it throws undoes it alone. */
+  /** Runs a write in the transaction of this turn. Resolves after the commit. If `run` throws, this write alone is undone. */
   write<Result>(run: () => Result): Promise<Result> {
-    return this.#ask(run, true)
+    return this.#enqueue(run, { several: true })
   }
 
-  /** Runs a move that changes by one statement at most. Such a statement is undone by itself where it fails, without a savepoint. */
+  /** Runs a write of one statement that changes the file. If that statement fails, SQLite undoes it without a savepoint. */
   writeByOne<Result>(run: () => Result): Promise<Result> {
-    return this.#ask(run, false)
-  }
-
-  #ask<Result>(run: () => Result, several: boolean): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      if (this.#closing || this.#queue.length >= QUEUE_AT_MOST) {
-        reject(new StoreUnavailable(this.#closing ? 'the store is closed' : 'too many writes are waiting'))
-        return
-      }
-      this.#queue.push({ run, several, settle: resolve as (result: unknown) => void, fail: reject, since: performance.now() })
-      this.#schedule()
-    })
+    return this.#enqueue(run, { several: false })
   }
 
   /** Reads what is committed. */
   read<Result>(run: () => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const fail: (error: unknown) => void = reject
-      if (this.#reads.length === 0) setImmediate(() => this.#readAll())
-      this.#reads.push((current) => {
-        try {
-          if (this.#closed) throw new StoreUnavailable('the store is closed')
-          if (!current) throw new StoreUnavailable('the SQLite file cannot be read anew')
-          resolve(run())
-        } catch (error) {
-          fail(asUnavailable(error))
-        }
-      })
+      if (this.#reads.length === 0) setImmediate(() => this.#runReads())
+      this.#reads.push({ run, resolve: resolve as Read['resolve'], reject })
     })
   }
 
-  #readAll(): void {
-    const reads = this.#reads
-    this.#reads = []
-    if (reads.length === 0) return
-    // A file that fails is told by the reads themselves: each of them can do without the others.
-    const shared = reads.length > 1 && !this.#closed && succeeds(this.#beginRead)
-    const current = shared || this.#closed || this.#isBetweenReads()
-    for (const read of reads) read(current)
-    // An I/O error may have ended it already.
-    if (shared && this.#reader.isTransaction && !succeeds(this.#endRead)) this.#isBetweenReads()
-  }
-
-  /** Whether no earlier read transaction is left, which would show the file as it was then; leaves one where there is. */
-  #isBetweenReads(): boolean {
-    return !this.#reader.isTransaction || succeeds(this.#leaveRead)
-  }
-
-  /** Takes no more writes, answers those asked for before, then closes the file. */
+  /** Refuses further writes, completes those that were requested before, then closes the file. */
   async close(): Promise<void> {
-    this.#closing = true
-    while (this.#queue.length + this.#reads.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
-    if (this.#closed) return
-    this.#closed = true
+    if (this.#state === 'open') this.#state = 'closing'
+    while (this.#writes.length + this.#reads.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
     this.#reader.close()
     this.#writer.close()
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return
-    this.#scheduled = true
+  #enqueue<Result>(run: () => Result, { several }: Pick<Write, 'several'>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      if (this.#state !== 'open') {
+        reject(new StoreUnavailable('the store is closed'))
+      } else if (this.#writes.length >= QUEUE_LIMIT) {
+        reject(new StoreUnavailable('too many writes are waiting'))
+      } else {
+        this.#writes.push({ run, several, resolve: resolve as Write['resolve'], reject, requestedAt: performance.now() })
+        this.#scheduleFlush()
+      }
+    })
+  }
+
+  #scheduleFlush(): void {
+    if (this.#flushScheduled) return
+    this.#flushScheduled = true
     setImmediate(() => this.#flush())
   }
 
+  /** Runs all writes that wait, in one transaction, and settles them after its commit. */
   #flush(): void {
-    this.#scheduled = false
-    // Asked for in the same turn, they are answered from what was committed before it.
-    this.#readAll()
+    this.#flushScheduled = false
+    // Reads of the same turn see what was committed before it.
+    this.#runReads()
     try {
       this.#writer.exec('BEGIN IMMEDIATE')
     } catch (error) {
-      this.#later(error)
+      this.#retryLater(error)
       return
     }
-    const moves = this.#queue
-    this.#queue = []
+    const writes = this.#writes
+    this.#writes = []
     const settlements: (() => void)[] = []
     try {
-      for (const move of moves) settlements.push(this.#attempt(move))
+      for (const write of writes) settlements.push(this.#runWrite(write))
       this.#writer.exec('COMMIT')
     } catch (error) {
-      // Nothing of this tick is durable: every move in it failed, the refused ones included.
-      this.#rollBack()
-      for (const move of moves) move.fail(asUnavailable(error))
+      // Nothing of the transaction is durable. So every write of it fails, even one that `run` refused.
+      endTransaction(this.#writer)
+      for (const write of writes) write.reject(asUnavailable(error))
       return
     }
     for (const settle of settlements) settle()
   }
 
-  /** One move in its savepoint. Throws only where the whole transaction is lost. */
-  #attempt(move: Move): () => void {
-    if (move.several) this.#savepoint.run()
+  /** Runs one write in its savepoint. Throws only if the whole transaction is lost. */
+  #runWrite(write: Write): () => void {
+    if (write.several) this.#writer.exec('SAVEPOINT write_alone')
     try {
-      const result = move.run()
-      if (move.several) this.#release.run()
-      return () => move.settle(result)
+      const result = write.run()
+      if (write.several) this.#writer.exec('RELEASE write_alone')
+      return () => write.resolve(result)
     } catch (error) {
-      // A full disk or an I/O error has rolled everything back already.
+      // A full disk or an I/O error has rolled back the whole transaction.
       if (!this.#writer.isTransaction) throw error
-      if (move.several) this.#writer.exec('ROLLBACK TO move; RELEASE move')
-      return () => move.fail(asUnavailable(error))
+      if (write.several) this.#writer.exec('ROLLBACK TO write_alone; RELEASE write_alone')
+      return () => write.reject(asUnavailable(error))
     }
   }
 
-  /** Leaves no transaction open, so that the next tick can begin its own. */
-  #rollBack(): void {
-    try {
-      if (this.#writer.isTransaction) this.#writer.exec('ROLLBACK')
-    } catch {
-      // A disk that fails can fail here too. The transaction is over all the same, and its moves are told.
-    }
-  }
-
-  /** The file is locked by another process: those that waited too long are told, the others try again soon. */
-  #later(error: unknown): void {
-    const patience = BUSY.has(resultCode(error)) ? BUSY_FOR_MS : 0
-    const since = performance.now() - patience
-    const over = this.#queue.filter((move) => move.since <= since)
-    this.#queue = this.#queue.filter((move) => move.since > since)
-    for (const move of over) move.fail(asUnavailable(error))
-    if (this.#queue.length === 0) return
-    this.#scheduled = true
+  /** Another connection has the file locked, or it cannot be used. Writes that have waited too long fail, the others wait on. */
+  #retryLater(error: unknown): void {
+    const oldest = performance.now() - (isBusy(error) ? RETRY_FOR_MS : 0)
+    const expired = this.#writes.filter(({ requestedAt }) => requestedAt <= oldest)
+    this.#writes = this.#writes.filter(({ requestedAt }) => requestedAt > oldest)
+    for (const write of expired) write.reject(asUnavailable(error))
+    if (this.#writes.length === 0) return
+    this.#flushScheduled = true
     setTimeout(() => this.#flush(), 1 + Math.random() * 15)
+  }
+
+  #runReads(): void {
+    const reads = this.#reads
+    this.#reads = []
+    if (reads.length === 0) return
+    const failure = this.#beginReads()
+    for (const { run, resolve, reject } of reads) {
+      try {
+        if (failure) throw failure
+        resolve(run())
+      } catch (error) {
+        reject(asUnavailable(error))
+      }
+    }
+    if (!failure) endTransaction(this.#reader)
+  }
+
+  /** Begins a read transaction that sees all earlier commits. Returns the reason if that is not possible. */
+  #beginReads(): StoreUnavailable | undefined {
+    if (this.#state === 'closed') return new StoreUnavailable('the store is closed')
+    try {
+      this.#reader.exec('BEGIN')
+      return undefined
+    } catch (error) {
+      // An I/O error has kept the last transaction from ending. The next turn can begin its own.
+      endTransaction(this.#reader)
+      return new StoreUnavailable('the SQLite file cannot be read', { cause: error })
+    }
   }
 }
 
 /**
- * Another process may be opening or closing the file at this moment; SQLite calls it locked then, whatever its timeout.
- * Waiting here stops the process, which is no harm: nothing is served yet.
+ * While another process opens or closes the file, SQLite calls it locked, whatever its timeout. Waiting here blocks the
+ * event loop, which does no harm: the service is not ready yet.
  */
 function openWriter(file: string): DatabaseSync {
   const since = performance.now()
@@ -218,40 +205,23 @@ function openWriter(file: string): DatabaseSync {
     const writer = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false })
     try {
       writer.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4000',
+        `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;
+         PRAGMA wal_autocheckpoint = 4000`,
       )
       return writer
     } catch (error) {
       writer.close()
-      if (!BUSY.has(resultCode(error)) || performance.now() - since >= BUSY_FOR_MS) throw error
+      if (!isBusy(error) || performance.now() - since >= RETRY_FOR_MS) throw error
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 15)
   }
 }
 
-function succeeds(statement: StatementSync): boolean {
+/** Rolls back what is open, so that the next turn can begin a transaction. */
+function endTransaction(database: DatabaseSync): void {
   try {
-    statement.run()
-    return true
+    if (database.isTransaction) database.exec('ROLLBACK')
   } catch {
-    return false
-  }
-}
-
-/** The primary result code of a SQLite error, or -1 for anything else. */
-function resultCode(error: unknown): number {
-  const code = (error as { errcode?: unknown } | null)?.errcode
-  return typeof code === 'number' ? code & 0xff : -1
-}
-
-function asUnavailable(error: unknown): unknown {
-  return UNAVAILABLE.has(resultCode(error)) ? new StoreUnavailable('the SQLite file cannot be used', { cause: error }) : error
-}
-
-function rethrow<Result>(run: () => Result): Result {
-  try {
-    return run()
-  } catch (error) {
-    throw asUnavailable(error)
+    // A disk that fails can fail here too.
   }
 }
