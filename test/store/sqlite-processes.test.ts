@@ -34,7 +34,8 @@ test('a process killed in the middle of its work has lost nothing it told as don
   const writer = await startStoreProcess('write', path)
   writer.goOn()
   const told: string[] = []
-  while (told.length < 500) told.push((await writer.line()) ?? '')
+  // Enough for several steps of the checkpoint thread.
+  while (told.length < 2000) told.push((await writer.line()) ?? '')
   await writer.kill('SIGKILL')
   for (let line = await writer.line(); line !== undefined; line = await writer.line()) if (line.length === 36) told.push(line)
   for (const id of told) expect(await store.grants.readGrant(id)).toMatchObject({ id, generation: 0, endedAt: null })

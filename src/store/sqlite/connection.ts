@@ -12,6 +12,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { StoreUnavailable } from '../../grants/ports.ts'
+import { CHECKPOINT_WITHIN_COMMIT, Checkpoints } from './checkpoints.ts'
 import { asUnavailable, isBusy } from './failures.ts'
 
 const RETRY_FOR_MS = 2000
@@ -28,6 +29,7 @@ type Write = Read & {
 export class Connection {
   readonly #writer: DatabaseSync
   readonly #reader: DatabaseSync
+  readonly #checkpoints: Checkpoints
   #writes: Write[] = []
   #reads: Read[] = []
   #flushScheduled = false
@@ -42,6 +44,7 @@ export class Connection {
       if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
       this.#writer = openWriter(file)
       this.#reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
+      this.#checkpoints = new Checkpoints(file, this.#writer)
     } catch (error) {
       throw new StoreUnavailable(`cannot open ${path}`, { cause: error })
     }
@@ -88,6 +91,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing'
     while (this.#writes.length + this.#reads.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await this.#checkpoints.close()
     if (this.#state === 'closed') return
     this.#state = 'closed'
     this.#reader.close()
@@ -137,6 +141,7 @@ export class Connection {
       return
     }
     for (const settle of settlements) settle()
+    this.#checkpoints.copyIfDue()
   }
 
   /** Runs one write in its savepoint. Throws only if the whole transaction is lost. */
@@ -206,7 +211,7 @@ function openWriter(file: string): DatabaseSync {
     try {
       writer.exec(
         `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;
-         PRAGMA wal_autocheckpoint = 4000`,
+         PRAGMA wal_autocheckpoint = ${CHECKPOINT_WITHIN_COMMIT}`,
       )
       return writer
     } catch (error) {

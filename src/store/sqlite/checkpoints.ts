@@ -1,0 +1,119 @@
+/**
+ * Checkpoints: they copy the write-ahead log into the database file, so that the log can start again at its beginning.
+ *
+ * SQLite on its own runs a checkpoint within a commit. After refreshes of random grants, that commit copies and syncs
+ * thousands of pages, and blocks the event loop for 100 to 500 ms. So a thread copies the log in advance, in steps of 250
+ * changed rows. Its checkpoints are PASSIVE: they block neither readers nor writers. But while writes go on they never
+ * reach the end of the log, and only a log that is copied to its end can start again. SQLite's own checkpoint does that
+ * when the log has 2,000 pages. Few of them are left to copy then, so this commit takes about 10 ms.
+ *
+ * The thread only changes when pages are copied. SQLite decides what is safe to copy, and what to sync before. If the
+ * thread fails or cannot keep up, the checkpoint within a commit copies what is left.
+ *
+ * SQLite's own checkpoints are PASSIVE too. The other kinds wait for readers, and a replication program such as
+ * Litestream holds the log by a read transaction.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads'
+import { isUnavailable } from './failures.ts'
+
+/** When SQLite runs a checkpoint within a commit: in pages of the log. */
+export const CHECKPOINT_WITHIN_COMMIT = 2000
+
+/**
+ * In changed rows, which are about as many pages. A commit that meets the sync of a step waits for it, for about 10 ms.
+ * After larger steps it waits longer. Smaller steps copy more often what changes often.
+ */
+const STEP = 250
+
+/** The thread repeats its checkpoint until one of them copies no more than `FEW_PAGES`. */
+const FEW_PAGES = 16
+const MOST_PASSES = 10
+
+export class Checkpoints {
+  readonly #file: string
+  readonly #changedRows: StatementSync
+  #changedAtLastStep = 0
+  #state: 'waiting' | 'copying' | 'ended' = 'waiting'
+  #thread: { worker: Worker; ended: Promise<void> } | undefined
+
+  constructor(file: string, writer: DatabaseSync) {
+    this.#file = file
+    this.#changedRows = writer.prepare('SELECT total_changes() AS count')
+  }
+
+  /** Starts a step of the thread if enough was written since the last one. Called after each commit. */
+  copyIfDue(): void {
+    const { count } = this.#changedRows.get() as { count: number }
+    if (this.#state !== 'waiting' || count - this.#changedAtLastStep < STEP) return
+    this.#changedAtLastStep = count
+    this.#state = 'copying'
+    try {
+      // A command that writes a few rows never starts the thread.
+      this.#thread ??= this.#startThread()
+      this.#thread.worker.postMessage('copy')
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  /** Ends the thread. Its connection must be closed before the writer's, which removes the log. */
+  async close(): Promise<void> {
+    this.#state = 'ended'
+    if (!this.#thread) return
+    this.#thread.worker.ref()
+    this.#thread.worker.postMessage('close')
+    await this.#thread.ended
+  }
+
+  #startThread(): { worker: Worker; ended: Promise<void> } {
+    const worker = new Worker(import.meta.filename, { workerData: { copiesLogOf: this.#file } })
+    worker.unref()
+    worker.on('error', (error) => this.#giveUp(error))
+    worker.on('message', () => {
+      if (this.#state !== 'copying') return
+      this.#state = 'waiting'
+      // What was written during this step may be enough for another.
+      this.copyIfDue()
+    })
+    return { worker, ended: new Promise((resolve) => worker.on('exit', () => resolve())) }
+  }
+
+  #giveUp(error: unknown): void {
+    this.#state = 'ended'
+    process.emitWarning(`the checkpoint thread failed, so checkpoints run within commits: ${String(error)}`)
+  }
+}
+
+/** The thread, with a connection of its own. It answers each `copy` when it is done. */
+function runThread(file: string, port: MessagePort): void {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  database.exec('PRAGMA synchronous = FULL')
+  const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+  port.on('message', (request: 'copy' | 'close') => {
+    if (request === 'close') {
+      database.close()
+      port.close()
+      return
+    }
+    try {
+      copyInPasses(checkpoint)
+    } catch (error) {
+      // What was committed stays in the log. If the disk fails, the next write reports it.
+      if (!isUnavailable(error)) throw error
+    }
+    port.postMessage('copied')
+  })
+}
+
+/** Each pass copies what was in the log when the pass began. So each has less to copy than the one before. */
+function copyInPasses(checkpoint: StatementSync): void {
+  for (let [pass, before] = [1, 0]; pass <= MOST_PASSES; pass++) {
+    const { checkpointed } = checkpoint.get() as { checkpointed: number }
+    if (checkpointed - before <= FEW_PAGES) return
+    before = checkpointed
+  }
+}
+
+const { copiesLogOf } = (workerData ?? {}) as { copiesLogOf?: string }
+if (copiesLogOf !== undefined && parentPort) runThread(copiesLogOf, parentPort)
