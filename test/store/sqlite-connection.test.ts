@@ -181,6 +181,26 @@ test('a file that cannot be opened is StoreUnavailable, naming it', async () => 
   expect(() => new Connection(`${path}-text`)).toThrow(StoreUnavailable)
 })
 
+test('a process that commits in every turn of the event loop leaves turns out while another process writes, so that the other gets the lock', async () => {
+  const { note, outside } = await openNotes()
+  let turns = 0
+  let counting = setImmediate(function count() {
+    turns++
+    counting = setImmediate(count)
+  })
+  onTestFinished(() => clearImmediate(counting))
+  const turnsOfWrite = async (name: string) => {
+    const before = turns
+    await note(name)
+    return turns - before
+  }
+  for (let index = 0; index < 200; index++) expect(await turnsOfWrite(`alone ${index}`)).toBeLessThan(3)
+  for (let index = 0, longest = 0; longest < 10; index++) {
+    outside.exec(`INSERT INTO notes VALUES ('of another process ${index}', '')`)
+    longest = await turnsOfWrite(`together ${index}`)
+  }
+})
+
 test.runIf(process.platform === 'linux')(
   'a second connection in one process leaves the locks of the first in place, by which other processes see that the file is in use',
   async () => {
