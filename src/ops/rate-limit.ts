@@ -15,10 +15,15 @@ export type RateLimitOptions<Name extends string> = {
 export type RateVerdict = { allowed: true } | { allowed: false; retryAfter: number }
 
 /**
- * `count` counts an event under each key, and says whether every key is within its limit. The caller decides what an event is:
- * a failure is counted after it happened, so that a correct request is never refused; work that is costly is counted before.
+ * The caller decides what an event is: a failure is counted after it happened, so that a correct request is not refused for others;
+ * costly work is counted before it begins.
  */
-export type RateLimit<Name extends string> = { count(name: Name, ...keys: string[]): RateVerdict }
+export type RateLimit<Name extends string> = {
+  /** Counts an event under each key, and says whether every key is within its limit. */
+  count(name: Name, ...keys: string[]): RateVerdict
+  /** Whether the key's next event would be within its limit. */
+  check(name: Name, key: string): RateVerdict
+}
 
 type Window = { endsAt: number; events: number }
 
@@ -30,10 +35,15 @@ export function createRateLimit<Name extends string>({
   // In the order in which the windows began: those that are over come first.
   const windows = new Map<string, Window>()
 
-  function count(key: string, at: number): Window {
+  function running(key: string, at: number): Window | undefined {
     const known = windows.get(key)
     // A clock that jumped back would otherwise leave a window that never ends.
-    if (known && at < known.endsAt && known.endsAt <= at + WINDOW) {
+    return known && at < known.endsAt && known.endsAt <= at + WINDOW ? known : undefined
+  }
+
+  function count(key: string, at: number): Window {
+    const known = running(key, at)
+    if (known) {
       known.events += 1
       return known
     }
@@ -57,11 +67,20 @@ export function createRateLimit<Name extends string>({
     count(name, ...keys) {
       const at = now()
       const over = keys.map((key) => count(`${name} ${key}`, at)).filter(({ events }) => events > perMinute[name])
-      if (over.length === 0) return { allowed: true }
-      return { allowed: false, retryAfter: Math.max(1, Math.ceil(Math.max(...over.map(({ endsAt }) => endsAt)) - at)) }
+      return verdictOf(Math.max(at, ...over.map(({ endsAt }) => endsAt)) - at)
+    },
+    check(name, key) {
+      const at = now()
+      const known = running(`${name} ${key}`, at)
+      return verdictOf(known && known.events >= perMinute[name] ? known.endsAt - at : 0)
     },
   }
 }
 
+/** @param left seconds until events are allowed again; 0 if they are allowed now */
+export function verdictOf(left: number): RateVerdict {
+  return left === 0 ? { allowed: true } : { allowed: false, retryAfter: Math.max(1, Math.ceil(left)) }
+}
+
 /** For `GRANTOR_RATE_LIMIT=off`. */
-export const unlimited: RateLimit<string> = { count: () => ({ allowed: true }) }
+export const unlimited: RateLimit<string> = { count: () => ({ allowed: true }), check: () => ({ allowed: true }) }

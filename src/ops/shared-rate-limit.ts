@@ -3,7 +3,7 @@
  * keys that are over their limit. A worker decides without waiting for the primary, so it may let through events of the
  * millisecond in which that message travels; otherwise the limit is the same as in one process.
  */
-import { createRateLimit, type RateLimit, type RateLimitOptions, WINDOW } from './rate-limit.ts'
+import { createRateLimit, type RateLimit, type RateLimitOptions, verdictOf, WINDOW } from './rate-limit.ts'
 
 /** One event, counted under each key. */
 export type Counted<Name extends string> = { name: Name; keys: string[] }
@@ -36,9 +36,9 @@ export function createReportingRateLimit<Name extends string>({
       const left = keys.map((key) => secondsLeft(`${name} ${key}`, at))
       const counting = keys.filter((_, index) => left[index] === 0)
       if (counting.length > 0) report({ name, keys: counting })
-      const longest = Math.max(...left)
-      return longest === 0 ? { allowed: true } : { allowed: false, retryAfter: Math.max(1, Math.ceil(longest)) }
+      return verdictOf(Math.max(...left))
     },
+    check: (name, key) => verdictOf(secondsLeft(`${name} ${key}`, now())),
     learn({ name, key, endsAt }) {
       const named = `${name} ${key}`
       endings.delete(named)

@@ -15,7 +15,7 @@ let home: HomeChain
 let wallet: TestWallet
 beforeAll(async () => {
   // one failure is all that is allowed: what could not be checked must not count as one
-  home = await startOnChain({ failureLimit: 1 })
+  home = await startOnChain({ failureLimit: 1, limits: { contract_checks: 1000 } })
 })
 beforeEach(async () => {
   home.setFaults(null)
@@ -95,9 +95,9 @@ test('both lying the same lie still sign nobody in as an address without a key, 
 test('a redirect is not followed, and nothing of the answer of an RPC, nor its URL, reaches the person or the log', async () => {
   const lines = home.grantor.logLines.length
   home.setFaults({ body: '{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"words of the RPC"}}' })
-  const { answer } = await home.prove(wallet)
+  const { answer } = await home.prove(wallet, { walk: from('203.0.113.12') })
   home.setFaults('redirect')
-  await home.prove(wallet)
+  await home.prove(wallet, { walk: from('203.0.113.12') })
   expect([...home.chain.asked, ...home.beside.asked]).not.toContain('elsewhere')
   const said = answer.body + home.grantor.logLines.slice(lines).join('')
   expect(said).toContain('error_-32000')

@@ -38,6 +38,21 @@ describe('a rate limit', () => {
     expect(limit.count('sign_ins', 'a').allowed).toBe(false)
   })
 
+  test('says beforehand what the next event would be answered, and does not count it', () => {
+    const clock = { time: 1000 }
+    const limit = limitAt(clock)
+    for (let i = 0; i < 3; i++) {
+      for (let asked = 0; asked < 5; asked++) expect(limit.check('failures', 'a')).toEqual({ allowed: true })
+      limit.count('failures', 'a')
+    }
+    clock.time = 1015
+    expect(limit.check('failures', 'a')).toEqual({ allowed: false, retryAfter: 45 })
+    expect(limit.check('sign_ins', 'a')).toEqual({ allowed: true })
+    clock.time = 1060
+    expect(limit.check('failures', 'a')).toEqual({ allowed: true })
+    expect(unlimited.check('failures', 'a')).toEqual({ allowed: true })
+  })
+
   test('with several keys the one that is over decides, and the longest wait is told', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)

@@ -50,6 +50,16 @@ test('each name has a limit of its own for all workers', () => {
   expect(crew[0]!.count('sign_ins', 'a')).toEqual({ allowed: false, retryAfter: 60 })
 })
 
+test('a worker says beforehand what the next event would be answered, and reports nothing', () => {
+  const { fail, crew, onTheWay } = service({ limit: 2 })
+  fail(0, 'a')
+  expect(crew[1]!.check('failures', 'a')).toEqual({ allowed: true })
+  fail(0, 'a')
+  expect(crew[1]!.check('failures', 'a')).toEqual({ allowed: false, retryAfter: 60 })
+  expect(crew[1]!.check('sign_ins', 'a')).toEqual({ allowed: true })
+  expect(onTheWay()).toEqual([])
+})
+
 test('the window ends for all, a minute after its first failure', () => {
   const { fail, clock } = service({ limit: 2 })
   fail(0, 'a')

@@ -68,16 +68,16 @@ function requireLoginServer(service: Service, request: FastifyRequest): void {
 }
 
 /** The person's network, if the login server names it; else that of the login server itself. */
-type Caller = { network: string; isPerson: boolean; failureCounted: boolean }
+type Caller = { network: string; isPerson: boolean }
 
 function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Caller {
   const isPerson = typeof clientIp === 'string'
-  return { network: networkOf(isPerson ? clientIp : request.ip), isPerson, failureCounted: false }
+  return { network: networkOf(isPerson ? clientIp : request.ip), isPerson }
 }
 
 /**
  * Counts a sign-in before its signature is recovered, whether or not it will succeed, because the recovery is the costly part.
- * Counts by network only: a login server that does not name the person's address has one network for all persons.
+ * A login server that does not name the person's address has one network for all persons: its sign-ins are not counted.
  */
 function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
   if (!isPerson) return
@@ -85,15 +85,12 @@ function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
   if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
 }
 
-/**
- * Counts a proof before it causes calls to a chain. It counts as a failure at once, so that of many proofs sent together no more
- * reach the chain than may fail.
- */
+/** Counts a proof before it causes calls to a chain. A network that is over its limit of failures causes none. */
 function countContractCheck({ limits }: Service, caller: Caller): void {
   if (!caller.isPerson) return
-  caller.failureCounted = true
-  for (const verdict of [limits.count('contract_checks', caller.network), limits.count('failures', failuresOf(caller))])
-    if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
+  const failures = limits.check('failures', failuresOf(caller))
+  const verdict = failures.allowed ? limits.count('contract_checks', caller.network) : failures
+  if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
 }
 
 /**
@@ -105,7 +102,7 @@ async function countFailures<Result>({ limits }: Service, caller: Caller, run: (
     return await run()
   } catch (error) {
     // If something could not be checked, the caller has not failed.
-    if (!(error instanceof LoginError) || error.retryAfter !== undefined || caller.failureCounted) throw error
+    if (!(error instanceof LoginError) || error.retryAfter !== undefined) throw error
     const verdict = limits.count('failures', failuresOf(caller))
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
   }
