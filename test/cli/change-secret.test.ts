@@ -37,9 +37,7 @@ async function newMachine() {
   return { folder, etc, machine, env, auth, serve }
 }
 
-test('The commands of the page move every key to a new secret while a server runs, tokens go on working, and a server with the old secret alone stops with one line', {
-  timeout: 60_000,
-}, async () => {
+test('The commands of the page move every key to a new secret while a server runs, tokens go on working, and a server with the old secret alone stops with one line', async () => {
   const { etc, machine, env, serve } = await newMachine()
   const before = await startApp({ databasePath: machine.databasePath })
   const tokens = await before.freshTokens()
@@ -98,9 +96,7 @@ test('keys rewrap tells as JSON what it did, and with a wrong previous secret it
   expect(JSON.parse(out)).toEqual({ rewrapped: [key, key, key, key], wrapped_with_secret: 4, wrapped_with_previous: 0 })
 })
 
-test('The commands of the page change the login secret, and a server accepts both secrets in between', {
-  timeout: 30_000,
-}, async () => {
+test('The commands of the page change the login secret, and a server accepts both secrets in between', async () => {
   const { etc, machine, auth, serve } = await newMachine()
   const old = readFileSync(`${etc}/login-secret`, 'utf8').trim()
   const statusFor = async (secret: string) => {

@@ -13,7 +13,8 @@ import { newFolder, run } from './run.ts'
 
 const SERVE = fileURLToPath(new URL('../support/serve.ts', import.meta.url))
 const TEN_MINUTES = 600
-const CODE_LIFETIME = 2
+// Longer than a busy machine needs from a code to its exchange.
+const CODE_LIFETIME = 10
 
 let database: PostgresDatabase
 let ports: [number, number]
@@ -61,21 +62,27 @@ beforeAll(async () => {
       child.stdout?.on('data', (text: Buffer) => text.toString().includes('auth service is ready') && resolve())
     })
   }
-}, 30_000)
+})
 afterAll(async () => {
   for (const child of running) child.kill('SIGKILL')
   await database.drop()
 })
 
+/** A time of the database's, which is on this machine, between then and now; whole seconds, so two of them may be lost. */
+function expectBetween(then: number, at: number): void {
+  expect(at).toBeGreaterThan(then - 2)
+  expect(at).toBeLessThan(Date.now() / 1000 + 2)
+}
+
 test('a code, a session and an access token of one server are good on another whose clock is ten minutes ahead', async () => {
   const [right, ahead] = [at(0), at(1)]
+  const began = Date.now() / 1000
   const first = await right.signIn(requestOf(client))
   const there = tokensOf(await ahead.exchange(client, first.code))
   const second = await ahead.signIn(requestOf(client))
   const here = tokensOf(await right.exchange(client, second.code))
   const [one, other] = [claimsOf(there.access_token), claimsOf(here.access_token)]
-  expect(Math.abs(Number(one.iat) - Number(other.iat)), 'issued at the same time').toBeLessThan(5)
-  expect(Math.abs(Number(one.iat) - Date.now() / 1000), 'which is the database’s').toBeLessThan(5)
+  for (const { iat } of [one, other]) expectBetween(began, Number(iat))
   expect(one.exp - Number(one.iat)).toBe(300)
   expect((await right.introspect(client, there.access_token)).json().active).toBe(true)
   expect((await ahead.introspect(client, here.access_token)).json().active).toBe(true)
@@ -95,8 +102,9 @@ test('a server whose clock is set anew while it runs goes on as before', async (
   const [right, ahead] = [at(0), at(1)]
   const { code } = await right.signIn(requestOf(client))
   writeFileSync(offsets[1] ?? '', String(-6 * TEN_MINUTES))
+  const began = Date.now() / 1000
   const tokens = tokensOf(await ahead.exchange(client, code))
   expect((await right.introspect(client, tokens.access_token)).json().active).toBe(true)
-  expect(Math.abs(Number(claimsOf(tokens.access_token).iat) - Date.now() / 1000)).toBeLessThan(5)
+  expectBetween(began, Number(claimsOf(tokens.access_token).iat))
   writeFileSync(offsets[1] ?? '', String(TEN_MINUTES))
 })

@@ -56,7 +56,6 @@ async function liveOn(app: App, machine: ReturnType<typeof machineIn>, backup: s
 
 test.each(['backup-node', ...(hasSqlite3 ? ['backup-sqlite3'] : [])])(
   'after a backup (%s) is put back, nothing of before works: what was ended, used up or rotated since least of all',
-  { timeout: 30_000 },
   async (backup) => {
     const machine = machineIn(newFolder())
     const before = await runningOn(machine)
@@ -119,9 +118,7 @@ test('put back without --restored a revoked grant would live again: that is what
   expect((await new Walk(grantor).refresh(before.client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('on PostgreSQL a restored database ends the same way, and is brought to the present schema', {
-  timeout: 30_000,
-}, async () => {
+test('on PostgreSQL a restored database ends the same way, and is brought to the present schema', async () => {
   const database = await createPostgresDatabase()
   onTestFinished(() => database.drop())
   const env = { GRANTOR_DATABASE_URL: database.url, GRANTOR_SECRET: TEST_SECRET }

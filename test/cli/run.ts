@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -74,6 +75,20 @@ export function launch(argv: string[], env: Environment = {}): Running {
       return { code, ms: performance.now() - before }
     },
   }
+}
+
+/** Begins a request whose body, `token=x`, is still to come; resolves once the server has read its head (RFC 9110 §10.1.1). */
+export async function beginRequest(socket: Socket): Promise<void> {
+  const head = [
+    'POST /oauth/introspect HTTP/1.1',
+    'host: localhost',
+    'content-type: application/x-www-form-urlencoded',
+    'content-length: 7',
+    'expect: 100-continue',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  if (!answer.toString().startsWith('HTTP/1.1 100 ')) throw new Error(answer.toString())
 }
 
 /** The same for one test: with the test it ends. */

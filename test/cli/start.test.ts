@@ -71,6 +71,24 @@ async function tokens(demo: Demo): Promise<{ access_token: string; refresh_token
   return { ...((await answer.json()) as { access_token: string; refresh_token: string }), session }
 }
 
+/** Resolves once the service has noticed the changes of before: a client that was made after them. */
+async function untilNoticed(demo: Demo): Promise<void> {
+  const create = [
+    'clients',
+    'create',
+    '--name',
+    'Last',
+    '--redirect-uri',
+    'https://app.example.com/cb',
+    '--json',
+    '--data',
+    demo.folder,
+  ]
+  const { client_id, client_secret } = JSON.parse((await run(create)).out) as Record<string, string>
+  const last = { ...demo, id: client_id ?? '', secret: client_secret ?? '' }
+  await expect.poll(async () => (await post(last, '/oauth/introspect', { token: 'x' })).status).toBe(200)
+}
+
 describe('grantor start', () => {
   test('opens four addresses on loopback, prints them and the demo client, and says where to begin', async () => {
     const { port, running: one, id, secret, redirectUri } = await started()
@@ -191,8 +209,7 @@ describe('grantor start', () => {
       const change = ['clients', 'update', demo.id, '--backchannel-logout-uri', `http://127.0.0.1:${at}/`, '--data', demo.folder]
       expect((await run(change)).exit).toBe(0)
       const { session } = await tokens(demo)
-      // a change is noticed within a second
-      await new Promise((resolve) => setTimeout(resolve, 1100))
+      await untilNoticed(demo)
       await fetch(`http://localhost:${demo.port}/account/sign-out`, { method: 'POST', headers: { cookie: session } })
       await expect.poll(() => heard).toHaveLength(1)
       await stopped(demo)

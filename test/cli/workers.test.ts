@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freePorts } from '../support/free-ports.ts'
 import { send } from '../support/send.ts'
-import { launch, newFolder, type Running, run } from './run.ts'
+import { beginRequest, launch, newFolder, type Running, run } from './run.ts'
 
 const folder = newFolder()
 let env: Record<string, string>
@@ -61,7 +61,6 @@ const introspect = (secret: string, id: string) =>
     body: 'token=x',
   })
 const measured = async () => (await fetch(`http://127.0.0.1:${ports.metrics}/metrics`)).text()
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const isGone = (pid: number) => {
   try {
     process.kill(pid, 0)
@@ -97,7 +96,7 @@ describe('grantor serve --workers, running', () => {
   test('failures are counted over all workers, and a correct secret is not refused for them', async () => {
     const create = ['clients', 'create', '--name', 'App', '--redirect-uri', 'https://app.example.com/cb', '--json']
     const { client_id, client_secret } = JSON.parse((await run(create, env)).out) as Record<string, string>
-    await expect.poll(() => introspect(client_secret!, client_id!), { timeout: 2000 }).toBe(200)
+    await expect.poll(() => introspect(client_secret!, client_id!), { interval: 50 }).toBe(200)
     for (let failure = 0; failure < 20; failure++) expect(await introspect('wrong', client_id!)).toBe(401)
     // The news is on its way for a moment.
     await expect.poll(() => introspect('wrong', client_id!)).toBe(429)
@@ -121,14 +120,12 @@ describe('grantor serve --workers, running', () => {
 
   test('on SIGTERM requests under way on every worker are answered, and it ends with 0', async () => {
     const sockets = [1, 2, 3, 4].map(() => connect(ports.auth, '127.0.0.1'))
-    const head = `POST /oauth/introspect HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 7\r\n\r\n`
-    for (const socket of sockets) socket.write(`${head}tok`)
-    await pause(200)
+    await Promise.all(sockets.map(beginRequest))
     const end = service.ended()
     service.child.kill('SIGTERM')
-    await pause(200)
+    await service.printed('"msg":"stopping')
     const answers = sockets.map((socket) => new Promise((resolve) => socket.once('data', (data) => resolve(String(data)))))
-    for (const socket of sockets) socket.write('en=x')
+    for (const socket of sockets) socket.write('token=x')
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 401 /)
     const { code, ms } = await end
     expect(code).toBe(0)
@@ -142,7 +139,8 @@ describe('grantor serve --workers, starting and ending', () => {
   afterEach(() => service?.child.kill('SIGKILL'))
 
   test('a service manager that signals every process at once stops it as gently, with requests taken while it drains', async () => {
-    service = serve({ GRANTOR_DRAIN_SECONDS: '2' })
+    // Longer than a busy machine needs for the requests below.
+    service = serve({ GRANTOR_DRAIN_SECONDS: '8' })
     await service.printed('auth service is ready')
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const kept = () =>
@@ -155,7 +153,8 @@ describe('grantor serve --workers, starting and ending', () => {
     expect(await kept()).toEqual({ status: 200, connection: 'keep-alive' })
     const end = service.ended()
     for (const pid of [service.child.pid ?? 0, ...workersOf(service)]) process.kill(pid, 'SIGTERM')
-    await pause(300)
+    const saysSo = () => linesOf(service!).filter(({ msg }) => msg.startsWith('stopping')).length
+    await expect.poll(saysSo).toBe(3)
     expect(await kept()).toEqual({ status: 503, connection: 'close' })
     for (let request = 0; request < 4; request++) expect(await ask('/oauth/jwks')).toBe(200)
     expect((await end).code).toBe(0)
@@ -178,7 +177,7 @@ describe('grantor serve --workers, starting and ending', () => {
     const workers = workersOf(service)
     expect(workers.some(isGone)).toBe(false)
     service.child.kill('SIGKILL')
-    await expect.poll(() => workers.every(isGone), { timeout: 5000 }).toBe(true)
+    await expect.poll(() => workers.every(isGone)).toBe(true)
   })
 
   test('what hinders a worker hinders the start, in one line and with the exit code it has without workers', async () => {

@@ -136,7 +136,7 @@ async function linkIn(output: NodeJS.ReadableStream): Promise<URL> {
 }
 
 /** Until the server that was just started listens. */
-async function retried<Result>(run: () => Promise<Result>, times = 50): Promise<Result> {
+async function retried<Result>(run: () => Promise<Result>, times = 500): Promise<Result> {
   try {
     return await run()
   } catch (error) {

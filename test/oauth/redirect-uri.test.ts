@@ -8,6 +8,7 @@ import {
   redirectUriHost,
   redirectUriMatches,
 } from '../../src/oauth/redirect-uri.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { runs } from '../support/runs.ts'
 
 describe('may be registered', () => {
@@ -113,10 +114,11 @@ describe('may not be registered', () => {
   })
 
   test('a hostile text is refused quickly, whatever it is made of', () => {
-    const before = performance.now()
-    for (const piece of ['%', '%2', 'a:', '://', '[', '[]', '@', '127.0.0.1:', 'https://'])
-      redirectUriFault(`https://${piece.repeat(600)}\n`, true)
-    expect(performance.now() - before).toBeLessThan(200)
+    const spent = processorMs(() => {
+      for (const piece of ['%', '%2', 'a:', '://', '[', '[]', '@', '127.0.0.1:', 'https://'])
+        redirectUriFault(`https://${piece.repeat(600)}\n`, true)
+    })
+    expect(spent).toBeLessThan(200)
   })
 })
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isScopeName, isSubset, parseScope } from '../../src/oauth/scope.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { runs } from '../support/runs.ts'
 
 test.each([
@@ -28,10 +29,11 @@ test('any character is allowed in a token exactly where RFC 6749 §3.3 allows it
 })
 
 test('a scope of a hundred thousand characters is read at once', () => {
-  const before = performance.now()
-  expect(parseScope('a '.repeat(50_000))).toBeNull()
-  expect(parseScope('a'.repeat(100_000))).toHaveLength(1)
-  expect(performance.now() - before).toBeLessThan(500)
+  const spent = processorMs(() => {
+    expect(parseScope('a '.repeat(50_000))).toBeNull()
+    expect(parseScope('a'.repeat(100_000))).toHaveLength(1)
+  })
+  expect(spent).toBeLessThan(500)
 })
 
 test.each(['enhancement', 'a', 'A.b-c_9', 'x'.repeat(64)])('%s can be registered: a text to sign can hold it', (name) => {

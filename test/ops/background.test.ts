@@ -24,17 +24,18 @@ test('work is done again and again, never twice at a time, and not after it was 
 })
 
 test('stopping waits for the run under way, so the store can be closed after it', async () => {
-  let finished = false
+  let [begun, finished] = [false, false]
   const background = repeatEvery(
     0.001,
     'slow',
     async () => {
+      begun = true
       await pause(50)
       finished = true
     },
     silent,
   )
-  await pause(20)
+  await expect.poll(() => begun).toBe(true)
   await background.stop()
   expect(finished).toBe(true)
 })

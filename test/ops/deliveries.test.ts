@@ -38,6 +38,8 @@ const made = (options: Partial<DeliveryOptions> = {}) =>
   createDeliveries({
     call: createFetchFromClient({ allowLoopback: true }),
     note: (outcome) => void outcomes.push(outcome),
+    // longer than any machine needs, unless the test is about the end of that time
+    stopWithin: 3600,
     ...options,
   })
 const notice = (n: number): Notice => ({ clientId: `client-${n}`, url, form: { n: String(n) } })
@@ -100,7 +102,7 @@ describe('told to stop', () => {
   })
 
   test('with nothing to bring it is over at once', async () => {
-    await made({ stopWithin: 3600 }).stop()
+    await made().stop()
     expect(outcomes).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLogger } from '../../src/ops/logger.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { runs } from '../support/runs.ts'
 import { capturedLog } from './captured-log.ts'
 
@@ -111,12 +112,10 @@ describe('nothing secret reaches the log', () => {
     )
   })
 
-  test('a hostile line of 64 kB is cleaned in less than 100 ms', () => {
+  test('a hostile line of 64 kB is cleaned in less than 100 ms of processor time', () => {
     for (const evil of ['/', '?', '?a=', 'eyJ', 'Basic ', '"code":"', '"code":[', 'code\\":\\"', '0x', 'token=']) {
       const line = evil.repeat(65_536 / evil.length)
-      const before = performance.now()
-      logged((logger) => logger.info(line))
-      expect(performance.now() - before).toBeLessThan(100)
+      expect(processorMs(() => logged((logger) => logger.info(line)))).toBeLessThan(100)
     }
   })
 })

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../src/grants/ports.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { isDoneWithin } from '../support/attempts.ts'
 import { NOW, newGrant } from './contract/subject.ts'
 import { newSqlitePath } from './sqlite-file.ts'
 import { startStoreProcess } from './start-process.ts'
@@ -34,9 +35,10 @@ test('a move waits for another process’s lock without holding up anything else
 test('a file that stays locked for two seconds is StoreUnavailable, told after two seconds, and works again by itself', async () => {
   const { holder, redeem } = await openLocked()
   const before = performance.now()
-  await expect(redeem()).rejects.toBeInstanceOf(StoreUnavailable)
+  const refused = redeem().catch((error: unknown) => error)
+  expect(await isDoneWithin(3500, refused)).toBe(true)
+  expect(await refused).toBeInstanceOf(StoreUnavailable)
   expect(performance.now() - before).toBeGreaterThan(1900)
-  expect(performance.now() - before).toBeLessThan(3500)
   const waiting = redeem()
   holder.goOn()
   expect((await waiting).kind).toBe('redeemed')
@@ -58,9 +60,8 @@ test('a move that comes later waits its own two seconds', async () => {
 test('20,000 moves may wait; the next is StoreUnavailable at once, and those that wait are answered', async () => {
   const { holder, redeem } = await openLocked()
   const waiting = Array.from({ length: 20_000 }, redeem)
-  const before = performance.now()
-  await expect(redeem()).rejects.toThrow('too many writes are waiting')
-  expect(performance.now() - before).toBeLessThan(500)
+  const nextTurn = new Promise((resolve) => setImmediate(resolve, 'later'))
+  expect(await Promise.race([redeem().catch(String), nextTurn])).toContain('too many writes are waiting')
   holder.goOn()
   const outcomes = await Promise.allSettled(waiting)
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(20_000)

@@ -9,6 +9,7 @@ import {
 import { transliterateName } from '../../src/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { clientNames, patience, runs } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 
@@ -83,13 +84,14 @@ test(
 )
 
 test('a very long text is refused at once', () => {
-  const started = performance.now()
-  for (const filler of ["'oauth': '", "Allow '", '\n', 'urn:recap:', ' I further authorize the stated URI', '%41', 'a']) {
-    const text = composeConsent().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
-    expect(readConsent(text)).toBeNull()
-    expect(readConsent(filler.repeat(10_000_000 / filler.length))).toBeNull()
-  }
-  expect(performance.now() - started).toBeLessThan(2_000)
+  const spent = processorMs(() => {
+    for (const filler of ["'oauth': '", "Allow '", '\n', 'urn:recap:', ' I further authorize the stated URI', '%41', 'a']) {
+      const text = composeConsent().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
+      expect(readConsent(text)).toBeNull()
+      expect(readConsent(filler.repeat(10_000_000 / filler.length))).toBeNull()
+    }
+  })
+  expect(spent).toBeLessThan(2_000)
 })
 
 test('the texts of other templates are no consents', () => {
