@@ -30,9 +30,9 @@ export type Asked = {
   idTokenKey: SigningKey | null
 }
 
-/** Loads the key for the client's ID tokens, or makes it, which may fail; null if the client gets no ID tokens. */
-export async function findIdTokenKey(deps: Deps, client: Client): Promise<SigningKey | null> {
-  return client.scopes.includes('openid') ? deps.signingKey(client.idTokenAlgorithm) : null
+/** Loads the key for an ID token, or makes it, which may fail; null if none of these scopes asks for an ID token. */
+export async function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): Promise<SigningKey | null> {
+  return scopes.includes('openid') ? deps.signingKey(client.idTokenAlgorithm) : null
 }
 
 /**
