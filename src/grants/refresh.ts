@@ -87,12 +87,13 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
  * Whether this rotation may move or end the grant. Only then is its proof spent: a refused request leaves its proof unused.
  * Expiry does not count here, because the store compares it with a clock of its own.
  */
-function mayMove(grant: Grant, { clientId, dpopJkt, scopes, resources }: Rotation): boolean {
+function mayMove(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
   return (
     grant.clientId === clientId &&
     grant.endedAt === null &&
     (grant.dpopJkt === null || grant.dpopJkt === dpopJkt) &&
     isSubset(scopes, grant.scopes) &&
+    grant.scopes.some((scope) => clientScopes.includes(scope)) &&
     isSubset(resources, grant.resources)
   )
 }

@@ -110,6 +110,7 @@ export class KeyRing {
 
   /** The signing key of any kind that has this id, or undefined for a forgery. */
   verifier(id: string): SigningKey | undefined {
+    // `opener` finds nothing more, but throws while there is a doubt.
     return this.signingKeys().find((key) => key.id === id) ?? this.opener('sign', id)
   }
 

@@ -24,12 +24,15 @@ const generationOf = async ({ access_token }: Pick<Tokens, 'access_token'>) =>
 test('A refresh by a client that lost every granted scope is refused, and its refresh token works when the client has the scope again (RFC 6749 §6)', async () => {
   const tokens = await app.freshTokens({ scope: 'profile' })
   await changeClient(app.grantor, app.client, { scopes: ['enhancement'] })
-  expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_scope')
-  expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_scope')
+  const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  const dpop = await proofOf(app.grantor, newDpopKey())
+  expectRefusal(await app.walk.token(app.client, body), 'invalid_scope')
+  expectRefusal(await app.walk.token(app.client, body, { dpop }), 'invalid_scope')
   expect(await generationOf(tokens)).toBe(0)
 
   await changeClient(app.grantor, app.client, { scopes: app.client.scopes })
-  expect(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).scope).toBe('profile')
+  const answer = await app.walk.token(app.client, body, { dpop })
+  expect(tokensOf(answer).scope, 'a refused request leaves its proof unused').toBe('profile')
 })
 
 test('A refresh whose ID token has no signing key fails, and its refresh token works when the key can be made (OpenID Connect Core §12.2)', async () => {
