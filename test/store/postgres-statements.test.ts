@@ -256,7 +256,7 @@ test('a page of what a wallet has is read in the order of an index that leaves o
   expect(pages).toHaveLength(7)
   for (const sql of pages) {
     const whole = /FROM receipts/.test(sql) && !sql.includes('withdrawn_at IS NULL')
-    const index = whole ? 'receipts_by_client' : '(grants_unended|sessions_unended|receipts_standing)'
+    const index = whole ? 'receipts_by_client' : '(grants_by_wallet|sessions_unended|receipts_standing)'
     expect(await planOf(sql), `plan of ${sql}`).toEqual([
       expect.stringMatching(new RegExp(`^Index Scan( Backward)? using ${index} on `)),
     ])

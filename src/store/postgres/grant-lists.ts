@@ -18,7 +18,7 @@ const FIRST = {
 }
 
 const listUnended = (place: string) => `
-  SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ended_at IS NULL AND ${place}
+  SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND coalesce(ended_at, 0) = 0 AND ${place}
   ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`
 const UNENDED = listUnended('(client_id, created_at, id) < (:clientId, :madeAt::bigint, :id)')
 const UNENDED_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')

@@ -68,7 +68,7 @@ function unendedOf({ wallet, clientId, limit, after = FIRST }: UnendedPage): { s
       ? '(client_id, created_at, id) < (:clientId, :madeAt, :id)'
       : 'client_id = :clientId AND (created_at, id) < (:madeAt, :id)'
   return {
-    sql: `SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND ended_at IS NULL AND ${place}
+    sql: `SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND coalesce(ended_at, 0) = 0 AND ${place}
       ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`,
     named: { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit },
   }
