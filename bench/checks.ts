@@ -56,6 +56,18 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
       },
     ]
   },
+  stalls: ({ stalls = [] }) =>
+    stalls
+      .filter(({ server }) => server === 'grantor')
+      .map(({ rate, atHalfLoad: { p999 } }) => ({
+        what: `p99.9 of refresh of random grants on SQLite at half load, ${rate.toLocaleString('en')}/s`,
+        ours: `${p999.toFixed(2)} ms`,
+        against: '',
+        theirs: '',
+        measured: `${p999.toFixed(2)} ms`,
+        required: '≤ 25 ms',
+        reached: p999 <= 25,
+      })),
 }
 
 export function resultOf({ results }: PartResult, operation: OperationName, server: string): Result | undefined {

@@ -11,7 +11,7 @@ import { HELP, type Options, parseOptions } from './options.ts'
 import { layOut } from './package-home.ts'
 import { runPart } from './parts.ts'
 import { rewrite } from './performance-page.ts'
-import { checksTable, resultsTable, serversTable } from './tables.ts'
+import { checksTable, measuredTable, serversTable } from './tables.ts'
 
 const CHECKOUT = join(import.meta.dirname, '..')
 
@@ -50,7 +50,7 @@ function print(measured: Figures[], { json }: Options): void {
     return
   }
   console.log(`\n${checksTable(measured.flatMap(checksOf))}`)
-  for (const part of measured) console.log(`\n## ${part.part}\n\n${resultsTable(part)}\n\n${serversTable(part)}`)
+  for (const part of measured) console.log(`\n## ${part.part}\n\n${measuredTable(part)}\n\n${serversTable(part)}`)
 }
 
 main().catch((error: unknown) => {

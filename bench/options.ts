@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-export const PARTS = ['peer', 'postgres', 'workers', 'grants'] as const
+export const PARTS = ['peer', 'postgres', 'workers', 'grants', 'stalls'] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Options = {
@@ -36,6 +36,8 @@ Parts (all of them unless named):
   postgres  refresh on PostgreSQL against oidc-provider in memory; everything on the same two cores
   workers   introspection with two workers against one; everything on the same two cores
   grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready
+  stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
+            block of the event loop, and refreshes by a second process on the same file
 
 Options:
   --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)
@@ -45,7 +47,8 @@ Options:
   --chains N        refresh tokens in turn, each request with the one of the answer before it (2000)
   --store ENGINE    sqlite or postgres, for the part peer (sqlite)
   --workers N       processes of Grantor, for the part peer (1)
-  --grants N        grants in the store beforehand: for the part peer (0), and the larger store of the part grants (2000000)
+  --grants N        grants in the store beforehand: for the part peer (0), the larger store of the part grants and that of
+                    the part stalls (2000000)
   --shared          servers and load on the same cores, for the part peer
   --no-latency      throughput only
   --no-build        measure dist as it is, without npm run build

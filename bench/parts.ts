@@ -8,11 +8,12 @@ import { chooseCores, peakMemory, stayOn } from './machine.ts'
 import { measure, type Result, tell } from './measure.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import type { Options, PartName } from './options.ts'
-import { fillPostgres, fillSqlite } from './servers/fill.ts'
+import { fillPostgres, fillSqlite, fillSqliteBetween } from './servers/fill.ts'
 import { startFloor } from './servers/floor.ts'
 import { startGrantor } from './servers/grantor.ts'
 import { startPeer } from './servers/peer.ts'
 import { type PostgresServer, startPostgres } from './servers/postgres.ts'
+import { measureStalls, REFRESHED, type Stalls } from './stalls.ts'
 import { median } from './statistics.ts'
 import type { Target } from './target.ts'
 
@@ -27,9 +28,25 @@ export type ServerFacts = {
 /** Requests a second that our load and wrk get out of the empty post, one figure a round. */
 export type LoadCheck = { ours: number[]; wrk: number[] }
 
-export type PartResult = { part: PartName; servers: ServerFacts[]; results: Result[]; loadCheck: LoadCheck | null }
+export type PartResult = {
+  part: PartName
+  servers: ServerFacts[]
+  results: Result[]
+  loadCheck: LoadCheck | null
+  /** of the part `stalls` */
+  stalls?: Stalls[]
+}
 
-type Grantor = { name?: string; home?: string; store?: 'sqlite' | 'postgres'; workers?: number; grants?: number; starts?: number }
+type Grantor = {
+  name?: string
+  home?: string
+  store?: 'sqlite' | 'postgres'
+  workers?: number
+  grants?: number
+  starts?: number
+  /** refresh tokens whose grants lie evenly among the others; on SQLite */
+  spread?: number
+}
 
 /** What a part starts servers with; all of them end with the part. */
 type Bench = {
@@ -102,6 +119,15 @@ const PARTS: Record<PartName, Part> = {
       ]
     },
   },
+  stalls: {
+    shared: () => false,
+    operations: [],
+    latency: false,
+    async servers(bench) {
+      const wanted = { grants: bench.options.grants || 2_000_000, spread: REFRESHED }
+      return [await bench.grantor(wanted), ...(await bench.baseline(wanted))]
+    },
+  },
 }
 
 export async function runPart(
@@ -128,12 +154,13 @@ export async function runPart(
     }
     const [floor] = resting
     const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
+    const stalls = part === 'stalls' ? await measureStalls(targets, options, cores.load) : null
     const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({
       name,
       readyAfter,
       peakMemory: peakMemory(running.pid),
     }))
-    return { part, servers: facts, results, loadCheck }
+    return { part, servers: facts, results, loadCheck, ...(stalls ? { stalls } : {}) }
   } finally {
     for (const each of started.toReversed()) await each.stop()
   }
@@ -172,6 +199,7 @@ function benchIn(
     workers = 1,
     grants = 0,
     starts = 1,
+    spread,
   }: Grantor = {}) {
     const number = ++count
     if (store === 'postgres') database ??= keep(await startPostgres({ folder: options.folder ?? tmpdir(), cores }))
@@ -180,9 +208,11 @@ function benchIn(
     const fill = async () => {
       tell(`filling ${store} with ${grants.toLocaleString('en')} grants`)
       if (store === 'postgres') await fillPostgres(databaseUrl, grants)
+      else if (spread) fillSqliteBetween(file, grants - spread)
       else fillSqlite(file, grants)
     }
-    return keep(await startGrantor({ name, home, databaseUrl, workers, cores, folder, starts, ...(grants > 0 ? { fill } : {}) }))
+    const start = { name, home, databaseUrl, workers, cores, folder, starts, ...(grants > 0 ? { fill } : {}) }
+    return keep(await startGrantor({ ...start, ...(spread ? { chains: spread, metrics: true } : {}) }))
   }
   return {
     options,

@@ -7,13 +7,14 @@ import { CHART, type Figures, PAGE } from './figures.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import { BASELINE } from './parts.ts'
 import { median } from './statistics.ts'
-import { checksTable, markdownTable, resultsTable, serversTable } from './tables.ts'
+import { checksTable, markdownTable, measuredTable, serversTable } from './tables.ts'
 
 const TITLES = {
   peer: 'Six operations, one core',
   postgres: 'PostgreSQL, everything on two cores',
   workers: 'Two workers, everything on two cores',
   grants: 'A large store',
+  stalls: 'The slowest refreshes of a large store',
 } as const
 
 /** Writes page and chart anew from all that is kept. What stands outside of the marks stays as it is. */
@@ -45,7 +46,7 @@ function sectionsOf(all: Figures[]): Record<string, string> {
     aims: checksTable(all.flatMap(checksOf)),
     measured: all
       .map(
-        (figures) => `### ${TITLES[figures.part]}\n\n${about(figures)}\n\n${resultsTable(figures)}\n\n${serversTable(figures)}`,
+        (figures) => `### ${TITLES[figures.part]}\n\n${about(figures)}\n\n${measuredTable(figures)}\n\n${serversTable(figures)}`,
       )
       .join('\n\n'),
     cost: peer ? costSection(peer) : '',

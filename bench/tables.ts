@@ -2,6 +2,7 @@
 import type { Check } from './checks.ts'
 import { OPERATIONS } from './operations.ts'
 import type { PartResult } from './parts.ts'
+import type { Stalls } from './stalls.ts'
 import { median, spread } from './statistics.ts'
 
 export function checksTable(checks: Check[]): string {
@@ -16,7 +17,7 @@ export function checksTable(checks: Check[]): string {
 }
 
 /** Everything about throughput and latency, one row for each operation and server. */
-export function resultsTable(part: PartResult): string {
+function resultsTable(part: PartResult): string {
   const rows = part.results.map(({ operation, server, perSecond, processorMicroseconds, busy, latency }) => [
     OPERATIONS[operation].name,
     server,
@@ -42,6 +43,30 @@ export function resultsTable(part: PartResult): string {
     'p50 / p99 at half its own',
   ]
   return markdownTable(head, rows)
+}
+
+/** The part `stalls`, one row for each server. */
+export function stallsTable(stalls: Stalls[]): string {
+  const rows = stalls.map(({ server, rate, atHalfLoad, longestBlock, secondProcess }) => [
+    server,
+    rate.toLocaleString('en'),
+    `${ms(atHalfLoad.p50)} / ${ms(atHalfLoad.p99)} / ${ms(atHalfLoad.p999)} / ${ms(atHalfLoad.max)}`,
+    `${Math.round(longestBlock)} ms`,
+    `${ms(secondProcess.p50)} / ${ms(secondProcess.p99)} / ${ms(secondProcess.max)}`,
+  ])
+  const head = [
+    'server',
+    'refreshes a second at half load',
+    'p50 / p99 / p99.9 / longest',
+    'longest block of the event loop',
+    'a second process beside full load: p50 / p99 / longest',
+  ]
+  return markdownTable(head, rows)
+}
+
+/** Everything that a part measured of requests. */
+export function measuredTable(part: PartResult): string {
+  return part.stalls ? stallsTable(part.stalls) : resultsTable(part)
 }
 
 export function serversTable(part: PartResult): string {

@@ -11,14 +11,24 @@ import type { Work } from './work.ts'
 /** in milliseconds */
 export type Latency = { rate: number; requests: number; p50: number; p99: number; max: number }
 
+type Load = { connections: number; rate: number; seconds: number }
+
 /** The first part of a run finds cold connections and is left out. */
 const SETTLING = 0.5
 
-export async function openLoop(
-  port: number,
-  work: Work,
-  { connections, rate, seconds }: { connections: number; rate: number; seconds: number },
-): Promise<Latency> {
+export async function openLoop(port: number, work: Work, load: Load): Promise<Latency> {
+  const latencies = await latenciesOf(port, work, load)
+  return {
+    rate: load.rate,
+    requests: latencies.length,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    max: latencies.at(-1) ?? Number.NaN,
+  }
+}
+
+/** Every latency in milliseconds, in ascending order. */
+export async function latenciesOf(port: number, work: Work, { connections, rate, seconds }: Load): Promise<number[]> {
   const total = Math.floor(rate * (seconds + SETTLING))
   const skipped = Math.floor(rate * SETTLING)
   const open: Connection[] = []
@@ -44,7 +54,8 @@ export async function openLoop(
     idle.push(slot)
   }
 
-  // The load has a core of its own: looking at the clock all the time keeps to the rate far better than timers do.
+  // The load has a core of its own: reading the clock all the time keeps to the rate far better than timers do. At a low rate
+  // a timer leaves the core to a server that shares it.
   function sendWhatIsDue(): void {
     const now = performance.now()
     for (;;) {
@@ -58,7 +69,9 @@ export async function openLoop(
       slot.index = sent++
       slot.connection.send(request)
     }
-    setImmediate(sendWhatIsDue)
+    const rest = start + (sent * 1000) / rate - performance.now()
+    if (rest > 4) setTimeout(sendWhatIsDue, rest - 3)
+    else setImmediate(sendWhatIsDue)
   }
   try {
     start = performance.now()
@@ -68,12 +81,5 @@ export async function openLoop(
     failed = true
     for (const connection of open) connection.close()
   }
-  latencies.sort((one, other) => one - other)
-  return {
-    rate,
-    requests: latencies.length,
-    p50: percentile(latencies, 0.5),
-    p99: percentile(latencies, 0.99),
-    max: latencies.at(-1) ?? Number.NaN,
-  }
+  return latencies.sort((one, other) => one - other)
 }

@@ -19,28 +19,63 @@ function valueOf(column: string, id: string, uuid: string, wallet: string): stri
   return TIMES.includes(column) ? `template.${column} - shift` : `template.${column}`
 }
 
+const random = (bytes: number): string => `lower(hex(randomblob(${bytes})))`
+const UUID = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
+const WALLET = `'0x' || ${random(20)}`
+
+/** Copies of one row, made within the week before it. */
 export function fillSqlite(file: string, count: number): void {
-  const random = (bytes: number) => `lower(hex(randomblob(${bytes})))`
-  const uuid = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
   const time = `printf('%012x', (template.created_at - shift) * 1000)`
   const place = `printf('%03x', number % 4096)`
   const id = `substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || ${place} || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
+  changeGrants(file, (database, columns) => {
+    database.exec(`
+      CREATE TEMP TABLE template AS SELECT * FROM grants LIMIT 1;
+      WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
+      INSERT INTO grants (${columns.join(', ')})
+      SELECT ${columns.map((column) => valueOf(column, id, UUID, WALLET)).join(', ')}
+      FROM (SELECT number, ${WEEK} - number * ${WEEK} / ${count} AS shift FROM numbers) CROSS JOIN temp.template AS template`)
+  })
+}
+
+/** As many copies between any two rows, so that the rows the service made lie far apart, each on a page of its own. */
+export function fillSqliteBetween(file: string, count: number): void {
+  // The first 24 characters of an id are its place; copies of a row share them, and so lie beside that row.
+  const id = `substr(template.id, 1, 24) || ${random(6)}`
+  changeGrants(file, (database, columns) => {
+    database.exec('CREATE TEMP TABLE template AS SELECT * FROM grants')
+    const { made } = database.prepare('SELECT count(*) AS made FROM temp.template').get() as { made: number }
+    const copied = columns.map((column) =>
+      TIMES.includes(column) ? column : `${valueOf(column, id, UUID, WALLET)} AS ${column}`,
+    )
+    database.exec(`
+      DELETE FROM grants;
+      INSERT INTO grants (${columns.join(', ')})
+      SELECT * FROM (
+        SELECT ${columns.join(', ')} FROM temp.template
+        UNION ALL
+        SELECT ${copied.join(', ')} FROM temp.template AS template CROSS JOIN (
+          WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${Math.ceil(count / made)})
+          SELECT number FROM numbers)
+      ) ORDER BY id`)
+  })
+}
+
+/** Changes the table without its indexes, and makes them again, which is far quicker. */
+function changeGrants(file: string, change: (database: DatabaseSync, columns: string[]) => void): void {
   const database = new DatabaseSync(file)
   // A crash half-way costs nothing here: the run ends with it.
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -2000000; PRAGMA temp_store = MEMORY')
   const columns = database.prepare("SELECT name FROM pragma_table_info('grants')").all() as { name: string }[]
-  const names = columns.map(({ name }) => name)
   const indexes = database
     .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'grants' AND sql IS NOT NULL")
     .all() as { name: string; sql: string }[]
-  database.exec('CREATE TEMP TABLE template AS SELECT * FROM grants LIMIT 1')
   database.exec('BEGIN')
   for (const { name } of indexes) database.exec(`DROP INDEX ${name}`)
-  database.exec(`
-    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
-    INSERT INTO grants (${names.join(', ')})
-    SELECT ${names.map((name) => valueOf(name, id, uuid, `'0x' || ${random(20)}`)).join(', ')}
-    FROM (SELECT number, ${WEEK} - number * ${WEEK} / ${count} AS shift FROM numbers) CROSS JOIN temp.template AS template`)
+  change(
+    database,
+    columns.map(({ name }) => name),
+  )
   for (const { sql } of indexes) database.exec(sql)
   database.exec('COMMIT')
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

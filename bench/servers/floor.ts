@@ -21,6 +21,7 @@ export async function startFloor({ cores, folder }: { cores: string | null; fold
     client: { id: 'bench', secret: '', redirectUri: '' },
     redirect: 302,
     supply: null,
+    longestBlock: async () => Number.NaN,
     stop: running.stop,
   }
 }

@@ -21,8 +21,12 @@ export type GrantorStart = {
   folder: string
   /** how often it is started, to tell how long that takes; the last one stays */
   starts: number
-  /** fills the ledger before it is started for good; finds one row that the service has made */
+  /** fills the ledger before it is started for good; finds the rows that the service has made */
   fill?: () => Promise<void>
+  /** how many refresh tokens are made before `fill`, and kept for the first who asks for as many (otherwise one, which is lost) */
+  chains?: number
+  /** serves metrics as well, which measure the event loop */
+  metrics?: boolean
 }
 
 export async function startGrantor(start: GrantorStart): Promise<Target> {
@@ -55,17 +59,21 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
   const client: Client = { id: client_id, secret: client_secret, redirectUri }
 
   const readyAfter: number[] = []
-  const serve = async () => {
-    const running = startNode(grantor('serve', ...(start.workers > 1 ? ['--workers', String(start.workers)] : [])))
+  const startOn = async (listenPort: number, { cores = start.cores, more = {} } = {}) => {
+    const words = start.workers > 1 ? ['--workers', String(start.workers)] : []
+    const listen = { GRANTOR_LISTEN: `127.0.0.1:${listenPort}`, ...more }
+    const running = startNode({ ...grantor('serve', ...words), env: { ...env, ...listen }, cores })
     const isReady = async () => {
-      const answer = await fetch(`${authUrl}/health/ready`).catch(() => null)
+      const answer = await fetch(`http://127.0.0.1:${listenPort}/health/ready`).catch(() => null)
       await answer?.arrayBuffer()
       return answer?.ok ?? false
     }
     readyAfter.push(await untilReady(running, log, isReady))
     return running
   }
-  const target = (running: Running): Target => {
+  const metricsUrl = start.metrics ? `127.0.0.1:${await freePort()}` : null
+  const serve = () => startOn(port, { more: metricsUrl === null ? {} : { GRANTOR_METRICS_LISTEN: metricsUrl } })
+  const target = (running: Running, kept: string[] = []): Target => {
     const bare: Omit<Target, 'supply'> = {
       name: start.name,
       port,
@@ -75,28 +83,55 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       paths: { token: '/oauth/token', introspect: '/oauth/introspect', revoke: '/oauth/revoke', authorize: '/oauth/authorize' },
       client,
       redirect: 302,
+      longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
+      async startSecond(cores) {
+        const secondPort = await freePort()
+        const second = await startOn(secondPort, { cores })
+        return {
+          ...bare,
+          name: `${start.name}, second process`,
+          port: secondPort,
+          running: second,
+          supply: null,
+          stop: second.stop,
+        }
+      },
       stop: running.stop,
     }
-    return { ...bare, supply: supplyFrom({ ...bare, supply: null }, authUrl, loginSecret) }
+    return { ...bare, supply: supplyFrom({ ...bare, supply: null }, { authUrl, loginSecret, kept }) }
   }
 
+  let kept: string[] = []
   if (start.fill) {
-    // One real grant is in the ledger then, for the filled ones to be like.
+    // At least one real grant is in the ledger then, for the filled ones to be like.
     const first = target(await serve())
-    await first.supply?.refreshTokens(1)
+    const made = await first.supply?.refreshTokens(start.chains ?? 1)
+    if (made && start.chains !== undefined) kept = made
     await first.stop()
     await start.fill()
     readyAfter.length = 0
   }
   for (let left = start.starts; left > 1; left--) await (await serve()).stop()
-  return target(await serve())
+  return target(await serve(), kept)
+}
+
+async function readMetrics(host: string): Promise<string> {
+  return (await fetch(`http://${host}/metrics`)).text()
+}
+
+/** In milliseconds, since the metrics were read before. The service measures it with a timer of 10 ms. */
+function longestBlockIn(metrics: string): number {
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000
 }
 
 /** All of it over HTTP: people sign in, apps ask for codes and exchange them. */
-function supplyFrom(target: Target, authUrl: string, loginSecret: string): Supply {
+function supplyFrom(
+  target: Target,
+  { authUrl, loginSecret, kept }: { authUrl: string; loginSecret: string; kept: string[] },
+): Supply {
   const { id, redirectUri } = target.client
   const authorize = `${target.paths.authorize}?client_id=${id}&redirect_uri=${encodeURIComponent(redirectUri)}`
-  let signedIn: Promise<string[]> | undefined
+  const people: string[] = []
   let refreshes: Work | undefined
   const minted: string[] = []
 
@@ -106,14 +141,15 @@ function supplyFrom(target: Target, authUrl: string, loginSecret: string): Suppl
     return all
   }
   async function codes(count: number): Promise<string[]> {
-    signedIn ??= sessions(PEOPLE)
+    people.push(...(await sessions(Math.max(PEOPLE, Math.ceil(count / GRANTS_OF_EACH)) - people.length)))
     const made: string[] = []
-    const asking = authorizing(target, await signedIn, (code) => void made.push(code))
+    const asking = authorizing(target, people, (code) => void made.push(code))
     let left = count
     await sendAll(target.port, { ...asking, next: () => (left-- > 0 ? asking.next() : undefined) })
     return made
   }
   async function refreshTokens(count: number): Promise<string[]> {
+    if (kept.length >= count) return kept.splice(0, count)
     const requests = (await codes(count)).map((code) =>
       formPost(target.paths.token, target.authorization, { grant_type: 'authorization_code', code, redirect_uri: redirectUri }),
     )
@@ -136,6 +172,9 @@ function supplyFrom(target: Target, authUrl: string, loginSecret: string): Suppl
   }
 }
 
-/** How many different people the codes are issued to, and how many grants the access tokens come from. */
+/** How many different people the codes are issued to at least, and how many of them each has at once at most. */
 const PEOPLE = 50
+const GRANTS_OF_EACH = 80
+
+/** How many grants the access tokens come from. */
 const CHAINS = 2000

@@ -52,6 +52,7 @@ export async function startPeer({ cores, folder }: { cores: string | null; folde
       accessTokens: (count) => make('accessTokens', count),
       sessions: async (count) => (await make('sessions', count)).map((id) => `_session=${id}`),
     },
+    longestBlock: async () => Number.NaN,
     stop: running.stop,
   }
 }

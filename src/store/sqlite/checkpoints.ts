@@ -3,22 +3,25 @@
  *
  * SQLite on its own runs a checkpoint within a commit. After refreshes of random grants, that commit copies and syncs
  * thousands of pages, and blocks the event loop for 100 to 500 ms. So a thread copies the log in advance, in steps of 250
- * changed rows. Its checkpoints are PASSIVE: they block neither readers nor writers. But while writes go on they never
- * reach the end of the log, and only a log that is copied to its end can start again. SQLite's own checkpoint does that
- * when the log has 2,000 pages. Few of them are left to copy then, so this commit takes about 10 ms.
+ * changed rows, by PASSIVE checkpoints, which block neither readers nor writers.
+ *
+ * Only a log that is copied to its end can start again, and while writes go on a PASSIVE checkpoint does not reach the end.
+ * So when the log has 2,000 pages, the writer runs a FULL checkpoint after a step of the thread. It takes the write lock,
+ * which keeps other processes from writing meanwhile, copies the last few pages, and takes about as long as a commit.
  *
  * The thread only changes when pages are copied. SQLite decides what is safe to copy, and what to sync before. If the
- * thread fails or cannot keep up, the checkpoint within a commit copies what is left.
+ * thread fails or cannot keep up, SQLite's own checkpoint within a commit copies what is left, at 4,000 pages.
  *
- * SQLite's own checkpoints are PASSIVE too. The other kinds wait for readers, and a replication program such as
- * Litestream holds the log by a read transaction.
+ * A PASSIVE checkpoint never waits, and with a timeout of 0 a FULL one does not either. A replication program such as
+ * Litestream holds the log by a read transaction, and neither kind discards what such a transaction holds.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads'
 import { isUnavailable } from './failures.ts'
 
-/** When SQLite runs a checkpoint within a commit: in pages of the log. */
-export const CHECKPOINT_WITHIN_COMMIT = 2000
+/** Sizes of the log in pages: when the writer runs a FULL checkpoint, and when SQLite runs one within a commit. */
+const FINISH_AT = 2000
+export const CHECKPOINT_WITHIN_COMMIT = 4000
 
 /**
  * In changed rows, which are about as many pages. A commit that meets the sync of a step waits for it, for about 10 ms.
@@ -33,6 +36,7 @@ const MOST_PASSES = 10
 export class Checkpoints {
   readonly #file: string
   readonly #changedRows: StatementSync
+  readonly #fullCheckpoint: StatementSync
   #changedAtLastStep = 0
   #state: 'waiting' | 'copying' | 'ended' = 'waiting'
   #thread: { worker: Worker; ended: Promise<void> } | undefined
@@ -40,6 +44,7 @@ export class Checkpoints {
   constructor(file: string, writer: DatabaseSync) {
     this.#file = file
     this.#changedRows = writer.prepare('SELECT total_changes() AS count')
+    this.#fullCheckpoint = writer.prepare('PRAGMA wal_checkpoint(FULL)')
   }
 
   /** Starts a step of the thread if enough was written since the last one. Called after each commit. */
@@ -70,13 +75,16 @@ export class Checkpoints {
     const worker = new Worker(import.meta.filename, { workerData: { copiesLogOf: this.#file } })
     worker.unref()
     worker.on('error', (error) => this.#giveUp(error))
-    worker.on('message', () => {
-      if (this.#state !== 'copying') return
-      this.#state = 'waiting'
-      // What was written during this step may be enough for another.
-      this.copyIfDue()
-    })
+    worker.on('message', (pagesInLog: number) => this.#finishStep(pagesInLog))
     return { worker, ended: new Promise((resolve) => worker.on('exit', () => resolve())) }
+  }
+
+  #finishStep(pagesInLog: number): void {
+    if (this.#state !== 'copying') return
+    this.#state = 'waiting'
+    if (pagesInLog >= FINISH_AT) runCheckpoint(this.#fullCheckpoint)
+    // What was written during this step may be enough for another.
+    this.copyIfDue()
   }
 
   #giveUp(error: unknown): void {
@@ -85,33 +93,38 @@ export class Checkpoints {
   }
 }
 
-/** The thread, with a connection of its own. It answers each `copy` when it is done. */
+/** The thread, with a connection of its own. It answers each `copy` with the number of pages in the log. */
 function runThread(file: string, port: MessagePort): void {
   const database = new DatabaseSync(file, { timeout: 0 })
   database.exec('PRAGMA synchronous = FULL')
   const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   port.on('message', (request: 'copy' | 'close') => {
-    if (request === 'close') {
+    if (request === 'copy') {
+      port.postMessage(copyInPasses(checkpoint))
+    } else {
       database.close()
       port.close()
-      return
     }
-    try {
-      copyInPasses(checkpoint)
-    } catch (error) {
-      // What was committed stays in the log. If the disk fails, the next write reports it.
-      if (!isUnavailable(error)) throw error
-    }
-    port.postMessage('copied')
   })
 }
 
 /** Each pass copies what was in the log when the pass began. So each has less to copy than the one before. */
-function copyInPasses(checkpoint: StatementSync): void {
-  for (let [pass, before] = [1, 0]; pass <= MOST_PASSES; pass++) {
-    const { checkpointed } = checkpoint.get() as { checkpointed: number }
-    if (checkpointed - before <= FEW_PAGES) return
+function copyInPasses(checkpoint: StatementSync): number {
+  for (let [pass, before] = [1, 0]; ; pass++) {
+    const { log, checkpointed } = runCheckpoint(checkpoint)
+    if (checkpointed - before <= FEW_PAGES || pass === MOST_PASSES) return log
     before = checkpointed
+  }
+}
+
+/** How many pages are in the log, and how many of them are copied; -1 if another checkpoint is running. */
+function runCheckpoint(checkpoint: StatementSync): { log: number; checkpointed: number } {
+  try {
+    return checkpoint.get() as { log: number; checkpointed: number }
+  } catch (error) {
+    // What was committed stays in the log. If the disk fails, the next write reports it.
+    if (isUnavailable(error)) return { log: -1, checkpointed: -1 }
+    throw error
   }
 }
 
