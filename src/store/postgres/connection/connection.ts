@@ -233,7 +233,7 @@ export class Connection {
     }
   }
 
-  /** Whether an error speaks against the server, so that the next attempt looks for one anew. Statements under way go on. */
+  /** If an error concerns the server as a whole, the next attempt searches for a server. Statements under way go on. */
   #doubt(server: Server, error: unknown, attempt: number): void {
     const failure = failureOf(error)
     // No room for one more connection, or a changed password: the open ones are good.

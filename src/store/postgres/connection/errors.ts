@@ -3,7 +3,7 @@ import { SchemaMismatch, StoreUnavailable } from '../../../grants/ports.ts'
 
 /**
  * - `not_sent`: there was no connection, so nothing happened
- * - `lost`: the connection broke while the statement was under way; nobody knows whether it took effect
+ * - `lost`: the connection broke while the statement was under way; it may have taken effect
  * - `unreplicated`: the statement is committed here, but a synchronous standby may not have it
  * - `read_only`: the server takes no writes, for example because it was demoted; nothing happened
  * - `conflict`: a deadlock or a serialization failure; rolled back, and worth a retry
