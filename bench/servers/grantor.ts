@@ -68,11 +68,16 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       await answer?.arrayBuffer()
       return answer?.ok ?? false
     }
-    readyAfter.push(await untilReady(running, log, isReady))
-    return running
+    const milliseconds = await untilReady(running, log, isReady)
+    return { running, milliseconds }
   }
   const metricsUrl = start.metrics ? `127.0.0.1:${await freePort()}` : null
-  const serve = () => startOn(port, { more: metricsUrl === null ? {} : { GRANTOR_METRICS_LISTEN: metricsUrl } })
+  const serve = async () => {
+    const metrics = metricsUrl === null ? {} : { GRANTOR_METRICS_LISTEN: metricsUrl }
+    const { running, milliseconds } = await startOn(port, { more: metrics })
+    readyAfter.push(milliseconds)
+    return running
+  }
   const target = (running: Running, kept: string[] = []): Target => {
     const bare: Omit<Target, 'supply'> = {
       name: start.name,
@@ -86,7 +91,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
       async startSecond(cores) {
         const secondPort = await freePort()
-        const second = await startOn(secondPort, { cores })
+        const { running: second } = await startOn(secondPort, { cores })
         return {
           ...bare,
           name: `${start.name}, second process`,
