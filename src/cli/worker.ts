@@ -19,7 +19,7 @@ export async function runWorker(number: number, settings: Settings<'serve'>, wor
   try {
     const logger = loggerFor(settings).child({ worker: number })
     const metrics = settings.metricsListen ? (await import('../ops/metrics.ts')).createMetrics() : undefined
-    const limits = settings.rateLimit ? primary.limit(() => world.now()) : undefined
+    const limits = settings.rateLimit ? primary.createLimit(() => world.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
     const { close, drain } = await openAuthService(settings, { logger, now: () => world.now(), metrics, limits })
     const ended = shutDownOnSignals(close, { logger, drain, told: primary.stop })
@@ -61,7 +61,7 @@ function connectPrimary() {
     measureWith(snapshot: () => Promise<(ToPrimary & { kind: 'measured' })['snapshot']>): void {
       measure = async () => ({ kind: 'measured', snapshot: await snapshot() })
     },
-    limit(now: () => number) {
+    createLimit(now: () => number) {
       const report = inBatches<Counted<Limited>>((reports) => tell({ kind: 'counted', reports }))
       const limit = createReportingRateLimit({ report, now })
       learn = ({ keys }) => keys.forEach(limit.learn)

@@ -97,7 +97,8 @@ export class ClientKeys {
 
 function verdictOf({ keys, unusable }: OpenJwkSet, jwt: ClaimedJwt): KeyVerdict {
   if (clientJwtHolds(jwt, keys)) return 'holds'
-  return unusable.includes(jwt.kid) || (keys.length === 0 && unusable.length > 0) ? 'unusable' : 'none'
+  const isNamed = jwt.kid !== null && unusable.includes(jwt.kid)
+  return isNamed || (keys.length === 0 && unusable.length > 0) ? 'unusable' : 'none'
 }
 
 function parse(text: string): unknown {

@@ -17,5 +17,6 @@ export const CLIENT_DEFAULTS = {
 } as const satisfies Partial<Client>
 
 export function parseClientRecord(record: string): Client {
-  return { ...structuredClone(CLIENT_DEFAULTS), ...(JSON.parse(record) as Omit<Client, keyof typeof CLIENT_DEFAULTS>) }
+  const known = JSON.parse(record) as Omit<Client, keyof typeof CLIENT_DEFAULTS>
+  return { ...CLIENT_DEFAULTS, postLogoutRedirectUris: [], ...known }
 }

@@ -69,7 +69,7 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
   return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
 }
 
-/** Unknown ids share one count: a caller must not fill the memory with names. The client was looked up, if its id was read at all. */
+/** Unknown ids share one count, so that a caller cannot fill the memory with names. A registered client is in memory by now. */
 function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
   return deps.clients.known(claimedClientId(presented) ?? '')?.id
 }

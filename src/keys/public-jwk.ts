@@ -15,9 +15,9 @@ export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number]
 export type ClientKey = { kid: string | null; algorithm: ClientAlgorithm; publicKey: KeyObject }
 
 const RSA_BITS_AT_LEAST = 2048
-/** Anonymous callers choose the keys of DPoP proofs. A longer modulus makes each check slower: one of 4,096 bits takes 0.1 ms. */
+/** Anonymous callers choose the keys of DPoP proofs, and a longer modulus makes each check slower. */
 const RSA_BITS_AT_MOST = 4096
-/** 65537, as RFC 7518 §6.3.1.2 writes it. A long exponent makes one check as slow as a thousand, a short one invites forgeries. */
+/** 65537, as RFC 7518 §6.3.1.2 writes it. A longer exponent makes each check slower; with 1 every text is its own signature. */
 const RSA_EXPONENT = 'AQAB'
 const KEYS_AT_MOST = 20
 /** Members of private and of symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */

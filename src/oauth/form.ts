@@ -17,8 +17,7 @@ export type Form = ReadonlyMap<string, readonly FormValue[]>
 export function parseForm(raw: string | Uint8Array): Form {
   // Node gives a request target as latin1: one character, one byte.
   const source = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
-  // Nearly every form is well-formed. The whole is tried once, because a failed attempt throws, and each throw costs more than
-  // reading hundreds of characters.
+  // Nearly every form is well-formed. The whole is tried once: a failed attempt throws, which is too costly for each part.
   const wellFormed = !BEYOND_ASCII.test(source) && isDecodable(source)
   const form = new Map<string, FormValue[]>()
   for (const pair of source.split('&')) {
