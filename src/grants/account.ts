@@ -10,7 +10,7 @@ import { type LoginPurpose, newBrowserKey, sealChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'
 import { endAllowed, endSession } from './end-grants.ts'
 import type { Grant, Receipt, Session } from './model.ts'
-import { pagesOf, type ReceiptPage, type SessionPage } from './pages.ts'
+import { pagesOf, type SessionPage } from './pages.ts'
 import { openReceipt, type SignedMessage } from './receipt.ts'
 
 /** Apps, sessions, and receipts of an app, on one page. */
@@ -41,8 +41,8 @@ export type Account = { apps?: Part<ConnectedApp>; sessions?: Part<Session> }
 /** Where a page begins: after the last row of the page before. Sealed for its wallet, because a person can change a URL. */
 type Place = { wallet: Address } & (
   | { list: 'apps'; clientId: string }
-  | { list: 'sessions'; authTime: number; hash: string }
-  | { list: 'receipts'; clientId: string; issuedAt: number; id: string }
+  | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
+  | ({ list: 'receipts' } & ReceiptPlace)
 )
 
 /**
@@ -58,7 +58,7 @@ export async function readAccount(deps: Deps, session: Session, page: string | n
   const allowed = await readAllowed(deps, session, { clientId })
   // Ended since the page before.
   if (allowed.grants.length + allowed.receipts.length === 0) return { apps: { rows: [], more: null } }
-  return { apps: { rows: [await connectedApp(deps, session, { clientId, ...allowed, after: place })], more: null } }
+  return { apps: { rows: [await connectedApp(deps, session, { clientId, ...allowed, place })], more: null } }
 }
 
 async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage['after']): Promise<Account> {
@@ -103,7 +103,7 @@ async function readAllowed(
   const page = { clientId, limit: READ, after: place }
   const [grants, receipts] = await Promise.all([
     store.grants.listUnendedGrants({ wallet, ...page }),
-    method === 'vouched' ? [] : store.receipts.listReceipts(wallet, { standing: true, ...page }),
+    method === 'vouched' ? [] : store.receipts.listReceipts(wallet, page),
   ])
   return {
     grants: grants.filter(({ refreshExpiresAt }) => refreshExpiresAt > at),
@@ -119,14 +119,15 @@ function lastWhole(rows: { clientId: string }[]): string {
   return rows.length < READ || last === '' ? '' : before
 }
 
-type Allowed = { clientId: string; grants: Grant[]; receipts: Receipt[]; after?: ReceiptPage['after'] }
+type Allowed = { clientId: string; grants: Grant[]; receipts: Receipt[]; place?: ReceiptPlace }
+type ReceiptPlace = Pick<Receipt, 'clientId' | 'issuedAt' | 'id' | 'withdrawnAt'>
 
 async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Allowed): Promise<ConnectedApp> {
-  const { clientId, grants, receipts: holding, after } = allowed
+  const { clientId, grants, receipts: holding, place } = allowed
   const client = await deps.clients.find(clientId)
-  const read = method === 'vouched' ? [] : await deps.store.receipts.listReceipts(wallet, { clientId, limit: SHOWN + 1, after })
+  const read = method === 'vouched' ? [] : await readReceipts(deps, wallet, clientId, place)
   const receipts = read.slice(0, SHOWN)
-  const last = receipts.at(-1)
+  const last = read.length > SHOWN ? receipts.at(-1) : undefined
   const uri = receipts[0]?.redirectUri ?? client?.redirectUris[0]
   return {
     clientId,
@@ -138,11 +139,26 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     until: Math.max(...[...grants, ...holding].map(({ expiresAt }) => expiresAt)),
     lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...holding.map(({ issuedAt }) => issuedAt)),
     receipts,
-    moreReceipts:
-      last && read.length > SHOWN
-        ? sealPlace(deps, { wallet, list: 'receipts', clientId, issuedAt: last.issuedAt, id: last.id })
-        : null,
+    moreReceipts: last ? placeAfter(deps, last) : null,
   }
+}
+
+/** The receipts of an app from a place on, one more than are shown: those that stand first. */
+async function readReceipts(
+  { store: { receipts } }: Deps,
+  wallet: Address,
+  clientId: string,
+  place?: ReceiptPlace,
+): Promise<Receipt[]> {
+  const [standingAfter, withdrawnAfter] = place && place.withdrawnAt !== null ? [undefined, place] : [place, undefined]
+  const standing = withdrawnAfter ? [] : await receipts.listReceipts(wallet, { clientId, limit: SHOWN + 1, after: standingAfter })
+  const limit = SHOWN + 1 - standing.length
+  if (limit === 0) return standing
+  return [...standing, ...(await receipts.listReceipts(wallet, { clientId, state: 'withdrawn', limit, after: withdrawnAfter }))]
+}
+
+function placeAfter(deps: Deps, { wallet, clientId, issuedAt, id, withdrawnAt }: Receipt): string {
+  return sealPlace(deps, { wallet, list: 'receipts', clientId, issuedAt, id, withdrawnAt })
 }
 
 function sealPlace(deps: Deps, place: Place): string {

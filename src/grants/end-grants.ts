@@ -30,7 +30,7 @@ function unendedGrants({ grants }: Store, of: Whose): AsyncGenerator<Grant[]> {
 }
 
 function standingReceipts({ receipts }: Store, { wallet, clientId }: Whose): AsyncGenerator<Receipt[]> {
-  return pagesOf((page) => receipts.listReceipts(wallet, { clientId, standing: true, ...page }))
+  return pagesOf((page) => receipts.listReceipts(wallet, { clientId, ...page }))
 }
 
 type GrantsEnding = { reason: EndReason; at: number; note?: (grants: Grant[]) => void }

@@ -22,10 +22,10 @@ export type UnendedPage = {
   after?: Pick<Grant, 'clientId' | 'createdAt' | 'id'> | undefined
 }
 
-/** `standing` leaves out the receipts that were withdrawn. */
+/** `state` is `standing` unless given. */
 export type ReceiptPage = {
   clientId?: string | undefined
-  standing?: boolean
+  state?: 'standing' | 'withdrawn'
   limit: number
   after?: Pick<Receipt, 'clientId' | 'issuedAt' | 'id'> | undefined
 }

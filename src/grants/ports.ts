@@ -158,7 +158,7 @@ export interface ReceiptBook {
    */
   insertReceipt(receipt: Receipt): Promise<'inserted' | 'taken'>
   readReceipt(wallet: Address, id: string): Promise<Receipt | null>
-  /** A page of the receipts of a wallet, withdrawn or not: by client, and the youngest first within a client. */
+  /** A page of the receipts of a wallet that stand, or of those that were withdrawn: by client, within a client the youngest first. */
   listReceipts(wallet: Address, page: ReceiptPage): Promise<Receipt[]>
   /** Withdraws each of these receipts of a wallet. The first withdrawal keeps its time. */
   withdrawReceipts(wallet: Address, ids: readonly string[], at: number): Promise<void>

@@ -34,7 +34,7 @@ export async function findCoveringReceipt(
   request: AuthorizationRequest,
 ): Promise<Receipt | null> {
   const { redirectUri, scopes, resources, dpopJkt } = request
-  const of = { clientId: client.id, standing: true, limit: LOOKED_AT }
+  const of = { clientId: client.id, limit: LOOKED_AT }
   const receipts = await deps.store.receipts.listReceipts(session.wallet, of)
   const covering = receipts.find(
     (receipt) =>

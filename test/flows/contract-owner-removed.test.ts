@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { expectRefusal } from '../support/refusals.ts'
+import { receiptsOf } from '../support/signed-app.ts'
 import { parameterOf, requestOf } from '../support/walk.ts'
 import type { TestWallet } from '../support/wallet.ts'
 import { changeOwner, owner } from '../support/wallet-contracts.ts'
@@ -23,7 +24,7 @@ afterAll(() => home.close())
 
 const removeAlice = () => home.chain.send(wallet.address, changeOwner(bob.address))
 const ofBob = (): TestWallet => ({ ...wallet, sign: bob.sign })
-const receipts = () => home.grantor.store.receipts.listReceipts(wallet.address as Address, { limit: 10 })
+const receipts = () => receiptsOf(home.grantor, wallet)
 const sessions = () =>
   home.grantor.store.sessions.listSessions(wallet.address as Address, { at: home.grantor.clock.now(), limit: 10 })
 

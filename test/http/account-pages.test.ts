@@ -117,11 +117,15 @@ test('sessions are shown fifty a page, and every one of them can be ended by its
   expect((await pagesBy('Earlier sign-ins')).flatMap(sessionsOn)).toEqual([])
 })
 
-test('receipts of an app are shown fifty at a time, the youngest first, and links lead to all of them', async () => {
+test('receipts of an app are shown fifty at a time, those in force first and the youngest first, and links lead to all of them', async () => {
   const [clientId, other] = [randomUUID(), randomUUID()]
   await sign(other, now())
   const receipts: string[] = []
   for (let index = 0; index < 120; index++) receipts.unshift((await sign(clientId, now() - 500 + index)).id)
+  // Those that were withdrawn come last.
+  const withdrawn = receipts.splice(5, 60)
+  await app.grantor.store.receipts.withdrawReceipts(wallet, withdrawn, now())
+  receipts.push(...withdrawn)
   const pages = await pagesBy('Older receipts')
   expect(pages).toHaveLength(3)
   expect(pages.slice(1).map(clientsOn)).toEqual([[clientId], [clientId]])

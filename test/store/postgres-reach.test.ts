@@ -58,7 +58,7 @@ async function everyStatement(): Promise<Statement[]> {
   for (const of of [{}, { clientId }]) {
     await store.grants.listUnendedGrants({ wallet, ...of, limit: 1 })
     await store.receipts.listReceipts(wallet, { ...of, limit: 1 })
-    await store.receipts.listReceipts(wallet, { ...of, standing: true, limit: 1 })
+    await store.receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 1 })
   }
   await store.close()
   return noted

@@ -35,8 +35,9 @@ export function outcomeOf({ status, location }: Answer): string {
 
 /** Every receipt of a wallet, the youngest first. */
 export async function receiptsOf(grantor: Grantor, wallet: { address: string }): Promise<Receipt[]> {
-  const receipts = await grantor.store.receipts.listReceipts(wallet.address as Address, { limit: 1000 })
-  return receipts.toSorted((a, b) => b.issuedAt - a.issuedAt)
+  const list = (state: 'standing' | 'withdrawn') =>
+    grantor.store.receipts.listReceipts(wallet.address as Address, { state, limit: 1000 })
+  return [...(await list('standing')), ...(await list('withdrawn'))].toSorted((a, b) => b.issuedAt - a.issuedAt)
 }
 
 /** How many of a wallet's receipts were not withdrawn. */

@@ -35,15 +35,14 @@ const INSERT = `
 const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Only the conditions that the page has, so that an index finds its first row, and those after it lie in its order. */
-function listOf({ clientId, standing }: Omit<ReceiptPage, 'after'>): string {
-  const conditions = [
-    'wallet = :wallet',
-    ...(clientId === undefined
-      ? ['(client_id, issued_at, id) < (:clientId, :issuedAt::bigint, :id)']
-      : ['client_id = :clientId', '(issued_at, id) < (:issuedAt::bigint, :id)']),
-    ...(standing ? ['withdrawn_at IS NULL'] : []),
-  ]
-  return `SELECT ${COLUMNS} FROM receipts WHERE ${conditions.join(' AND ')}
+function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' | 'state'>): string {
+  const place =
+    clientId === undefined
+      ? '(client_id, issued_at, id) < (:clientId, :issuedAt::bigint, :id)'
+      : 'client_id = :clientId AND (issued_at, id) < (:issuedAt::bigint, :id)'
+  return `
+    SELECT ${COLUMNS} FROM receipts
+    WHERE wallet = :wallet AND (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END) = ${state === 'standing' ? 0 : 1} AND ${place}
     ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
 }
 

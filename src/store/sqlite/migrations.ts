@@ -199,10 +199,9 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: `
       DROP INDEX grants_by_wallet;
       CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
-      CREATE INDEX sessions_unended ON sessions (wallet, auth_time, hash) WHERE ended_at IS NULL;
+      CREATE INDEX sessions_unended ON sessions (wallet, auth_time) WHERE ended_at IS NULL;
       DROP INDEX sessions_by_wallet;
-      CREATE INDEX receipts_by_client ON receipts (wallet, client_id, issued_at, id);
-      CREATE INDEX receipts_standing ON receipts (wallet, client_id, issued_at, id) WHERE withdrawn_at IS NULL;
+      CREATE INDEX receipts_by_client ON receipts (wallet, (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END), client_id, issued_at);
       DROP INDEX pushed_requests_by_end;
       CREATE INDEX pushed_requests_by_end ON pushed_requests (coalesce(spent_at + 3600, expires_at));
     `,

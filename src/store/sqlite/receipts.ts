@@ -35,15 +35,14 @@ const INSERT = `
 const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Only the conditions that the page has, so that an index finds its first row, and those after it lie in its order. */
-function listOf({ clientId, standing }: Omit<ReceiptPage, 'limit'>): string {
-  const conditions = [
-    'wallet = :wallet',
-    ...(clientId === undefined
-      ? ['(client_id, issued_at, id) < (:clientId, :issuedAt, :id)']
-      : ['client_id = :clientId', '(issued_at, id) < (:issuedAt, :id)']),
-    ...(standing ? ['withdrawn_at IS NULL'] : []),
-  ]
-  return `SELECT ${COLUMNS} FROM receipts WHERE ${conditions.join(' AND ')}
+function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' | 'state'>): string {
+  const place =
+    clientId === undefined
+      ? '(client_id, issued_at, id) < (:clientId, :issuedAt, :id)'
+      : 'client_id = :clientId AND (issued_at, id) < (:issuedAt, :id)'
+  return `
+    SELECT ${COLUMNS} FROM receipts
+    WHERE wallet = :wallet AND (CASE WHEN withdrawn_at IS NULL THEN 0 ELSE 1 END) = ${state === 'standing' ? 0 : 1} AND ${place}
     ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
 }
 
@@ -60,7 +59,7 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
   )
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM receipts WHERE wallet = ? AND id = ?`)
   // An authorization request uses this list, so it is prepared once.
-  const listStanding = connection.prepareRead(listOf({ clientId: '', standing: true }))
+  const listStanding = connection.prepareRead(listOf({ clientId: '' }))
   return {
     insertReceipt: (receipt) =>
       connection.write(() => {
@@ -77,8 +76,16 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
     listReceipts: (wallet, { after = FIRST, ...page }) =>
       connection.read(() => {
         const { clientId = after.clientId, limit } = page
-        const list = page.clientId !== undefined && page.standing ? listStanding : connection.prepareRead(listOf(page))
-        const rows = list.all({ wallet, clientId, limit, issuedAt: after.issuedAt, id: after.id })
+        const list =
+          page.clientId !== undefined && page.state !== 'withdrawn' ? listStanding : connection.prepareRead(listOf(page))
+        const rows = list.all({
+          wallet,
+          clientId,
+          limit,
+
+          issuedAt: after.issuedAt,
+          id: after.id,
+        })
         return rows.map((row) => receiptOf(row as ReceiptRow))
       }),
     withdrawReceipts: (wallet, ids, at) =>

@@ -48,42 +48,45 @@ export function receiptsContract(subject: Subject): void {
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({ ...receipt, withdrawnAt: NOW + 5 })
   })
 
-  test('a list holds one wallet’s receipts, withdrawn ones included, by client and the youngest first within each, at most so many', async () => {
+  test('a list holds the receipts of one wallet that stand, or those that were withdrawn, by client and the youngest first within each, at most so many', async () => {
     const [store] = subject().nodes
     const wallet = someWallet()
     const [clientId = '', other = ''] = [randomUUID(), randomUUID()].toSorted().toReversed()
     const second = await kept(store, { wallet, clientId, issuedAt: NOW + 1 })
     const last = await kept(store, { wallet, clientId: other, issuedAt: NOW + 9 })
+    const gone = await kept(store, { wallet, clientId, issuedAt: NOW + 3 })
     const first = await kept(store, { wallet, clientId, issuedAt: NOW + 2 })
     await kept(store, { clientId })
-    await store.receipts.withdrawReceipt(wallet, first.id, NOW + 9)
+    await store.receipts.withdrawReceipt(wallet, gone.id, NOW + 9)
     const list = async (page: ReceiptPage) => (await store.receipts.listReceipts(wallet, page)).map(({ id }) => id)
     expect(await list({ limit: 10 })).toEqual([first.id, second.id, last.id])
     expect(await list({ limit: 2 })).toEqual([first.id, second.id])
-    expect(await list({ clientId, limit: 10 })).toEqual([first.id, second.id])
-    expect(await list({ standing: true, limit: 1 }), 'a withdrawn one takes no place').toEqual([second.id])
-    expect(await list({ clientId, standing: true, limit: 10 })).toEqual([second.id])
-    expect(await list({ clientId: randomUUID(), limit: 10 })).toEqual([])
+    expect(await list({ clientId, limit: 1 }), 'a withdrawn one takes no place').toEqual([first.id])
+    expect(await list({ clientId, state: 'standing', limit: 10 })).toEqual([first.id, second.id])
+    expect(await list({ state: 'withdrawn', limit: 10 })).toEqual([gone.id])
+    expect(await list({ clientId: other, state: 'withdrawn', limit: 10 })).toEqual([])
     expect(await list({ clientId: '', limit: 10 }), 'no client is no wildcard').toEqual([])
-    expect((await store.receipts.listReceipts(wallet, { limit: 1 }))[0]).toEqual({ ...first, withdrawnAt: NOW + 9 })
+    expect(await store.receipts.listReceipts(wallet, { state: 'withdrawn', limit: 1 })).toEqual([
+      { ...gone, withdrawnAt: NOW + 9 },
+    ])
   })
 
-  test('a wallet’s receipts are listed page by page, of all clients or of one, standing or not', async () => {
+  test('a wallet’s receipts are listed page by page, of all clients or of one, those that stand or the others', async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
     const clients = [randomUUID(), '', randomUUID()]
     const receipts: Receipt[] = []
-    for (let index = 0; index < 30; index++)
+    for (let index = 0; index < 60; index++)
       receipts.push(await kept(store, { wallet, clientId: clients[index % 3] ?? '', issuedAt: NOW + Math.floor(index / 9) }))
     const withdrawn = receipts.filter((_, index) => index % 4 === 0).map(({ id }) => id)
     await store.receipts.withdrawReceipts(wallet, withdrawn, NOW + 5)
-    for (const of of [{}, { standing: true }, { clientId: clients[0] }, { clientId: '', standing: true }]) {
+    for (const of of [{}, { state: 'withdrawn' }, { clientId: clients[0] }, { clientId: '', state: 'withdrawn' }] as const) {
       const all = await store.receipts.listReceipts(wallet, { ...of, limit: 100 })
       const paged: Receipt[] = []
       for (let page = all.slice(0, 4); page.length > 0; paged.push(...page))
         page = await other.receipts.listReceipts(wallet, { ...of, limit: 4, after: paged.at(-1) })
       expect(paged).toEqual(all)
-      expect(all.length).toBeGreaterThan(5)
+      expect(all.length).toBeGreaterThanOrEqual(5)
     }
   })
 
