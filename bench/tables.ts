@@ -46,7 +46,7 @@ function resultsTable(part: PartResult): string {
 }
 
 /** The part `stalls`, one row for each server. */
-export function stallsTable(stalls: Stalls[]): string {
+function stallsTable(stalls: Stalls[]): string {
   const rows = stalls.map(({ server, rate, atHalfLoad, longestBlock, secondProcess }) => [
     server,
     rate.toLocaleString('en'),
