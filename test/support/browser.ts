@@ -48,7 +48,8 @@ export async function newPage(browser: Browser, options: PageOptions = {}): Prom
     timezoneId: 'UTC',
   })
   // A click that waits for what never comes fails before the test's own time limit, and says for what it waited
-  context.setDefaultTimeout(10_000)
+  // Only to end a page that hangs: a busy machine may take long.
+  context.setDefaultTimeout(60_000)
   return context.newPage()
 }
 
