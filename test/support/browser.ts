@@ -47,8 +47,8 @@ export async function newPage(browser: Browser, options: PageOptions = {}): Prom
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
-  // A click that waits for what never comes fails before the test's own time limit, and says for what it waited
-  // Only to end a page that hangs: a busy machine may take long.
+  // A click that waits for what never comes fails before the test's own time limit and names what it waited for. On a busy
+  // machine a page may take long.
   context.setDefaultTimeout(60_000)
   return context.newPage()
 }
