@@ -15,7 +15,7 @@ import { openReceipt, type SignedMessage } from './receipt.ts'
 
 /** Apps, sessions, and receipts of an app, on one page. */
 const SHOWN = 50
-/** Grants, and receipts, that are read for a page of apps. What is shown of an app with more is of the newest. */
+/** Grants, and receipts, that are read for a page of apps. If one app has more, the page shows what the newest allow. */
 const READ = 500
 
 export type ConnectedApp = {
@@ -28,17 +28,17 @@ export type ConnectedApp = {
   until: number
   lastUsed: number
   receipts: Receipt[]
-  /** where the next page of its receipts begins */
+  /** the cursor of the next page of its receipts */
   moreReceipts: string | null
 }
 
-/** One page of a list. `more` says where the next page begins; null on the last page. */
+/** One page of a list. `more` is the cursor of the next page; null on the last page. */
 type Part<Row> = { rows: Row[]; more: string | null }
 
-/** A page that begins somewhere has one of the lists only. */
+/** A page after the first has one of the lists only. */
 export type Account = { apps?: Part<ConnectedApp>; sessions?: Part<Session> }
 
-/** Where a page begins: after the last row of the page before. Sealed for its wallet, because a person can change a URL. */
+/** A cursor: the last row of the page before. It is sealed for its wallet, because a person can change a URL. */
 type Place = { wallet: Address } & (
   | { list: 'apps'; clientId: string }
   | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
@@ -46,8 +46,8 @@ type Place = { wallet: Address } & (
 )
 
 /**
- * What a session may see. One that was only vouched for is shown no receipts. `page` is what an earlier page said of the next;
- * anything else shows the first page.
+ * What a session may see. One that was only vouched for is shown no receipts. `page` is a cursor of an earlier page; anything
+ * else shows the first page.
  */
 export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<Account> {
   const place = page === null ? undefined : (unseal(deps.keys, 'gra', page) as Place | undefined)
@@ -143,7 +143,7 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
   }
 }
 
-/** The receipts of an app from a place on, one more than are shown: those that stand first. */
+/** The receipts of an app from a place on, one more than are shown. Those that stand come first. */
 async function readReceipts(
   { store: { receipts } }: Deps,
   wallet: Address,

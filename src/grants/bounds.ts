@@ -1,8 +1,8 @@
 /**
- * How many grants of a wallet at one client, and how many sessions of a wallet, may live at once. The oldest beyond that end.
+ * Bounds how many grants of a wallet at one client, and how many sessions of a wallet, live at once. The oldest beyond a bound end.
  *
- * Requests only note what they made; it is checked once a second, after the answer. Nodes may check the same wallet at once:
- * each ends the oldest, whoever made them, so together they keep the bound.
+ * A request only notes the grant or session it made. The bound is checked once a second, after the answer. Two nodes may check
+ * the same wallet at once: both end the same, the oldest.
  */
 import { randomUUID } from 'node:crypto'
 import type { Deps } from './deps.ts'
@@ -13,12 +13,12 @@ import { LATE_BY_AT_MOST } from './ports.ts'
 
 export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
 
-/** Notes that wait for the next check. Of a wallet that is left out because there are more, the next grant or session is noted. */
+/** Notes that wait for the next check. If there are more, a wallet is checked after its next grant or session. */
 const WAITING_AT_MOST = 10_000
 
 export type BoundKeeper = Deps['bounds'] & {
-  /** Checks what was noted since the last time; to be called once a second. */
-  keep(): Promise<void>
+  /** Checks what was noted since the last call; to be called once a second. */
+  keep(stopping?: AbortSignal): Promise<void>
 }
 
 export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
@@ -32,8 +32,9 @@ export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
     noteGrant: (grant) =>
       note(`${grant.wallet} ${grant.clientId}`, () => endOldestGrants(ending, grant, bounds.grantsPerWalletAndClient)),
     noteSession: (session) => note(session.wallet, () => endOldestSessions(ending, session, bounds.sessionsPerWallet)),
-    async keep() {
+    async keep(stopping) {
       for (const [key, check] of Array.from(waiting)) {
+        if (stopping?.aborted) return
         waiting.delete(key)
         const outcome = await check().catch((error: unknown) => {
           note(key, check)
@@ -45,12 +46,12 @@ export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
   }
 }
 
-/** `more`: there may be more to end, at the next check. */
+/** `more`: the next check may find more to end. */
 type Check = () => Promise<'kept' | 'more'>
 
 /**
  * Ends the oldest living grants beyond `limit`, and expired grants that lie beyond as many rows. A grant of the future was made
- * before a clock jumped back: it does not count until then, so that it ends no grant that is newer in truth.
+ * before a clock jumped back. It does not count until the clock has caught up, or it would end grants that are newer.
  */
 async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number) {
   let [seen, kept] = [0, 0]

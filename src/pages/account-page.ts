@@ -24,7 +24,7 @@ export type AccountView = {
   now: number
 }
 
-/** One page of a list. `more` is where the next page begins, as its address has it; null on the last page. */
+/** One page of a list. `more` is the cursor of the next page; null on the last page. */
 type Part<Row> = { rows: Row[]; more: string | null }
 
 export type ConnectedApp = {

@@ -82,7 +82,6 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
           wallet,
           clientId,
           limit,
-
           issuedAt: after.issuedAt,
           id: after.id,
         })
