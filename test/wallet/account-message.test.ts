@@ -7,7 +7,8 @@ import {
   composeEndEverythingMessage,
   END_EVERYTHING_TEMPLATE,
 } from '../../src/wallet/account-message.ts'
-import { addresses, authorities, chainIds, nonces, patience, requestIds, runs, times } from './arbitraries.ts'
+import { runs } from '../support/runs.ts'
+import { addresses, authorities, chainIds, nonces, patience, requestIds, times } from './arbitraries.ts'
 import { parseWithBoth } from './parse-with-both.ts'
 
 const fields: AccountFields = {

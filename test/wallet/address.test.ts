@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseAddress, shortenAddress } from '../../src/wallet/address.ts'
-import { hexDigits, runs } from './arbitraries.ts'
+import { runs } from '../support/runs.ts'
+import { hexDigits } from './arbitraries.ts'
 
 // The examples of EIP-55 itself.
 const checksummed = [

@@ -2,9 +2,7 @@ import * as fc from 'fast-check'
 import { redirectUriFault } from '../../src/oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../../src/oauth/resource-uri.ts'
 import { type Address, parseAddress } from '../../src/wallet/address.ts'
-
-/** Runs of each property: few in `npm test`, many in `npm run test:long`. */
-export const runs = Number(process.env.TEST_RUNS ?? 300)
+import { runs } from '../support/runs.ts'
 
 /** Milliseconds a property may take that parses or signs in each run; many runs share two cores with other test files. */
 export const patience = 20_000 + runs * 20

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parseAddress } from '../../src/wallet/address.ts'
 import { composeLines, writeApp, writeDay, writeHost } from '../../src/wallet/message-lines.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
+import { runs } from '../support/runs.ts'
 import {
   addresses,
   authorities,
@@ -13,7 +14,6 @@ import {
   nonces,
   patience,
   requestIds,
-  runs,
   times,
   uris,
 } from './arbitraries.ts'

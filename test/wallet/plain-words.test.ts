@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
-import { clientNames, runs } from './arbitraries.ts'
+import { runs } from '../support/runs.ts'
+import { clientNames } from './arbitraries.ts'
 
 test.each([
   ['MyApp', 'MyApp'],

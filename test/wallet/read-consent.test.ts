@@ -10,7 +10,8 @@ import { transliterateName } from '../../src/wallet/plain-words.ts'
 import { readConsent, recapContradicts } from '../../src/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
 import { processorMs } from '../support/processor-time.ts'
-import { clientNames, patience, runs } from './arbitraries.ts'
+import { runs } from '../support/runs.ts'
+import { clientNames, patience } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 
 test('a consent reads as who allowed what to whom until when', () => {

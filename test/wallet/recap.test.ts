@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
-import { resourceUris, runs, scopeLists } from './arbitraries.ts'
+import { runs } from '../support/runs.ts'
+import { resourceUris, scopeLists } from './arbitraries.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
 
 /** The example of ERC-5573, "ReCap SIWE Extension". */

@@ -4,8 +4,9 @@ import type { ContractVerdict } from '../../src/wallet/contract-signature.ts'
 import { readConsent } from '../../src/wallet/read-consent.ts'
 import { encodeRecap, translateRecap } from '../../src/wallet/recap.ts'
 import { checkReceipt, type Receipt } from '../../src/wallet/receipt.ts'
+import { runs } from '../support/runs.ts'
 import { testWallet } from '../support/wallet.ts'
-import { drawnFrom, patience, runs } from './arbitraries.ts'
+import { drawnFrom, patience } from './arbitraries.ts'
 import { composeConsent, exampleFields } from './consent-example.ts'
 
 const owner = testWallet(0)

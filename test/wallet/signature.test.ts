@@ -5,7 +5,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
-import { clientNames, hexDigits, patience, runs } from './arbitraries.ts'
+import { runs } from '../support/runs.ts'
+import { clientNames, hexDigits, patience } from './arbitraries.ts'
 import references from './reference-signatures.json' with { type: 'json' }
 
 // The first of Hardhat's well-known test accounts.
