@@ -1,6 +1,10 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { runs } from './test/support/runs.ts'
+
+// Programs that tests start strip the types of the sources once, not at each start.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/grantor/compiled')
 
 /** Pictures of every page in light, dark and narrow: `npm run test:looks`. */
 const LOOKS = 'test/**/*-looks.test.ts'

@@ -188,7 +188,8 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   dpopJkt: null,
   authTime: NOW,
   chainId: 1,
-  sessionHash: randomUUID(),
+  sessionHash: null,
+  sessionReceiptId: null,
   epoch: 0,
 })
 

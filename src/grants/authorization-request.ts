@@ -61,7 +61,7 @@ export function deniedRedirect(deps: Deps, request: AuthorizationRequest): strin
   return errorRedirect(deps, request, accessDenied('user_declined'))
 }
 
-/** What a code rests on: the wallet's epoch when the session was found to hold, a signed text, and the grant's end. */
+/** What a code rests on: a session, the wallet's epoch, a signed text, and the grant's end. */
 export type CodeBasis = {
   session: Session
   epoch: number
@@ -80,6 +80,7 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     wallet: session.wallet,
     walletKind: session.walletKind,
     receiptId,
+    sessionReceiptId: proofToCheck(session, receiptId),
     consented,
     epoch,
     scopes: request.scopes,
@@ -95,6 +96,14 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
   })
   deps.audit({ event: 'code_issued', client_id: request.clientId })
   return redirectWith(deps, request, [['code', code]])
+}
+
+/**
+ * The signed text that the session of a contract wallet began with, if the code rests on another one. The owners of the contract
+ * can change, and a text that another owner signed does not stand in for the session's own.
+ */
+function proofToCheck({ walletKind, receiptId }: Session, consent: string | null): string | null {
+  return walletKind === 'contract' && receiptId !== consent ? receiptId : null
 }
 
 /** FAPI 2.0 Security Profile §5.3.2.1: "shall issue authorization codes with a maximum lifetime of 60 seconds" */

@@ -30,7 +30,7 @@ import type { Client, Session } from './model.ts'
 import type { Prompt } from './openid-parameters.ts'
 import { findCoveringReceipt } from './receipt.ts'
 import { resolveRequest } from './resolve-request.ts'
-import { findSession, isRecent, meetsConsentRule, readStandingEpoch, touchSession } from './session.ts'
+import { findSession, isRecent, meetsConsentRule, touchSession } from './session.ts'
 
 /** The browser, by its two cookies. */
 export type Browser = { sessionId: string | null; browserKey: string | null }
@@ -95,17 +95,18 @@ async function answer(
   const fits = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
   const another = found && request.loginHint !== null && found.wallet !== request.loginHint
   const session = fits && !another ? found : null
-  const epoch = session && (await readStandingEpoch(deps, session))
-  if (!session || epoch === null) {
+  if (!session) {
     if (prompt.none) throw fits && another && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
     return toLogin(deps, client, request, browser)
   }
+  // A code counts while its session lives and the epoch stays, so both may be read in any order.
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
   return client.consent === 'signed'
     ? answerSigned(deps, client, request, prompt, { session, epoch }, browser)
     : answerBySession(deps, client, request, prompt, { session, epoch })
 }
 
-/** A session, and the wallet's epoch at which it is known to hold. */
+/** A session, and the epoch of its wallet. */
 type Standing = Pick<CodeBasis, 'session' | 'epoch'>
 
 /** Consent rule `signed`: a receipt that covers the request, or a new signature. */

@@ -7,12 +7,9 @@ import { hashSessionId } from './session.ts'
 export type ChallengeUse = 'open' | 'already_used' | 'continued_elsewhere' | 'key_retired'
 
 export async function readChallengeUse(deps: Deps, challenge: Challenge): Promise<ChallengeUse> {
-  for (const elsewhere of [false, true]) {
-    const sessionId = sessionIdOf(deps.keys, challenge, elsewhere)
-    if (sessionId === undefined) return 'key_retired'
-    if (await deps.store.sessions.readSession(hashSessionId(sessionId))) {
-      return elsewhere && !challenge.elsewhere ? 'continued_elsewhere' : 'already_used'
-    }
-  }
-  return 'open'
+  const sessionId = sessionIdOf(deps.keys, challenge)
+  if (sessionId === undefined) return 'key_retired'
+  const session = await deps.store.sessions.readSession(hashSessionId(sessionId))
+  if (!session) return 'open'
+  return session.elsewhere && !challenge.elsewhere ? 'continued_elsewhere' : 'already_used'
 }

@@ -112,13 +112,12 @@ export function requestIdOf(challenge: Challenge): string {
 }
 
 /**
- * The id of the one session this challenge can start in the browser that asked, and of the one it can start on another
- * device: only the service can compute it, and its insert is the once-only gate of the login. Undefined where the key is retired.
+ * The id of the one session that this challenge can start, on whichever device. Only the service can compute the id, and only
+ * the browser whose session is inserted receives it: the insert is the once-only gate of the login. Undefined if the key is retired.
  */
-export function sessionIdOf(ring: KeyRing, challenge: Challenge, elsewhere: boolean): string | undefined {
+export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undefined {
   const key = ring.opener('mac', challenge.sessionKeyId)
-  const browser = elsewhere ? 'elsewhere' : challenge.askedBy
-  return key && macOf(key, 'session id', Buffer.from(`${challenge.nonce}.${browser}`)).toString('base64url')
+  return key && macOf(key, 'session id', Buffer.from(challenge.nonce)).toString('base64url')
 }
 
 const TEMPLATES = { app: CONSENT_TEMPLATE, account: ACCOUNT_TEMPLATE, end_everything: END_EVERYTHING_TEMPLATE }

@@ -5,21 +5,59 @@
 import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 import { endSessions } from './end-grants.ts'
-import type { Grant, Receipt } from './model.ts'
+import type { Grant, Receipt, Session } from './model.ts'
 import { openReceipt } from './receipt.ts'
+import { findSession } from './session.ts'
 
 /** Seconds between two notes of a good check. */
 const NOTED_EVERY = 60
 
-type RestsOnReceipt = Pick<Grant, 'wallet' | 'receiptId' | 'consented'>
+type RestsOnReceipts = Pick<Grant, 'wallet' | 'walletKind' | 'receiptId' | 'sessionReceiptId' | 'consented'>
 
-/** Throws 503 where nobody can tell any more. */
-export async function checkReceipt(deps: Deps, grant: RestsOnReceipt): Promise<'holds' | 'withdrawn' | 'wallet_changed'> {
-  const receipt = grant.receiptId === null ? null : await deps.store.receipts.readReceipt(grant.wallet, grant.receiptId)
+/** False for an ordinary wallet, and for one that was only vouched for: there is no signature to check again. */
+export function restsOnContract({
+  walletKind,
+  receiptId,
+  sessionReceiptId,
+}: Omit<RestsOnReceipts, 'wallet' | 'consented'>): boolean {
+  return walletKind === 'contract' && (receiptId ?? sessionReceiptId) !== null
+}
+
+type Verdict = 'holds' | 'withdrawn' | 'wallet_changed'
+
+/**
+ * Checks the signature that a grant's session began with, and the one that consented. A consent that another owner of the same
+ * contract signed does not stand in for the session's own. Throws 503 if a signature can no longer be checked.
+ */
+export async function checkReceipts(deps: Deps, grant: RestsOnReceipts): Promise<Verdict> {
+  const { wallet, receiptId, sessionReceiptId, consented } = grant
+  if (!restsOnContract(grant)) return 'holds'
+  if (sessionReceiptId !== null) {
+    const verdict = await checkReceipt(deps, { wallet, receiptId: sessionReceiptId, consented: false })
+    if (verdict !== 'holds') return verdict
+  }
+  return receiptId === null ? 'holds' : checkReceipt(deps, { wallet, receiptId, consented })
+}
+
+/**
+ * The session of this browser, if it holds and a contract wallet's owner is one still. A session whose proof no longer holds is
+ * ended. Throws 503 if the proof can no longer be checked.
+ */
+export async function findProvenSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
+  const session = await findSession(deps, sessionId)
+  if (session?.walletKind !== 'contract' || session.receiptId === null) return session
+  const { wallet, receiptId } = session
+  return (await checkReceipt(deps, { wallet, receiptId, consented: false })) === 'holds' ? session : null
+}
+
+type OneReceipt = { wallet: Grant['wallet']; receiptId: string; consented: boolean }
+
+async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneReceipt): Promise<Verdict> {
+  const receipt = await deps.store.receipts.readReceipt(wallet, receiptId)
   const signed = receipt && openReceipt(deps.keys, receipt)
   if (!receipt || !signed) return 'withdrawn'
   // The text of the session's sign-in may be another app's: ending that app says nothing about this grant.
-  if (grant.consented && receipt.withdrawnAt !== null) return 'withdrawn'
+  if (consented && receipt.withdrawnAt !== null) return 'withdrawn'
 
   // An address that has proved itself by its own key since then is no contract's, whatever an RPC says.
   if ((await deps.store.wallets.readWallet(receipt.wallet)).provedItself) return giveUp(deps, receipt)

@@ -18,6 +18,8 @@ export type Code = {
   /** the signed text it rests on, and whether that is the consent to this request rather than the session's sign-in */
   receiptId: string | null
   consented: boolean
+  /** the signed text that a contract wallet's session began with, if that is another one */
+  sessionReceiptId: string | null
   /** of the wallet when the code was issued; raised since means the code is void */
   epoch: number
   scopes: string[]
@@ -65,6 +67,7 @@ type Packed = [
   (number | null)?,
   (string | null)?,
   (string | null)?,
+  (string | null)?,
 ]
 
 function pack(code: Code): Packed {
@@ -85,14 +88,14 @@ function pack(code: Code): Packed {
     code.grantExpiresAt,
     code.authTime,
     code.chainId,
-    ...withoutLastNulls([code.nonce, code.dpopJkt] as const),
+    ...withoutLastNulls([code.nonce, code.dpopJkt, code.sessionReceiptId]),
   ]
 }
 
 function unpack(packed: Packed): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
-  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, nonce = null, dpopJkt = null] =
-    rest
+  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, ...rare] = rest
+  const [nonce = null, dpopJkt = null, sessionReceiptId = null] = rare
   return {
     grantId,
     clientId,
@@ -112,11 +115,12 @@ function unpack(packed: Packed): Code {
     chainId,
     nonce,
     dpopJkt,
+    sessionReceiptId,
   }
 }
 
 /** What is mostly absent stands last, and then takes no place. */
-function withoutLastNulls<Value>(values: readonly [Value, Value]): [] | [Value] | [Value, Value] {
-  if (values[1] !== null) return [...values]
-  return values[0] === null ? [] : [values[0]]
+function withoutLastNulls<Value>(values: [Value, Value, Value]): [Value?, Value?, Value?] {
+  const last = values.findLastIndex((value) => value !== null)
+  return values.slice(0, last + 1) as [Value?, Value?, Value?]
 }

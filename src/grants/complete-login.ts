@@ -17,7 +17,7 @@ import {
 import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
 import { readChallengeUse } from './challenge-use.ts'
 import type { Deps } from './deps.ts'
-import { endEverything } from './end-grants.ts'
+import { endEverything, endSession } from './end-grants.ts'
 import type { Proof, Verifier } from './login.ts'
 import type { Client, Session } from './model.ts'
 import { hashSessionId, meetsConsentRule } from './session.ts'
@@ -38,7 +38,13 @@ export type CompleteOutcome =
   | { kind: 'everything_ended' }
   | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
 
-type CompleteRequest = { challenge: string | null; verifier: string | null; browserKey: string | null }
+type CompleteRequest = {
+  challenge: string | null
+  verifier: string | null
+  browserKey: string | null
+  /** of the session that the browser has so far */
+  sessionId: string | null
+}
 
 type RequestedApp = { client: Client; request: AuthorizationRequest; app: AskingApp }
 
@@ -58,7 +64,7 @@ export async function completeLogin(deps: Deps, request: CompleteRequest): Promi
   if (challenge.purpose.kind === 'end_everything') return endAll(deps, challenge, proof)
   // Asked again here: the client's rule may have changed since the wallet was vouched for.
   if (asked && !meetsConsentRule(asked.client, proof.method)) return { kind: 'ended' }
-  return startSession(deps, challenge, proof, asked)
+  return startSession(deps, { challenge, proof, asked, earlierId: request.sessionId })
 }
 
 async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
@@ -82,21 +88,20 @@ function denied(deps: Deps, challenge: Challenge, asked: RequestedApp | null): C
 /** Noted as used only when it is done: broken off half-way, it can be asked for again. The note is a session that never lived. */
 async function endAll(deps: Deps, challenge: Challenge, proof: Proof): Promise<CompleteOutcome> {
   await endEverything(deps, proof.wallet)
-  const sessionId = sessionIdOf(deps.keys, challenge, false)
+  const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
-  await deps.store.sessions.startSession({ ...newSession(deps, sessionId, proof), endedAt: deps.now() }, randomUUID())
+  await deps.store.sessions.startSession({ ...newSession(deps, sessionId, challenge, proof), endedAt: deps.now() }, randomUUID())
   return { kind: 'everything_ended' }
 }
 
-async function startSession(
-  deps: Deps,
-  challenge: Challenge,
-  proof: Proof,
-  asked: RequestedApp | null,
-): Promise<CompleteOutcome> {
-  const sessionId = sessionIdOf(deps.keys, challenge, challenge.elsewhere)
+type ProvenLogin = { challenge: Challenge; proof: Proof; asked: RequestedApp | null; earlierId: string | null }
+
+async function startSession(deps: Deps, { challenge, proof, asked, earlierId }: ProvenLogin): Promise<CompleteOutcome> {
+  const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
-  const session = newSession(deps, sessionId, proof)
+  const session = newSession(deps, sessionId, challenge, proof)
+  // Before the challenge is used, so that the browser can repeat this request after a failure.
+  await endEarlier(deps, earlierId, session)
   if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
 
   // Read after the insert, the epoch tells of every ending that could have missed the new session.
@@ -130,7 +135,19 @@ async function startSession(
   return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app: asked.app }
 }
 
-function newSession(deps: Deps, sessionId: string, proof: Proof): Session {
+/**
+ * Ends the session that the browser had so far: a copy of its cookie must not outlive the login (ASVS 7.2.4). The wallet's epoch
+ * stays, so that logins in other tabs go on. If the wallet is the same, codes under way go on too, and the clients hear nothing:
+ * the person stays signed in.
+ */
+async function endEarlier(deps: Deps, earlierId: string | null, { hash, wallet }: Session): Promise<void> {
+  const earlier = earlierId === null ? null : await deps.store.sessions.readSession(hashSessionId(earlierId))
+  if (!earlier || earlier.endedAt !== null || earlier.hash === hash) return
+  if (earlier.wallet === wallet) await deps.store.sessions.replaceSession(earlier.hash, hash, deps.now())
+  else await endSession(deps, earlier)
+}
+
+function newSession(deps: Deps, sessionId: string, { elsewhere }: Challenge, proof: Proof): Session {
   const at = deps.now()
   return {
     hash: hashSessionId(sessionId),
@@ -143,6 +160,8 @@ function newSession(deps: Deps, sessionId: string, proof: Proof): Session {
     authTime: at,
     lastSeenAt: at,
     expiresAt: at + deps.settings.lifetimes.session,
+    elsewhere,
     endedAt: null,
+    replacedBy: null,
   }
 }

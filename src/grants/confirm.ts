@@ -10,7 +10,7 @@ import {
 } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Session } from './model.ts'
-import { findSession, isRecent, readStandingEpoch, touchSession } from './session.ts'
+import { findSession, isRecent, touchSession } from './session.ts'
 
 const CONFIRMATION_LIFETIME = 600
 
@@ -48,8 +48,7 @@ export async function confirm(
   }
   // The client's rule may have changed since: a button is no signature.
   if (client.consent === 'signed') return { kind: 'no_session' }
-  const epoch = await readStandingEpoch(deps, session)
-  if (epoch === null) return { kind: 'no_session' }
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
   await touchSession(deps, session)
   const grantExpiresAt = deps.now() + deps.settings.lifetimes.grant
   const basis = { session, epoch, receiptId: session.receiptId, consented: false, grantExpiresAt }

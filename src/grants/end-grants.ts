@@ -85,11 +85,11 @@ export async function endEverything(deps: Ending, wallet: Address): Promise<void
   deps.audit({ event: 'everything_ended', wallet: shortenAddress(wallet) })
 }
 
-/** Signs a browser out. What apps were allowed stays allowed. */
+/** Signs a browser out. What apps were allowed stays allowed. Codes of the session are void: redemption reads its state. */
 export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const { store, now } = deps
   const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
-  await endAndAnnounce(deps, wallet, () => endForWallet(store, wallet, end))
+  await endAndAnnounce(deps, wallet, end)
   deps.audit({ event: 'session_ended' })
 }
 
@@ -118,10 +118,15 @@ export async function endSessions(
 /** Ends sessions of a wallet, and notifies the clients that have a grant from them. Returns the hashes of the sessions. */
 export async function endAndAnnounce(deps: Ending, wallet: Address, end: () => Promise<string[]>): Promise<string[]> {
   const relying: RelyingClients = new Map()
+  const noteGrants = async (): Promise<void> => {
+    for await (const page of unendedGrants(deps.store, { wallet })) noteRelying(relying, page, deps.now())
+  }
   // Read before the sessions end. `endEverything` ends the sessions before the grants, so of two endings at once the one that ends
   // the session also finds its grants.
-  for await (const page of unendedGrants(deps.store, { wallet })) noteRelying(relying, page, deps.now())
+  await noteGrants()
   const hashes = await end()
+  // Read after the sessions end too: a code that was redeemed just before gave a grant in between.
+  await noteGrants()
   announce(deps, wallet, relying, hashes)
   return hashes
 }

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { challengeOf, isCodeVerifier } from '../oauth/code-challenge.ts'
 import { invalidGrant, invalidRequest, invalidTarget, unauthorizedClient } from '../oauth/oauth-error.ts'
-import { checkReceipt } from './check-receipt.ts'
+import { checkReceipts, restsOnContract } from './check-receipt.ts'
 import { type Code, openCode } from './code.ts'
 import type { Deps } from './deps.ts'
 import { bindingOf, type DpopProof, requireKey, spendProof } from './dpop.ts'
@@ -55,31 +55,26 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
 
   // The client's rule may have changed since the code was issued.
   if (client.consent === 'signed' && !code.consented) throw invalidGrant('consent_missing')
-  if (code.walletKind === 'contract' && code.receiptId !== null) {
+  if (restsOnContract(code)) {
     // Told before the chain is asked: a second use ends what the first one gave, whatever the chain says today.
     if (await deps.store.grants.readGrant(code.grantId)) {
       if (request.proof) await spendProof(deps, request.proof)
       throw await secondUse(deps, client, code, at)
     }
-    await requireWalletHolds(deps, code)
+    const verdict = await checkReceipts(deps, code)
+    if (verdict !== 'holds') throw invalidGrant(verdict)
   }
 
   // Just before the code: a captured request, sent again as it was, is no second use and ends nothing.
   if (request.proof) await spendProof(deps, request.proof)
   const redemption = await deps.store.grants.redeemCode(grant, attemptId, at)
   if (redemption.kind === 'taken') throw await secondUse(deps, client, code, at)
-  if (redemption.kind === 'epoch_raised') throw invalidGrant('ended_since_code')
+  if (redemption.kind !== 'redeemed') throw invalidGrant('ended_since_code')
   deps.audit({ event: 'code_redeemed', client_id: client.id, grant_id: code.grantId })
   deps.bounds.noteGrant(redemption.grant)
   const { scopes } = redemption.grant
   const { nonce } = code
   return mintTokens(deps, client, redemption.grant, { scopes, resource, binding: bindingOf(request.proof), nonce, idTokenKey })
-}
-
-/** The owners of a contract can change within the life of a code. */
-async function requireWalletHolds(deps: Deps, code: Code): Promise<void> {
-  const verdict = await checkReceipt(deps, code)
-  if (verdict !== 'holds') throw invalidGrant(verdict)
 }
 
 /** RFC 6749 §4.1.2: on a second use the server "SHOULD revoke (when possible) all tokens previously issued based on that code". */
@@ -134,6 +129,7 @@ function grantOf(deps: Deps, client: Client, code: Code, proof: DpopProof | null
     authTime: code.authTime,
     chainId: code.chainId,
     sessionHash: code.sessionHash,
+    sessionReceiptId: code.sessionReceiptId,
     epoch: code.epoch,
   }
 }

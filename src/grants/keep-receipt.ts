@@ -29,21 +29,17 @@ export async function keepReceipt(
 ): Promise<{ receiptId: string; epoch: number }> {
   const receipt = receiptOf(deps, challenge, signed)
   const { wallet, id } = receipt
-  if ((await deps.store.receipts.insertReceipt(receipt)) === 'taken') throw new LoginError('already_used', 'receipt_taken')
+  const inserted = await deps.store.receipts.insertReceipt(receipt, epoch)
+  if (inserted === 'taken') throw new LoginError('already_used', 'receipt_taken')
+  if (inserted === 'ended') throw new LoginError('expired', 'ended_since_proof')
   const declined = requestOf(challenge)?.scopes.filter((scope) => !signed.scopes.includes(scope)) ?? []
-  const standing = await standingEpoch(deps, receipt, declined, epoch)
+  // What was switched off just now must not come back through an older consent.
+  const standing = declined.length > 0 ? await endDeclined(deps, receipt, declined, epoch) : epoch
   if (standing === null) {
     await deps.store.receipts.withdrawReceipt(wallet, id, deps.now())
     throw new LoginError('expired', 'ended_since_proof')
   }
   return { receiptId: id, epoch: standing }
-}
-
-/** The wallet's epoch, read after the insert; null where something was ended meanwhile that may have missed the new receipt. */
-async function standingEpoch(deps: Deps, receipt: Receipt, declined: string[], epoch: number): Promise<number | null> {
-  // What was switched off just now is not to come back through an older consent.
-  if (declined.length > 0) return endDeclined(deps, receipt, declined, epoch)
-  return (await deps.store.wallets.readEpoch(receipt.wallet)) === epoch ? epoch : null
 }
 
 function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {

@@ -71,6 +71,7 @@ export type EndReason =
   | 'code_spent'
   | 'code_replayed'
   | 'epoch_raised'
+  | 'session_ended'
   | 'refresh_replayed'
   | 'refresh_newer_than_row'
   | 'revoked'
@@ -121,6 +122,8 @@ export type Grant = {
   chainId: number | null
   /** the session it came from: whose client hears when that session ends (OpenID Connect Back-Channel Logout §2.3) */
   sessionHash: string | null
+  /** the signed text that the session of a contract wallet began with, if that is another one than `receiptId` */
+  sessionReceiptId: string | null
   /** access tokens revoked alone: `jti` → `exp` */
   revokedTokens: Record<string, number>
 }
@@ -144,7 +147,11 @@ export type Session = {
   lastSeenAt: number
   /** the absolute end */
   expiresAt: number
+  /** it began on another device than the one that asked for the login */
+  elsewhere: boolean
   endedAt: number | null
+  /** hash of the session that the same wallet started in its place in the same browser; null unless it ended that way */
+  replacedBy: string | null
 }
 
 /** A text that a wallet signed, as it is kept: what was agreed to, to whom, until when. */

@@ -30,8 +30,16 @@ export type RedeemOutcome =
   | { kind: 'redeemed'; grant: Grant }
   /** redeemed or spent by another attempt, or ended since: the row is unchanged */
   | { kind: 'taken'; grant: Grant }
-  /** something of the wallet was ended since the code was issued: the grant has ended too */
-  | { kind: 'epoch_raised' }
+  /** the wallet ended something since the code was issued, or the code's session has ended: the grant has ended too */
+  | { kind: RedemptionRefusal }
+
+export type RedemptionRefusal = 'epoch_raised' | 'session_ended'
+
+/**
+ * A code outlives its session if the same wallet signed in again in the same browser, as from another tab: then the session
+ * that replaced it counts. So many replacements are followed within the life of a code.
+ */
+export const REPLACED_AT_MOST = 10
 
 export type Rotation = {
   grantId: string
@@ -80,7 +88,8 @@ export interface GrantLedger {
   /**
    * Creates the grant under the code's grant id. Of any number of simultaneous attempts exactly one reads `redeemed`; the
    * others read `taken`. The same attempt repeated after a lost answer reads `redeemed`. An ending of the wallet and a
-   * redemption never miss each other: the redemption reads the new epoch, or the ending finds the grant.
+   * redemption never miss each other: the redemption reads the new epoch, or the ending finds the grant. In the same way the
+   * redemption reads that its session ended, or whoever lists the grants after the session's end finds the grant.
    *
    * If this method throws, another attempt may still redeem the code. The one exception is a last write that was made while
    * its answer was lost.
@@ -145,6 +154,8 @@ export interface SessionBook {
   touchSession(hash: string, at: number): Promise<void>
   /** Of any number of attempts exactly one reads `ended`, and reads it again when it is repeated after a lost answer. */
   endSession(hash: string, attemptId: string, at: number): Promise<'ended' | 'ended_before'>
+  /** Ends a session because another one took its place: `by`, its hash. An ended session stays as it is. */
+  replaceSession(hash: string, by: string, at: number): Promise<void>
   /** Ends each of these sessions. Returns the hashes of those that this attempt ended, now or before a lost answer. */
   endSessions(hashes: readonly string[], attemptId: string, at: number): Promise<string[]>
   /** A page of the sessions of a wallet that have not ended and are not past their absolute end, the youngest first. */
@@ -155,8 +166,11 @@ export interface ReceiptBook {
   /**
    * One receipt for each text a wallet signed: of any number of calls exactly one puts it. The same receipt (by what is
    * `sealed`, which no two requests have alike) put again after a lost answer reads `inserted`, until it was withdrawn.
+   *
+   * `ended`: the wallet's epoch is not `epoch` any more, and nothing is put. The epoch is compared in the insert itself, so an
+   * ending that raises the epoch and then withdraws receipts misses none, even if the node that inserts dies at once.
    */
-  insertReceipt(receipt: Receipt): Promise<'inserted' | 'taken'>
+  insertReceipt(receipt: Receipt, epoch: number): Promise<'inserted' | 'taken' | 'ended'>
   readReceipt(wallet: Address, id: string): Promise<Receipt | null>
   /** A page of the receipts of a wallet that stand, or of those that were withdrawn: by client, within a client the youngest first. */
   listReceipts(wallet: Address, page: ReceiptPage): Promise<Receipt[]>

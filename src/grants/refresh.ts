@@ -14,7 +14,7 @@ import {
   unauthorizedClient,
 } from '../oauth/oauth-error.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
-import { checkReceipt } from './check-receipt.ts'
+import { checkReceipts } from './check-receipt.ts'
 import type { Deps } from './deps.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { Client, EndReason, Grant } from './model.ts'
@@ -106,7 +106,7 @@ async function rotate(
 ): Promise<Exclude<RotateOutcome, { kind: 'wallet_unchecked' }>> {
   const outcome = await deps.store.grants.rotateRefreshToken(rotation)
   if (outcome.kind !== 'wallet_unchecked') return outcome
-  const verdict = outcome.grant.receiptId === null ? 'holds' : await checkReceipt(deps, outcome.grant)
+  const verdict = await checkReceipts(deps, outcome.grant)
   if (verdict !== 'holds') throw await endFor(deps, outcome.grant, verdict === 'wallet_changed' ? verdict : 'consent_missing')
   const checked = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true })
   if (checked.kind === 'wallet_unchecked') throw new Error(`a checked wallet of client ${client.id} was not taken as checked`)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Deps } from './deps.ts'
 import type { Client, LoginMethod, Session } from './model.ts'
 
-/** A visit is written down at most this often, in seconds. */
+/** Seconds between two notes of a visit, unless the idle time is so short that it would run out in between. */
 const TOUCH_EVERY = 600
 
 export function hashSessionId(sessionId: string): string {
@@ -21,24 +21,11 @@ export async function findSession(deps: Deps, sessionId: string | null): Promise
   return session && sessionHolds(deps, session) ? session : null
 }
 
-/**
- * The wallet's epoch, and with it the word that the session holds: null where it was ended meanwhile.
- *
- * A code counts until the epoch is raised. So its session must hold no earlier than the epoch is read: otherwise a session
- * that was read just before it ended would give a code that counts after. Where nothing was ended since the session began,
- * it holds as it was read; only one that outlived an ending is read again.
- */
-export async function readStandingEpoch(deps: Deps, session: Session): Promise<number | null> {
-  const epoch = await deps.store.wallets.readEpoch(session.wallet)
-  if (epoch === session.epoch) return epoch
-  const again = await deps.store.sessions.readSession(session.hash)
-  return again && sessionHolds(deps, again) ? epoch : null
-}
-
-/** Notes that the session was used, so that its idle time starts anew. */
+/** Notes that the session was used, so that its idle time starts again. */
 export async function touchSession(deps: Deps, session: Session): Promise<void> {
   const at = deps.now()
-  if (at - session.lastSeenAt >= TOUCH_EVERY) await deps.store.sessions.touchSession(session.hash, at)
+  if (at - session.lastSeenAt >= Math.min(TOUCH_EVERY, deps.settings.lifetimes.sessionIdle / 10))
+    await deps.store.sessions.touchSession(session.hash, at)
 }
 
 /** OpenID Connect Core §3.1.2.1. A `max_age` of 0 asks for a login, also in the second in which the last one was. */

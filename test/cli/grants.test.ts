@@ -37,6 +37,7 @@ async function granted(wallet: Address, clientId: string, at = NOW): Promise<str
       authTime: at,
       chainId: 1,
       sessionHash: null,
+      sessionReceiptId: null,
       epoch: 0,
       ...times,
     },
@@ -155,7 +156,7 @@ describe('grants revoke', () => {
       someReceipt({ wallet: BOB, clientId: 'app' }),
     ]
     const store = openSqliteStore(path)
-    for (const receipt of [app, other, bobs]) await store.receipts.insertReceipt(receipt)
+    for (const receipt of [app, other, bobs]) await store.receipts.insertReceipt(receipt, 0)
     const standing = async () => {
       const receipts = await Promise.all([ALICE, BOB].map((wallet) => store.receipts.listReceipts(wallet, { limit: 10 })))
       return receipts.flat().flatMap(({ id, withdrawnAt }) => (withdrawnAt === null ? [id] : []))

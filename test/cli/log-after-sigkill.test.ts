@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Tokens, tokensOf } from '../support/app.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { BIN, newFolder, run } from './run.ts'
@@ -43,7 +44,7 @@ afterEach(killAll)
 async function serve(...options: string[]): Promise<void> {
   const file = openSync(log, 'a')
   const child = spawn(process.execPath, [BIN, 'serve', ...options], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...OWN_ENVIRONMENT, ...env },
     stdio: ['ignore', file, 'inherit'],
   })
   closeSync(file)

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import type { Grantor, TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
@@ -54,7 +55,7 @@ beforeAll(async () => {
     // One is right, the other ten minutes ahead.
     writeFileSync(file, String(index * TEN_MINUTES))
     const child = spawn(process.execPath, [SERVE], {
-      env: { PATH: process.env.PATH, ...env, GRANTOR_LISTEN: `127.0.0.1:${port}`, TEST_CLOCK_OFFSET_FILE: file },
+      env: { ...OWN_ENVIRONMENT, ...env, GRANTOR_LISTEN: `127.0.0.1:${port}`, TEST_CLOCK_OFFSET_FILE: file },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     running.push(child)

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { main } from '../../src/cli/main.ts'
+import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 
 export type Ran = { exit: number; out: string; err: string }
 type Environment = Record<string, string | undefined>
@@ -51,7 +52,7 @@ export type Running = {
 /** `node bin/grantor.js …` with nothing of this process's environment but the path. */
 export function launch(argv: string[], env: Environment = {}): Running {
   const child = spawn(process.execPath, [BIN, ...argv], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...OWN_ENVIRONMENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']

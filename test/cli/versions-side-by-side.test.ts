@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { tokensOf } from '../support/app.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 import { createPostgresDatabase } from '../support/postgres.ts'
 import type { Grantor, TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
@@ -21,7 +22,7 @@ afterEach(() => {
 })
 
 function launch(program: string, argv: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [program, ...argv], { env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' })
+  const child = spawn(process.execPath, [program, ...argv], { env: { ...OWN_ENVIRONMENT, ...env }, stdio: 'pipe' })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()))
   const over = once(child, 'close') as Promise<[number | null]>

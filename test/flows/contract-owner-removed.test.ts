@@ -4,6 +4,7 @@ import type { Address } from '../../src/wallet/address.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { receiptsOf } from '../support/signed-app.ts'
+import type { TestClient } from '../support/start.ts'
 import { parameterOf, requestOf } from '../support/walk.ts'
 import type { TestWallet } from '../support/wallet.ts'
 import { changeOwner, owner } from '../support/wallet-contracts.ts'
@@ -117,6 +118,65 @@ describe('a code issued before the removal', () => {
     expect(asked).toEqual([])
     expect((await attempt.walk.introspect(home.client, tokens.access_token as string)).json()).toEqual({ active: false })
   })
+})
+
+describe('the session of the former owner, while a consent of the new owner stands', () => {
+  let strict: TestClient
+  let former: Connected
+  beforeEach(async () => {
+    strict = await home.grantor.createClient({ consent: 'signed', scopes: ['enhancement'] })
+    former = await home.connect(wallet, { client: strict })
+    await removeAlice()
+    // The new owner's consent is the youngest that covers the request.
+    home.grantor.clock.advance(1)
+    await home.connect(ofBob(), { client: strict })
+  })
+
+  test('gives no tokens: the code is refused, and the session ends', async () => {
+    const code = await nextCode(former, strict)
+    expect(code).not.toBe('')
+    expectRefusal(await former.walk.exchange(strict, code), 'invalid_grant')
+    expect(await nextCode(former, strict)).toBe('')
+    expect(await sessions()).toHaveLength(1)
+  })
+
+  test('refreshes nothing', async () => {
+    expectRefusal(await former.walk.refresh(strict, former.tokens.refresh_token), 'invalid_grant')
+  })
+
+  test('sees no account page and no receipt of the new owner, and ends none of their apps', async () => {
+    const [ofNewOwner] = (await receipts()).filter(({ withdrawnAt }) => withdrawnAt === null)
+    expect((await former.walk.postForm('/account/apps/end', { client_id: strict.id })).status).toBe(401)
+    for (const path of ['/account', `/account/receipts/${ofNewOwner?.id}.json`])
+      expect((await former.walk.browse({ path })).location).toContain('/login?login_challenge=')
+    expect((await receipts()).filter(({ withdrawnAt }) => withdrawnAt === null)).toHaveLength(1)
+  })
+})
+
+test('a grant whose consent another owner signed ends when the owner who signed in is removed', async () => {
+  const strict = await home.grantor.createClient({ consent: 'signed', scopes: ['enhancement'] })
+  // Bob consents; the session is Alice's, who signed in for another app.
+  await removeAlice()
+  await home.connect(ofBob(), { client: strict })
+  await home.chain.send(wallet.address, changeOwner(alice.address))
+  const { walk } = await home.connect(wallet)
+  home.setFaults('429')
+  const code = await nextCode({ walk }, strict)
+  // While no RPC responds, both signatures rest on their last good check.
+  const tokens = (await walk.exchange(strict, code)).json()
+  home.setFaults(null)
+  await removeAlice()
+  expectRefusal(await walk.refresh(strict, tokens.refresh_token as string), 'invalid_grant')
+  expect((await walk.browse({ path: '/account' })).location).toContain('/login?login_challenge=')
+})
+
+test('an account page of a contract wallet whose proof cannot be checked any more is 503, and ends nothing', async () => {
+  const { walk } = await home.connect(wallet)
+  home.setFaults('429')
+  expect((await walk.browse({ path: '/account' })).status).toBe(200)
+  home.grantor.clock.advance(home.grantor.deps.settings.lifetimes.contractGrace)
+  expect((await walk.browse({ path: '/account' })).status).toBe(503)
+  expect(await sessions()).toHaveLength(1)
 })
 
 describe('the session and the consent that rested on the signature', () => {

@@ -1,5 +1,4 @@
 /** Whatever was swept whenever, a code, refresh token or challenge that was used, or whose grant ended, never works again. */
-import { randomUUID } from 'node:crypto'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { challengeExpiresAt, newBrowserKey, openChallenge, sealChallenge } from '../../src/grants/challenge.ts'
@@ -11,6 +10,7 @@ import { acceptLogin, composeText } from '../../src/grants/login.ts'
 import { refresh } from '../../src/grants/refresh.ts'
 import { revoke } from '../../src/grants/revoke.ts'
 import type { Address } from '../../src/wallet/address.ts'
+import { someSession } from '../store/contract/subject.ts'
 import { runs } from '../support/runs.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -18,6 +18,8 @@ import { testWallet } from '../support/wallet.ts'
 // As short as they may be set, so that rows leave as early as they ever do; the code as long as it may be.
 const LIFETIMES = { code: 600, accessToken: 10, grant: 60, refreshIdle: 60, session: 60, sessionIdle: 60, refreshRetryWindow: 0 }
 const HOUR = 3600
+/** the hash of the session that every code is from; it outlives the test */
+const SESSION = 'session'
 const wallet = testWallet(0)
 
 let grantor: Grantor
@@ -25,6 +27,8 @@ let client: TestClient
 beforeAll(async () => {
   grantor = await startGrantor({ lifetimes: LIFETIMES })
   client = await grantor.createClient()
+  const expiresAt = grantor.clock.now() + 1_000_000_000
+  await grantor.store.sessions.startSession(someSession({ hash: SESSION, expiresAt }), 'attempt')
 })
 afterAll(() => grantor.close())
 
@@ -72,7 +76,8 @@ function newCode(): string {
     scopes: ['enhancement'],
     resources: [],
     codeChallenge: null,
-    sessionHash: randomUUID(),
+    sessionHash: SESSION,
+    sessionReceiptId: null,
     expiresAt: at + LIFETIMES.code,
     // Longer than its code, as is usual; shorter would only end it sooner.
     grantExpiresAt: at + LIFETIMES.grant,
@@ -101,7 +106,7 @@ async function logIn(): Promise<Made['logins'][number]> {
   const signature = wallet.sign(await composeText(grantor.deps, claim))
   const to = new URL(await acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => undefined }))
   const verifier = to.searchParams.get('login_verifier') ?? ''
-  const outcome = await completeLogin(grantor.deps, { challenge, verifier, browserKey })
+  const outcome = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null })
   expect(outcome.kind).toBe('signed_in')
   return { challenge, verifier, browserKey, signature }
 }
@@ -139,7 +144,7 @@ async function replay(made: Made): Promise<void> {
     }
   }
   for (const { challenge, verifier, browserKey, signature } of made.logins) {
-    const again = await completeLogin(grantor.deps, { challenge, verifier, browserKey })
+    const again = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null })
     expect(again.kind, 'a verifier used before').not.toBe('signed_in')
     const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
     expect(

@@ -60,7 +60,7 @@ test('a session leaves 25 hours after its end, a receipt when no session begun w
   const session = someSession({ epoch: 0 })
   const receipt = someReceipt()
   await store.sessions.startSession(session, randomUUID())
-  await store.receipts.insertReceipt(receipt)
+  await store.receipts.insertReceipt(receipt, 0)
   const { clock, noted, sweep } = nodeOn(store)
   clock.at = session.expiresAt + 25 * HOUR - 1
   await sweep()

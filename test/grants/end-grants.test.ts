@@ -8,7 +8,7 @@ import type { Store } from '../../src/grants/ports.ts'
 import { OAuthError } from '../../src/oauth/oauth-error.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Address } from '../../src/wallet/address.ts'
-import { DAY, livingGrant, NOW, someClient, someReceipt, someWallet } from '../store/contract/subject.ts'
+import { DAY, livingGrant, NOW, someClient, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
 import { openTwoNodes } from '../store/sqlite-file.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 
@@ -47,7 +47,7 @@ test('ending what a wallet allowed raises its epoch, withdraws what it signed, r
       },
     },
   }
-  await store.receipts.insertReceipt(someReceipt({ wallet }))
+  await store.receipts.insertReceipt(someReceipt({ wallet }), 0)
   expect(await endGrantsOfWallet(noting, wallet, undefined, NOW)).toBe(2)
   expect(order).toEqual(['epoch', 'receipts', 'epoch', 'grants'])
   expect([await stateOf(store, one.id), await stateOf(store, two.id), await stateOf(store, bystander.id)]).toEqual([
@@ -121,6 +121,7 @@ let node: Store
 beforeEach(async () => {
   grantor = await startGrantor()
   client = await grantor.createClient()
+  await grantor.store.sessions.startSession(someSession({ hash: 'session' }), 'attempt')
   node = openSqliteStore(grantor.databasePath)
 })
 afterEach(async () => {
@@ -143,6 +144,7 @@ function codeOf(wallet: Address, epoch: number): string {
     resources: [],
     codeChallenge: null,
     sessionHash: 'session',
+    sessionReceiptId: null,
     expiresAt: at + 60,
     grantExpiresAt: at + 30 * DAY,
     authTime: at,

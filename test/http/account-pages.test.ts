@@ -32,7 +32,7 @@ async function allow(grant: Partial<NewGrant> = {}, at = now()): Promise<NewGran
 
 const sign = (clientId: string, issuedAt: number) => {
   const receipt = someReceipt({ wallet, clientId, issuedAt, expiresAt: now() + 30 * DAY })
-  return app.grantor.store.receipts.insertReceipt(receipt).then(() => receipt)
+  return app.grantor.store.receipts.insertReceipt(receipt, 0).then(() => receipt)
 }
 
 const clientsOn = ({ body }: Answer) => [...body.matchAll(/name="client_id" value="([^"]+)"/g)].map(([, id = '']) => id)

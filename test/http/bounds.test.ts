@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { signInToAccount } from '../support/signed-app.ts'
-import { requestOf, Walk } from '../support/walk.ts'
+import { parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
 let app: App
@@ -138,14 +138,15 @@ test('of more sessions of a wallet than it may have the oldest end, its clients 
   const walks = [new Walk(app.grantor), new Walk(app.grantor), new Walk(app.grantor)] as const
   app.grantor.clock.advance(1)
   for (const walk of walks.slice(0, 2)) await signInToAccount(walk)
+  const other = parameterOf((await walks[0].authorize(requestOf(app.client))).location, 'code')
   const underWay = await walks[2].prove(await walks[2].challenge(requestOf(app.client)))
   await app.grantor.keepBounds()
   expect(superseded()).toEqual([{ event: 'session_ended', reason: 'superseded' }])
   expect((await app.walk.browse({ path: '/account' })).status, 'the oldest is signed out').toBe(302)
   for (const walk of walks.slice(0, 2)) expect((await walk.browse({ path: '/account' })).status).toBe(200)
   await expect.poll(() => heard).toEqual(['/logout'])
-  // What it allowed stays allowed: nobody distrusts it.
-  expect(await app.isActive(tokens.access_token, listening)).toBe(true)
-  expect((await app.walk.exchange(app.client, code)).status).toBe(200)
+  expect(await app.isActive(tokens.access_token, listening), 'what the session allowed stays allowed').toBe(true)
+  expect((await app.walk.exchange(app.client, code)).status, 'a code of the session that ended is void').toBe(400)
+  expect((await walks[0].exchange(app.client, other)).status).toBe(200)
   expect((await walks[2].complete(underWay)).status).toBe(200)
 })

@@ -138,7 +138,11 @@ test('a proof of a key costs one write more; at a refresh one read too, to see f
 
 test('a login is two writes, the receipt and the session; the first of an address notes once more that it proved itself', async () => {
   const login = () => app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
-  expect((await costOf(login)).writes).toEqual(['insertReceipt', 'startSession'])
+  expect((await costOf(login)).writes, 'and ends the session that the browser had').toEqual([
+    'insertReceipt',
+    'replaceSession',
+    'startSession',
+  ])
   const newcomer = new Walk(app.grantor, testWallet(2))
   const first = await costOf(() => newcomer.signIn(requestOf(app.client)))
   expect(first.writes).toEqual(['rememberProof', 'insertReceipt', 'startSession'])

@@ -83,7 +83,7 @@ test('a consent counts however many were withdrawn before it, by nodes whose clo
   const { grantor, walk, client } = app
   const issuedAt = grantor.clock.now() + 600
   const withdrawn = { wallet: walk.wallet.address as Address, clientId: client.id, issuedAt, withdrawnAt: issuedAt }
-  for (let count = 0; count < 60; count++) await grantor.store.receipts.insertReceipt(someReceipt(withdrawn))
+  for (let count = 0; count < 60; count++) await grantor.store.receipts.insertReceipt(someReceipt(withdrawn), 0)
   await walk.signIn(requestOf(client))
   expect(outcomeOf(await walk.authorize(requestOf(client)))).toBe('code')
 })

@@ -93,7 +93,6 @@ describe('a login that was under way', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['its app is ended', () => endApp()],
     ['another app of the wallet is ended', () => endApp(app.walk, other)],
-    ['a session is ended', () => app.walk.postForm('/account/sign-out', {})],
     ['all other sessions are ended', () => app.walk.postForm('/account/sessions/end-others', {})],
     ['everything is ended', () => endEverything(new Walk(app.grantor))],
     [

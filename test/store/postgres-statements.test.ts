@@ -159,7 +159,20 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
     async () => () => books.sessions.startSession(someSession(), 'a'),
     { statements: ['INSERT'], writes: 1 },
   ],
-  ['keeping a receipt', async () => () => books.receipts.insertReceipt(someReceipt()), { statements: ['INSERT'], writes: 1 }],
+  [
+    'keeping a receipt',
+    async () => {
+      const receipt = someReceipt()
+      await books.wallets.rememberProof(receipt.wallet)
+      return () => books.receipts.insertReceipt(receipt, 0)
+    },
+    { statements: ['INSERT'], writes: 1 },
+  ],
+  [
+    'keeping the first receipt of a wallet without a row, such as a contract,',
+    async () => () => books.receipts.insertReceipt(someReceipt(), 0),
+    { statements: ['INSERT', 'INSERT', 'INSERT'], writes: 2 },
+  ],
   [
     'a use of an assertion or a proof',
     async () => () => books.spent.spend({ kind: 'assertion', hash: 'new', expiresAt: NOW, attemptId: 'a' }),

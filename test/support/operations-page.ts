@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { OWN_ENVIRONMENT } from './own-environment.ts'
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
@@ -33,7 +34,7 @@ export function machineIn(folder: string) {
     secretPath: join(settings ?? '', 'secret'),
     paste(mark: string, env: Record<string, string> = {}): { exit: number | null; out: string; err: string } {
       const run = spawnSync('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
-        env: { PATH: process.env.PATH, ...env },
+        env: { ...OWN_ENVIRONMENT, ...env },
         encoding: 'utf8',
       })
       return { exit: run.status, out: run.stdout, err: run.stderr }
@@ -41,7 +42,7 @@ export function machineIn(folder: string) {
     /** Starts commands. The last one replaces the shell and runs until it is stopped. */
     start(mark: string, env: Record<string, string> = {}): ChildProcess {
       return spawn('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
-        env: { PATH: process.env.PATH, ...env },
+        env: { ...OWN_ENVIRONMENT, ...env },
         stdio: 'ignore',
       })
     },

@@ -10,10 +10,11 @@ import {
   readOwnReceipt,
   sessionHandle,
 } from '../../grants/account.ts'
+import { findProvenSession } from '../../grants/check-receipt.ts'
 import { isClientId } from '../../grants/client-id.ts'
 import { endOtherSessions } from '../../grants/end-grants.ts'
 import type { Session } from '../../grants/model.ts'
-import { findSession, touchSession } from '../../grants/session.ts'
+import { touchSession } from '../../grants/session.ts'
 import { redirectUriHost } from '../../oauth/redirect-uri.ts'
 import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
 import { endEverythingPage } from '../../pages/end-everything-page.ts'
@@ -126,7 +127,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
   })
 
   function sessionOf(request: FastifyRequest): Promise<Session | null> {
-    return findSession(deps, browserOf(service, request).sessionId)
+    return findProvenSession(deps, browserOf(service, request).sessionId)
   }
 
   /** To the login page, and from there back to the account page. */

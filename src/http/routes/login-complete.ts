@@ -12,10 +12,12 @@ import { browserOf, setSessionCookie } from '../session-cookie.ts'
 export function loginCompleteRoute(server: FastifyInstance, service: Service): void {
   server.get('/login/complete', { config: { answers: 'page' } }, async (request, reply) => {
     const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge', 'login_verifier'])
+    const { browserKey, sessionId } = browserOf(service, request)
     const outcome = await completeLogin(service.deps, {
       challenge: values.login_challenge,
       verifier: values.login_verifier,
-      browserKey: browserOf(service, request).browserKey,
+      browserKey,
+      sessionId,
     })
     // 200 with a page, not a redirect: wallets' in-app browsers lose cookies that are set on one.
     void reply.headers(pageHeaders())

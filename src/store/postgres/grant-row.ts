@@ -23,6 +23,7 @@ export type GrantRow = {
   auth_time: number | null
   chain_id: number | null
   session_hash: string | null
+  session_receipt_id: string | null
   /** jti → exp */
   revoked_tokens: Record<string, number>
 }
@@ -49,6 +50,7 @@ const NAMES = [
   'auth_time',
   'chain_id',
   'session_hash',
+  'session_receipt_id',
   'revoked_tokens',
 ] as const satisfies (keyof GrantRow)[]
 
@@ -77,6 +79,7 @@ export function grantOf(row: GrantRow): Grant {
     authTime: row.auth_time,
     chainId: row.chain_id,
     sessionHash: row.session_hash,
+    sessionReceiptId: row.session_receipt_id,
     revokedTokens: row.revoked_tokens,
   }
 }

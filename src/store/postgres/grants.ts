@@ -4,7 +4,9 @@ import {
   type GrantLedger,
   LATE_BY_AT_MOST,
   type NewGrant,
+  REPLACED_AT_MOST,
   type RedeemOutcome,
+  type RedemptionRefusal,
   type RotateOutcome,
   type Rotation,
   StoreUnavailable,
@@ -19,19 +21,19 @@ import { createWalletBook } from './wallets.ts'
 const INSERT = `
   INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
                       refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason,
-                      dpop_jkt, auth_time, chain_id, session_hash)`
+                      dpop_jkt, auth_time, chain_id, session_hash, session_receipt_id)`
 const NEW_ROW = `
   :id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
   :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId, CASE WHEN :endReason::text IS NOT NULL THEN :at END,
-  :endReason::text, :dpopJkt, :authTime, :chainId, :sessionHash`
+  :endReason::text, :dpopJkt, :authTime, :chainId, :sessionHash, :sessionReceiptId`
 const UNLESS_TAKEN = `
   ON CONFLICT (id) DO NOTHING
   RETURNING ${COLUMNS}`
 
 /**
- * The attempt id of a reserved row, one that no attempt has redeemed yet. A redemption reserves the row, reads the epoch and
- * claims the row. An ending raises the epoch and then ends the rows it finds, reserved ones included, so an epoch that is read
- * after the reservation misses no ending. A failure before the claim leaves a row that the client's retry can claim
+ * The attempt id of a reserved row, one that no attempt has redeemed yet. A redemption reserves the row, reads the epoch and the
+ * session, and claims the row. An ending raises the epoch and then ends the rows it finds, reserved ones included, so an epoch
+ * that is read after the reservation misses no ending. A failure before the claim leaves a row that the client's retry can claim
  * (docs/decisions/0015-a-repeated-code-exchange.md).
  */
 const RESERVED = ''
@@ -100,6 +102,7 @@ const GRANT = {
   authTime: 'bigint',
   chainId: 'bigint',
   sessionHash: 'text',
+  sessionReceiptId: 'text',
 } as const
 
 // Why the update moved nothing. A replay ends the grant in the same statement, by what the row is at that moment, its
@@ -150,6 +153,7 @@ const END = `
 /** How often a question is asked anew because others moved the row meanwhile. Each time one of them got what it wanted. */
 const ASKED_AT_MOST = 20
 
+type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
 type Owned = { client_id: string; ended_at: number | null }
 type Present = GrantRow & { ended_now: boolean; ended_generation: number | null; at: number }
 
@@ -171,6 +175,14 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     skipsLocked: true,
   })
   const { readEpoch } = createWalletBook(connection)
+  const session = connection.prepareBatched<SessionState>({
+    kind: 'read',
+    one: 'SELECT hash, ended_at, replaced_by FROM sessions WHERE hash = :sessionHash',
+    forMany: ' SELECT hash, ended_at, replaced_by FROM input JOIN sessions ON hash = :sessionHash',
+    parameters: { sessionHash: 'text' },
+    row: { parameter: 'sessionHash', column: 'hash' },
+    skipsLocked: false,
+  })
   const rotate = connection.prepareBatched<GrantRow>({
     kind: 'move',
     one: `${ROTATE}${REFRESHABLE} RETURNING ${COLUMNS}`,
@@ -199,6 +211,23 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {
     const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })
     return row
+  }
+
+  /** Null if neither the wallet nor the session ended anything since the code was issued. */
+  async function whyEnded({ wallet, sessionHash, epoch }: NewGrant): Promise<RedemptionRefusal | null> {
+    const [now, isLiving] = await Promise.all([readEpoch(wallet), isSessionLiving(sessionHash)])
+    return now === epoch ? (isLiving ? null : 'session_ended') : 'epoch_raised'
+  }
+
+  async function isSessionLiving(first: string | null): Promise<boolean> {
+    let hash = first
+    for (let left = REPLACED_AT_MOST; hash !== null; left--) {
+      const [row]: SessionState[] = await session({ sessionHash: hash })
+      if (row?.ended_at === null) return true
+      if (!row?.replaced_by || left === 0) return false
+      hash = row.replaced_by
+    }
+    return true
   }
 
   async function readPresent(id: string): Promise<GrantRow> {
@@ -234,9 +263,10 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     async redeemCode(grant, attemptId, at) {
       const found = (await put(grant, RESERVED, at, null)) ?? (await readPresent(grant.id))
       if (!isReserved(found)) return redeemedBy(found, attemptId)
-      if ((await readEpoch(grant.wallet)) !== grant.epoch) {
-        await end({ grantId: grant.id, reason: 'epoch_raised', at, clientId: null })
-        return { kind: 'epoch_raised' }
+      const refusal = await whyEnded(grant)
+      if (refusal !== null) {
+        await end({ grantId: grant.id, reason: refusal, at, clientId: null })
+        return { kind: refusal }
       }
       const { id: grantId, refreshKeyId, dpopJkt } = grant
       const [claimed] = await claim({ grantId, attemptId, refreshKeyId, dpopJkt })

@@ -215,6 +215,17 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX pushed_requests_by_end ON pushed_requests (coalesce(spent_at + 3600, expires_at));
     `,
   },
+  {
+    number: 10,
+    name: 'sessions by themselves',
+    // A server of before would redeem a code of a session that has ended: it looks at the epoch of the wallet only.
+    oldest: 10,
+    sql: `
+      ALTER TABLE sessions ADD COLUMN elsewhere boolean NOT NULL DEFAULT false;
+      ALTER TABLE sessions ADD COLUMN replaced_by text COLLATE "C";
+      ALTER TABLE grants ADD COLUMN session_receipt_id text COLLATE "C";
+    `,
+  },
 ]
 
 // Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.

@@ -4,6 +4,7 @@ import type { ReceiptBook, ReceiptPage } from '../../grants/ports.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'
+import { createWalletBook } from './wallets.ts'
 
 type ReceiptRow = {
   wallet: string
@@ -24,10 +25,12 @@ type ReceiptRow = {
 const COLUMNS =
   'wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at, withdrawn_at, checked_at, sealed' as const
 
+// The lock on the wallet's row lets no ending raise the epoch until the receipt is committed, where the ending finds it.
 const INSERT = `
   INSERT INTO receipts (${COLUMNS})
-  VALUES (:wallet, :id, :walletKind, :chainId, :clientId, :redirectUri, :scopes, :resources,
-          :issuedAt, :expiresAt, :withdrawnAt, :checkedAt, :sealed)
+  SELECT :wallet, :id, :walletKind, :chainId::bigint, :clientId, :redirectUri, :scopes::jsonb, :resources::jsonb,
+         :issuedAt::bigint, :expiresAt::bigint, :withdrawnAt::bigint, :checkedAt::bigint, :sealed
+  FROM wallets WHERE address = :wallet AND epoch = :epoch::bigint FOR SHARE
   ON CONFLICT (wallet, id) DO NOTHING
   RETURNING id`
 
@@ -56,13 +59,25 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
     'move',
     'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id',
   )
+  const addWallet = connection.prepare(
+    'move',
+    'INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, false) ON CONFLICT (address) DO NOTHING',
+  )
+  const { readEpoch } = createWalletBook(connection)
   const read = connection.prepare<ReceiptRow>('read', `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`)
   return {
-    async insertReceipt(receipt) {
-      if ((await insert(receipt)).length > 0) return 'inserted'
+    async insertReceipt(receipt, epoch) {
+      const { wallet, id, sealed } = receipt
+      if ((await insert({ ...receipt, epoch })).length > 0) return 'inserted'
+      // A wallet that never proved itself by its own key, and never ended anything, may have no row yet.
+      if (epoch === 0) {
+        await addWallet({ wallet })
+        if ((await insert({ ...receipt, epoch })).length > 0) return 'inserted'
+      }
+      if ((await readEpoch(wallet)) !== epoch) return 'ended'
       // Our own insert, whose answer was lost on the way: no two requests seal alike.
-      const [row] = await read({ wallet: receipt.wallet, id: receipt.id })
-      return row?.sealed === receipt.sealed && row.withdrawn_at === null ? 'inserted' : 'taken'
+      const [row] = await read({ wallet, id })
+      return row?.sealed === sealed && row.withdrawn_at === null ? 'inserted' : 'taken'
     },
     async readReceipt(wallet, id) {
       const [row] = await read({ wallet, id })

@@ -15,11 +15,13 @@ type SessionRow = {
   auth_time: number
   last_seen_at: number
   expires_at: number
+  elsewhere: boolean
   ended_at: number | null
+  replaced_by: string | null
 }
 
 const COLUMNS =
-  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, ended_at' as const
+  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, ended_at, replaced_by' as const
 
 /** Before the youngest session. */
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
@@ -28,9 +30,9 @@ export function createSessionBook(connection: Connection): SessionBook {
   const insert = connection.prepare(
     'move',
     `INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
-                           attempt_id, ended_at)
+                           elsewhere, attempt_id, ended_at, replaced_by)
      VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
-             :attemptId, :endedAt)
+             :elsewhere, :attemptId, :endedAt, :replacedBy)
      ON CONFLICT (hash) DO NOTHING
      RETURNING hash`,
   )
@@ -45,6 +47,10 @@ export function createSessionBook(connection: Connection): SessionBook {
     WHERE ${which} AND (ended_at IS NULL OR attempt_id = :attemptId) RETURNING hash`
   const end = connection.prepare('move', ending('hash = :hash'))
   const endSeveral = connection.prepare<{ hash: string }>('move', ending('hash = ANY (:hashes::text[])'))
+  const replace = connection.prepare(
+    'move',
+    'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL',
+  )
   const list = connection.prepare<SessionRow>(
     'read',
     `SELECT ${COLUMNS} FROM sessions
@@ -64,6 +70,7 @@ export function createSessionBook(connection: Connection): SessionBook {
     },
     touchSession: async (hash, at) => void (await touch({ hash, at })),
     endSession: async (hash, attemptId, at) => ((await end({ hash, attemptId, at })).length > 0 ? 'ended' : 'ended_before'),
+    replaceSession: async (hash, by, at) => void (await replace({ hash, by, at })),
     endSessions: async (hashes, attemptId, at) =>
       (await endSeveral({ hashes: textArray(hashes), attemptId, at })).map(({ hash }) => hash),
     listSessions: async (wallet, { after = FIRST, ...page }) => (await list({ wallet, ...page, ...after })).map(sessionOf),
@@ -82,6 +89,8 @@ function sessionOf(row: SessionRow): Session {
     authTime: row.auth_time,
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,
+    elsewhere: row.elsewhere,
     endedAt: row.ended_at,
+    replacedBy: row.replaced_by,
   }
 }

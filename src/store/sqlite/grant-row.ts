@@ -10,7 +10,7 @@ import type { Grant } from '../../grants/model.ts'
 /** In the order of `grantOf`. Columns are named: with `*`, a column that a later version adds would change a prepared statement. */
 export const COLUMNS = `id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
   refresh_expires_at, generation, refresh_key_id, rotated_at, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash,
-  revoked_tokens, attempt_id`
+  revoked_tokens, attempt_id, session_receipt_id`
 
 export type GrantRow = readonly (string | number | null)[]
 
@@ -36,6 +36,7 @@ export function grantOf(row: GrantRow): Grant {
     authTime: row[17] as number | null,
     chainId: row[18] as number | null,
     sessionHash: row[19] as string | null,
+    sessionReceiptId: row[22] as string | null,
     revokedTokens: JSON.parse(row[20] as string) as Grant['revokedTokens'],
   }
 }

@@ -5,7 +5,9 @@ import {
   type GrantLedger,
   LATE_BY_AT_MOST,
   type NewGrant,
+  REPLACED_AT_MOST,
   type RedeemOutcome,
+  type RedemptionRefusal,
   type RevokeTokenOutcome,
   type RotateOutcome,
   type Rotation,
@@ -47,10 +49,24 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   const end = connection.prepareWrite(END)
   const present = connection.prepareWrite(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
+  const session = connection.prepareWrite('SELECT ended_at, replaced_by FROM sessions WHERE hash = ?')
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM grants WHERE id = ?`)
   for (const statement of [rotate, rotateNarrowed, keep, keepNarrowed, present, read]) statement.setReturnArrays(true)
   const rowOf = (found: unknown) => found as GrantRow | undefined
   const rowBy = (statement: StatementSync, id: string) => rowOf(statement.get(id))
+
+  /** Null if neither the wallet nor the session ended anything since the code was issued. */
+  function whyEnded({ wallet, sessionHash, epoch: issuedAt }: NewGrant): RedemptionRefusal | null {
+    if (((epoch.get(wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== issuedAt) return 'epoch_raised'
+    let hash = sessionHash
+    for (let left = REPLACED_AT_MOST; hash !== null; left--) {
+      const row = session.get(hash) as { ended_at: number | null; replaced_by: string | null } | undefined
+      if (row?.ended_at === null) return null
+      if (!row?.replaced_by || left === 0) return 'session_ended'
+      hash = row.replaced_by
+    }
+    return null
+  }
 
   function put(grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null): boolean {
     const { epoch: _, ...columns } = grant
@@ -116,9 +132,9 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     redeemCode: (grant, attemptId, at) =>
       connection.writeByOne((): RedeemOutcome => {
         // Read in the transaction of the insert. An ending runs before both or after both.
-        const raised = ((epoch.get(grant.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== grant.epoch
-        if (put(grant, attemptId, at, raised ? { endedAt: at, endReason: 'epoch_raised' } : null))
-          return raised ? { kind: 'epoch_raised' } : { kind: 'redeemed', grant: begun(grant, at) }
+        const endReason = whyEnded(grant)
+        if (put(grant, attemptId, at, endReason === null ? null : { endedAt: at, endReason }))
+          return endReason === null ? { kind: 'redeemed', grant: begun(grant, at) } : { kind: endReason }
         const row = rowBy(present, grant.id) as GrantRow
         const kept = grantOf(row)
         const isOurs = attemptOf(row) === attemptId && kept.endedAt === null
@@ -163,7 +179,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
 
 /** A grant as its insert has just put it. Nothing is asked back that is known. */
 function begun(grant: NewGrant, at: number): Grant {
-  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, epoch: _, ...agreed } = grant
+  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, ...rest } = grant
+  const { sessionReceiptId, epoch: _, ...agreed } = rest
   return {
     ...agreed,
     createdAt: at,
@@ -178,6 +195,7 @@ function begun(grant: NewGrant, at: number): Grant {
     authTime,
     chainId,
     sessionHash,
+    sessionReceiptId,
     revokedTokens: {},
   }
 }

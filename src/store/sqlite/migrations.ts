@@ -206,6 +206,17 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX pushed_requests_by_end ON pushed_requests (coalesce(spent_at + 3600, expires_at));
     `,
   },
+  {
+    number: 10,
+    name: 'sessions by themselves',
+    // A server of before would redeem a code of a session that has ended: it looks at the epoch of the wallet only.
+    oldest: 10,
+    sql: `
+      ALTER TABLE sessions ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE sessions ADD COLUMN replaced_by TEXT;
+      ALTER TABLE grants ADD COLUMN session_receipt_id TEXT;
+    `,
+  },
 ]
 
 /** The steps this file has taken, in order. */

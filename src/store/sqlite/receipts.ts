@@ -51,6 +51,7 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
   const again = connection.prepareWrite(
     'SELECT 1 FROM receipts WHERE wallet = ? AND id = ? AND sealed = ? AND withdrawn_at IS NULL',
   )
+  const epochOf = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
   const withdraw = connection.prepareWrite(
     'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = :id AND withdrawn_at IS NULL',
   )
@@ -61,8 +62,9 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
   // An authorization request uses this list, so it is prepared once.
   const listStanding = connection.prepareRead(listOf({ clientId: '' }))
   return {
-    insertReceipt: (receipt) =>
+    insertReceipt: (receipt, epoch) =>
       connection.write(() => {
+        if (((epochOf.get(receipt.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== epoch) return 'ended'
         const lists = { scopes: JSON.stringify(receipt.scopes), resources: JSON.stringify(receipt.resources) }
         if (insert.run({ ...receipt, ...lists }).changes > 0) return 'inserted'
         // The same one again, as after a lost answer: no two requests seal alike.

@@ -14,18 +14,20 @@ type SessionRow = {
   auth_time: number
   last_seen_at: number
   expires_at: number
+  elsewhere: number
   ended_at: number | null
+  replaced_by: string | null
 }
 
 const COLUMNS =
-  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, ended_at' as const
+  'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, ended_at, replaced_by' as const
 
 export function createSessionBook(connection: Connection): SessionBook {
   const insert = connection.prepareWrite(`
     INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
-                          attempt_id, ended_at)
+                          elsewhere, attempt_id, ended_at, replaced_by)
     VALUES (:hash, :wallet, :chainId, :method, :walletKind, :receiptId, :epoch, :authTime, :lastSeenAt, :expiresAt,
-            :attemptId, :endedAt)
+            :elsewhere, :attemptId, :endedAt, :replacedBy)
     ON CONFLICT (hash) DO NOTHING`)
   const attempt = connection.prepareWrite('SELECT attempt_id FROM sessions WHERE hash = ?')
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM sessions WHERE hash = ?`)
@@ -35,6 +37,9 @@ export function createSessionBook(connection: Connection): SessionBook {
   const end = connection.prepareWrite(`
     UPDATE sessions SET ended_at = coalesce(ended_at, :at), attempt_id = :attemptId
     WHERE hash = :hash AND (ended_at IS NULL OR attempt_id = :attemptId)`)
+  const replace = connection.prepareWrite(
+    'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL',
+  )
   const list = (place: string) =>
     connection.prepareRead(`
       SELECT ${COLUMNS} FROM sessions WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at${place}
@@ -44,7 +49,7 @@ export function createSessionBook(connection: Connection): SessionBook {
   return {
     startSession: (session, attemptId) =>
       connection.write(() => {
-        if (insert.run({ ...session, attemptId }).changes > 0) return 'started'
+        if (insert.run({ ...session, elsewhere: session.elsewhere ? 1 : 0, attemptId }).changes > 0) return 'started'
         // Our own insert, whose answer was lost on the way, is no second use.
         const row = attempt.get(session.hash) as { attempt_id: string } | undefined
         return row?.attempt_id === attemptId ? 'started' : 'taken'
@@ -57,6 +62,7 @@ export function createSessionBook(connection: Connection): SessionBook {
     touchSession: (hash, at) => connection.write(() => void touch.run({ hash, at })),
     endSession: (hash, attemptId, at) =>
       connection.write(() => (end.run({ hash, attemptId, at }).changes > 0 ? 'ended' : 'ended_before')),
+    replaceSession: (hash, by, at) => connection.write(() => void replace.run({ hash, by, at })),
     endSessions: (hashes, attemptId, at) =>
       connection.write(() => hashes.filter((hash) => end.run({ hash, attemptId, at }).changes > 0)),
     listSessions: (wallet, { at, limit, after }) =>
@@ -81,6 +87,8 @@ function sessionOf(row: SessionRow): Session {
     authTime: row.auth_time,
     lastSeenAt: row.last_seen_at,
     expiresAt: row.expires_at,
+    elsewhere: row.elsewhere === 1,
     endedAt: row.ended_at,
+    replacedBy: row.replaced_by,
   }
 }

@@ -64,7 +64,7 @@ export function cleaningContract(subject: Subject): void {
     const [store, other] = subject().nodes
     const withdrawn = someReceipt({ expiresAt: NOW + 100 })
     const younger = someReceipt({ wallet: withdrawn.wallet })
-    for (const receipt of [withdrawn, younger]) await store.receipts.insertReceipt(receipt)
+    for (const receipt of [withdrawn, younger]) await store.receipts.insertReceipt(receipt, 0)
     await store.receipts.withdrawReceipt(withdrawn.wallet, withdrawn.id, NOW + 1)
     expect(await sweep(store, 'receipts', NOW + 99, 10)).toBe(0)
     expect(await sweep(store, 'receipts', NOW + 100, 10)).toBe(1)
@@ -75,7 +75,7 @@ export function cleaningContract(subject: Subject): void {
     const [store] = subject().nodes
     const [one, other] = [someReceipt({ expiresAt: NOW + 100 }), someReceipt({ expiresAt: NOW + 100 })]
     const living = [someReceipt({ wallet: one.wallet, id: other.id }), someReceipt({ wallet: other.wallet, id: one.id })]
-    for (const receipt of [one, other, ...living]) await store.receipts.insertReceipt(receipt)
+    for (const receipt of [one, other, ...living]) await store.receipts.insertReceipt(receipt, 0)
     expect(await sweep(store, 'receipts', NOW + 100, 10)).toBe(2)
     for (const receipt of living) expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
     for (const receipt of [one, other]) expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toBeNull()

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { endGrantsOfWallet } from '../../../src/grants/end-grants.ts'
 import type { Store } from '../../../src/grants/ports.ts'
-import { livingGrant, NOW, newGrant, race, rotationOf, type Subject } from './subject.ts'
+import { livingGrant, NOW, newGrant, race, rotationOf, type Subject, someSession } from './subject.ts'
 
 export function codesContract(subject: Subject): void {
   test('a redeemed code is a grant with all that was allowed, at generation 0, living', async () => {
@@ -32,9 +32,9 @@ export function codesContract(subject: Subject): void {
       { walletKind: 'contract', receiptId: randomUUID(), consented: true },
       { walletKind: 'contract', receiptId: randomUUID(), consented: false },
     ] as const) {
-      const grant = newGrant(basis)
+      const grant = newGrant({ ...basis, sessionReceiptId: randomUUID() })
       expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toMatchObject({ kind: 'redeemed', grant: basis })
-      expect(await other.grants.readGrant(grant.id)).toMatchObject(basis)
+      expect(await other.grants.readGrant(grant.id)).toMatchObject({ ...basis, sessionReceiptId: grant.sessionReceiptId })
       const rotated = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))
       expect(rotated).toMatchObject({ kind: 'rotated', grant: basis })
       const [listed] = await other.grants.listGrants({ wallet: grant.wallet, at: NOW, limit: 1 })
@@ -59,6 +59,48 @@ export function codesContract(subject: Subject): void {
     expect(await other.grants.readGrant(code.id)).toMatchObject(ended)
     expect(await store.grants.redeemCode(code, 'attempt-2', NOW + 1)).toMatchObject({ kind: 'taken', grant: ended })
     expect((await store.grants.redeemCode(newGrant({ wallet: code.wallet, epoch: 2 }), 'attempt-1', NOW)).kind).toBe('redeemed')
+  })
+
+  test('a code whose session has ended makes no living grant, and one whose session lives does', async () => {
+    const [store, other] = subject().nodes
+    const session = someSession()
+    await store.sessions.startSession(session, randomUUID())
+    const { wallet, hash: sessionHash } = session
+    const first = newGrant({ wallet, sessionHash })
+    expect(await other.grants.redeemCode(first, randomUUID(), NOW)).toMatchObject({ kind: 'redeemed', grant: { sessionHash } })
+    await other.sessions.endSession(sessionHash, randomUUID(), NOW)
+    const code = newGrant({ wallet, sessionHash })
+    expect(await store.grants.redeemCode(code, 'attempt-1', NOW)).toEqual({ kind: 'session_ended' })
+    expect(await other.grants.readGrant(code.id)).toMatchObject({ endedAt: NOW, endReason: 'session_ended' })
+    expect(await store.grants.redeemCode(code, 'attempt-2', NOW)).toMatchObject({ kind: 'taken' })
+    expect((await store.grants.readGrant(first.id))?.endedAt).toBeNull()
+  })
+
+  test('a code whose session was replaced counts as long as the last session in its place lives', async () => {
+    const [store, other] = subject().nodes
+    const [first, second, third] = [someSession(), someSession(), someSession()]
+    for (const session of [first, second, third]) await store.sessions.startSession(session, randomUUID())
+    const redeem = async (node: Store) =>
+      (await node.grants.redeemCode(newGrant({ sessionHash: first.hash }), randomUUID(), NOW)).kind
+    await store.sessions.replaceSession(first.hash, second.hash, NOW)
+    await other.sessions.replaceSession(second.hash, third.hash, NOW)
+    expect(await store.sessions.readSession(first.hash)).toMatchObject({ endedAt: NOW, replacedBy: second.hash })
+    expect([await redeem(store), await redeem(other)]).toEqual(['redeemed', 'redeemed'])
+    await store.sessions.endSession(third.hash, randomUUID(), NOW)
+    expect([await redeem(store), await redeem(other)]).toEqual(['session_ended', 'session_ended'])
+    await store.sessions.replaceSession(third.hash, first.hash, NOW)
+    expect(await redeem(store), 'a session that ended is not replaced').toBe('session_ended')
+  })
+
+  test('sessions that replace each other in a circle are no endless loop', async () => {
+    const [store] = subject().nodes
+    const [one, two] = [someSession(), someSession()]
+    for (const session of [one, two]) await store.sessions.startSession(session, randomUUID())
+    await store.sessions.replaceSession(one.hash, two.hash, NOW)
+    await store.sessions.replaceSession(two.hash, one.hash, NOW)
+    expect(await store.grants.redeemCode(newGrant({ sessionHash: one.hash }), randomUUID(), NOW)).toEqual({
+      kind: 'session_ended',
+    })
   })
 
   test('an ending and a redemption of one wallet at once, on two nodes: no grant that is made survives the ending', async () => {

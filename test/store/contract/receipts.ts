@@ -1,6 +1,7 @@
 /** Receipts: texts that wallets signed, kept by wallet, withdrawn but never changed. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { endGrantsOfWallet } from '../../../src/grants/end-grants.ts'
 import type { Receipt } from '../../../src/grants/model.ts'
 import type { ReceiptPage, Store } from '../../../src/grants/ports.ts'
 import { NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
@@ -9,7 +10,7 @@ export function receiptsContract(subject: Subject): void {
   test('a receipt is kept as it was signed, to the letter, and shown to its own wallet only', async () => {
     const [store, other] = subject().nodes
     const receipt = someReceipt({ scopes: ['a.b', 'c'], resources: [], walletKind: 'contract', sealed: 'é\n"%' })
-    expect(await store.receipts.insertReceipt(receipt)).toBe('inserted')
+    expect(await store.receipts.insertReceipt(receipt, 0)).toBe('inserted')
     expect(await other.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
     expect(await other.receipts.readReceipt(someWallet(), receipt.id)).toBeNull()
     expect(await other.receipts.readReceipt(receipt.wallet, randomUUID())).toBeNull()
@@ -18,7 +19,7 @@ export function receiptsContract(subject: Subject): void {
   test('one signed text brought by fifty requests at once, on two nodes, is one receipt', async () => {
     const receipt = someReceipt()
     const outcomes = await race(subject(), 50, (store, index) =>
-      store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index, sealed: `sealed-${index}` }),
+      store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index, sealed: `sealed-${index}` }, 0),
     )
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(49)
@@ -30,13 +31,34 @@ export function receiptsContract(subject: Subject): void {
     })
   })
 
+  test('a receipt is not put if the wallet has ended something since its proof', async () => {
+    const [store, other] = subject().nodes
+    const receipt = someReceipt()
+    await other.wallets.raiseEpoch(receipt.wallet)
+    expect(await store.receipts.insertReceipt(receipt, 0)).toBe('ended')
+    expect(await other.receipts.readReceipt(receipt.wallet, receipt.id)).toBeNull()
+    expect(await store.receipts.insertReceipt(receipt, 1)).toBe('inserted')
+  })
+
+  test('a receipt that is put while its wallet ends everything is never left standing, even if its node dies after the insert', async () => {
+    for (let round = 0; round < 20; round++) {
+      const receipt = someReceipt()
+      const [outcomes] = await Promise.all([
+        race(subject(), 4, (store, index) => store.receipts.insertReceipt({ ...receipt, id: `${round} ${index}` }, 0)),
+        endGrantsOfWallet(subject().nodes[round % 2 === 0 ? 0 : 1], receipt.wallet, undefined, NOW),
+      ])
+      expect(await subject().nodes[0].receipts.listReceipts(receipt.wallet, { limit: 50 })).toEqual([])
+      for (const outcome of outcomes) expect(['inserted', 'ended']).toContain(outcome)
+    }
+  })
+
   test('a receipt whose answer was lost is put by the same request again, and still counts as put by it, once', async () => {
     const receipt = someReceipt()
-    const outcomes = await race(subject(), 10, (store) => store.receipts.insertReceipt(receipt))
+    const outcomes = await race(subject(), 10, (store) => store.receipts.insertReceipt(receipt, 0))
     expect(new Set(outcomes)).toEqual(new Set(['inserted']))
     const [store] = subject().nodes
     expect(await store.receipts.listReceipts(receipt.wallet, { limit: 10 })).toEqual([receipt])
-    expect(await store.receipts.insertReceipt({ ...receipt, sealed: 'sealed by another request' })).toBe('taken')
+    expect(await store.receipts.insertReceipt({ ...receipt, sealed: 'sealed by another request' }, 0)).toBe('taken')
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
   })
 
@@ -44,7 +66,7 @@ export function receiptsContract(subject: Subject): void {
     const [store] = subject().nodes
     const receipt = await kept(store)
     await store.receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW + 5)
-    expect(await store.receipts.insertReceipt(receipt)).toBe('taken')
+    expect(await store.receipts.insertReceipt(receipt, 0)).toBe('taken')
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({ ...receipt, withdrawnAt: NOW + 5 })
   })
 
@@ -136,6 +158,6 @@ export function receiptsContract(subject: Subject): void {
 
 async function kept(store: Store, receipt: Partial<Receipt> = {}): Promise<Receipt> {
   const whole = someReceipt(receipt)
-  await store.receipts.insertReceipt(whole)
+  await store.receipts.insertReceipt(whole, 0)
   return whole
 }

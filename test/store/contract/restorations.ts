@@ -28,7 +28,7 @@ export function restorationsContract(subject: Subject): void {
     const sessions = [someSession({ epoch: 0 }), someSession({ epoch: 0 })]
     for (const session of sessions) await store.sessions.startSession(session, randomUUID())
     const receipts = [someReceipt(), someReceipt()]
-    for (const receipt of receipts) await store.receipts.insertReceipt(receipt)
+    for (const receipt of receipts) await store.receipts.insertReceipt(receipt, 0)
     await store.receipts.withdrawReceipt(receipts[0]?.wallet ?? '0x', receipts[0]?.id ?? '', NOW + 1)
 
     expect(await store.restorations.endEverything(NOW + 10)).toEqual({ grants: 1099, sessions: 2, receipts: 1 })

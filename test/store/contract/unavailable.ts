@@ -79,7 +79,7 @@ export function unavailableContract(subject: Subject): void {
     await store.grants.endGrant(ended.id, 'revoked', NOW)
     await store.wallets.raiseEpoch(wallet)
     await store.sessions.startSession(session, randomUUID())
-    await store.receipts.insertReceipt(receipt)
+    await store.receipts.insertReceipt(receipt, 0)
     await store.receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW)
     await store.clients.insertClient(client)
     await store.keys.insertKey(key)
@@ -129,7 +129,7 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
     touchSession: () => sessions.touchSession('hash', NOW),
     endSession: () => sessions.endSession('hash', 'attempt', NOW),
     endSessions: () => sessions.endSessions(['hash'], 'attempt', NOW),
-    insertReceipt: () => receipts.insertReceipt(someReceipt()),
+    insertReceipt: () => receipts.insertReceipt(someReceipt(), 0),
     withdrawReceipts: () => receipts.withdrawReceipts(grant.wallet, ['receipt'], NOW),
     withdrawReceipt: () => receipts.withdrawReceipt(grant.wallet, 'receipt', NOW),
     noteReceiptCheck: () => receipts.noteReceiptCheck(grant.wallet, 'receipt', NOW),

@@ -175,7 +175,7 @@ export class Connection {
         if (isOutage(failure)) this.#failed(side)
         if (!this.#isWorthRetrying({ kind, failure, deadline, attempt })) throw error
         const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
-        await new Promise((resolve) => setTimeout(resolve, Math.min(pause, deadline - performance.now())))
+        await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(pause, deadline - performance.now()))))
       }
     }
   }

@@ -118,7 +118,8 @@ export class Server {
   acquire(deadline = Number.POSITIVE_INFINITY): Promise<Checked> {
     return new Promise((resolve, reject) => {
       let isLate = false
-      const left = Math.min(deadline - performance.now(), 2 ** 31 - 1)
+      // The bounds are those of a timer. A caller that waited for its turn may come after its deadline.
+      const left = Math.max(0, Math.min(deadline - performance.now(), 2 ** 31 - 1))
       const timer = setTimeout(() => {
         isLate = true
         reject(new NotSent(new StoreUnavailable('no connection to PostgreSQL in time')))

@@ -1,0 +1,134 @@
+/** What rests on one session ends with that session, and nothing else does. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openIdClient, openIdTokens } from '../support/openid-app.ts'
+import { expectRefusal } from '../support/refusals.ts'
+import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { encode, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { testWallet } from '../support/wallet.ts'
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+
+beforeAll(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+})
+beforeEach(async () => {
+  walk = new Walk(grantor)
+  await walk.signIn(requestOf(client))
+})
+afterAll(() => grantor.close())
+
+const codeOf = async (of: Walk) => parameterOf((await of.authorize(requestOf(client))).location, 'code')
+const signOut = (of: Walk) => of.postForm('/account/sign-out', {})
+const epochOf = (of: Walk) => grantor.store.wallets.readEpoch(of.wallet.address as `0x${string}`)
+
+/** A browser with a copy of another one's cookies. */
+function copyOf(of: Walk): Walk {
+  const copy = new Walk(grantor, of.wallet)
+  for (const [name, value] of of.cookies) copy.cookies.set(name, value)
+  return copy
+}
+
+/** The same browser in another tab signs in again. */
+const signInAgain = (of: Walk, wallet = of.wallet) => of.signIn(requestOf(client, { prompt: 'login' }), wallet)
+
+describe('a browser that signs out', () => {
+  test('voids the codes of its own session, and leaves those of the same wallet in another browser', async () => {
+    const other = new Walk(grantor)
+    await other.signIn(requestOf(client))
+    const [own, others] = [await codeOf(walk), await codeOf(other)]
+    await signOut(walk)
+    expectRefusal(await walk.exchange(client, own), 'invalid_grant')
+    expect((await other.exchange(client, others)).status).toBe(200)
+    expect(grantor.events).toContainEqual(expect.objectContaining({ reason: 'ended_since_code' }))
+  })
+
+  test('leaves a login of the same wallet in another browser that is under way', async () => {
+    const other = new Walk(grantor)
+    const path = await other.prove(await other.challenge(requestOf(client)))
+    await signOut(walk)
+    expect((await other.complete(path)).status).toBe(200)
+  })
+
+  test('leaves what its apps were allowed', async () => {
+    const tokens = (await walk.exchange(client, await codeOf(walk))).json()
+    await signOut(walk)
+    expect((await walk.refresh(client, tokens.refresh_token as string)).status).toBe(200)
+  })
+})
+
+describe('a browser that signs in again', () => {
+  test('ends the session it had: a copy of the old cookie is worth nothing (ASVS 7.2.4)', async () => {
+    const copy = copyOf(walk)
+    await signInAgain(walk)
+    expect((await copy.browse({ path: '/account' })).location).toContain('/login?login_challenge=')
+    expect((await walk.browse({ path: '/account' })).status).toBe(200)
+  })
+
+  test('with the same wallet lets codes and logins of its other tabs go on, and raises no epoch', async () => {
+    const [code, epoch] = [await codeOf(walk), await epochOf(walk)]
+    const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
+    await signInAgain(walk)
+    await signInAgain(walk)
+    expect((await walk.exchange(client, code)).status).toBe(200)
+    expect((await walk.complete(path)).status).toBe(200)
+    expect(await epochOf(walk)).toBe(epoch)
+  })
+
+  test('and then signs out, voids the codes of the session before, too', async () => {
+    const code = await codeOf(walk)
+    await signInAgain(walk)
+    await signOut(walk)
+    expectRefusal(await walk.exchange(client, code), 'invalid_grant')
+  })
+
+  test('with another wallet voids the codes of the first one', async () => {
+    const code = await codeOf(walk)
+    await signInAgain(walk, testWallet(1))
+    expectRefusal(await walk.exchange(client, code), 'invalid_grant')
+  })
+
+  test('keeps its session if the login fails at its end', async () => {
+    const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
+    grantor.clock.advance(61)
+    expect(noticeOf(await walk.complete(path))).toBe('expired')
+    expect((await walk.browse({ path: '/account' })).status).toBe(200)
+  })
+
+  test('gives its clients no notice, because the person stays signed in', async () => {
+    const app = await openIdClient(grantor, { backchannelLogoutUri: 'http://127.0.0.1:9/logout' })
+    await openIdTokens(walk, app)
+    const before = grantor.events.length
+    await signInAgain(walk)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(grantor.events.slice(before).map(({ event }) => event)).not.toContain('logout_notice_lost')
+  })
+})
+
+describe('one challenge', () => {
+  test('starts one session if a desktop and a phone finish it together with two wallets', async () => {
+    for (let round = 0; round < 10; round++) {
+      const [desktop, phone] = [new Walk(grantor, testWallet(1)), new Walk(grantor, testWallet(0))]
+      const challenge = await desktop.challenge(requestOf(client))
+      const { location } = await phone.browse({ path: `/login/resume?${encode({ login_challenge: challenge })}` })
+      const paths = [await desktop.prove(challenge), await phone.prove(parameterOf(location, 'login_challenge'))] as const
+      const answers = await Promise.all([desktop.complete(paths[0]), phone.complete(paths[1])])
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+      expect([desktop.cookies.has('grantor_session'), phone.cookies.has('grantor_session')].toSorted()).toEqual([false, true])
+    }
+  })
+})
+
+test('a session whose idle time is shorter than ten minutes lives on while it is used', async () => {
+  const short = await startGrantor({ lifetimes: { sessionIdle: 300 } })
+  const app = await short.createClient()
+  const visitor = new Walk(short)
+  await visitor.signIn(requestOf(app))
+  for (let visits = 0; visits < 5; visits++) {
+    short.clock.advance(200)
+    expect((await visitor.authorize(requestOf(app))).location).toContain('code=')
+  }
+  await short.close()
+})
