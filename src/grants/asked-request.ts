@@ -5,6 +5,7 @@
 import type { Form } from '../oauth/form.ts'
 import { invalidRequest } from '../oauth/oauth-error.ts'
 import { type TakenParameters, takeParameters } from '../oauth/parameters.ts'
+import type { ParameterName } from '../oauth/reasons.ts'
 import { redirectUriMatches } from '../oauth/redirect-uri.ts'
 import type { Answerable, AuthorizationRequest } from './authorization-request.ts'
 import { readRequest } from './authorize-parameters.ts'
@@ -46,7 +47,7 @@ export function takeRequest(form: Form, { signed = false, pushedId = null as str
 }
 
 /** The first known parameter that came twice. */
-export function repeatedParameter({ taken }: AskedRequest): string | null {
+export function repeatedParameter({ taken }: AskedRequest): ParameterName | null {
   return taken.faults.find((fault) => fault.reason === 'parameter_repeated')?.parameter ?? null
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Form } from '../oauth/form.ts'
 import { accountSelectionRequired, consentRequired, invalidRequest, loginRequired, OAuthError } from '../oauth/oauth-error.ts'
+import type { Reason } from '../oauth/reasons.ts'
 import {
   type AskedRequest,
   type RedirectFault,
@@ -39,7 +40,7 @@ export type Browser = { sessionId: string | null; browserKey: string | null }
 export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
 
 export type AuthorizeOutcome =
-  | { kind: 'page'; fault: PageFault; reason: string }
+  | { kind: 'page'; fault: PageFault; reason: Reason }
   | { kind: 'redirect'; to: string }
   | { kind: 'login'; to: string; browserKey: string }
   | { kind: 'confirm'; confirmation: string; app: AskingApp; scopes: string[]; session: Session }
@@ -168,6 +169,6 @@ export function loginPageUrl(deps: Deps, challenge: string): string {
   return `${deps.settings.loginUrl}/login?login_challenge=${challenge}`
 }
 
-function page(fault: PageFault, reason: string): AuthorizeOutcome {
+function page(fault: PageFault, reason: Reason): AuthorizeOutcome {
   return { kind: 'page', fault, reason }
 }

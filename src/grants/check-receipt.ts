@@ -72,7 +72,7 @@ async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneRec
   }
   // A last check in the future is no check: a clock that jumped back must not lengthen the grace.
   const since = at - receipt.checkedAt
-  if (since < 0 || since >= deps.settings.lifetimes.contractGrace) throw walletUnavailable('contract_could_not_be_checked')
+  if (since < 0 || since >= deps.settings.lifetimes.contractGrace) throw walletUnavailable()
   return 'holds'
 }
 

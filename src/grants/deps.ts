@@ -1,12 +1,13 @@
 /** The world, passed in. */
-import type { KeyRing, SigningKey } from '../keys/key-ring.ts'
+import type { KeyKind, KeyRing, SigningKey } from '../keys/key-ring.ts'
 import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import type { Reason } from '../oauth/reasons.ts'
 import type { Address } from '../wallet/address.ts'
 import type { ContractVerdict } from '../wallet/contract-signature.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ClientKeys } from './client-keys.ts'
-import type { Grant, Session } from './model.ts'
-import type { Store } from './ports.ts'
+import type { EndReason, Grant, LoginMethod, Session } from './model.ts'
+import type { RevokeTokenOutcome, SpendOutcome, Store } from './ports.ts'
 
 /** Lifetimes in seconds. */
 export type Lifetimes = {
@@ -39,11 +40,14 @@ export type ServiceSettings = {
   lifetimes: Lifetimes
 }
 
-/** One line of the audit log. */
-export type AuditEvent = {
-  event: string
-  /** our own word for the cause, as in `code_replayed`; the client never reads it */
-  reason?: string
+/** One line of the audit log. A call to a client's address can fail in ways that only `outbound` lists. */
+export type AuditEvent = AuditedObjects &
+  ({ event: string; reason?: AuditReason } | { event: 'logout_notice_delivered' | 'logout_notice_lost'; reason?: string })
+
+/** Why something was refused or ended, or how a thing was done; the client never reads it. */
+type AuditReason = Reason | EndReason | LoginMethod | KeyKind | RevokeTokenOutcome | SpendOutcome
+
+type AuditedObjects = {
   client_id?: string
   grant_id?: string
   key_id?: string

@@ -174,7 +174,8 @@ async function takeWord(deps: Deps, challenge: Challenge, claim: WalletClaim, te
 async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
   const use = await readChallengeUse(deps, challenge)
   if (use === 'key_retired') throw new LoginError('expired', 'session_key_retired')
-  if (use !== 'open') throw new LoginError(use, `challenge_${use}`)
+  if (use === 'already_used') throw new LoginError(use, 'challenge_already_used')
+  if (use === 'continued_elsewhere') throw new LoginError(use, 'challenge_continued_elsewhere')
 }
 
 function clientIdOf({ purpose }: Challenge): { client_id?: string } {

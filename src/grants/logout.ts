@@ -8,6 +8,7 @@
 import { seal, unseal } from '../keys/sealed.ts'
 import type { Form } from '../oauth/form.ts'
 import { takeParameters } from '../oauth/parameters.ts'
+import type { PageReason } from '../oauth/reasons.ts'
 import { appendToRedirectUri, redirectUriHost } from '../oauth/redirect-uri.ts'
 import type { AskingApp } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
@@ -22,7 +23,7 @@ const QUESTION_LIFETIME = 600
 export type LogoutFault = 'malformed_request' | 'unknown_client' | 'logout_address_unknown'
 
 export type LogoutOutcome =
-  | { kind: 'refused'; fault: LogoutFault; reason: string }
+  | { kind: 'refused'; fault: LogoutFault; reason: PageReason }
   /** `app` where it is known who asks */
   | { kind: 'ask'; question: string; app: AskingApp | null; session: Session }
   /** `to`: where the app wants the browser back; null where it said nothing */
@@ -34,7 +35,8 @@ const KNOWN = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'
 export async function requestLogout(deps: Deps, query: Form, sessionId: string | null): Promise<LogoutOutcome> {
   const { values, faults } = takeParameters(query, KNOWN)
   const fault = faults.find(({ reason, parameter }) => reason === 'parameter_repeated' || parameter !== 'state')
-  if (fault) return refused('malformed_request', `${fault.parameter}_${fault.reason}`)
+  if (fault?.reason === 'parameter_repeated') return refused('malformed_request', `${fault.parameter}_repeated`)
+  if (fault) return refused('malformed_request', `${fault.parameter}_not_utf8`)
 
   const hint = values.id_token_hint === null ? null : openIdTokenHint(deps, values.id_token_hint)
   // §2: "When both client_id and id_token_hint are present, the OP MUST verify that the Client Identifier matches"
@@ -109,6 +111,6 @@ export async function answerLogout(
   return { kind: 'signed_out', to: isStillTheirs ? question.to : null, app }
 }
 
-function refused(fault: LogoutFault, reason: string): LogoutOutcome {
+function refused(fault: LogoutFault, reason: PageReason): LogoutOutcome {
   return { kind: 'refused', fault, reason }
 }

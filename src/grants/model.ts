@@ -66,24 +66,25 @@ export type Client = {
   disabledAt: number | null
 }
 
-/** Why a grant ended; for the audit log and `grants list`, never for a client. */
-export type EndReason =
-  | 'code_spent'
-  | 'code_replayed'
-  | 'epoch_raised'
-  | 'session_ended'
-  | 'refresh_replayed'
-  | 'refresh_newer_than_row'
-  | 'revoked'
-  | 'too_many_revoked_tokens'
-  | 'operator'
-  | 'client_deleted'
-  | 'user'
-  | 'consent_missing'
-  | 'wallet_changed'
-  | 'restored'
-  /** the wallet has newer ones than it may have at one client */
-  | 'superseded'
+/** Why a grant ended, for the audit log and `grants list`, never for a client. docs/errors.md is made from this table. */
+export const endReasons = {
+  code_spent: 'The code was presented with a wrong or missing `code_verifier`, so no tokens were issued.',
+  code_replayed: 'The code was presented a second time.',
+  epoch_raised: 'The user ended things between the code and its exchange.',
+  session_ended: 'The session of the code ended between the code and its exchange.',
+  refresh_replayed: 'A used refresh token was presented again, after the retry window.',
+  refresh_newer_than_row: 'The database lost a write that was acknowledged.',
+  revoked: 'The client revoked the refresh token.',
+  too_many_revoked_tokens: 'The client revoked more than 64 access tokens one by one.',
+  operator: 'The operator ended the grant with `grantor grants revoke`.',
+  client_deleted: 'The operator deleted the client.',
+  user: 'The user ended the app or everything on the account page.',
+  consent_missing: 'The consent was withdrawn, or the client now needs a signed one.',
+  wallet_changed: 'The contract wallet has other owners now.',
+  restored: 'The database was restored from a backup, and the operator ended what was uncertain.',
+  superseded: 'The wallet has newer grants than it may have at one client.',
+} as const
+export type EndReason = keyof typeof endReasons
 
 /** Whose key signs: the address's own, or the owners' of a contract at the address (ERC-1271). */
 export type WalletKind = 'ordinary' | 'contract'

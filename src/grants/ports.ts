@@ -82,6 +82,8 @@ export type RotateOutcome =
   | { kind: 'wrong_key' }
   | { kind: 'no_scope_left' | 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
 
+export type SpendOutcome = 'spent' | 'spent_before'
+
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
 
 export interface GrantLedger {
@@ -211,7 +213,7 @@ export interface SpentBook {
    * Of any number of uses of one hash, on any number of nodes, exactly one is `spent`; the same attempt repeated after a
    * lost answer is `spent` too. `hash` is a SHA-256 of the client's id and the `jti`. It is remembered until an hour after `expiresAt`.
    */
-  spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<'spent' | 'spent_before'>
+  spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
   readSpent(kind: SpentKind, hash: string): Promise<boolean>
 }
 

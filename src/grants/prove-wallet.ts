@@ -4,6 +4,7 @@
  * The plain way comes first and asks nobody. The contract way is for the one home chain, and closed for ever to an
  * address that once proved itself the plain way: its key still works, whatever code it points to today (EIP-7702).
  */
+import { tooManyContractChecks, walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Address } from '../wallet/address.ts'
 import { verifyPlainSignature } from '../wallet/signature.ts'
 import type { Deps } from './deps.ts'
@@ -29,11 +30,11 @@ export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...s
   // The network first: a caller over its limit must not use up the checks of an address.
   admitContractCheck()
   const admitted = contractWallets.admit(signed.address)
-  if (!admitted.allowed) throw new LoginError('too_many_failures', 'contract_checks', admitted.retryAfter)
+  if (!admitted.allowed) throw tooManyContractChecks(admitted.retryAfter)
   const verdict = await contractWallets.check(signed)
   if (verdict.kind === 'valid') return 'contract'
   // Never "wrong signature": the challenge stays good, and the person tries again.
-  if (verdict.kind === 'could_not_check') throw new LoginError('temporarily_unavailable', `contract: ${verdict.why}`, 5)
+  if (verdict.kind === 'could_not_check') throw walletUnavailable(verdict.why)
   throw refusalOf(verdict.kind)
 }
 

@@ -17,7 +17,7 @@ import { isSubset, parseScope } from '../oauth/scope.ts'
 import { checkReceipts } from './check-receipt.ts'
 import type { Deps } from './deps.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
-import type { Client, EndReason, Grant } from './model.ts'
+import type { Client, Grant } from './model.ts'
 import type { RotateOutcome, Rotation } from './ports.ts'
 import { openRefreshToken } from './refresh-token.ts'
 import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
@@ -113,7 +113,7 @@ async function rotate(
   return checked
 }
 
-async function endFor(deps: Deps, grant: Grant, reason: EndReason): Promise<OAuthError> {
+async function endFor(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
   await deps.store.grants.endGrant(grant.id, reason, deps.now())
   deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id })
   return invalidGrant(reason)

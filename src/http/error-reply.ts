@@ -8,7 +8,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LoginError } from '../grants/login-error.ts'
 import { StoreUnavailable } from '../grants/ports.ts'
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
-import { invalidRequest, OAuthError, serverError, temporarilyUnavailable } from '../oauth/oauth-error.ts'
+import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
+import type { Reason, ReasonOf } from '../oauth/reasons.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { UnsupportedMediaType } from './form-body.ts'
@@ -33,7 +34,7 @@ type Answer = {
   status: number
   body: { error: string; error_description: string }
   notice: NoticeKind
-  reason: string
+  reason: Reason
   headers: Record<string, string>
 }
 
@@ -57,8 +58,7 @@ function clientOf(error: unknown): { client_id?: string } {
 function answerTo(error: unknown, requestId: string): Answer {
   if (error instanceof OAuthError) return oauthAnswer(error)
   if (error instanceof LoginError) return loginAnswer(error)
-  if (error instanceof StoreUnavailable)
-    return { ...oauthAnswer(temporarilyUnavailable('store_unavailable')), notice: 'unavailable' }
+  if (error instanceof StoreUnavailable) return { ...oauthAnswer(storeUnavailable()), notice: 'unavailable' }
   if (error instanceof ForeignOrigin) {
     const refusal = invalidRequest('foreign_origin', 'The request comes from another site.')
     return { ...plain(403, refusal.toBody(), refusal.reason), notice: 'foreign_origin' }
@@ -69,7 +69,7 @@ function answerTo(error: unknown, requestId: string): Answer {
 }
 
 function loginAnswer(error: LoginError): Answer {
-  return { ...plain(error.status, error.toBody(), error.reason), headers: retryAfter(error.retryAfter) }
+  return plain(error.status, error.toBody(), error.reason)
 }
 
 function retryAfter(seconds: number | undefined): Record<string, string> {
@@ -95,16 +95,18 @@ function tokenChallenge({ error, description, tokenScheme }: OAuthError): string
 
 /** What the framework refused before a route saw it: too large, wrong type, not a request at all. */
 function protocolAnswer(status: number): Answer {
-  const words: Record<number, string> = {
-    413: 'The body is larger than 16 KiB.',
-    415: 'The body must be application/x-www-form-urlencoded in UTF-8.',
-    431: 'A header field is too long.',
-  }
-  const refusal = invalidRequest(`http_${status}`, words[status] ?? 'The request is malformed.')
+  const [reason, words] = PROTOCOL[status] ?? (['http_400', 'The request is malformed.'] as const)
+  const refusal = invalidRequest(reason, words)
   return plain(status, refusal.toBody(), refusal.reason)
 }
 
-function plain(status: number, body: Answer['body'], reason: string): Answer {
+const PROTOCOL: Readonly<Record<number, readonly [reason: ReasonOf<'invalid_request'>, description: string]>> = {
+  413: ['http_413', 'The body is larger than 16 KiB.'],
+  415: ['http_415', 'The body must be application/x-www-form-urlencoded in UTF-8.'],
+  431: ['http_431', 'A header field is too long.'],
+}
+
+function plain(status: number, body: Answer['body'], reason: Reason): Answer {
   return { status, body, reason, notice: 'malformed_request', headers: {} }
 }
 

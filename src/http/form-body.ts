@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Form, parseForm } from '../oauth/form.ts'
 import { invalidRequest, type OAuthError } from '../oauth/oauth-error.ts'
-import { type Parameters, takeParameters } from '../oauth/parameters.ts'
+import { type ParameterFault, type Parameters, takeParameters } from '../oauth/parameters.ts'
+import type { ParameterName } from '../oauth/reasons.ts'
 
 /** Bytes; a larger body is 413 before it is read. */
 export const FORM_AT_MOST = 16 * 1024
@@ -28,23 +29,24 @@ export function formOf(request: FastifyRequest): Form {
 }
 
 /** The parameters an endpoint knows, or the refusal of the first that is wrong. */
-export function formParameters<Single extends string, Many extends string = never>(
+export function formParameters<Single extends ParameterName, Many extends ParameterName = never>(
   request: FastifyRequest,
   single: readonly Single[],
   many: readonly Many[] = [],
 ): Parameters<Single, Many> {
   const { values, faults } = takeParameters(formOf(request), single, many)
   const [fault] = faults
-  if (fault) throw parameterRefusal(fault.parameter, fault.reason)
+  if (fault) throw parameterRefusal(fault)
   return values
 }
 
-export function required(value: string | null, parameter: string): string {
+export function required(value: string | null, parameter: ParameterName): string {
   if (value === null) throw invalidRequest(`${parameter}_missing`, `${parameter} is required.`)
   return value
 }
 
-function parameterRefusal(parameter: string, reason: string): OAuthError {
-  const words = reason === 'parameter_repeated' ? 'was sent more than once' : 'is not UTF-8'
-  return invalidRequest(`${parameter}_${reason}`, `${parameter} ${words}.`)
+function parameterRefusal({ parameter, reason }: ParameterFault<ParameterName>): OAuthError {
+  return reason === 'parameter_repeated'
+    ? invalidRequest(`${parameter}_repeated`, `${parameter} was sent more than once.`)
+    : invalidRequest(`${parameter}_not_utf8`, `${parameter} is not UTF-8.`)
 }

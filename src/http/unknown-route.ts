@@ -23,7 +23,7 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
     const allowed = url === undefined ? undefined : methods.get(url)
     if (allowed) return refuseMethod(reply, [...allowed])
     if (path.startsWith('/oauth/') || path.startsWith('/.well-known/')) {
-      return reply.code(404).headers(JSON_HEADERS).send({ error: 'not_found', error_description: 'There is nothing here.' })
+      return reply.code(404).headers(JSON_HEADERS).send({ error: 'invalid_request', error_description: 'There is nothing here.' })
     }
     return reply
       .code(404)

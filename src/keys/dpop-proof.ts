@@ -6,6 +6,7 @@
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { normalizeHttpUri } from '../oauth/http-uri.ts'
+import type { ReasonOf } from '../oauth/reasons.ts'
 import { clientJwtHolds, readClientJwt } from './client-jwt.ts'
 import { openPublicJwk } from './public-jwk.ts'
 
@@ -36,12 +37,14 @@ export type DpopProof = {
   expiresAt: number
 }
 
+/** Why a proof does not hold; for the log. */
+type ProofFault = ReasonOf<'invalid_dpop_proof'>
+
 export type ProofVerdict =
   | { kind: 'holds'; proof: DpopProof }
   /** it lacks a nonce of ours that is young enough (§8), and nothing else */
   | { kind: 'nonce_wanted' }
-  /** for the log */
-  | { kind: 'refused'; reason: string }
+  | { kind: 'refused'; reason: ProofFault }
 
 /** `proofs`: every `DPoP` field of the request. §4.3 point 1: "There is not more than one". */
 export function checkDpopProof(proofs: readonly string[], expected: ExpectedProof): ProofVerdict {
@@ -92,6 +95,6 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-function refused(reason: string): ProofVerdict {
+function refused(reason: ProofFault): ProofVerdict {
   return { kind: 'refused', reason }
 }

@@ -11,11 +11,14 @@ export type Parameters<Single extends string, Many extends string = never> = { [
   [name in Many]: string[]
 }
 
-export type ParameterFault = { reason: 'parameter_repeated' | 'parameter_not_utf8'; parameter: string }
+export type ParameterFault<Name extends string = string> = {
+  reason: 'parameter_repeated' | 'parameter_not_utf8'
+  parameter: Name
+}
 
 export type TakenParameters<Single extends string, Many extends string> = {
   /** the faults in the order of `names`; where there is one, its value reads as absent */
-  faults: ParameterFault[]
+  faults: ParameterFault<Single | Many>[]
   values: Parameters<Single, Many>
 }
 
@@ -25,7 +28,7 @@ export function takeParameters<Single extends string, Many extends string = neve
   single: readonly Single[],
   many: readonly Many[] = [],
 ): TakenParameters<Single, Many> {
-  const faults: ParameterFault[] = []
+  const faults: ParameterFault<Single | Many>[] = []
   const values: Record<string, string | null | string[]> = {}
   for (const name of single) {
     const sent = form.get(name) ?? []
@@ -38,7 +41,11 @@ export function takeParameters<Single extends string, Many extends string = neve
   return { faults, values: values as Parameters<Single, Many> }
 }
 
-function textOf(value: FormValue | undefined, parameter: string, faults: ParameterFault[]): string | null {
+function textOf<Name extends string>(
+  value: FormValue | undefined,
+  parameter: Name,
+  faults: ParameterFault<Name>[],
+): string | null {
   if (!value || value.text === '') return null
   if (value.text === null) faults.push({ reason: 'parameter_not_utf8', parameter })
   return value.text

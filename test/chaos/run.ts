@@ -190,8 +190,7 @@ async function strikeUntil(until: number, run: Run, scene: Scene): Promise<Recor
 }
 
 /** That the store was away, or the chain of contract wallets. */
-const TOLD_AND_TRUE =
-  /^(StoreUnavailable|LoginError: temporarily_unavailable: contract: |OAuthError: .*contract_could_not_be_checked)/
+const TOLD_AND_TRUE = /^(StoreUnavailable|OAuthError: temporarily_unavailable: contract_could_not_be_checked)/
 
 /** What somebody would have to look at: alarms of the audit log, defects, and whatever is no line of a log. */
 function alarmsIn(log: string): string[] {

@@ -65,7 +65,7 @@ test.each([
   [403, 'chain_not_allowed', {}],
   [409, 'continued_elsewhere', {}],
   [410, 'expired', {}],
-  [429, 'too_many_failures', { 'retry-after': '60' }],
+  [429, 'temporarily_unavailable', { 'retry-after': '60' }],
   [503, 'temporarily_unavailable', { 'retry-after': '7' }],
 ])('a refusal is passed on as it came: %i %s', async (status, error, headers: Record<string, string>) => {
   for (const path of ['/login/challenge', '/login/accept']) auth.answers.set(path, refusal(status, error, headers))

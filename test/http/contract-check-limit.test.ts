@@ -33,7 +33,7 @@ async function useUp(of: TestWallet, times = A_MINUTE): Promise<void> {
 test('thirty a minute, whoever asks from wherever; the next is 429 with Retry-After, asks no RPC and stores nothing', async () => {
   await useUp(wallet)
   const asked = await home.questions(async () => {
-    const refused = await home.expectRefused(async () => (await home.prove(wallet)).answer, 429, 'too_many_failures')
+    const refused = await home.expectRefused(async () => (await home.prove(wallet)).answer, 429, 'temporarily_unavailable')
     expect(refused.json().error_description).toBe('This address was checked too often. Wait and try again.')
     expect(refused.headers['retry-after']).toBe('60')
   })

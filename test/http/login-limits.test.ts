@@ -79,7 +79,7 @@ describe('failures', () => {
     expect(await failures(LIMIT, '198.51.100.1')).toEqual([401, 401, 401])
     const answer = await fail('198.51.100.1')
     expect(answer.status).toBe(429)
-    expect(answer.json().error).toBe('too_many_failures')
+    expect(answer.json().error).toBe('temporarily_unavailable')
     const wait = Number(answer.headers['retry-after'])
     expect(wait).toBeGreaterThan(0)
     expect(wait).toBeLessThanOrEqual(60)

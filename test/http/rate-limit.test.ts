@@ -20,7 +20,7 @@ const start = (options: StartOptions = {}): Promise<App> =>
 
 const limited = (retryAfter: number) => ({
   status: 429,
-  error: 'too_many_failures',
+  error: 'temporarily_unavailable',
   description: 'Too many failed attempts. Wait and try again.',
   headers: { 'retry-after': String(retryAfter) },
 })

@@ -31,7 +31,7 @@ describe('sign-ins of one network', () => {
     const refused = await signIn(HERE)
     expect(refused.status).toBe(429)
     expect(refused.json()).toEqual({
-      error: 'too_many_failures',
+      error: 'temporarily_unavailable',
       error_description: 'Too many sign-ins. Wait and try again.',
     })
     expect(refused.headers['retry-after']).toBe('60')

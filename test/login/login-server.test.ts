@@ -132,7 +132,7 @@ test.each([
   [409, 'already_used', 'This sign-in is already finished'],
   [410, 'expired', 'This sign-in has run out of time'],
   [413, 'too_large', 'That was too long'],
-  [429, 'too_many_failures', 'Too many failed attempts'],
+  [429, 'temporarily_unavailable', 'Too many failed attempts'],
   [503, 'temporarily_unavailable', 'We cannot sign you in right now'],
 ])('a refusal of the auth service keeps its status and code, and has a page of its own: %i %s', async (status, error, title) => {
   login.auth.answers.set('/login/message', refusal(status, error, { 'retry-after': '42' }))

@@ -32,7 +32,7 @@ test('a longer one is refused before anybody is asked (413)', async () => {
 
 test.each([
   [503, 'temporarily_unavailable', 'We could not check your signature right now. Nothing is lost'],
-  [429, 'too_many_failures', 'There were too many failed attempts. Your signature is still here'],
+  [429, 'temporarily_unavailable', 'There were too many failed attempts. Your signature is still here'],
 ])('a signature that could not be checked comes back in its field, with the time to wait: %i', async (status, error, words) => {
   login.auth.answers.set('/login/accept', refusal(status, error, { 'retry-after': '7' }))
   const answer = await login.postForm('/login', { ...open, scope: 'profile', signature: LONGEST })

@@ -3,32 +3,33 @@ import * as errors from '../../src/oauth/oauth-error.ts'
 
 const { OAuthError } = errors
 const ALL = [
-  errors.invalidRequest('a_reason', 'A description.'),
-  errors.invalidClient('a_reason'),
-  errors.invalidGrant('a_reason'),
-  errors.unauthorizedClient('a_reason'),
+  errors.invalidRequest('request_twice', 'A description.'),
+  errors.invalidClient('secret_wrong'),
+  errors.invalidGrant('code_expired'),
+  errors.unauthorizedClient('grant_type_not_registered'),
   errors.unsupportedGrantType(),
   errors.unsupportedResponseType(),
-  errors.invalidScope('a_reason'),
-  errors.invalidTarget('a_reason'),
-  errors.accessDenied('a_reason'),
+  errors.invalidScope('scope_malformed'),
+  errors.invalidTarget('resource_malformed'),
+  errors.accessDenied('user_declined'),
   errors.loginRequired(),
   errors.consentRequired(),
   errors.accountSelectionRequired(),
-  errors.invalidRequestObject('a_reason'),
+  errors.invalidRequestObject('request_object_expired'),
   errors.requestNotSupported(),
   errors.requestUriNotSupported(),
   errors.registrationNotSupported(),
-  errors.invalidDpopProof('a_reason'),
+  errors.invalidDpopProof('proof_expired'),
   errors.wantsDpopNonce(),
-  errors.invalidToken('a_reason'),
+  errors.invalidToken('grant_ended'),
   errors.insufficientScope(),
   errors.tooManyFailures(30),
   errors.tooManyPushed(30),
   errors.tooManySignIns(30),
-  errors.temporarilyUnavailable('a_reason'),
-  errors.walletUnavailable('a_reason'),
-  errors.signingUnavailable('a_reason'),
+  errors.tooManyContractChecks(30),
+  errors.storeUnavailable(),
+  errors.walletUnavailable('rpc.example.org: timed_out'),
+  errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
 ]
 
@@ -63,33 +64,46 @@ test.each([
   ['registration_not_supported', 400],
   ['invalid_token', 401],
   ['insufficient_scope', 403],
-  ['too_many_failures', 429],
-  ['temporarily_unavailable', 503],
   ['server_error', 500],
 ])('%s is answered with %i', (code, status) => {
   expect(new Set(ALL.filter((each) => each.error === code).map((each) => each.status))).toEqual(new Set([status]))
 })
 
 test('the client reads the code and a fixed wording; the reason stays with us', () => {
-  for (const make of [
-    errors.invalidClient,
-    errors.invalidGrant,
-    errors.invalidScope,
-    errors.invalidTarget,
-    errors.invalidRequestObject,
-    errors.unauthorizedClient,
-    errors.invalidToken,
-  ]) {
-    const [one, other] = [make('reason_one'), make('reason_other')]
-    expect(one.toBody()).toEqual(other.toBody())
-    expect(Object.keys(one.toBody())).toEqual(['error', 'error_description'])
-    expect(JSON.stringify(one.toBody())).not.toContain('reason')
-    expect([one.reason, other.reason]).toEqual(['reason_one', 'reason_other'])
+  const pairs = [
+    [errors.invalidClient('secret_wrong'), errors.invalidClient('client_unknown_or_disabled')],
+    [errors.invalidGrant('code_replayed'), errors.invalidGrant('verifier_wrong')],
+    [errors.invalidScope('scope_malformed'), errors.invalidScope('scope_not_allowed')],
+    [errors.invalidTarget('resource_malformed'), errors.invalidTarget('resource_not_allowed')],
+    [errors.invalidRequestObject('request_object_expired'), errors.invalidRequestObject('client_key_unusable')],
+    [errors.invalidToken('grant_ended'), errors.invalidToken('access_token_revoked')],
+    [errors.walletUnavailable('one.example.org'), errors.walletUnavailable('other.example.org')],
+  ]
+  for (const [one, other] of pairs) {
+    expect(one?.toBody()).toEqual(other?.toBody())
+    expect(Object.keys(one?.toBody() ?? {})).toEqual(['error', 'error_description'])
+    for (const each of [one, other]) expect(JSON.stringify(each?.toBody())).not.toContain(each?.reason)
   }
+})
+
+test('a limit is 429 with a registered error, and what cannot be reached is 503 with the same one (RFC 6585 §4, RFC 6749 §4.1.2.1)', () => {
+  const limits = [
+    errors.tooManyFailures(30),
+    errors.tooManySignIns(30),
+    errors.tooManyContractChecks(30),
+    errors.tooManyPushed(30),
+  ]
+  const unavailable = [
+    errors.storeUnavailable(),
+    errors.walletUnavailable(),
+    errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
+  ]
+  expect(new Set(limits.map(({ error, status }) => `${status} ${error}`))).toEqual(new Set(['429 temporarily_unavailable']))
+  expect(new Set(unavailable.map(({ error, status }) => `${status} ${error}`))).toEqual(new Set(['503 temporarily_unavailable']))
 })
 
 test('only what passes by itself tells when to come again', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual([...Array<string>(3).fill('too_many_failures'), ...Array<string>(3).fill('temporarily_unavailable')])
+  expect(waiting).toEqual(Array<string>(7).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

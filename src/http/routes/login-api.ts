@@ -9,6 +9,7 @@ import { LoginError } from '../../grants/login-error.ts'
 import type { WalletClaim } from '../../grants/sign-in-text.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidClient, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
+import type { ParameterName } from '../../oauth/reasons.ts'
 import { networkOf } from '../../ops/network.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
 import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
@@ -101,8 +102,8 @@ async function countFailures<Result>({ limits }: Service, caller: Caller, run: (
   try {
     return await run()
   } catch (error) {
-    // If something could not be checked, the caller has not failed.
-    if (!(error instanceof LoginError) || error.retryAfter !== undefined) throw error
+    // If something could not be checked, the error is no LoginError, and the caller has not failed.
+    if (!(error instanceof LoginError)) throw error
     const verdict = limits.count('failures', failuresOf(caller))
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
   }
@@ -138,13 +139,13 @@ function fieldsOf(request: FastifyRequest): Fields {
   return body as Fields
 }
 
-function text(fields: Fields, name: string): string {
+function text(fields: Fields, name: ParameterName): string {
   const value = fields[name]
   if (typeof value !== 'string' || value === '') throw new LoginError('invalid_request', `${name}_missing`)
   return value
 }
 
-function optionalText(fields: Fields, name: string): string | null {
+function optionalText(fields: Fields, name: ParameterName): string | null {
   const value = fields[name]
   if (value === undefined || value === null || value === '') return null
   if (typeof value !== 'string') throw new LoginError('invalid_request', `${name}_malformed`)

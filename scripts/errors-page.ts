@@ -1,0 +1,114 @@
+/** docs/errors.md, whole, from the tables of reasons. */
+import { endReasons } from '../src/grants/model.ts'
+import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../src/oauth/reasons.ts'
+
+type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
+type ErrorRow = { status: number; definedIn: string; description: string; act: string; reasons: Readonly<Record<string, Row>> }
+type ErrorTable = Readonly<Record<string, ErrorRow>>
+
+export function errorsPage(): string {
+  return [
+    INTRODUCTION,
+    '## All errors',
+    allErrors({ ...oauthErrors, ...ownErrors() }),
+    '## OAuth 2.0 and OpenID Connect',
+    ...sections(oauthErrors),
+    '## Pages',
+    PAGES,
+    reasonTable(pageReasons),
+    '## The API between the two servers',
+    LOGIN_API,
+    ...sections(loginErrors),
+    '## Why a grant ended',
+    ENDINGS,
+    table(
+      ['reason', 'meaning'],
+      Object.entries(endReasons).map(([reason, means]) => [`\`${reason}\``, means]),
+    ),
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+const INTRODUCTION = `# Errors and reasons
+
+<!-- Written from src/oauth/reasons.ts by \`npx vitest run test/docs/errors-page -u\`; edit the tables, not this page. -->
+
+For builders whose request was refused, and for operators who look up why.
+
+A refusal has two names. The **error** is for the client: a registered code with a fixed description, the same for every cause, so
+that it helps no attacker. The **reason** is for the operator: the log and the metric \`grantor_refusals_total\` name the exact cause.
+
+Every answer has a header \`X-Request-Id\`. A builder sends this id to the operator, and the operator finds the reason:
+
+\`\`\`sh
+grep 3f0c1c0e-7c5e-4a53-9e0c-0d6f2a1b9c77 grantor.log
+\`\`\`
+
+The audit line has the id as \`request_id\`, the request line as \`reqId\`. The service makes the id itself. An \`X-Request-Id\` that a
+caller or a proxy sends is ignored: otherwise a caller could write into the log, or make two requests look like one.
+
+In the tables, \`PARAMETER\` stands for the name of a parameter: the reason of a missing code is \`code_missing\`. "Clients" are the
+endpoints that authenticate clients: \`/oauth/token\`, \`/oauth/introspect\`, \`/oauth/revoke\` and \`/oauth/par\`.`
+
+const PAGES = `These requests are answered with a page, because the service knows no redirect URI that is safe to use. The audit line has the event
+\`authorize_refused\`, \`logout_refused\` or \`login_refused\`. A request that names no redirect URI of the client can have any reason of
+the authorization endpoint as well.`
+
+const LOGIN_API = `Codes of the login server's API ([own-login-server.md](own-login-server.md)). It is no OAuth endpoint, so most codes are its own. The
+codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above.`
+
+const ENDINGS = 'The audit event `grant_ended` and `grantor grants list` have one of these.'
+
+const WHERE: Record<Endpoint, string> = {
+  any: 'any endpoint',
+  clients: 'clients',
+  authorize: '`/oauth/authorize`',
+  par: '`/oauth/par`',
+  token: '`/oauth/token`',
+  introspect: '`/oauth/introspect`',
+  revoke: '`/oauth/revoke`',
+  userinfo: '`/oauth/userinfo`',
+  'login-api': 'login API',
+  'login-complete': '`/login/complete`',
+  logout: '`/oauth/logout`',
+}
+
+/** The codes of the login API that are not OAuth's. */
+function ownErrors(): ErrorTable {
+  return Object.fromEntries(Object.entries<ErrorRow>(loginErrors).filter(([error]) => !(error in oauthErrors)))
+}
+
+function allErrors(errors: ErrorTable): string {
+  return table(
+    ['`error`', 'status', 'defined in'],
+    Object.entries(errors).map(([error, { status, definedIn }]) => [`\`${error}\``, String(status), definedIn]),
+  )
+}
+
+function sections(errors: ErrorTable): string[] {
+  return Object.entries(errors).map(
+    ([error, { status, description, act, reasons }]) =>
+      `### ${status} \`${error}\`\n\n> ${description}\n\n${act}\n\n${reasonTable(reasons)}`,
+  )
+}
+
+function reasonTable(reasons: ErrorRow['reasons']): string {
+  return table(
+    ['reason', 'at', 'meaning', 'what to do'],
+    Object.entries(reasons).map(([reason, [at, means, act = '']]) => [
+      `\`${reason}\``,
+      [at]
+        .flat()
+        .map((each) => WHERE[each])
+        .join(', '),
+      means,
+      act,
+    ]),
+  )
+}
+
+function table(head: string[], rows: string[][]): string {
+  const lines = [head, head.map(() => '---'), ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}

@@ -1,0 +1,556 @@
+/**
+ * Every refusal of the service: the `error` that a client reads, and the reasons behind it that only the log names.
+ *
+ * These tables are written once. The types of errors and reasons are derived from them, so the compiler refuses a reason that has no
+ * row. docs/errors.md is made from them: `npx vitest run test/docs/errors-page -u`. A new reason is one line.
+ */
+
+/** Where a reason is met. `clients`: each endpoint that authenticates clients. `any`: each endpoint. */
+export type Endpoint =
+  | 'any'
+  | 'clients'
+  | 'authorize'
+  | 'par'
+  | 'token'
+  | 'introspect'
+  | 'revoke'
+  | 'userinfo'
+  | 'login-api'
+  | 'login-complete'
+  | 'logout'
+
+/** What the reason means, and what to do about it if the error's own advice is not enough. */
+type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
+
+type ErrorRow = {
+  status: number
+  /** the section that defines the code */
+  definedIn: string
+  /** the fixed `error_description`; `invalid_request` names the parameter instead */
+  description: string
+  /** what the builder does about it */
+  act: string
+  reasons: Readonly<Record<string, Row>>
+}
+
+/** The parameters of the service. `PARAMETER` in the name of a row stands for each of them. */
+export type ParameterName =
+  | 'access_token'
+  | 'address'
+  | 'client_assertion'
+  | 'client_assertion_type'
+  | 'client_id'
+  | 'client_secret'
+  | 'code'
+  | 'code_challenge'
+  | 'code_challenge_method'
+  | 'code_verifier'
+  | 'confirmation'
+  | 'decision'
+  | 'dpop_jkt'
+  | 'grant_type'
+  | 'id_token_hint'
+  | 'login_challenge'
+  | 'login_hint'
+  | 'login_verifier'
+  | 'max_age'
+  | 'nonce'
+  | 'post_logout_redirect_uri'
+  | 'prompt'
+  | 'question'
+  | 'redirect_uri'
+  | 'refresh_token'
+  | 'registration'
+  | 'request'
+  | 'request_uri'
+  | 'resource'
+  | 'response_mode'
+  | 'response_type'
+  | 'scope'
+  | 'session'
+  | 'signature'
+  | 'state'
+  | 'token'
+  | 'token_type_hint'
+
+const AT_REQUEST = ['authorize', 'par'] as const
+const AT_REQUEST_OR_TOKEN = ['authorize', 'par', 'token'] as const
+const AT_PROOF = ['token', 'par', 'userinfo'] as const
+
+const CLIENT = 'The client is unknown or disabled.'
+const KEYS_AWAY = 'The keys at the client’s `jwks_uri` could not be fetched.'
+const KEY_UNUSABLE = 'The key of the client has a type or length that is not accepted.'
+const LIMIT = 'Wait as long as `Retry-After` says. A correct request of others is not affected.'
+
+/** OAuth 2.0 and OpenID Connect. `error_description` never repeats what was sent, and holds only what RFC 6749 §5.2 allows. */
+export const oauthErrors = {
+  invalid_request: {
+    status: 400,
+    definedIn: 'RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3.1',
+    description: 'The request is malformed.',
+    act: 'Correct the request. `error_description` names the parameter.',
+    reasons: {
+      PARAMETER_missing: ['any', 'A required parameter is missing or empty.'],
+      PARAMETER_repeated: ['any', 'A parameter was sent more than once.'],
+      PARAMETER_not_utf8: ['any', 'The value of a parameter is not UTF-8.'],
+      http_400: ['any', 'The bytes of the request are no HTTP request (RFC 9112).'],
+      http_405: ['any', 'The method is not one of this endpoint. The header `Allow` names them.'],
+      http_408: ['any', 'The request did not arrive completely in time.', 'Look for a slow network or a wrong `Content-Length`.'],
+      http_413: ['any', 'The body is larger than 16 KiB, or a chunk extension is too long.'],
+      http_415: ['any', 'The body is not `application/x-www-form-urlencoded` in UTF-8.'],
+      http_417: ['any', 'The header `Expect` wants something other than `100-continue`.'],
+      http_431: ['any', 'A header field, or all of them together, are too long.', 'Send fewer or smaller cookies and headers.'],
+      host_malformed: ['any', 'The header `Host` is missing, was sent more than once, or is no host (RFC 9112 §3.2).'],
+      foreign_origin: ['any', 'A form was sent from a page of another site.', 'Send the person to the service’s own page.'],
+      two_client_auth_methods: ['clients', 'The client authenticated in more than one way.', 'Send credentials in one way only.'],
+      client_id_mismatch: ['clients', '`client_id` in the body is not the client of the `Authorization` header.'],
+      token_malformed: ['userinfo', 'The access token was sent twice, or is no token.'],
+      verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code is still good.'],
+      verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
+      request_too_long: [AT_REQUEST, 'The authorization request is too long.', 'Push it (RFC 9126), or send less.'],
+      request_not_signed: [AT_REQUEST, 'The client must sign its requests, and this one is not signed.'],
+      request_not_pushed: ['authorize', 'The client must push its requests, and this one was not pushed.'],
+      request_twice: ['authorize', '`request` and `request_uri` were both sent.'],
+      request_uri_pushed: ['par', '`request_uri` cannot be pushed (RFC 9126 §2.1).'],
+      redirect_uri_mismatch: ['par', '`redirect_uri` is not registered for the client, byte for byte.'],
+      response_type_missing: [AT_REQUEST, '`response_type=code` is required: by the client, or by the scope `openid`.'],
+      response_mode_unknown: [AT_REQUEST, '`response_mode` is not offered.'],
+      challenge_missing: [AT_REQUEST, '`code_challenge_method` was sent without `code_challenge`.'],
+      challenge_required: [AT_REQUEST, 'The client must use PKCE, and `code_challenge` is missing.'],
+      challenge_method: [AT_REQUEST, '`code_challenge_method` is not `S256`.'],
+      challenge_malformed: [AT_REQUEST, '`code_challenge` is not 43 base64url characters.'],
+      dpop_jkt_malformed: [AT_REQUEST, '`dpop_jkt` is no SHA-256 thumbprint in base64url.'],
+      nonce_too_long: [AT_REQUEST, '`nonce` is longer than 2,000 characters.'],
+      max_age_malformed: [AT_REQUEST, '`max_age` is not a whole number of seconds.'],
+      prompt_unknown: [AT_REQUEST, '`prompt` is not `none`, `login`, `consent` or `select_account`.'],
+      prompt_none_with_others: [AT_REQUEST, '`prompt=none` was combined with another value.'],
+    },
+  },
+  invalid_client: {
+    status: 401,
+    definedIn: 'RFC 6749 §5.2',
+    description: 'Client authentication failed.',
+    act: 'Compare client id, credentials and authentication method with `grantor clients show`.',
+    reasons: {
+      credentials_absent: ['clients', 'No client credentials were sent, or the client is not public.'],
+      credentials_malformed: ['clients', 'The `Authorization` header is malformed, or was sent twice.'],
+      client_unknown_or_disabled: ['clients', CLIENT],
+      secret_wrong: ['clients', 'The client secret is wrong.', 'If it was rotated, use the new one.'],
+      auth_method_not_registered: ['clients', 'The client is registered for another authentication method.'],
+      client_assertion_type_unknown: ['clients', '`client_assertion_type` is not the one of RFC 7523.'],
+      assertion_malformed: ['clients', 'The client assertion is no signed JWT.'],
+      assertion_type_wrong: ['clients', 'The header `typ` of the assertion is that of another kind of JWT.'],
+      assertion_issuer_is_not_subject: ['clients', '`iss` and `sub` of the assertion differ.'],
+      assertion_of_another_client: ['clients', '`iss` of the assertion is not the `client_id` beside it.'],
+      assertion_audience_wrong: ['clients', '`aud` of the assertion is not the issuer, or is a list.'],
+      assertion_exp_missing: ['clients', 'The assertion has no `exp`.'],
+      assertion_expired: ['clients', 'The assertion has expired.', 'Make a new one for each request; check the clock.'],
+      assertion_lives_too_long: ['clients', '`exp` of the assertion is too far in the future.'],
+      assertion_of_the_future: ['clients', '`iat` or `nbf` of the assertion is in the future.', 'Check the clock.'],
+      assertion_jti_missing: ['clients', 'The assertion has no `jti`, or one that is too long.'],
+      assertion_signature_wrong: ['clients', 'No registered key of the client made the signature of the assertion.'],
+      assertion_replayed: ['clients', 'The assertion was used before.', 'Make a new one for each request, also for a retry.'],
+      client_keys_unavailable: ['clients', KEYS_AWAY, 'Check that the address answers over https from where Grantor runs.'],
+      client_key_unusable: ['clients', KEY_UNUSABLE, '`grantor clients update` names the fault of each key.'],
+      not_the_login_server: ['login-api', 'The caller did not present the login secret.', 'Compare `GRANTOR_LOGIN_SECRET`.'],
+    },
+  },
+  invalid_grant: {
+    status: 400,
+    definedIn: 'RFC 6749 §5.2',
+    description:
+      'The authorization code or refresh token is invalid, expired, revoked, already used, does not match the authorization request, or was issued to another client.',
+    act: 'Discard the code or the tokens and start again with an authorization request.',
+    reasons: {
+      code_unknown: ['token', 'The code was not made by this service, or is damaged or truncated.'],
+      code_of_another_client: ['token', 'The code was issued to another client.'],
+      code_expired: ['token', 'The code is older than its lifetime.', 'Exchange the code at once.'],
+      code_replayed: ['token', 'The code was used before; its grant was ended.', 'Exchange once. If you did, it was stolen.'],
+      redirect_uri_mismatch: ['token', '`redirect_uri` is not that of the authorization request.'],
+      verifier_missing: ['token', '`code_verifier` is missing, although `code_challenge` was sent; the code is spent.'],
+      verifier_wrong: ['token', '`code_verifier` does not match `code_challenge`; the code is spent.'],
+      consent_missing: ['token', 'The client now needs a signed consent, and the code or grant rests on none.'],
+      withdrawn: ['token', 'The user withdrew the consent that the code rests on.'],
+      wallet_changed: ['token', 'The contract wallet has other owners now; the signature no longer holds.'],
+      ended_since_code: ['token', 'The user signed out or ended things after the code was issued.'],
+      grant_expired: ['token', 'The grant reached its absolute end.'],
+      refresh_token_unknown: ['token', 'The refresh token was not made by this service, is damaged, or its grant was cleaned.'],
+      refresh_token_foreign: ['token', 'The refresh token was issued to another client.'],
+      refresh_token_ended: ['token', 'The grant was ended: by the user, the operator, a revocation or a replay.'],
+      refresh_token_expired: ['token', 'The refresh token was idle too long, or the grant reached its end.'],
+      refresh_token_wrong_key: ['token', 'The refresh token is bound to another DPoP key.'],
+      refresh_replayed: ['token', 'A used refresh token was sent again; the grant was ended.', 'Store each new token at once.'],
+      refresh_newer_than_row: [
+        'token',
+        'The database lost a write that was acknowledged.',
+        'Operator: see “Logs” in operations.md.',
+      ],
+      refresh_key_retired: ['token', 'The key that made the refresh token was retired.'],
+      bound_to_another_key: ['token', 'The code is bound to another DPoP key (RFC 9449 §10).'],
+      token_of_another_client: ['revoke', 'The token was issued to another client; it stays valid.'],
+    },
+  },
+  unauthorized_client: {
+    status: 400,
+    definedIn: 'RFC 6749 §4.1.2.1, §5.2',
+    description: 'The client is not authorized to use this grant type.',
+    act: 'Let the operator register the grant type for the client.',
+    reasons: {
+      grant_type_not_registered: [AT_REQUEST_OR_TOKEN, 'The client is not registered for this grant type.'],
+    },
+  },
+  unsupported_grant_type: {
+    status: 400,
+    definedIn: 'RFC 6749 §5.2',
+    description:
+      'The authorization server does not support this grant type. Use authorization_code, refresh_token or client_credentials.',
+    act: 'Correct `grant_type`.',
+    reasons: { grant_type_unknown: ['token', 'The value of `grant_type` is none that the service supports.'] },
+  },
+  unsupported_response_type: {
+    status: 400,
+    definedIn: 'RFC 6749 §4.1.2.1',
+    description: 'The authorization server does not support this response type. Use response_type=code.',
+    act: 'Send `response_type=code`.',
+    reasons: { response_type_unknown: [AT_REQUEST, 'The value of `response_type` is not `code`.'] },
+  },
+  invalid_scope: {
+    status: 400,
+    definedIn: 'RFC 6749 §4.1.2.1, §5.2',
+    description: 'The requested scope is unknown, malformed, or exceeds what was granted or what the client may request.',
+    act: 'Request less, or let the operator register the scope for the client.',
+    reasons: {
+      scope_malformed: [AT_REQUEST_OR_TOKEN, '`scope` is not a list of names with one space between them.'],
+      scope_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for a scope of the request.'],
+      scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
+      scope_not_granted: ['token', 'A scope of the refresh was not granted (RFC 6749 §6).'],
+      scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],
+      no_scope_left: ['token', 'The client is no longer registered for any scope that was granted.'],
+    },
+  },
+  invalid_target: {
+    status: 400,
+    definedIn: 'RFC 8707 §2',
+    description: 'The requested resource is unknown, malformed, or exceeds what was granted or what the client may request.',
+    act: 'Request a registered resource, one for each token.',
+    reasons: {
+      resource_malformed: [AT_REQUEST_OR_TOKEN, '`resource` is no absolute URI without fragment.'],
+      resource_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for the resource.'],
+      resource_not_granted: ['token', 'The resource was not part of the authorization request.'],
+      more_than_one_resource: ['token', 'One token has one resource, and several were requested.'],
+    },
+  },
+  access_denied: {
+    status: 400,
+    definedIn: 'RFC 6749 §4.1.2.1',
+    description: 'The user declined.',
+    act: 'Respect the decision. Do not ask again in a loop.',
+    reasons: { user_declined: ['authorize', 'The user declined the request.'] },
+  },
+  login_required: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'The user must sign in.',
+    act: 'Send the request without `prompt=none`, from a click.',
+    reasons: {
+      no_session: ['authorize', '`prompt=none`, and the browser has no session that is recent and strong enough.'],
+      another_wallet_than_hinted: ['authorize', 'The user signed in with another wallet than that of `id_token_hint`.'],
+    },
+  },
+  consent_required: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'The user must consent.',
+    act: 'Send the request without `prompt=none`, from a click.',
+    reasons: { not_confirmed: ['authorize', '`prompt=none`, and no signed consent covers the request.'] },
+  },
+  account_selection_required: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'The user must choose an account.',
+    act: 'Send the request without `prompt=none`, from a click.',
+    reasons: { session_of_another_wallet: ['authorize', '`prompt=none`, and the session is not of the wallet of `login_hint`.'] },
+  },
+  invalid_request_object: {
+    status: 400,
+    definedIn: 'RFC 9101 §7; OpenID Connect Core §3.1.2.6',
+    description: 'The request object is malformed, expired, not for this server, or not signed with a key of the client.',
+    act: 'Make a new request object with the issuer as `aud`, and sign it with a registered key.',
+    reasons: {
+      request_object_malformed: [AT_REQUEST, 'The request object is no signed JWT. Unsigned and encrypted ones are not read.'],
+      request_object_type_wrong: [AT_REQUEST, 'The header `typ` is that of another kind of JWT.'],
+      request_object_of_another_client: [AT_REQUEST, 'The claim `client_id` is not the client of the request.'],
+      request_object_issuer_wrong: [AT_REQUEST, '`iss` is not the client id.'],
+      request_object_audience_wrong: [AT_REQUEST, '`aud` does not hold the issuer of this service.'],
+      request_object_is_an_assertion: [AT_REQUEST, '`sub` is the client id, as in a client assertion (RFC 9101 §10.8).'],
+      request_object_time_malformed: [AT_REQUEST, '`exp`, `nbf` or `iat` is no time.'],
+      request_object_of_the_future: [AT_REQUEST, '`nbf` or `iat` is in the future.', 'Check the clock.'],
+      request_object_expired: [AT_REQUEST, '`exp` has passed.'],
+      request_object_lives_too_long: [AT_REQUEST, '`exp` is too far in the future.'],
+      request_object_too_old: [AT_REQUEST, '`iat` is too long ago, and there is no `exp`.'],
+      request_object_signature_wrong: [AT_REQUEST, 'No registered key of the client made the signature.'],
+      request_object_within_another: [AT_REQUEST, 'The request object holds `request` or `request_uri` (RFC 9101 §4).'],
+      request_object_parameter_malformed: [AT_REQUEST, 'A claim is neither a text nor a whole number.'],
+      client_keys_unavailable: [AT_REQUEST, KEYS_AWAY],
+      client_key_unusable: [AT_REQUEST, KEY_UNUSABLE],
+    },
+  },
+  request_not_supported: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'This client has registered no keys for request objects.',
+    act: 'Register keys for the client, or send plain parameters.',
+    reasons: { client_without_keys: [AT_REQUEST, '`request` was sent, and the client has no keys.'] },
+  },
+  request_uri_not_supported: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'The only request_uri here is that of a pushed request.',
+    act: 'Push the request (RFC 9126).',
+    reasons: { request_uri_sent: ['authorize', '`request_uri` is a web address. The service fetches none.'] },
+  },
+  registration_not_supported: {
+    status: 400,
+    definedIn: 'OpenID Connect Core §3.1.2.6',
+    description: 'Clients register beforehand.',
+    act: 'Let the operator register the client.',
+    reasons: { registration_sent: [AT_REQUEST, 'The parameter `registration` was sent.'] },
+  },
+  invalid_dpop_proof: {
+    status: 400,
+    definedIn: 'RFC 9449 §5, §7.1',
+    description: 'The DPoP proof is malformed, too old, used, or not for this request.',
+    act: 'Make a new proof for each request, also for a retry. At `/oauth/userinfo` the status is 401.',
+    reasons: {
+      proof_missing: [['token', 'userinfo'], 'The client, the code or the token needs a DPoP proof, and there is none.'],
+      proof_repeated: [AT_PROOF, 'The header `DPoP` was sent more than once.'],
+      proof_malformed: [AT_PROOF, 'The proof is no signed JWT.'],
+      proof_type_wrong: [AT_PROOF, 'The header `typ` is not `dpop+jwt`.'],
+      proof_key_unusable: [AT_PROOF, 'The key in `jwk` is missing, private, or of a kind that is not accepted.'],
+      proof_jti_missing: [AT_PROOF, '`jti` is missing, or longer than 256 characters.'],
+      proof_method_wrong: [AT_PROOF, '`htm` is not the method of the request.'],
+      proof_address_wrong: [AT_PROOF, '`htu` is not the address of the endpoint, as the metadata spells it.'],
+      proof_iat_missing: [AT_PROOF, '`iat` is missing or no number.'],
+      proof_of_another_token: ['userinfo', '`ath` is not the SHA-256 of the access token beside the proof.'],
+      proof_signature_wrong: [AT_PROOF, 'The key in `jwk` did not make the signature.'],
+      proof_of_the_future: [AT_PROOF, '`iat` is in the future.', 'Check the clock, or use the nonce.'],
+      proof_expired: [AT_PROOF, '`iat` is more than a minute ago.', 'Check the clock, or use the nonce.'],
+      proof_replayed: [AT_PROOF, 'The proof was used before.'],
+      proof_key_is_not_dpop_jkt: ['par', 'The key of the proof is not the one that `dpop_jkt` names (RFC 9449 §10.1).'],
+    },
+  },
+  use_dpop_nonce: {
+    status: 400,
+    definedIn: 'RFC 9449 §8',
+    description: 'Make the DPoP proof again with the nonce in the header DPoP-Nonce.',
+    act: 'Repeat the request with a proof that holds the nonce. At `/oauth/userinfo` the status is 401.',
+    reasons: {
+      dpop_nonce_missing_or_old: [AT_PROOF, 'The proof holds no nonce of the service, or an old one.'],
+    },
+  },
+  invalid_token: {
+    status: 401,
+    definedIn: 'RFC 6750 §3.1',
+    description: 'The access token is invalid, expired or revoked.',
+    act: 'Refresh the access token.',
+    reasons: {
+      access_token_unknown_or_expired: ['userinfo', 'The access token was not made by this service, or has expired.'],
+      access_token_revoked: ['userinfo', 'The access token was revoked.'],
+      access_token_not_bound: ['userinfo', 'A DPoP proof came with a token that is bound to no key.'],
+      bound_token_as_bearer: ['userinfo', 'A token that is bound to a key was presented as Bearer.'],
+      bound_to_another_key: ['userinfo', 'The access token is bound to another DPoP key.'],
+      client_unknown_or_disabled: ['userinfo', CLIENT],
+      grant_ended: ['userinfo', 'The grant of the access token has ended.'],
+    },
+  },
+  insufficient_scope: {
+    status: 403,
+    definedIn: 'RFC 6750 §3.1',
+    description: 'This needs an access token with scope openid.',
+    act: 'Request the scope in a new authorization request.',
+    reasons: { openid_not_granted: ['userinfo', 'The access token does not have the scope `openid`.'] },
+  },
+  temporarily_unavailable: {
+    status: 503,
+    definedIn: 'RFC 6749 §4.1.2.1; with 429: RFC 6585 §4, RFC 9126 §2.3',
+    description: 'The authorization server cannot handle the request at the moment.',
+    act: 'Nothing is lost. Send the same request again after `Retry-After`.',
+    reasons: {
+      failure_limit: [['clients', 'login-api'], 'Status 429: too many failures of this network with this client.', LIMIT],
+      pushed_too_often: ['par', 'Status 429: too many pushed requests.', LIMIT],
+      sign_in_limit: ['login-api', 'Status 429: too many sign-ins from this network.', LIMIT],
+      contract_checks: ['login-api', 'Status 429: too many checks of this contract wallet.', LIMIT],
+      store_unavailable: ['any', 'The database cannot be reached, or does not take writes.', 'Operator: check the database.'],
+      contract_could_not_be_checked: [
+        ['token', 'login-api'],
+        'The chain of a contract wallet did not answer.',
+        'Operator: check it.',
+      ],
+      signing_algorithm_not_of_the_profile: ['token', 'The next signing key has not started yet; two minutes at most.'],
+    },
+  },
+  server_error: {
+    status: 500,
+    definedIn: 'RFC 6749 §4.1.2.1',
+    description: 'Something went wrong on our side.',
+    act: 'Try again, then report the request id.',
+    reasons: { defect: ['any', 'A defect of the service. The log has the error under the request id.'] },
+  },
+} as const satisfies Record<string, ErrorRow>
+
+/** The API between the two servers. It is no OAuth endpoint, so it has codes of its own (docs/own-login-server.md). */
+export const loginErrors = {
+  invalid_request: {
+    status: 400,
+    definedIn: 'RFC 6749 §5.2',
+    description: 'The request is malformed.',
+    act: 'Correct the login server; a person starts again at the app.',
+    reasons: {
+      PARAMETER_missing: ['login-api', 'A required member is missing, empty or no string.'],
+      PARAMETER_malformed: ['login-api', 'A member is no string.'],
+      body_not_an_object: ['login-api', 'The body is not a JSON object.'],
+      chain_id_malformed: ['login-api', '`chain_id` is no whole number.'],
+      challenge_unknown: ['login-api', '`login_challenge` was not made by this service, or is damaged.'],
+      address_malformed: ['login-api', '`address` is no address.'],
+      address_wrong_checksum: ['login-api', 'The upper and lower case of `address` is not its EIP-55 checksum.'],
+      scope_not_asked_for: ['login-api', '`scope` holds a scope that the app did not request.'],
+      scope_choice_not_offered: ['login-api', 'A scope was left out, and this client does not let the user choose.'],
+      signature_malformed: ['login-api', '`signature` is no signature.'],
+    },
+  },
+  not_proven: {
+    status: 401,
+    definedIn: 'own-login-server.md',
+    description: 'The signature does not prove this address.',
+    act: 'The person signs with the account that was chosen.',
+    reasons: { signature_of_another: ['login-api', 'The signature is of another account, or over another text.'] },
+  },
+  chain_not_allowed: {
+    status: 403,
+    definedIn: 'own-login-server.md',
+    description: 'Sign-in is not offered on this chain.',
+    act: 'The person chooses another chain.',
+    reasons: { chain_not_allowed: ['login-api', '`chain_id` is none of `GRANTOR_CHAIN_IDS`.'] },
+  },
+  address_not_allowed: {
+    status: 403,
+    definedIn: 'own-login-server.md',
+    description: 'This address cannot sign in.',
+    act: 'The person uses another account.',
+    reasons: { address_keyless: ['login-api', 'No key can belong to this address, such as the zero address.'] },
+  },
+  client_not_allowed: {
+    status: 403,
+    definedIn: 'own-login-server.md',
+    description: 'The app may not ask for sign-in any more.',
+    act: 'Operator: the client was disabled, or its redirect URI removed.',
+    reasons: { client_unknown_or_disabled: ['login-api', CLIENT] },
+  },
+  vouching_off: {
+    status: 403,
+    definedIn: 'own-login-server.md',
+    description: 'A sign-in needs a signature.',
+    act: 'Send a signature, or set `GRANTOR_LOGIN_MAY_VOUCH`.',
+    reasons: { vouching_off: ['login-api', 'There was no signature, and vouching is off.'] },
+  },
+  consent_needs_signature: {
+    status: 403,
+    definedIn: 'own-login-server.md',
+    description: "Only the wallet's own signature will do here.",
+    act: 'Let the wallet sign.',
+    reasons: {
+      end_everything_needs_signature: ['login-api', 'The login server vouched, and ending everything needs a signature.'],
+      signed_consent_needs_signature: ['login-api', 'The login server vouched, and the client has the rule `signed`.'],
+    },
+  },
+  already_used: {
+    status: 409,
+    definedIn: 'own-login-server.md',
+    description: 'This sign-in was used already.',
+    act: 'The person starts again at the app.',
+    reasons: {
+      challenge_already_used: ['login-api', 'The sign-in was finished before.'],
+      receipt_taken: ['login-api', 'A signature over this very text was accepted before.'],
+    },
+  },
+  continued_elsewhere: {
+    status: 409,
+    definedIn: 'own-login-server.md',
+    description: 'This sign-in was continued on another device.',
+    act: 'The person goes on there.',
+    reasons: { challenge_continued_elsewhere: ['login-api', 'The sign-in was finished on another device.'] },
+  },
+  expired: {
+    status: 410,
+    definedIn: 'own-login-server.md',
+    description: 'This sign-in took too long. Start again at the app.',
+    act: 'The person starts again at the app.',
+    reasons: {
+      challenge_expired: ['login-api', 'The sign-in was begun more than ten minutes ago.'],
+      ended_since_proof: ['login-api', 'The user ended things while the sign-in was under way.'],
+      session_key_retired: ['login-api', 'The key that would make the session was retired.'],
+      template_unknown: ['login-api', 'The text to sign is of a version that is no longer composed.'],
+    },
+  },
+  too_large: {
+    status: 413,
+    definedIn: 'own-login-server.md',
+    description: 'The request is too large.',
+    act: 'Send at most 16 KiB, and a signature of at most 8,192 characters.',
+    reasons: {
+      body_too_large: ['login-api', 'The body is larger than 16 KiB.'],
+      signature_too_large: ['login-api', 'The signature is longer than 8,192 characters.'],
+    },
+  },
+  unsupported_media_type: {
+    status: 415,
+    definedIn: 'own-login-server.md',
+    description: 'The body must be application/json.',
+    act: 'Send `Content-Type: application/json`.',
+    reasons: { body_not_json: ['login-api', 'The body is of another type.'] },
+  },
+} as const satisfies Record<string, ErrorRow>
+
+/** Refusals that only a page shows, because no redirect URI is known to be the client's (RFC 6749 §4.1.2.1). */
+export const pageReasons = {
+  PARAMETER_repeated: [['authorize', 'logout'], 'A parameter was sent more than once.'],
+  PARAMETER_not_utf8: ['logout', 'The value of a parameter is not UTF-8.'],
+  client_id_missing: ['authorize', '`client_id` is missing.'],
+  client_unknown_or_disabled: [['authorize', 'logout'], CLIENT],
+  redirect_uri_missing: ['authorize', '`redirect_uri` is missing.'],
+  redirect_uri_mismatch: ['authorize', '`redirect_uri` is not registered, and the request has another fault.'],
+  redirect_uri_not_registered: ['authorize', '`redirect_uri` is not registered for the client, byte for byte.'],
+  request_uri_malformed: ['authorize', '`request_uri` is neither a pushed request nor a web address.'],
+  pushed_unknown: ['authorize', 'The pushed request is unknown: damaged, or cleaned after it expired.'],
+  pushed_by_another_client: ['authorize', 'Another client pushed the request.'],
+  pushed_expired: ['authorize', 'The pushed request is older than 60 seconds.', 'Push again, then send the browser at once.'],
+  pushed_spent_before: ['authorize', 'The pushed request had its code in another request at the same moment.'],
+  pushed_spent: ['authorize', 'The pushed request has had its code.', 'Push again for each authorization.'],
+  client_id_not_of_the_hint: ['logout', '`client_id` is not the client of `id_token_hint`.'],
+  post_logout_redirect_uri_not_registered: ['logout', '`post_logout_redirect_uri` is not registered, or no client is named.'],
+  complete_broken: ['login-complete', 'Challenge or verifier is damaged, or they do not belong together.'],
+  complete_wrong_browser: ['login-complete', 'The sign-in was begun in another browser, or its cookie is gone.'],
+  complete_expired: ['login-complete', 'The verifier is older than 60 seconds.'],
+  complete_already_used: ['login-complete', 'The sign-in was finished before.'],
+  complete_request_spent: ['login-complete', 'The pushed request had its code by another way.'],
+  complete_continued_elsewhere: ['login-complete', 'The sign-in was finished on another device.'],
+  complete_ended: ['login-complete', 'The user ended things meanwhile, or the client now needs a signature.'],
+  complete_unknown_client: ['login-complete', 'The client was disabled, or its redirect URI removed.'],
+} as const satisfies Record<string, Row>
+
+export type OAuthErrorCode = keyof typeof oauthErrors
+export type LoginErrorCode = keyof typeof loginErrors
+
+/** A row whose name begins with PARAMETER stands for one reason for each parameter. */
+type Spelled<Name> = Name extends `PARAMETER_${infer Fault}` ? `${ParameterName}_${Fault}` : Name
+
+/** The reasons of one `error`. */
+export type ReasonOf<Code extends OAuthErrorCode> = Spelled<keyof (typeof oauthErrors)[Code]['reasons']>
+export type LoginReasonOf<Code extends LoginErrorCode> = Spelled<keyof (typeof loginErrors)[Code]['reasons']>
+export type PageReason = Spelled<keyof typeof pageReasons>
+
+type OAuthReason = { [Code in OAuthErrorCode]: ReasonOf<Code> }[OAuthErrorCode]
+type LoginReason = { [Code in LoginErrorCode]: LoginReasonOf<Code> }[LoginErrorCode]
+
+/** Why a request was refused; for the log, never for a client. */
+export type Reason = OAuthReason | LoginReason | PageReason

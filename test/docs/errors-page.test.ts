@@ -1,0 +1,46 @@
+/** docs/errors.md names every error and every reason of the service. */
+import { expect, test } from 'vitest'
+import { errorsPage } from '../../scripts/errors-page.ts'
+import { loginErrors, oauthErrors } from '../../src/oauth/reasons.ts'
+
+// To write the page anew after a change of the tables: npx vitest run test/docs/errors-page -u
+test('docs/errors.md is what the tables of errors and reasons make', async () => {
+  await expect(errorsPage()).toMatchFileSnapshot('../../docs/errors.md')
+})
+
+test('every meaning and every advice is one or more whole sentences', () => {
+  for (const { description, act, reasons } of [...Object.values(oauthErrors), ...Object.values(loginErrors)]) {
+    const texts = [description, act, ...Object.values<readonly [unknown, ...string[]]>(reasons).flatMap(([, ...words]) => words)]
+    for (const text of texts) expect(text).toMatch(/^[A-Z`].*\.$/)
+  }
+})
+
+/** In the tables of RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 8707 §2, RFC 9101 §7, RFC 9449 §5 and §8, OpenID Connect Core §3.1.2.6. */
+const REGISTERED = [
+  'access_denied',
+  'account_selection_required',
+  'consent_required',
+  'insufficient_scope',
+  'invalid_client',
+  'invalid_dpop_proof',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_request_object',
+  'invalid_scope',
+  'invalid_target',
+  'invalid_token',
+  'login_required',
+  'registration_not_supported',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+  'use_dpop_nonce',
+]
+
+test('every error of an OAuth endpoint is one that a standard defines (RFC 6749 §11.4)', () => {
+  expect(Object.keys(oauthErrors).sort()).toEqual(REGISTERED)
+})
