@@ -69,7 +69,7 @@ export async function composeAuthService(
     // Before the first key is made, which would be of that algorithm.
     await checkSigning(settings, store)
     await upkeep.noticeChanges()
-    const { contractWallets, check } = connectChains(settings.chains, now)
+    const { contractWallets, check } = connectChains(settings.chains)
     await sayChainFaults(check, logger)
     const fetchFromClient = createFetchFromClient({ allowLoopback: development })
     const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })

@@ -3,11 +3,7 @@ import { createChainReader } from '../chain/chain-reader.ts'
 import { type ChainFault, checkChains } from '../chain/check-chains.ts'
 import type { Chain } from '../config/chains.ts'
 import type { ContractWallets } from '../grants/deps.ts'
-import { createRateLimit } from '../ops/rate-limit.ts'
 import { verifyContractSignature } from '../wallet/contract-signature.ts'
-
-/** Sign-ins of one address that may ask the chain within a minute. */
-const CHECKS_A_MINUTE = 30
 
 export type ConnectedChains = {
   contractWallets: ContractWallets | null
@@ -15,15 +11,13 @@ export type ConnectedChains = {
   check(): Promise<ChainFault[]>
 }
 
-export function connectChains(chains: readonly Chain[], now: () => number): ConnectedChains {
+export function connectChains(chains: readonly Chain[]): ConnectedChains {
   const connected = chains.map(({ chainId, rpc, home }) => {
     return { chainId, home, readers: rpc.map((url) => createChainReader({ url })) }
   })
   const home = connected.find((chain) => chain.home)
-  const limit = createRateLimit({ perMinute: { checks: CHECKS_A_MINUTE }, now })
   const contractWallets = home && {
     homeChainId: home.chainId,
-    admit: (address: string) => limit.count('checks', address),
     check: sharingAnswers((claim) => verifyContractSignature(home.readers, claim)),
   }
   return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }

@@ -7,12 +7,14 @@ type ServiceSettings = Settings<'serve' | 'start'>
 
 /** Each check causes calls to every endpoint of the chain. */
 const CONTRACT_CHECKS = 60
+const WALLET_CHECKS = 30
 
 export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit }: ServiceSettings): Record<Limited, number> {
   return {
     failures: failureLimit,
     sign_ins: signInLimit,
     contract_checks: CONTRACT_CHECKS,
+    wallet_checks: WALLET_CHECKS,
     pushes: pushLimit,
     client_pushes: clientPushLimit,
   }

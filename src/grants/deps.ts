@@ -74,8 +74,6 @@ export const LASTING_EVENTS: ReadonlySet<string> = new Set([
 /** Contract wallets (ERC-1271), accepted on one chain, because elsewhere the same address can have another owner. */
 export type ContractWallets = {
   homeChainId: number
-  /** Counts a sign-in that would ask the chain: each costs calls, so for this one reason an address alone is limited. */
-  admit(address: Address): { allowed: true } | { allowed: false; retryAfter: number }
   /** Asks the chain. */
   check(claim: { message: string; signature: string; address: Address; chainId: number }): Promise<ContractVerdict>
 }

@@ -49,8 +49,8 @@ export type ChallengeDescription = {
   login_hint?: Address
 }
 
-/** `admitContractCheck` throws if the caller may cause no more calls to a chain. */
-export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: () => void }
+/** `admitContractCheck` throws if the caller may cause no more calls to a chain for this address. */
+export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: (address: Address) => void }
 
 /** What a proof seals for `/login/complete`. */
 export type Verifier = {

@@ -1,10 +1,10 @@
 /**
- * Whether a signature proves an address: as the key of the address itself, or as the contract at the address.
+ * Checks whether a signature proves an address: as the key of the address itself, or as the contract at the address.
  *
- * The plain way comes first and asks nobody. The contract way is for the one home chain, and closed for ever to an
- * address that once proved itself the plain way: its key still works, whatever code it points to today (EIP-7702).
+ * The own key is checked first and needs no chain. A contract is accepted only on the home chain, and never at an address that has
+ * once proved itself by its own key: that key still works, whatever code the address points to today (EIP-7702).
  */
-import { tooManyContractChecks, walletUnavailable } from '../oauth/oauth-error.ts'
+import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Address } from '../wallet/address.ts'
 import { verifyPlainSignature } from '../wallet/signature.ts'
 import type { Deps } from './deps.ts'
@@ -18,22 +18,24 @@ export type ClaimedProof = {
   address: Address
   chainId: number
   wallet: Wallet
-  /** throws if the caller may cause no more calls to a chain */
-  admitContractCheck: () => void
+  /** throws if the caller may cause no more calls to a chain for this address */
+  admitContractCheck: (address: Address) => void
 }
 
 export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...signed }: ClaimedProof): Promise<WalletKind> {
   const plain = verifyPlainSignature(signed.message, signed.signature, signed.address)
   if (plain.kind === 'valid') return 'ordinary'
   const { contractWallets } = deps
-  if (!contractWallets || wallet.provedItself || signed.chainId !== contractWallets.homeChainId) throw refusalOf(plain.kind)
-  // The network first: a caller over its limit must not use up the checks of an address.
-  admitContractCheck()
-  const admitted = contractWallets.admit(signed.address)
-  if (!admitted.allowed) throw tooManyContractChecks(admitted.retryAfter)
+  if (signed.chainId !== contractWallets?.homeChainId) throw refusalOf(plain.kind)
+  admitContractCheck(signed.address)
   const verdict = await contractWallets.check(signed)
-  if (verdict.kind === 'valid') return 'contract'
-  // Never "wrong signature": the challenge stays good, and the person tries again.
+  // The chain is also called for an address that has proved itself by its own key, although the answer can no longer help it. A failed
+  // proof would otherwise show, by its status, its delay and its count, whether the owner of the address has ever signed in here.
+  if (verdict.kind === 'valid') {
+    if (wallet.provedItself) throw refusalOf('not_proven')
+    return 'contract'
+  }
+  // Never "wrong signature": the challenge stays valid, and the user can try again.
   if (verdict.kind === 'could_not_check') throw walletUnavailable(verdict.why)
   throw refusalOf(verdict.kind)
 }

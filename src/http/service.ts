@@ -9,10 +9,11 @@ import type { RateLimit } from '../ops/rate-limit.ts'
  * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused for them
  * - `sign_ins`: proofs of a wallet, correct or not, by network
  * - `contract_checks`: proofs that cause calls to a chain, by network
+ * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
  * - `pushes`: pushed requests of clients that do not authenticate, by network
  * - `client_pushes`: pushed requests of one client that authenticates
  */
-export type Limited = 'failures' | 'sign_ins' | 'contract_checks' | 'pushes' | 'client_pushes'
+export type Limited = 'failures' | 'sign_ins' | 'contract_checks' | 'wallet_checks' | 'pushes' | 'client_pushes'
 
 export type Service = {
   deps: Deps

@@ -158,7 +158,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events.push(event)
     audit?.(event)
   }
-  const { contractWallets } = connectChains(options.chains ?? [], clock.now)
+  const { contractWallets } = connectChains(options.chains ?? [])
   // As `grantor start` has it: clients of a test run on this machine.
   const fetchFromClient = createFetchFromClient({ allowLoopback: true })
   // Tried again at once: a test need not wait.
@@ -184,8 +184,14 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
   const { failureLimit = 1000, limits = {} } = options
-  const usual = { sign_ins: 600, contract_checks: 60, pushes: 60, client_pushes: 6000 }
-  const high = { sign_ins: failureLimit, contract_checks: failureLimit, pushes: failureLimit, client_pushes: failureLimit }
+  const usual = { sign_ins: 600, contract_checks: 60, wallet_checks: 30, pushes: 60, client_pushes: 6000 }
+  const high = {
+    sign_ins: failureLimit,
+    contract_checks: failureLimit,
+    wallet_checks: failureLimit,
+    pushes: failureLimit,
+    client_pushes: failureLimit,
+  }
   const perMinute = { failures: failureLimit, ...(failureLimit > 1000 ? high : usual), ...limits }
   const authServer = createAuthServer({
     deps,

@@ -42,7 +42,7 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
       acceptLogin(service.deps, {
         claim: claimOf(fields),
         signature: optionalText(fields, 'signature'),
-        admitContractCheck: () => countContractCheck(service, caller),
+        admitContractCheck: (address) => countContractCheck(service, caller, address),
       }),
     )
     return { status: 'success', redirect_to }
@@ -86,11 +86,16 @@ function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
   if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
 }
 
-/** Counts a proof before it causes calls to a chain. A network that is over its limit of failures causes none. */
-function countContractCheck({ limits }: Service, caller: Caller): void {
+/**
+ * Counts a proof before it causes calls to a chain: for its network, then for its network and address together. A count for the address
+ * alone would let any caller use up the checks of a contract wallet. A network that is over its limit of failures causes no calls.
+ */
+function countContractCheck({ limits }: Service, caller: Caller, address: string): void {
   if (!caller.isPerson) return
-  const failures = limits.check('failures', failuresOf(caller))
-  const verdict = failures.allowed ? limits.count('contract_checks', caller.network) : failures
+  const { network } = caller
+  let verdict = limits.check('failures', failuresOf(caller))
+  if (verdict.allowed) verdict = limits.count('contract_checks', network)
+  if (verdict.allowed) verdict = limits.count('wallet_checks', `${network} ${address}`)
   if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
 }
 
