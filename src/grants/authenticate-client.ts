@@ -6,8 +6,9 @@
 
 import { secretMatches } from '../keys/secret.ts'
 import type { BasicCredentials } from '../oauth/basic-credentials.ts'
-import { invalidClient, invalidRequest } from '../oauth/oauth-error.ts'
-import { assertionIssuer, CLIENT_ASSERTION_TYPE, proveAssertion } from './client-assertion.ts'
+import { invalidClient, invalidRequest, OAuthError } from '../oauth/oauth-error.ts'
+import { assertionIssuer, CLIENT_ASSERTION_TYPE, proveAssertion, readAssertion } from './client-assertion.ts'
+import { ifEnabled } from './client-directory.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 
@@ -32,8 +33,7 @@ export async function authenticateClient(deps: Deps, presented: PresentedCredent
     if (clientId !== null && clientId !== basic.id) {
       throw invalidRequest('client_id_mismatch', 'client_id in the body is not the one in the Authorization header.')
     }
-    // Awaited: handed on as it is, a promise takes two turns of the queue more.
-    return await proveSecret(deps, basic.id, basic.secret, 'client_secret_basic')
+    return proveSecret(deps, basic.id, basic.secret, 'client_secret_basic')
   }
   if (assertion !== null || assertionType !== null) {
     if (assertion === null)
@@ -42,14 +42,16 @@ export async function authenticateClient(deps: Deps, presented: PresentedCredent
       throw invalidRequest('client_assertion_type_missing', 'client_assertion_type is required with client_assertion.')
     }
     if (assertionType !== CLIENT_ASSERTION_TYPE) throw invalidClient('client_assertion_type_unknown')
-    return proveAssertion(deps, assertion, clientId)
+    const { issuer, jwt } = readAssertion(assertion, clientId)
+    return authenticate(deps, issuer, (client) => proveAssertion(deps, client, jwt))
   }
   if (clientId !== null && clientSecret !== null) return proveSecret(deps, clientId, clientSecret, 'client_secret_post')
-  // RFC 6749 §2.2: an id alone is no proof; it names those that have none
+  // RFC 6749 §2.2: `client_id` alone does not authenticate a client. It only identifies a public client.
   if (clientId === null || !publicToo) throw invalidClient('credentials_absent')
-  const client = await deps.clients.findEnabled(clientId)
-  if (client?.authMethod !== 'none') throw invalidClient('credentials_absent')
-  return client
+  return authenticate(deps, clientId, (client) => {
+    if (client?.authMethod !== 'none') throw invalidClient('credentials_absent')
+    return client
+  })
 }
 
 /** The client that whoever asks says it is, before anything is proved. */
@@ -58,17 +60,42 @@ export function claimedClientId({ basic, clientId, assertion }: PresentedCredent
   return clientId ?? (assertion === null ? null : assertionIssuer(assertion))
 }
 
-async function proveSecret(deps: Deps, clientId: string, secret: string, method: Client['authMethod']): Promise<Client> {
-  const client = await deps.clients.findEnabled(clientId)
-  const at = deps.now()
-  const valid = client?.secrets.filter((each) => each.expiresAt === null || each.expiresAt > at) ?? []
-  // Compared even where there is no client: its absence must not show in the time it takes.
-  const matches = secretMatches(
-    secret,
-    valid.map((each) => each.secretHash),
-  )
-  if (!client) throw invalidClient('client_unknown_or_disabled')
-  if (!matches) throw invalidClient('secret_wrong')
-  if (client.authMethod !== method) throw invalidClient('auth_method_not_registered')
-  return client
+/**
+ * Runs `prove` for the enabled client with this id, or for null. A success costs no query if the client is in memory. A failure costs one
+ * look-up, whether the client is unknown, disabled or registered: otherwise the time of a refusal would show which ids are registered.
+ */
+async function authenticate(
+  deps: Deps,
+  clientId: string,
+  prove: (client: Client | null) => Client | Promise<Client>,
+): Promise<Client> {
+  const known = deps.clients.known(clientId)
+  let failure: OAuthError | null = null
+  if (known) {
+    try {
+      return await prove(ifEnabled(known))
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.error !== 'invalid_client') throw error
+      failure = error
+    }
+  }
+  const client = await deps.clients.findAnew(clientId)
+  if (failure && client === known) throw failure
+  return prove(ifEnabled(client))
+}
+
+function proveSecret(deps: Deps, clientId: string, secret: string, method: Client['authMethod']): Promise<Client> {
+  return authenticate(deps, clientId, (client) => {
+    const at = deps.now()
+    const valid = client?.secrets.filter((each) => each.expiresAt === null || each.expiresAt > at) ?? []
+    // Compared even if there is no client: its absence must not show in the time it takes.
+    const matches = secretMatches(
+      secret,
+      valid.map((each) => each.secretHash),
+    )
+    if (!client) throw invalidClient('client_unknown_or_disabled')
+    if (!matches) throw invalidClient('secret_wrong')
+    if (client.authMethod !== method) throw invalidClient('auth_method_not_registered')
+    return client
+  })
 }

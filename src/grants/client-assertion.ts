@@ -26,20 +26,27 @@ export function assertionIssuer(assertion: string): string | null {
   return typeof issuer === 'string' ? issuer : null
 }
 
-/** The client that made the assertion. Its `jti` is spent here, once all else holds. */
-export async function proveAssertion(deps: Deps, assertion: string, clientId: string | null): Promise<Client> {
+/** Reads an assertion and the client that it claims to be from. */
+export function readAssertion(assertion: string, clientId: string | null): { issuer: string; jwt: ClaimedJwt } {
   const jwt = readClientJwt(assertion)
   if (!jwt) throw invalidClient('assertion_malformed')
   const { iss, sub } = jwt.claims
   // §3: "For client authentication, the subject MUST be the 'client_id' of the OAuth client", and so is the issuer.
   if (typeof iss !== 'string' || iss !== sub) throw invalidClient('assertion_issuer_is_not_subject')
   if (clientId !== null && clientId !== iss) throw invalidClient('assertion_of_another_client')
-  const client = await deps.clients.findEnabled(iss)
-  if (!client) throw invalidClient('client_unknown_or_disabled')
-  if (client.authMethod !== 'private_key_jwt') throw invalidClient('auth_method_not_registered')
+  return { issuer: iss, jwt }
+}
 
+/**
+ * Checks that the client made the assertion. The claims and the signature are also checked if no client, or one without keys, has the id:
+ * the time of a refusal must not show which ids are registered. The `jti` is spent last.
+ */
+export async function proveAssertion(deps: Deps, client: Client | null, jwt: ClaimedJwt): Promise<Client> {
   const { jti, exp } = readClaims(deps, client, jwt)
-  const verdict = await deps.clientKeys.check(client, jwt)
+  const hasKeys = client?.authMethod === 'private_key_jwt'
+  const verdict = await deps.clientKeys.check(hasKeys ? client : null, jwt)
+  if (!client) throw invalidClient('client_unknown_or_disabled')
+  if (!hasKeys) throw invalidClient('auth_method_not_registered')
   if (verdict === 'unavailable') throw invalidClient('client_keys_unavailable')
   if (verdict === 'unusable') throw invalidClient('client_key_unusable')
   if (verdict === 'none') throw invalidClient('assertion_signature_wrong')
@@ -55,7 +62,7 @@ export function hashOfUse(clientId: string, jti: string): string {
   return createHash('sha256').update(`${clientId}\0${jti}`).digest('base64url')
 }
 
-function readClaims(deps: Deps, client: Client, { typ, claims }: ClaimedJwt): { jti: string; exp: number } {
+function readClaims(deps: Deps, client: Client | null, { typ, claims }: ClaimedJwt): { jti: string; exp: number } {
   const { aud, exp, nbf, iat, jti } = claims
   if (!TYPES.includes(typ)) throw invalidClient('assertion_type_wrong')
   // A list would let one assertion be used at several servers, by the others of them against us.
@@ -63,7 +70,7 @@ function readClaims(deps: Deps, client: Client, { typ, claims }: ClaimedJwt): { 
   const at = deps.now()
   if (!isTime(exp)) throw invalidClient('assertion_exp_missing')
   if (exp <= at) throw invalidClient('assertion_expired')
-  if (exp > at + (client.profile === 'fapi2' ? LIVES_AT_MOST_FAPI2 : LIVES_AT_MOST))
+  if (exp > at + (client?.profile === 'fapi2' ? LIVES_AT_MOST_FAPI2 : LIVES_AT_MOST))
     throw invalidClient('assertion_lives_too_long')
   for (const time of [nbf, iat]) {
     if (time === undefined) continue
@@ -74,9 +81,9 @@ function readClaims(deps: Deps, client: Client, { typ, claims }: ClaimedJwt): { 
 }
 
 /** FAPI 2.0 Security Profile §5.3.2.1: "shall accept its issuer identifier value [...] as a string in the aud claim", and no other. */
-function audiencesOf({ settings: { authUrl } }: Deps, client: Client): string[] {
+function audiencesOf({ settings: { authUrl } }: Deps, client: Client | null): string[] {
   // RFC 9126 §2: "MUST accept its issuer identifier, token endpoint URL, or pushed authorization request endpoint URL"
-  return client.profile === 'fapi2' ? [authUrl] : [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`]
+  return client?.profile === 'fapi2' ? [authUrl] : [authUrl, `${authUrl}/oauth/token`, `${authUrl}/oauth/par`]
 }
 
 function isTime(value: unknown): value is number {

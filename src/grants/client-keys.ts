@@ -41,11 +41,11 @@ export class ClientKeys {
 
   /**
    * Whether one of the client's keys signed the JWT. If none did, published keys are fetched again and tried once more: the client
-   * may have changed its keys a moment ago.
+   * may have changed its keys a moment ago. Without a client or keys, one signature is checked all the same.
    */
-  async check(client: Client, jwt: ClaimedJwt): Promise<KeyVerdict> {
-    if (client.jwks !== null) return verdictOf(this.#open(client.jwks), jwt)
-    if (client.jwksUri === null) return 'none'
+  async check(client: Client | null, jwt: ClaimedJwt): Promise<KeyVerdict> {
+    if (client && client.jwks !== null) return verdictOf(this.#open(client.jwks), jwt)
+    if (!client || client.jwksUri === null) return verdictOf({ keys: [], unusable: [] }, jwt)
     const fetched = this.#of(client.id, client.jwksUri)
     if (this.#age(fetched) >= FRESH_FOR) await this.#renew(fetched)
     if (fetched.set && this.#age(fetched) < KEPT_FOR && verdictOf(fetched.set, jwt) === 'holds') return 'holds'

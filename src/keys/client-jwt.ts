@@ -5,7 +5,7 @@
  * A key has one algorithm, whatever a header says, and keys that travel in a header (`jwk`, `x5c`, `jku`, `x5u`) are not looked at:
  * a DPoP proof alone is about the key that it brings along.
  */
-import { constants, verify } from 'node:crypto'
+import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import type { ClientKey } from './public-jwk.ts'
 
 /** Longer ones are not looked at: a form has 16 KiB in all. */
@@ -36,12 +36,27 @@ export function readClientJwt(text: string): ClaimedJwt | null {
   return { typ: mediaType(typ), alg, kid, jwk, claims, signed: Buffer.from(`${head}.${body}`), signature }
 }
 
-/** Whether one of these keys signed it: of those with the `kid` it names where it names one (RFC 7515 §4.1.4). */
+/**
+ * Whether one of these keys signed it: of those with the `kid` it names, if it names one (RFC 7515 §4.1.4). If there is no such key, one
+ * signature is checked all the same: the time must not show whether the issuer is registered and which keys it has.
+ */
 export function clientJwtHolds(jwt: ClaimedJwt, keys: readonly ClientKey[]): boolean {
-  return keys
-    .filter((key) => key.algorithm === algorithmOf(jwt.alg) && (jwt.kid === null || key.kid === jwt.kid))
-    .some((key) => signatureHolds(key, jwt))
+  const algorithm = algorithmOf(jwt.alg)
+  const fitting = keys.filter((key) => key.algorithm === algorithm && (jwt.kid === null || key.kid === jwt.kid))
+  if (fitting.length > 0) return fitting.some((key) => signatureHolds(key, jwt))
+  const dummy = DUMMY_KEYS.find((key) => key.algorithm === algorithm)
+  if (dummy) signatureHolds(dummy, jwt)
+  return false
 }
+
+/** An odd number of 2048 bits that is the modulus of no key: checking against it takes as long as against a real one. */
+const DUMMY_RSA_KEY = { kty: 'RSA', n: Buffer.alloc(256, 0xff).toString('base64url'), e: 'AQAB' }
+/** Keys with which nothing was ever signed, one for each algorithm. */
+const DUMMY_KEYS: ClientKey[] = [
+  { kid: null, algorithm: 'ES256', publicKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey },
+  { kid: null, algorithm: 'EdDSA', publicKey: generateKeyPairSync('ed25519').publicKey },
+  { kid: null, algorithm: 'PS256', publicKey: createPublicKey({ key: DUMMY_RSA_KEY, format: 'jwk' }) },
+]
 
 /** RFC 9864 §2.2: `Ed25519` is what `EdDSA` is here. */
 function algorithmOf(alg: string): string {
