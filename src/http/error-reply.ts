@@ -13,6 +13,7 @@ import type { Reason, ReasonOf } from '../oauth/reasons.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { UnsupportedMediaType } from './form-body.ts'
+import { NotANavigation } from './navigation.ts'
 import { ForeignOrigin } from './own-origin.ts'
 import type { Service } from './service.ts'
 
@@ -62,6 +63,10 @@ function answerTo(error: unknown, requestId: string): Answer {
   if (error instanceof ForeignOrigin) {
     const refusal = invalidRequest('foreign_origin', 'The request comes from another site.')
     return { ...plain(403, refusal.toBody(), refusal.reason), notice: 'foreign_origin' }
+  }
+  if (error instanceof NotANavigation) {
+    const refusal = invalidRequest(error.reason, 'Open this address as a page.')
+    return { ...plain(403, refusal.toBody(), refusal.reason), notice: 'not_a_navigation' }
   }
   const status = error instanceof UnsupportedMediaType ? 415 : statusOf(error)
   if (status >= 400 && status < 500) return protocolAnswer(status)

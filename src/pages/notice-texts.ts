@@ -183,6 +183,14 @@ export const noticeTexts = {
     text: 'A page elsewhere tried to send something here in your name. Nothing was done.',
     next: 'If you were signing in, go back to {app} and start again.',
   },
+  not_a_navigation: {
+    tone: 'stop',
+    title: 'This address opens only as a page',
+    text: 'Your browser, or another page, loaded it in the background. Nothing was done.',
+    next: 'Go back to the app and sign in again.',
+    builder:
+      'Send the browser here by a link or a redirect. A prefetch (Sec-Purpose), an image, a script and a call of fetch (Sec-Fetch-Dest) are refused.',
+  },
   too_large: {
     tone: 'stop',
     title: 'That was too long',

@@ -24,6 +24,7 @@ import { pageHeaders } from '../../pages/page-headers.ts'
 import { receiptPage } from '../../pages/receipt-page.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { formParameters } from '../form-body.ts'
+import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, seeOther } from '../redirect.ts'
 import type { Service } from '../service.ts'
@@ -35,15 +36,19 @@ const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
 export function accountRoutes(server: FastifyInstance, service: Service): void {
   const { deps } = service
 
-  server.get<{ Querystring: { done?: string; page?: unknown } }>('/account', PAGE, async (request, reply) => {
-    void reply.headers(pageHeaders())
-    const session = await sessionOf(request)
-    if (!session) return signIn(request, reply)
-    await touchSession(deps, session)
-    const { done, page } = request.query
-    const account = await readAccount(deps, session, typeof page === 'string' ? page : null)
-    return reply.send(accountPage({ ...viewOf(account, session), done: DONE.find((each) => each === done) }))
-  })
+  server.get<{ Querystring: { done?: string; page?: unknown } }>(
+    '/account',
+    { ...PAGE, onRequest: requireNavigation },
+    async (request, reply) => {
+      void reply.headers(pageHeaders())
+      const session = await sessionOf(request)
+      if (!session) return signIn(request, reply)
+      await touchSession(deps, session)
+      const { done, page } = request.query
+      const account = await readAccount(deps, session, typeof page === 'string' ? page : null)
+      return reply.send(accountPage({ ...viewOf(account, session), done: DONE.find((each) => each === done) }))
+    },
+  )
 
   server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
     void reply.headers(pageHeaders())

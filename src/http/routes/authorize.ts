@@ -9,6 +9,7 @@ import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { formOf, formParameters } from '../form-body.ts'
+import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, repeatAsGet } from '../redirect.ts'
 import type { Service } from '../service.ts'
@@ -17,7 +18,7 @@ import { browserOf, setBrowserCookie } from '../session-cookie.ts'
 const CONFIRM = '/oauth/authorize/confirm'
 
 export function authorizeRoutes(server: FastifyInstance, service: Service): void {
-  server.get('/oauth/authorize', { config: { answers: 'page' } }, async (request, reply) => {
+  server.get('/oauth/authorize', { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
     const outcome = await authorize(service.deps, parseForm(queryOf(request.url)), browserOf(service, request))
     return answer(service, reply, outcome)
   })

@@ -6,11 +6,12 @@ import { takeParameters } from '../../oauth/parameters.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
+import { requireNavigation } from '../navigation.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setSessionCookie } from '../session-cookie.ts'
 
 export function loginCompleteRoute(server: FastifyInstance, service: Service): void {
-  server.get('/login/complete', { config: { answers: 'page' } }, async (request, reply) => {
+  server.get('/login/complete', { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
     const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge', 'login_verifier'])
     const { browserKey, sessionId } = browserOf(service, request)
     const outcome = await completeLogin(service.deps, {

@@ -8,6 +8,7 @@ import { pageHeaders } from '../../pages/page-headers.ts'
 import { signOutPage } from '../../pages/sign-out-page.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { formOf, formParameters } from '../form-body.ts'
+import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, repeatAsGet } from '../redirect.ts'
 import type { Service } from '../service.ts'
@@ -20,7 +21,7 @@ const PAGE = { config: { answers: 'page' } } as const
 export function logoutRoutes(server: FastifyInstance, service: Service): void {
   const { deps } = service
 
-  server.get(PATH, PAGE, async (request, reply) => {
+  server.get(PATH, { ...PAGE, onRequest: requireNavigation }, async (request, reply) => {
     void reply.headers(pageHeaders())
     const outcome = await requestLogout(deps, parseForm(queryOf(request.url)), browserOf(service, request).sessionId)
     return answer(reply, outcome)
