@@ -46,8 +46,8 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
   service.metrics?.countRefusal(answer.body.error, answer.reason)
   reply.code(answer.status).headers(answer.headers)
   if (request.routeOptions.config.answers === 'page') {
-    const requestId = answer.status === 500 ? request.id : undefined
-    return reply.headers(pageHeaders()).send(noticePage({ kind: answer.notice, requestId }))
+    const reason = answer.status < 500 ? answer.reason : undefined
+    return reply.headers(pageHeaders()).send(noticePage({ kind: answer.notice, reason, requestId: request.id }))
   }
   return reply.headers(JSON_HEADERS).send(answer.body)
 }

@@ -10,7 +10,8 @@ export type { NoticeKind } from './notice-texts.ts'
 /**
  * A page for everything that does not go on: what happened, what to do now.
  *
- * `retryUrl` becomes a button; `retryAfter` (seconds) the waiting time in words; `requestId` the number to tell the support.
+ * `retryUrl` becomes a button; `retryAfter` (seconds) the waiting time in words. `reason` and `requestId` are the last line: the reason as
+ * in the audit log, for the app's builder, and the number of the request, for the support.
  */
 export type Notice = {
   kind: NoticeKind
@@ -20,6 +21,7 @@ export type Notice = {
   retryAfter?: number | undefined
   requestId?: string | undefined
 }
+  reason?: string | undefined
 
 export function noticePage(notice: Notice): string {
   return layout({ title: noticeTexts[notice.kind].title, slip: noticeContent(notice) })
@@ -42,7 +44,11 @@ ${symbol(words.tone)}
 <p class="next">${fill(words.next, names)}</p>
 ${words.next.includes('{app}') && notice.clientHost && html`<p class="host">${symbol('host')}<bdi>${notice.clientHost}</bdi></p>`}
 ${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${fill(words.button ?? texts.tryAgain, names)}</a></p>`}
-${notice.requestId && html`<p class="fine">${texts.requestNumber}<br><code class="number">${notice.requestId}</code></p>`}
-${words.builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p>${words.builder}</p></details>`}`,
+${words.builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p>${words.builder}</p></details>`}
+${notice.requestId && lastLine(notice.requestId, notice.reason)}`,
   })
+}
+
+function lastLine(requestId: string, reason: string | undefined): Html {
+  return html`<p class="fine" id="reference">${reason && html`${texts.reason} <code class="number">${reason}</code> · `}${texts.requestNumber} <code class="number">${requestId}</code></p>`
 }

@@ -11,7 +11,8 @@ export const texts = {
   anApp: 'the app',
   tryAgain: 'Try again',
   whatToDo: 'What to do now',
-  requestNumber: 'Number of this request',
+  reason: 'Reason:',
+  requestNumber: 'Number of this request:',
 
   /** What a login is for: an app, the person's own account page, or to end everything. `place` stands for {app} then. */
   purpose: {

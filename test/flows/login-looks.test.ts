@@ -9,7 +9,7 @@ import { launchBrowser } from '../support/browser.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 import { newVisitor, openLogin, wordsIn } from './login-visit.ts'
-import { expectGoodLooks, show, TWO_LOOKS } from './looks.ts'
+import { expectGoodLooks, LOOKS, show, TWO_LOOKS } from './looks.ts'
 
 let browser: Browser
 let grantor: Grantor
@@ -105,6 +105,20 @@ test.each(Object.keys(noticeTexts) as NoticeKind[])('every notice is accessible:
     noticePage({ kind, clientName: 'Aurora Notes', clientHost: 'app.example.net', retryUrl, requestId }),
   )
   await expectGoodLooks(page, kind === 'expired' ? 'notice' : undefined, TWO_LOOKS)
+})
+
+test('The reason and the number of a request that cannot be used are the last line of the page, and can be read in every look', async () => {
+  const requestId = '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11'
+  await show(page, grantor.authUrl, noticePage({ kind: 'unknown_client', reason: 'client_unknown_or_disabled', requestId }))
+  await expectGoodLooks(page, 'request-refused')
+  for (const { width } of LOOKS) {
+    await page.setViewportSize({ width, height: 800 })
+    const line = page.locator('.slip-body > :last-child')
+    await line.scrollIntoViewIfNeeded()
+    expect(await line.innerText()).toBe(`Reason: client_unknown_or_disabled · Number of this request: ${requestId}`)
+    const box = await line.boundingBox()
+    expect(box && box.x >= 0 && box.x + box.width <= width).toBe(true)
+  }
 })
 
 test('moving on is accessible, whatever the outcome', async () => {

@@ -20,7 +20,7 @@ const CONFIRM = '/oauth/authorize/confirm'
 export function authorizeRoutes(server: FastifyInstance, service: Service): void {
   server.get('/oauth/authorize', { config: { answers: 'page' }, onRequest: requireNavigation }, async (request, reply) => {
     const outcome = await authorize(service.deps, parseForm(queryOf(request.url)), browserOf(service, request))
-    return answer(service, reply, outcome)
+    return answer(service, request.id, reply, outcome)
   })
 
   // OpenID Connect Core §3.1.2.1: "MUST support the use of the HTTP GET and POST methods".
@@ -39,16 +39,18 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
       browserOf(service, request).sessionId,
       decision === 'allow' ? 'allow' : 'deny',
     )
-    return answerConfirmed(reply, outcome)
+    return answerConfirmed(request.id, reply, outcome)
   })
 }
 
-function answer(service: Service, reply: FastifyReply, outcome: AuthorizeOutcome): FastifyReply {
+function answer(service: Service, requestId: string, reply: FastifyReply, outcome: AuthorizeOutcome): FastifyReply {
   void reply.headers(pageHeaders())
   switch (outcome.kind) {
-    case 'page':
-      service.deps.audit({ event: 'authorize_refused', reason: outcome.reason })
-      return reply.code(400).send(noticePage({ kind: outcome.fault }))
+    case 'page': {
+      const { fault, reason } = outcome
+      service.deps.audit({ event: 'authorize_refused', reason, request_id: requestId })
+      return reply.code(400).send(noticePage({ kind: fault, reason, requestId }))
+    }
     case 'redirect':
       return redirect(reply, outcome.to)
     case 'login':
@@ -64,7 +66,7 @@ function answer(service: Service, reply: FastifyReply, outcome: AuthorizeOutcome
 }
 
 /** A form that leads to another origin answers a page that moves on by itself: browsers hold `form-action` against redirects. */
-function answerConfirmed(reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
+function answerConfirmed(requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
   void reply.headers(pageHeaders())
   if ('to' in outcome) return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: outcome.kind }))
   const notices: Record<typeof outcome.kind, [status: number, NoticeKind]> = {
@@ -75,5 +77,5 @@ function answerConfirmed(reply: FastifyReply, outcome: ConfirmOutcome): FastifyR
     already_used: [409, 'already_used'],
   }
   const [status, kind] = notices[outcome.kind]
-  return reply.code(status).send(noticePage({ kind }))
+  return reply.code(status).send(noticePage({ kind, reason: outcome.kind, requestId }))
 }

@@ -23,11 +23,11 @@ export function loginCompleteRoute(server: FastifyInstance, service: Service): v
     // 200 with a page, not a redirect: wallets' in-app browsers lose cookies that are set on one.
     void reply.headers(pageHeaders())
     if ('sessionId' in outcome) setSessionCookie(service, reply, outcome.sessionId)
-    return answer(service, reply, outcome)
+    return answer(service, request.id, reply, outcome)
   })
 }
 
-function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
+function answer(service: Service, requestId: string, reply: FastifyReply, outcome: CompleteOutcome): FastifyReply {
   const accountHost = { clientName: '', clientHost: new URL(service.deps.settings.authUrl).host }
   switch (outcome.kind) {
     case 'signed_in':
@@ -55,8 +55,9 @@ function answer(service: Service, reply: FastifyReply, outcome: CompleteOutcome)
       return reply.send(noticePage({ kind: 'everything_ended' }))
     default: {
       const [status, kind] = REFUSALS[outcome.kind]
-      service.deps.audit({ event: 'login_refused', reason: `complete_${outcome.kind}` })
-      return reply.code(status).send(noticePage({ kind }))
+      const reason = `complete_${outcome.kind}`
+      service.deps.audit({ event: 'login_refused', reason, request_id: requestId })
+      return reply.code(status).send(noticePage({ kind, reason, requestId }))
     }
   }
 }

@@ -15,8 +15,9 @@ export function loginResumeRoute(server: FastifyInstance, service: Service): voi
     const { values } = takeParameters(parseForm(queryOf(request.url)), ['login_challenge'])
     const outcome = await resumeLogin(service.deps, values.login_challenge, browserOf(service, request).browserKey)
     void reply.headers(pageHeaders())
-    if (outcome.kind === 'broken') return reply.code(400).send(noticePage({ kind: 'broken_link' }))
-    if (outcome.kind === 'expired') return reply.code(410).send(noticePage({ kind: 'expired' }))
+    const reference = { reason: `resume_${outcome.kind}`, requestId: request.id }
+    if (outcome.kind === 'broken') return reply.code(400).send(noticePage({ kind: 'broken_link', ...reference }))
+    if (outcome.kind === 'expired') return reply.code(410).send(noticePage({ kind: 'expired', ...reference }))
     setBrowserCookie(service, reply, outcome.browserKey)
     return redirect(reply, outcome.to)
   })

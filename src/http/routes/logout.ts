@@ -24,7 +24,7 @@ export function logoutRoutes(server: FastifyInstance, service: Service): void {
   server.get(PATH, { ...PAGE, onRequest: requireNavigation }, async (request, reply) => {
     void reply.headers(pageHeaders())
     const outcome = await requestLogout(deps, parseForm(queryOf(request.url)), browserOf(service, request).sessionId)
-    return answer(reply, outcome)
+    return answer(request.id, reply, outcome)
   })
 
   server.post(PATH, PAGE, async (request, reply) => {
@@ -55,11 +55,13 @@ export function logoutRoutes(server: FastifyInstance, service: Service): void {
     }
   })
 
-  function answer(reply: FastifyReply, outcome: LogoutOutcome): FastifyReply {
+  function answer(requestId: string, reply: FastifyReply, outcome: LogoutOutcome): FastifyReply {
     switch (outcome.kind) {
-      case 'refused':
-        deps.audit({ event: 'logout_refused', reason: outcome.reason })
-        return reply.code(400).send(noticePage({ kind: outcome.fault }))
+      case 'refused': {
+        const { fault, reason } = outcome
+        deps.audit({ event: 'logout_refused', reason, request_id: requestId })
+        return reply.code(400).send(noticePage({ kind: fault, reason, requestId }))
+      }
       case 'ask': {
         const { question, app, session } = outcome
         return reply.send(signOutPage({ action: ANSWER, question, ...app, walletShort: shortAddress(session.wallet) }))
