@@ -104,7 +104,7 @@ function find(within, selector, kind) {
 function checkFile(chosen) {
   if (!chosen) return
   // A name is shown as text, and short: it may be anything.
-  const name = [...chosen.name.replace(/[\p{Cc}\p{Cf}]/gu, '')].slice(0, 60).join('')
+  const name = [...chosen.name.replace(/[\p{Cc}\p{Cf}\p{DI}\u2800]/gu, '')].slice(0, 60).join('')
   void check(`The file ${name}`, () => (chosen.size > LONGEST ? Promise.resolve('') : chosen.text()))
 }
 

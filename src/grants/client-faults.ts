@@ -3,6 +3,7 @@ import { jwkSetFaults } from '../keys/public-jwk.ts'
 import { redirectUriFault } from '../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../oauth/resource-uri.ts'
 import { isScopeName, isSubset } from '../oauth/scope.ts'
+import { hasInvisible, visibleText } from '../oauth/visible-text.ts'
 import { isSignableUri } from '../wallet/message-grammar.ts'
 import { calledUriFault } from './client-called-uri.ts'
 import type { Client } from './model.ts'
@@ -23,10 +24,9 @@ export function clientFaults(client: Client): string[] {
 }
 
 function nameFaults({ name }: Client): string[] {
-  if (name === '') return ['A client needs a name: people see it when they sign in.']
+  if (visibleText(name) === '') return ['A client needs a name that can be seen: people see it when they sign in.']
   // Control characters and bidirectional overrides would let a name rewrite the page around it.
-  if ([...name].length > 80 || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))
-    return ['A name has at most 80 characters, none of them invisible.']
+  if ([...name].length > 80 || hasInvisible(name)) return ['A name has at most 80 characters, none of them invisible.']
   return []
 }
 

@@ -1,3 +1,4 @@
+import { visibleText } from '../oauth/visible-text.ts'
 import { type Html, html } from './html.ts'
 import { symbol } from './symbols.ts'
 import { fill } from './words.ts'
@@ -39,7 +40,7 @@ ${scopes.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</sp
 
 /** What a scope allows, in the platform's words where it has some, and its name. */
 export function scopeWords({ name, description }: Scope): Html {
-  return html`${description || name} <code>${name}</code>`
+  return html`${visibleText(description) || name} <code>${name}</code>`
 }
 
 function firstLetter(name: string): string {

@@ -1,3 +1,4 @@
+import { visibleText } from '../oauth/visible-text.ts'
 import { type Fillable, Html, html } from './html.ts'
 import { texts } from './texts.ts'
 
@@ -16,9 +17,9 @@ export function fillPlain(sentence: string, names: Record<string, string>): stri
   return sentence.replace(PLACEHOLDER, (_, key: string) => names[key] ?? '')
 }
 
-/** A name from outside, fit for a page: no control or direction characters, at most 60 characters. */
+/** A name from outside, fit for a page: no invisible characters, at most 60 characters; '' if nothing of it can be seen. */
 export function displayName(name: string): string {
-  const visible = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
+  const visible = visibleText(name)
   const characters = Array.from(visible)
   return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }

@@ -60,10 +60,10 @@ function isSame(a, b) {
   return a.key === b.key || a.provider === b.provider || (a.rdns !== '' && a.rdns === b.rdns)
 }
 
-/** Without control and direction characters. @param {unknown} name */
+/** Without invisible characters. @param {unknown} name */
 function readName(name) {
   if (typeof name !== 'string') return ''
-  const visible = name.slice(0, 1000).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+  const visible = name.slice(0, 1000).replace(/[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}\u2800]/gu, '')
   const characters = Array.from(visible.trim())
   return characters.length <= LONGEST_NAME ? characters.join('') : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }
