@@ -5,6 +5,8 @@ export interface Login {
   purpose: 'app' | 'account' | 'end_everything'
   client_name: string
   client_host: string
+  /** Only for an app on the device, which has no host. */
+  client_scheme?: string
   scopes: { name: string; description: string }[]
   may_choose_scopes: boolean
   resources: string[]
@@ -36,9 +38,10 @@ export const pageHeaders = {
 
 /** `wallet` is the one the platform would vouch for. */
 export function loginPage(challenge: string, login: Login, wallet: string | undefined): string {
-  const name = login.client_name || login.client_host
+  const name = login.client_name || login.client_host || 'an app on this device'
+  const place = login.client_scheme ? `an app on this device that opens ${login.client_scheme}: links` : `at ${login.client_host}`
   const { title, intro } = {
-    app: { title: `Sign in to ${name}`, intro: `${name} is at ${login.client_host}. Once you sign in, it may:` },
+    app: { title: `Sign in to ${name}`, intro: `${name} is ${place}. Once you sign in, it may:` },
     account: { title: 'See your connected apps', intro: 'This allows no app anything.' },
     end_everything: { title: 'End everything', intro: 'Every app loses its access, and every browser is signed out.' },
   }[login.purpose]

@@ -3,7 +3,7 @@
  * them.
  */
 import { seal, unseal } from '../keys/sealed.ts'
-import { redirectUriHost } from '../oauth/redirect-uri.ts'
+import { type ClientPlace, redirectUriPlace } from '../oauth/redirect-uri.ts'
 import type { Address } from '../wallet/address.ts'
 import { loginPageUrl } from './authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from './challenge.ts'
@@ -18,10 +18,9 @@ const SHOWN = 50
 /** Grants, and receipts, that are read for a page of apps. If one app has more, the page shows what the newest allow. */
 const READ = 500
 
-export type ConnectedApp = {
+export type ConnectedApp = ClientPlace & {
   clientId: string
   name: string
-  host: string
   scopes: string[]
   /** epoch seconds */
   since: number
@@ -133,7 +132,7 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     clientId,
     // A client that was deleted since keeps at least the host that was agreed to.
     name: client?.name ?? '',
-    host: uri === undefined ? '' : redirectUriHost(uri),
+    ...redirectUriPlace(uri ?? ''),
     scopes: [...new Set([...grants, ...holding].flatMap(({ scopes }) => scopes))].sort(),
     since: Math.min(...grants.map(({ createdAt }) => createdAt), ...holding.map(({ issuedAt }) => issuedAt)),
     until: Math.max(...[...grants, ...holding].map(({ expiresAt }) => expiresAt)),

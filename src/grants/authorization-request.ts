@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { encodeFormValue } from '../oauth/form.ts'
 import { accessDenied, type OAuthError } from '../oauth/oauth-error.ts'
-import { appendToRedirectUri, redirectUriHost, redirectUriMatches } from '../oauth/redirect-uri.ts'
+import { appendToRedirectUri, type ClientPlace, redirectUriMatches, redirectUriPlace } from '../oauth/redirect-uri.ts'
 import type { Address } from '../wallet/address.ts'
 import { sealCode } from './code.ts'
 import type { Deps } from './deps.ts'
@@ -37,10 +37,10 @@ export type AuthorizationRequest = {
 }
 
 /** Who a page or a text says is asking. */
-export type AskingApp = { clientName: string; clientHost: string }
+export type AskingApp = ClientPlace & { clientName: string }
 
 export function askingApp(client: Client, request: AuthorizationRequest): AskingApp {
-  return { clientName: client.name, clientHost: redirectUriHost(request.redirectUri) }
+  return { clientName: client.name, ...redirectUriPlace(request.redirectUri) }
 }
 
 /** The client of a request made earlier, as far as the request would still be taken: enabled, its redirect URI registered. */

@@ -8,7 +8,7 @@ import { macOf } from '../keys/mac.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../wallet/account-message.ts'
 import type { Address } from '../wallet/address.ts'
-import { CONSENT_TEMPLATE } from '../wallet/consent-message.ts'
+import { consentTemplateOf } from '../wallet/consent-message.ts'
 import { transliterateName } from '../wallet/plain-words.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
@@ -52,7 +52,7 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
   const at = deps.now()
   const browserHash = hashBrowserKey(browserKey)
   const challenge = {
-    template: TEMPLATES[purpose.kind],
+    template: templateOf(purpose),
     nonce: randomBytes(16).toString('hex'),
     issuedAt: at,
     until: at + deps.settings.lifetimes.grant,
@@ -120,7 +120,10 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
   return key && macOf(key, 'session id', Buffer.from(challenge.nonce)).toString('base64url')
 }
 
-const TEMPLATES = { app: CONSENT_TEMPLATE, account: ACCOUNT_TEMPLATE, end_everything: END_EVERYTHING_TEMPLATE }
+function templateOf(purpose: LoginPurpose): number {
+  if (purpose.kind === 'app') return consentTemplateOf(purpose.request.redirectUri)
+  return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
+}
 
 /** A request that is too long to be carried is looked up where it was pushed. */
 function sealFor(deps: Deps, challenge: Challenge, pushedId: string | null): string | null {

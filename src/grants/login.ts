@@ -5,7 +5,7 @@
  * of one challenge by one wallet exactly one succeeds.
  */
 import { seal } from '../keys/sealed.ts'
-import { redirectUriHost } from '../oauth/redirect-uri.ts'
+import { redirectUriPlace } from '../oauth/redirect-uri.ts'
 import { type Address, shortenAddress } from '../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from './challenge.ts'
 import { readChallengeUse } from './challenge-use.ts'
@@ -32,7 +32,10 @@ const SIGNATURE_AT_MOST = 8192
 export type ChallengeDescription = {
   purpose: Challenge['purpose']['kind']
   client_name: string
+  /** '' for an app on the device */
   client_host: string
+  /** the private-use scheme of an app on the device (RFC 8252 §7.1); there only for one */
+  client_scheme?: string
   /** `required`: cannot be switched off; there only where it is so */
   scopes: { name: string; description: string; required?: true }[]
   /** whether single scopes may be switched off */
@@ -78,10 +81,12 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
   await refuseUsed(deps, challenge)
   const { authUrl, chainIds, scopeDescriptions } = deps.settings
+  const { clientHost, clientScheme } = redirectUriPlace(app?.request.redirectUri ?? authUrl)
   return {
     purpose: purpose.kind,
     client_name: app?.client.name ?? '',
-    client_host: app ? redirectUriHost(app.request.redirectUri) : new URL(authUrl).host,
+    client_host: clientHost,
+    ...(clientScheme ? { client_scheme: clientScheme } : {}),
     scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
     may_choose_scopes: app !== null && mayChooseScopes(app.client),
     resources: app?.request.resources ?? [],

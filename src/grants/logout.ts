@@ -9,7 +9,7 @@ import { seal, unseal } from '../keys/sealed.ts'
 import type { Form } from '../oauth/form.ts'
 import { takeParameters } from '../oauth/parameters.ts'
 import type { PageReason } from '../oauth/reasons.ts'
-import { appendToRedirectUri, redirectUriHost } from '../oauth/redirect-uri.ts'
+import { appendToRedirectUri, type ClientPlace, redirectUriPlace } from '../oauth/redirect-uri.ts'
 import type { AskingApp } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import { endSession } from './end-grants.ts'
@@ -55,7 +55,7 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
   // §4: "when the OP detects errors in the RP-Initiated Logout request, the OP MUST not perform post-logout redirection"
   const isBelieved = values.id_token_hint === null || hint !== null
   const to = uri === null || !isBelieved ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
-  const app = client && { clientName: client.name, clientHost: hostOf(client, uri) }
+  const app = client && { clientName: client.name, ...placeOf(client, uri) }
 
   const session = await findSession(deps, sessionId)
   if (!session) return { kind: 'signed_out', to, app }
@@ -71,8 +71,8 @@ function isOfSession(hint: { wallet: string; sid: string | null }, client: Clien
   return hint.wallet === session.wallet && hint.sid === sidOf(session.hash, client.id)
 }
 
-function hostOf(client: Client, uri: string | null): string {
-  return redirectUriHost(uri ?? client.redirectUris[0] ?? '')
+function placeOf(client: Client, uri: string | null): ClientPlace {
+  return redirectUriPlace(uri ?? client.redirectUris[0] ?? '')
 }
 
 /** `uri`: as it is registered; `to` is the same with the app's `state`. Absent in a question of an earlier version. */
@@ -106,7 +106,7 @@ export async function answerLogout(
   if (session) await endSession(deps, session)
   // The address was the client's when it was asked, and may have been taken from it since.
   const client = question.clientId === null ? null : await deps.clients.findEnabled(question.clientId)
-  const app = client && { clientName: client.name, clientHost: hostOf(client, question.to) }
+  const app = client && { clientName: client.name, ...placeOf(client, question.to) }
   const isStillTheirs = client?.postLogoutRedirectUris.includes(question.uri ?? '')
   return { kind: 'signed_out', to: isStillTheirs ? question.to : null, app }
 }

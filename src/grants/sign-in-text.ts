@@ -3,7 +3,7 @@
  * when the signature arrives. Nothing is parsed, and no field of the browser's choosing is in the path of trust. It says which
  * app may do what, and until when (RFC 6749 §10.2).
  */
-import { redirectUriHost } from '../oauth/redirect-uri.ts'
+import { redirectUriPlace } from '../oauth/redirect-uri.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../wallet/account-message.ts'
 import { type Address, parseAddress } from '../wallet/address.ts'
@@ -44,7 +44,8 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const { clientName, until } = challenge
   const { clientId, redirectUri, resources } = request
   const keyThumbprint = request.dpopJkt ?? undefined
-  const app = { clientName, clientHost: redirectUriHost(redirectUri), clientId, redirectUri, keyThumbprint }
+  const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
+  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId, redirectUri, keyThumbprint }
   return { address, message: known(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
 }
 

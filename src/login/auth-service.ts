@@ -128,8 +128,10 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   if (resume !== null && !isWebAddress(resume)) return null
   // Only what an app began can be taken up on another device
   const resumeUrl = purpose === 'app' ? resume : null
+  const clientScheme = isScheme(answer.client_scheme) ? answer.client_scheme : undefined
   const loginHint = isAddress(answer.login_hint) ? answer.login_hint : undefined
-  return { purpose, clientName, clientHost, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl, loginHint }
+  const place = { clientHost, clientScheme }
+  return { purpose, clientName, ...place, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl, loginHint }
 }
 
 function asMessage({ message }: Record<string, unknown>): { message: string } | null {
@@ -143,6 +145,11 @@ function asMoveOn({ status, redirect_to: redirectTo }: Record<string, unknown>):
 function isScope(scope: unknown): scope is Scope {
   if (!isRecord(scope) || typeof scope.name !== 'string' || typeof scope.description !== 'string') return false
   return scope.required === undefined || typeof scope.required === 'boolean'
+}
+
+/** RFC 3986 §3.1 */
+function isScheme(text: unknown): text is string {
+  return typeof text === 'string' && /^[A-Za-z][A-Za-z0-9+.-]*$/.test(text)
 }
 
 function isAddress(text: unknown): text is string {

@@ -137,7 +137,7 @@ export const tooManySignIns = (retryAfter: number): OAuthError =>
   overLimit('sign_in_limit', 'Too many sign-ins. Wait and try again.', retryAfter)
 
 export const tooManyContractChecks = (retryAfter: number): OAuthError =>
-  overLimit('contract_checks', 'This address was checked too often. Wait and try again.', retryAfter)
+  overLimit('contract_checks', 'Too many sign-ins. Wait and try again.', retryAfter)
 
 /** RFC 9126 §2.3: "the request exceeds a rate limit". */
 export const tooManyPushed = (retryAfter: number): OAuthError =>

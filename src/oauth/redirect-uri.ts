@@ -72,10 +72,15 @@ function withoutLoopbackPort(uri: string): string | null {
   return `${loopback[1]}${uri.slice(loopback[0].length)}`
 }
 
-/** Who a person sees behind a redirect URI: its host with port, or a native app's own scheme. */
-export function redirectUriHost(uri: string): string {
-  const http = HTTP.exec(uri)
-  return http ? new URL(uri).host : uri.slice(0, uri.indexOf(':'))
+/**
+ * Where an answer goes, as a user is shown it: a website by its host and port, or an app on the device by its private-use scheme (RFC 8252
+ * §7.1). A scheme is never shown as a host: `login.bank.example:` can be registered by anybody, and proves nothing about that domain.
+ */
+export type ClientPlace = { clientHost: string; clientScheme?: string | undefined }
+
+export function redirectUriPlace(uri: string): ClientPlace {
+  if (HTTP.test(uri)) return { clientHost: new URL(uri).host }
+  return uri === '' ? { clientHost: '' } : { clientHost: '', clientScheme: uri.slice(0, uri.indexOf(':')) }
 }
 
 /** Appends parameters, each once (RFC 6749 §3.1), without touching the URI's own bytes (§4.1.2). Values are percent-encoded already. */

@@ -1,10 +1,11 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { accountTexts as words } from './account-texts.ts'
 import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { appName, permissions, type Scope } from './parts.ts'
 import { symbol } from './symbols.ts'
 import { day, fromNow } from './times.ts'
-import { displayName, fill, fillPlain } from './words.ts'
+import { appTitle, fill, fillPlain } from './words.ts'
 
 /**
  * The account page: which apps may do what for this wallet, and where it is signed in; each with the way to end it.
@@ -27,10 +28,9 @@ export type AccountView = {
 /** One page of a list. `more` is the cursor of the next page; null on the last page. */
 type Part<Row> = { rows: Row[]; more: string | null }
 
-export type ConnectedApp = {
+export type ConnectedApp = ClientPlace & {
   clientId: string
   name: string
-  host: string
   scopes: Scope[]
   since: number
   until: number
@@ -82,9 +82,9 @@ ${moreLink({ id: 'more-apps', page: more, label: words.moreApps })}
 function appSlip(app: ConnectedApp, { signedIn, now, apps, sessions }: AccountView): Html {
   // A page of older receipts holds one app, and the person came for them.
   const isOpen = !sessions && apps?.rows.length === 1
-  const name = displayName(app.name) || app.host
+  const name = appTitle({ ...app, clientName: app.name })
   return slip({
-    head: html`${appName({ heading: html`<h3><bdi>${name}</bdi></h3>`, app: name, host: app.host })}
+    head: html`${appName({ heading: html`<h3><bdi>${name}</bdi></h3>`, app: name, place: app })}
 ${permissions({ scopes: app.scopes, app: name, some: words.may, none: words.mayNothing, level: 4 })}`,
     body: html`<dl class="facts">
 ${fact(words.since, day(app.since))}

@@ -1,17 +1,17 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { appHeading, permissions, type Scope } from './parts.ts'
 import { texts } from './texts.ts'
-import { displayName, fill, fillPlain } from './words.ts'
+import { appTitle, fill, fillPlain } from './words.ts'
 
 /** Asks the signed-in user, by one button, whether a native app may go on (RFC 8252 §8.6, RFC 6819 §5.2.3.2). */
-export type Confirm = {
+export type Confirm = ClientPlace & {
   /** Path or URL of the same origin that the form posts to. */
   action: string
   /** Comes back in the hidden field `confirmation`; what it proves is the caller's. */
   confirmation: string
   clientName: string
-  clientHost: string
   scopes: Scope[]
   /** `0xf39F…2266`, never the whole address. */
   walletShort: string
@@ -19,11 +19,11 @@ export type Confirm = {
 
 export function confirmPage(confirm: Confirm): string {
   const words = texts.confirm
-  const app = displayName(confirm.clientName) || confirm.clientHost
+  const app = appTitle(confirm)
   return layout({
     title: fillPlain(words.title, { app }),
     slip: slip({
-      head: html`${appHeading({ sentence: words.title, app, host: confirm.clientHost })}
+      head: html`${appHeading({ sentence: words.title, app, place: confirm })}
 <p class="lead">${fill(words.intro, { app })}</p>
 ${permissions({ scopes: confirm.scopes, app, some: words.mayDo, none: words.mayNothing })}`,
       body: html`<p class="signer"><span>${words.as}</span> <code class="account">${confirm.walletShort}</code></p>

@@ -27,7 +27,7 @@ export function loginHead(head: LoginHead): Html {
   const app = forApp ? placeOf(request) : texts.brand
   const closes = new Date(request.expiresAt * 1000).toISOString()
   const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
-  return html`${appHeading({ sentence: words.title, app, host: request.clientHost })}
+  return html`${appHeading({ sentence: words.title, app, place: request })}
 <p class="lead">${words.intro}</p>
 ${request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
 ${forApp && asked(head, app)}

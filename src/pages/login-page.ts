@@ -112,7 +112,7 @@ function reviewSection(): Html {
 function scriptWords(request: LoginRequest, app: string): Html {
   const { sign, again } = texts.review
   const words = Object.entries({ ...texts.script, ...texts.wait, sign, again })
-  const ended = { clientName: app, clientHost: request.clientHost }
+  const ended = { clientName: app, clientHost: request.clientHost, clientScheme: request.clientScheme }
   return html`<template id="words">
 ${words.map(([key, sentence]) => html`<p data-word="${key}">${sentence.replaceAll('{app}', app)}</p>`)}
 </template>

@@ -1,13 +1,13 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import type { Scope } from './parts.ts'
 import { texts } from './texts.ts'
-import { displayName } from './words.ts'
+import { appTitle } from './words.ts'
 
 /** What a login is about, as the auth service tells it. Times in epoch seconds. */
-export type LoginRequest = {
+export type LoginRequest = ClientPlace & {
   purpose: Purpose
   /** Empty where the login is for no app. */
   clientName: string
-  clientHost: string
   scopes: Scope[]
   /** Whether the person may leave some of the scopes out. */
   mayChooseScopes: boolean
@@ -27,8 +27,8 @@ export type LoginRequest = {
 export type Purpose = 'app' | 'account' | 'end_everything'
 
 /** What the page's sentences call the place that the login leads to. */
-export function placeOf({ purpose, clientName, clientHost }: LoginRequest): string {
-  return texts.purpose[purpose].place || displayName(clientName) || clientHost
+export function placeOf(request: LoginRequest): string {
+  return texts.purpose[request.purpose].place || appTitle(request)
 }
 
 /** A single scope cannot be left out: one must stay. */

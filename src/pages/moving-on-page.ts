@@ -1,9 +1,11 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import type { Purpose } from './login-request.ts'
+import { placeLine } from './parts.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
-import { displayName, fill } from './words.ts'
+import { appTitle, fill } from './words.ts'
 
 /**
  * A page that moves on by itself, at once, and has a link to the same place.
@@ -11,21 +13,20 @@ import { displayName, fill } from './words.ts'
  * Answered with 200 instead of a redirect: browsers hold `form-action` against every hop of a redirect that follows a form,
  * and wallets' in-app browsers lose cookies set on one.
  */
-export type MovingOn = {
+export type MovingOn = ClientPlace & {
   /** Absolute; the app's redirect URI, of any scheme it registered, or the auth service's own address. */
   to: string
   clientName: string
-  clientHost: string
   /** `to_sign`: not back to the app, but on to the login page. */
   outcome: 'signed_in' | 'denied' | 'allowed' | 'failed' | 'signed_out' | 'to_sign'
   /** What the login was for; an app when absent. */
   purpose?: Purpose | undefined
 }
 
-export function movingOnPage({ to, clientName, clientHost, outcome, purpose = 'app' }: MovingOn): string {
+export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: MovingOn): string {
   const words = texts.movingOn[wordsFor(outcome, purpose)]
   const target = followable(to)
-  const app = texts.purpose[purpose].place || displayName(clientName) || clientHost
+  const app = texts.purpose[purpose].place || appTitle(asking)
   return layout({
     title: words.title,
     extras: html`<meta http-equiv="refresh" content="0;url=${target}">`,
@@ -34,7 +35,7 @@ export function movingOnPage({ to, clientName, clientHost, outcome, purpose = 'a
 ${symbol(outcome === 'signed_in' || outcome === 'allowed' || outcome === 'signed_out' ? 'done' : 'info')}
 <h1>${words.title}</h1>
 <p class="lead">${fill(words.text, { app })}</p>
-<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>
+${placeLine(asking)}
 </div>`,
       body: html`<p class="fine">${texts.movingOn.slow}</p>
 <p class="actions"><a class="button" id="continue" href="${target}">${outcome === 'to_sign' || purpose === 'end_everything' ? texts.movingOn.onward : fill(texts.movingOn.link, { app })}</a></p>`,

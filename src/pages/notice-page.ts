@@ -1,9 +1,10 @@
 import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { type NoticeKind, type NoticeText, noticeTexts } from './notice-texts.ts'
+import { placeLine } from './parts.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
-import { displayName, fill, waitingTime } from './words.ts'
+import { appTitle, fill, waitingTime } from './words.ts'
 
 export type { NoticeKind } from './notice-texts.ts'
 
@@ -17,11 +18,12 @@ export type Notice = {
   kind: NoticeKind
   clientName?: string | undefined
   clientHost?: string | undefined
+  clientScheme?: string | undefined
   retryUrl?: string | undefined
   retryAfter?: number | undefined
+  reason?: string | undefined
   requestId?: string | undefined
 }
-  reason?: string | undefined
 
 export function noticePage(notice: Notice): string {
   return layout({ title: noticeTexts[notice.kind].title, slip: noticeContent(notice) })
@@ -30,8 +32,9 @@ export function noticePage(notice: Notice): string {
 /** The slip alone: the login page carries two of them along, for what may happen while it is open. */
 export function noticeContent(notice: Notice): Html {
   const words: NoticeText = noticeTexts[notice.kind]
+  const { clientHost = '', clientScheme } = notice
   const names = {
-    app: notice.clientName ? displayName(notice.clientName) : html`${texts.anApp}`,
+    app: notice.clientName ? appTitle({ clientName: notice.clientName, clientHost, clientScheme }) : html`${texts.anApp}`,
     wait: html`${waitingTime(notice.retryAfter ?? 60)}`,
   }
   return slip({
@@ -42,7 +45,7 @@ ${symbol(words.tone)}
 </div>`,
     body: html`<h2 class="label">${texts.whatToDo}</h2>
 <p class="next">${fill(words.next, names)}</p>
-${words.next.includes('{app}') && notice.clientHost && html`<p class="host">${symbol('host')}<bdi>${notice.clientHost}</bdi></p>`}
+${words.next.includes('{app}') && (clientHost || clientScheme) && placeLine({ clientHost, clientScheme })}
 ${notice.retryUrl && html`<p class="actions"><a class="button" id="retry" href="${notice.retryUrl}">${fill(words.button ?? texts.tryAgain, names)}</a></p>`}
 ${words.builder && html`<details class="fold"><summary>${fill(texts.forBuilders, names)}</summary><p>${words.builder}</p></details>`}
 ${notice.requestId && lastLine(notice.requestId, notice.reason)}`,

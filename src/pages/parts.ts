@@ -1,6 +1,8 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Html, html } from './html.ts'
 import { symbol } from './symbols.ts'
+import { texts } from './texts.ts'
 import { fill } from './words.ts'
 
 /** Pieces that several pages share. */
@@ -13,19 +15,26 @@ export type Scope = {
 }
 
 /** Who asks: the heading with the app's name, and its host. */
-export function appHeading({ sentence, app, host }: { sentence: string; app: string; host: string }): Html {
-  return appName({ heading: html`<h1>${fill(sentence, { app })}</h1>`, app, host })
+export function appHeading({ sentence, app, place }: { sentence: string; app: string; place: ClientPlace }): Html {
+  return appName({ heading: html`<h1>${fill(sentence, { app })}</h1>`, app, place })
 }
 
-/** An app: a tile with its first letter, a heading with its name, and its host, which is what cannot be made up. */
-export function appName({ heading, app, host }: { heading: Html; app: string; host: string }): Html {
+/** An app: a tile with its first letter, a heading with its name, and where it is. A host cannot be made up. */
+export function appName({ heading, app, place }: { heading: Html; app: string; place: ClientPlace }): Html {
   return html`<div class="app">
 <span class="tile" aria-hidden="true">${firstLetter(app)}</span>
 <div>
 ${heading}
-<p class="host">${symbol('host')}<bdi>${host}</bdi></p>
+${placeLine(place)}
 </div>
 </div>`
+}
+
+/** The website of an app, or that it is an app on this device. */
+export function placeLine({ clientHost, clientScheme }: ClientPlace): Html {
+  return clientScheme
+    ? html`<p class="host">${symbol('device')}<span>${fill(texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
+    : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
 }
 
 /** What the app may do, one line a scope, under a heading of that level. */

@@ -1,20 +1,19 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { accountTexts } from './account-texts.ts'
 import { type Html, html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { appHeading, permissions, type Scope } from './parts.ts'
 import { symbol } from './symbols.ts'
-import { texts } from './texts.ts'
 import { day } from './times.ts'
-import { displayName, fill, fillPlain } from './words.ts'
+import { appTitle, fill, fillPlain } from './words.ts'
 
 const words = accountTexts.receipt
 
 /** One signed consent, shown to its owner: what it says, the text byte for byte, and how to check it without us. */
-export type ReceiptView = {
+export type ReceiptView = ClientPlace & {
   /** As in the page's address, `/account/receipts/{id}`. */
   id: string
   clientName: string
-  clientHost: string
   scopes: Scope[]
   resources: string[]
   /** Epoch seconds. */
@@ -33,12 +32,12 @@ export type ReceiptView = {
 }
 
 export function receiptPage(receipt: ReceiptView): string {
-  const app = displayName(receipt.clientName) || receipt.clientHost || texts.anApp
+  const app = appTitle(receipt)
   const file = `grantor-receipt-${receipt.id}.json`
   return layout({
     title: fillPlain(words.title, { app }),
     slip: slip({
-      head: html`${appHeading({ sentence: words.title, app, host: receipt.clientHost })}
+      head: html`${appHeading({ sentence: words.title, app, place: receipt })}
 <p class="lead">${words.intro}</p>
 ${permissions({ scopes: receipt.scopes, app, some: words.allowed, none: words.allowedNothing })}
 <dl class="facts">

@@ -1,7 +1,7 @@
 import { html } from './html.ts'
 import { layout, slip } from './layout.ts'
 import { texts } from './texts.ts'
-import { displayName, fill } from './words.ts'
+import { appTitle, fill } from './words.ts'
 
 /** Asks whether this browser is to be signed out, by one button: an app or a link elsewhere wants it. */
 export type SignOut = {
@@ -12,13 +12,14 @@ export type SignOut = {
   /** Absent where nobody knows who asks. */
   clientName?: string | undefined
   clientHost?: string | undefined
+  clientScheme?: string | undefined
   /** `0xf39F…2266`, never the whole address. */
   walletShort: string
 }
 
-export function signOutPage({ action, question, clientName, clientHost, walletShort }: SignOut): string {
+export function signOutPage({ action, question, clientName, clientHost, clientScheme, walletShort }: SignOut): string {
   const words = texts.signOut
-  const app = displayName(clientName ?? '') || clientHost
+  const app = clientHost === undefined ? '' : appTitle({ clientName: clientName ?? '', clientHost, clientScheme })
   return layout({
     title: words.title,
     slip: slip({

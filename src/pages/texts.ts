@@ -9,6 +9,8 @@ export const texts = {
   promise: 'Nobody here will ever ask for your recovery phrase or your private key.',
   forBuilders: 'For the people who build {app}',
   anApp: 'the app',
+  deviceApp: 'an app on this device',
+  onDevice: 'An app on this device that opens {scheme} links',
   tryAgain: 'Try again',
   whatToDo: 'What to do now',
   reason: 'Reason:',

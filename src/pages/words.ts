@@ -1,3 +1,4 @@
+import type { ClientPlace } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Fillable, Html, html } from './html.ts'
 import { texts } from './texts.ts'
@@ -22,6 +23,11 @@ export function displayName(name: string): string {
   const visible = visibleText(name)
   const characters = Array.from(visible)
   return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
+}
+
+/** What sentences call an app: its name, else its host, else that it is an app on this device. */
+export function appTitle({ clientName, clientHost, clientScheme }: ClientPlace & { clientName: string }): string {
+  return displayName(clientName) || clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
 }
 
 /** "20 seconds", "one minute", "12 minutes": never less than what is asked for. */

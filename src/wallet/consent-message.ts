@@ -1,5 +1,6 @@
 /**
- * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap), template 2.
+ * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a website, template 5 for an
+ * app on the device.
  *
  * It is kept as a receipt, so it says everything that was agreed: to whom, what, on which resources, until when (OpenID Connect
  * Core §16.18).
@@ -31,10 +32,19 @@ export type ConsentFields = MessageHeader & {
   keyThumbprint?: string | undefined
 }
 
-export const CONSENT_TEMPLATE = 2
+export const WEBSITE_TEMPLATE = 2
+export const DEVICE_TEMPLATE = 5
 
 /** A template is never edited: a new one gets the next free number, and the old one stays for as long as receipts of it do. */
-const templates: ReadonlyMap<number, (fields: ConsentFields) => string> = new Map([[CONSENT_TEMPLATE, composeConsent]])
+const templates: ReadonlyMap<number, (fields: ConsentFields) => string> = new Map([
+  [WEBSITE_TEMPLATE, (fields) => composeConsent(fields, `at ${writeHost(fields.clientHost)}`)],
+  [DEVICE_TEMPLATE, (fields) => composeConsent(fields, writeDeviceApp(fields))],
+])
+
+/** The template of new challenges. Template 2 also wrote private-use schemes, as if they were hosts: old receipts and challenges are of it. */
+export function consentTemplateOf(redirectUri: string): number {
+  return privateUseScheme(redirectUri) === null ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
+}
 
 /**
  * Composes the text, byte for byte the same for the same fields.
@@ -48,16 +58,16 @@ export function composeConsentMessage(fields: ConsentFields): string | null {
 }
 
 /**
- * Template 2. ERC-5573: the URI is the one who is authorized, Expiration Time the end of what is authorized, the ReCap the last resource,
+ * ERC-5573: the URI is the one who is authorized, Expiration Time the end of what is authorized, the ReCap the last resource,
  * and its sentence the end of the statement.
  */
-function composeConsent(fields: ConsentFields): string {
+function composeConsent(fields: ConsentFields, place: string): string {
   // A statement that names one host beside the URI of another would be a lie with a signature under it.
   if (fields.clientHost !== hostOf(fields.redirectUri)) throw new RangeError('clientHost is not the host of redirectUri')
   const key = fields.keyThumbprint
   return composeLines({
     ...fields,
-    statement: `${composePlainWords(fields)} ${translateRecap(fields)}`,
+    statement: `${composePlainWords(fields, place)} ${translateRecap(fields)}`,
     uri: fields.redirectUri,
     expiresAt: fields.until,
     resources: [
@@ -74,11 +84,22 @@ function composeConsent(fields: ConsentFields): string {
 
 /** As a browser that follows the URI understands it; the scheme where that names the app (RFC 8252 §7.1); '' where there is none. */
 export function hostOf(uri: string): string {
-  if (!/^https?:/i.test(uri)) return uri.slice(0, uri.indexOf(':'))
-  return URL.canParse(uri) ? new URL(uri).host : ''
+  return privateUseScheme(uri) ?? (URL.canParse(uri) ? new URL(uri).host : '')
 }
 
-/** Which app, which host, until when, and that signing moves nothing. What it may do is the sentence that follows. */
-function composePlainWords(fields: ConsentFields): string {
-  return `Allow ${writeApp(fields.clientName)} at ${writeHost(fields.clientHost)} to do only what follows, until ${writeDay('until', fields.until)} (UTC). Signing costs no gas and makes no transfer.`
+/** The scheme of a URI that opens an app on the device (RFC 8252 §7.1); null for a web address. */
+export function privateUseScheme(uri: string): string | null {
+  return /^https?:/i.test(uri) ? null : uri.slice(0, uri.indexOf(':'))
+}
+
+/** @throws RangeError for a web address: its host must be named. */
+function writeDeviceApp({ redirectUri }: ConsentFields): string {
+  const scheme = privateUseScheme(redirectUri)
+  if (scheme === null) throw new RangeError('redirectUri is a web address: a text that does not name its host must not be signed')
+  return `(an app on this device that opens ${scheme}: links)`
+}
+
+/** Which app, where it is, until when, and that signing moves nothing. What it may do is the sentence that follows. */
+function composePlainWords(fields: ConsentFields, place: string): string {
+  return `Allow ${writeApp(fields.clientName)} ${place} to do only what follows, until ${writeDay('until', fields.until)} (UTC). Signing costs no gas and makes no transfer.`
 }

@@ -1,12 +1,12 @@
 /**
- * Reads what a signed consent says (template 2), for receipts.
+ * Reads what a signed consent says (templates 2 and 5), for receipts.
  *
  * Nothing is believed because it parsed: the text is composed again from what was read, and only the very same bytes count. So there is
  * one way to read a text, its sentence and its ReCap cannot disagree, and nothing in it goes unread.
  */
 
 import { type Address, parseAddress } from './address.ts'
-import { CONSENT_TEMPLATE, type ConsentFields, composeConsentMessage, hostOf } from './consent-message.ts'
+import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE, hostOf, WEBSITE_TEMPLATE } from './consent-message.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text printable ASCII. */
 export type Consent = {
@@ -35,8 +35,8 @@ const longestText = 200_000
 
 /** What the text says; null when it is not, byte for byte, a consent that this service composes. Never throws. */
 export function readConsent(message: string): Consent | null {
-  const fields = readFields(message)
-  return fields !== null && composeAgain(fields) === message ? toConsent(fields) : null
+  const read = readText(message)
+  return read !== null && composeAgain(read) === message ? toConsent(read.fields) : null
 }
 
 /**
@@ -44,8 +44,8 @@ export function readConsent(message: string): Consent | null {
  * about the other. For telling why a text was refused.
  */
 export function recapContradicts(message: string): boolean {
-  const fields = readFields(message)
-  const again = fields === null ? null : composeAgain(fields)
+  const read = readText(message)
+  const again = read === null ? null : composeAgain(read)
   return again !== null && again !== message && withoutRecap(again) === withoutRecap(message)
 }
 
@@ -60,7 +60,7 @@ const textForm = new RegExp(
     `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
     `(?<address>${line})`,
     '',
-    `Allow (?:'(?<clientName>[^'\\n]*)'|the app) at ${word} to do only what follows, until ${word} \\(UTC\\)\\. Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+    `Allow (?:'(?<clientName>[^'\\n]*)'|the app) (?:at ${word}|(?<device>\\(an app on this device that opens ${word} links\\))) to do only what follows, until ${word} \\(UTC\\)\\. Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
     '',
     `URI: (?<redirectUri>${line})`,
     'Version: 1',
@@ -77,16 +77,17 @@ const textForm = new RegExp(
 )
 
 type Fields = Omit<ConsentFields, 'template'>
+type ReadText = { template: number; fields: Fields }
 
 /** Loosely: composing again is the judge. */
-function readFields(message: string): Fields | null {
+function readText(message: string): ReadText | null {
   if (typeof message !== 'string' || message.length > longestText) return null
-  const { clientName = '', redirectUri = '', entries = '', keyThumbprint, ...said } = textForm.exec(message)?.groups ?? {}
+  const { clientName = '', redirectUri = '', entries = '', keyThumbprint, device, ...said } = textForm.exec(message)?.groups ?? {}
   const address = parseAddress(said.address ?? '')
   if (address.kind !== 'address') return null
   const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)]
   const { domain = '', nonce = '', requestId = '', clientId = '' } = said
-  return {
+  const fields = {
     address: address.address,
     chainId: Number(said.chainId),
     domain,
@@ -104,11 +105,12 @@ function readFields(message: string): Fields | null {
     until: Date.parse(said.until ?? '') / 1000,
     keyThumbprint,
   }
+  return { template: device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE, fields }
 }
 
-function composeAgain(fields: Fields): string | null {
+function composeAgain({ template, fields }: ReadText): string | null {
   try {
-    return composeConsentMessage({ ...fields, template: CONSENT_TEMPLATE })
+    return composeConsentMessage({ ...fields, template })
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error

@@ -4,6 +4,7 @@
  * Of the receipt itself, words repeat nothing but what a wallet signed, which is printable ASCII; of one that does not hold, nothing at all.
  */
 
+import { privateUseScheme } from './consent-message.ts'
 import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
@@ -48,7 +49,7 @@ function listFacts(consent: Consent): [string, string][] {
   const app = consent.clientName === '' ? 'an app' : `'${consent.clientName}'`
   return [
     ['Who', `${consent.address} (chain ${consent.chainId})`],
-    ['Allowed', `${app} at ${consent.clientHost}`],
+    ['Allowed', `${app} ${placeOf(consent)}`],
     ...consent.grants.map(({ resource, scopes }): [string, string] => ['To use', `${scopes.join(', ')} at ${resource}`]),
     ['From', writeMoment(consent.issuedAt)],
     ['Until', writeMoment(consent.until)],
@@ -57,6 +58,12 @@ function listFacts(consent: Consent): [string, string][] {
     ...(consent.keyThumbprint === undefined ? [] : [['Bound to key', consent.keyThumbprint] satisfies [string, string]]),
     ['Asked by', consent.domain],
   ]
+}
+
+/** Template 2 wrote a private-use scheme as if it were a host. */
+function placeOf({ redirectUri, clientHost }: Consent): string {
+  const scheme = privateUseScheme(redirectUri)
+  return scheme === null ? `at ${clientHost}` : `(an app on the device that opens ${scheme}: links)`
 }
 
 const askTheChain =

@@ -151,12 +151,18 @@ describe('GET /login/challenge', () => {
 
   test.each([
     ['a port', 'http://localhost:3000/cb', 'localhost:3000'],
-    ['a private-use scheme', 'com.example.app:/cb', 'com.example.app'],
     ['capitals', 'https://APP.Example.NET/', 'app.example.net'],
   ])('the host of a redirect URI with %s', async (_, uri, host) => {
     const native = await grantor.createClient({ type: 'native', redirectUris: [uri] })
     const fresh = await walk.challenge(requestOf(native, PKCE))
     expect((await describeChallenge(`?login_challenge=${fresh}`)).json().client_host).toBe(host)
+  })
+
+  test('a private-use scheme is no host, although it may look like one: it is described as what it is (RFC 8252 §7.1)', async () => {
+    const native = await grantor.createClient({ type: 'native', redirectUris: ['login.bank.example:/cb'] })
+    const fresh = await walk.challenge(requestOf(native, PKCE))
+    const described = (await describeChallenge(`?login_challenge=${fresh}`)).json()
+    expect(described).toMatchObject({ client_host: '', client_scheme: 'login.bank.example' })
   })
 
   test.each(['', '?', '?login_challenge=', '?login_challenge=x', '?login_challenge=%FF', '?LOGIN_CHALLENGE=x'])(

@@ -2,9 +2,10 @@
 import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-parser'
 import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { seal, unseal } from '../../src/keys/sealed.ts'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { LOGIN_SERVER, movingTo, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { LOGIN_SERVER, movingTo, PKCE, parameterOf, redirectPath, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
 let grantor: Grantor
@@ -166,7 +167,6 @@ describe('whatever an app is called, both parsers read the text, and its host is
   test.each([
     ['https://[2001:db8::1]:8443/cb', '[2001:db8::1]:8443'],
     ['http://127.0.0.1:5000/cb', '127.0.0.1:5000'],
-    ['com.example.app:/cb', 'com.example.app'],
     ['https://xn--bcher-kva.example/cb', 'xn--bcher-kva.example'],
     ['https://a_b.example.net/cb', 'a_b.example.net'],
   ])('the host of %s', async (uri, host) => {
@@ -174,6 +174,27 @@ describe('whatever an app is called, both parsers read the text, and its host is
     const { walk, challenge, text } = await textFor(native, PKCE)
     expect(parse(text).statement).toContain(`at ${host} to `)
     expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+  })
+
+  test('an app on the device is named as such, not as a host that its private-use scheme looks like (RFC 8252 §7.1)', async () => {
+    const native = await grantor.createClient({ name: 'Bank', type: 'native', redirectUris: ['login.bank.example:/cb'] })
+    const { walk, challenge, text } = await textFor(native, PKCE)
+    const { statement = '' } = parse(text)
+    expect(statement).toContain("Allow 'Bank' (an app on this device that opens login.bank.example: links) to do only")
+    expect(statement).not.toContain('at login.bank.example')
+    expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
+  })
+
+  test('A challenge that a node of the previous version sealed is signed over its older text, and completes', async () => {
+    const native = await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] })
+    const walk = new Walk(grantor)
+    const { keys } = grantor.deps
+    const [, ...sealed] = unseal(keys, 'grl', await walk.challenge(requestOf(native, PKCE))) as [number, ...unknown[]]
+    const older = seal(keys, 'grl', [2, ...sealed])
+    const proof = await walk.proof(older)
+    const { signature: _, ...claim } = proof
+    expect((await walk.loginApi('/login/message', claim)).json().message).toContain(' at com.example.app to do only')
+    expect((await walk.complete(redirectPath(await walk.loginApi('/login/accept', proof)))).status).toBe(200)
   })
 })
 

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseAddress } from '../../src/wallet/address.ts'
-import { CONSENT_TEMPLATE, composeConsentMessage } from '../../src/wallet/consent-message.ts'
+import { composeConsentMessage, WEBSITE_TEMPLATE } from '../../src/wallet/consent-message.ts'
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
@@ -65,7 +65,7 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
     const parsed = parseAddress(String(body.address))
     if (parsed.kind !== 'address') return refusal(400, 'invalid_request')
     const message = composeConsentMessage({
-      template: CONSENT_TEMPLATE,
+      template: WEBSITE_TEMPLATE,
       domain,
       address: parsed.address,
       chainId: Number(body.chain_id),

@@ -5,8 +5,8 @@ import {
   appendToRedirectUri,
   isLoopbackHost,
   redirectUriFault,
-  redirectUriHost,
   redirectUriMatches,
+  redirectUriPlace,
 } from '../../src/oauth/redirect-uri.ts'
 import { runs } from '../support/runs.ts'
 
@@ -71,7 +71,9 @@ test('whatever is registered is a URI of RFC 3986 without fragment, on https, lo
         ),
       )
       for (const name of ['code', 'state', 'iss']) expect(answer.get(name)?.map(({ text }) => text)).toEqual(['a'])
-      expect(redirectUriHost(uri)).not.toBe('')
+      const { clientHost, clientScheme } = redirectUriPlace(uri)
+      expect(/^https?:/i.test(uri) ? clientHost : clientScheme).toBeTruthy()
+      expect(clientHost === '').toBe(clientScheme !== undefined)
     }),
     { numRuns: runs * 3 },
   )

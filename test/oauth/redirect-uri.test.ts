@@ -5,8 +5,8 @@ import {
   appendToRedirectUri,
   type RedirectUriFault,
   redirectUriFault,
-  redirectUriHost,
   redirectUriMatches,
+  redirectUriPlace,
 } from '../../src/oauth/redirect-uri.ts'
 import { processorMs } from '../support/processor-time.ts'
 import { runs } from '../support/runs.ts'
@@ -203,9 +203,16 @@ test.each([
   ['https://APP.example.net:443/', 'app.example.net'],
   ['https://xn--e1afmkfd.example/', 'xn--e1afmkfd.example'],
   ['http://[::1]:3000/', '[::1]:3000'],
-  ['com.example.app:/cb', 'com.example.app'],
 ])('behind %s a person sees %s', (uri, host) => {
-  expect(redirectUriHost(uri)).toBe(host)
+  expect(redirectUriPlace(uri)).toEqual({ clientHost: host })
+})
+
+test.each([
+  ['com.example.app:/cb', 'com.example.app'],
+  ['login.bank.example:/cb', 'login.bank.example'],
+  ['login.bank.example://login.bank.example/cb', 'login.bank.example'],
+])('%s has no host: it opens an app on the device, by the scheme %s (RFC 8252 §7.1)', (uri, scheme) => {
+  expect(redirectUriPlace(uri)).toEqual({ clientHost: '', clientScheme: scheme })
 })
 
 describe('an answer is appended without touching the URI’s own bytes (RFC 6749 §4.1.2)', () => {

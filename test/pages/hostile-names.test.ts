@@ -66,6 +66,22 @@ test('a name written right to left cannot reorder our words: it is set apart, an
   expect(page).not.toMatch(/[\u202A-\u202E\u2066-\u2069]/)
 })
 
+test.each(['\u3164', '\u2800\u2800', '\u115f\u1160', '\uffa0', '\ufe0f', '\u{1d159}', ' \u00a0\u3000'])(
+  'A name that was registered although nothing of it can be seen is replaced by the host, and a permission by its name: %j',
+  (name) => {
+    const scopes = [{ name: 'profile', description: name }]
+    const names = { clientName: name, clientHost: 'bank.example' }
+    const page = confirmPage({ action: '/', confirmation: 'c', ...names, scopes, walletShort: '0x' })
+    expect(page).toMatch(/<h1>[^]*?<bdi>bank\.example<\/bdi>[^]*?<\/h1>/)
+    expect(page).toContain('<span>profile <code>profile</code></span>')
+  expect(noticePage({ kind: 'expired', ...names })).toContain('Go back to <bdi>bank.example</bdi>')
+  },
+)
+
+test('an emoji keeps the selector that draws it in colour', () => {
+  expect(noticePage({ kind: 'expired', clientName: 'Heart \u2764\ufe0f' })).toContain('<bdi>Heart \u2764\ufe0f</bdi>')
+})
+
 test('a name of any length leaves room for the rest', () => {
   const page = noticePage({ kind: 'expired', clientName: '🦊'.repeat(5_000) })
   expect(page).toContain(`<bdi>${'🦊'.repeat(59)}…</bdi>`)

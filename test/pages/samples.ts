@@ -39,7 +39,7 @@ export function accountView(text?: string): AccountView {
         {
           clientId: text ?? '9b2b8f0e-6f0c-4a55-9a0c-1d6cf0a2a7a1',
           name: text ?? 'Aurora Notes',
-          host: text ?? 'app.example.net',
+          clientHost: text ?? 'app.example.net',
           scopes: text === undefined ? [enhancement, profile] : [{ name: text, description: text }],
           since: NOW - 3 * DAY,
           until: NOW + 27 * DAY,
@@ -54,7 +54,7 @@ export function accountView(text?: string): AccountView {
         {
           clientId: '0b7f4d3e-1f0b-4d5c-8a53-5b7c3f1e2d60',
           name: text ?? 'Harbour Maps',
-          host: text ?? 'maps.harbour.example',
+          clientHost: text ?? 'maps.harbour.example',
           scopes: [profile],
           since: NOW - 400 * DAY,
           until: NOW + DAY,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import { redirectUriHost } from '../../src/oauth/redirect-uri.ts'
-import { type ConsentFields, composeConsentMessage } from '../../src/wallet/consent-message.ts'
+import { redirectUriPlace } from '../../src/oauth/redirect-uri.ts'
+import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE, WEBSITE_TEMPLATE } from '../../src/wallet/consent-message.ts'
 import { isSignableUri } from '../../src/wallet/message-grammar.ts'
 import {
   addresses,
@@ -45,7 +45,7 @@ export function composeConsent(changes: Partial<ConsentFields> = {}): string {
 /** Whatever can be registered and asked for. */
 export const anyConsent: fc.Arbitrary<ConsentFields> = fc
   .record({
-    template: fc.constant(2),
+    isOlder: fc.boolean(),
     domain: authorities,
     address: addresses,
     chainId: chainIds,
@@ -60,4 +60,9 @@ export const anyConsent: fc.Arbitrary<ConsentFields> = fc
     requestId: requestIds,
     keyThumbprint: fc.option(drawnFrom('abcXYZ019-_', 43, 43), { nil: undefined }),
   })
-  .map((fields) => ({ ...fields, clientHost: redirectUriHost(fields.redirectUri) }))
+  .map(({ isOlder, ...fields }) => {
+    const { clientHost, clientScheme } = redirectUriPlace(fields.redirectUri)
+    // An earlier version wrote a private-use scheme with template 2 as well.
+    const template = clientScheme === undefined || isOlder ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
+    return { ...fields, template, clientHost: clientScheme ?? clientHost }
+  })

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CONSENT_TEMPLATE, type ConsentFields, composeConsentMessage } from '../../src/wallet/consent-message.ts'
+import {
+  type ConsentFields,
+  composeConsentMessage,
+  consentTemplateOf,
+  DEVICE_TEMPLATE,
+} from '../../src/wallet/consent-message.ts'
 import { isSignableUri } from '../../src/wallet/message-grammar.ts'
 import { transliterateName } from '../../src/wallet/plain-words.ts'
 import { runs } from '../support/runs.ts'
@@ -91,16 +96,17 @@ test(
 )
 
 const plainWords =
-  /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) at (?<host>[A-Za-z0-9.:[\]_-]+) to do only what follows, until (?<until>\d{4}-\d\d-\d\d) \(UTC\)\. Signing costs no gas and makes no transfer\. I further authorize /
+  /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) (?:at (?<host>[A-Za-z0-9.:[\]_-]+)|\(an app on this device that opens (?<scheme>[A-Za-z0-9.+-]+): links\)) to do only what follows, until (?<until>\d{4}-\d\d-\d\d) \(UTC\)\. Signing costs no gas and makes no transfer\. I further authorize /
 
 test(
-  'whatever an app is called, the statement begins with which app, its host and until when',
+  'whatever an app is called, the statement begins with which app, its host or scheme, and until when',
   () => {
     fc.assert(
       fc.property(anyConsent, (fields) => {
         const said = plainWords.exec(parseWithBoth(composeConsent(fields)).statement ?? '')?.groups
         expect(said?.name ?? '').toBe(transliterateName(fields.clientName))
-        expect(said?.host).toBe(fields.clientHost.replaceAll(/[^A-Za-z0-9.:[\]-]/g, '_'))
+        if (fields.template === DEVICE_TEMPLATE) expect(said?.scheme).toBe(fields.clientHost)
+        else expect(said?.host).toBe(fields.clientHost.replaceAll(/[^A-Za-z0-9.:[\]-]/g, '_'))
         expect(Date.parse(said?.until ?? '') / 1000).toBe(fields.until - (fields.until % 86_400))
       }),
       { numRuns: runs },
@@ -121,7 +127,27 @@ test('a template of no known number gives no text', () => {
   for (const template of [0, 1, 3, 4, -1, 1.5, Number.NaN, '2', '__proto__', undefined]) {
     expect(composeConsentMessage({ ...exampleFields, template: template as number })).toBeNull()
   }
-  expect(CONSENT_TEMPLATE).toBe(2)
+})
+
+test('template 5 keeps its bytes: it differs from template 2 in the words for an app on the device (RFC 8252 §7.1)', () => {
+  const device = { redirectUri: 'login.bank.example:/callback', clientHost: 'login.bank.example' }
+  const text = composeConsent({ ...device, template: 5 })
+  expect(text.split('\n')[3]).toBe(
+    "Allow 'MyApp' (an app on this device that opens login.bank.example: links) to do only what follows, until 2026-12-20 (UTC). Signing costs no gas and makes no transfer. I further authorize the stated URI to perform the following actions on my behalf: (1) 'oauth': 'enhancement' for 'https://api.example.com/'.",
+  )
+  expect(text).not.toContain(' at login.bank.example')
+  const older = composeConsent({ ...device, template: 2 })
+  expect(older.split('\n').toSpliced(3, 1)).toEqual(text.split('\n').toSpliced(3, 1))
+})
+
+test('a text that names no host is not composed for a website', () => {
+  expect(() => composeConsent({ template: 5 })).toThrow(RangeError)
+})
+
+test('a website keeps template 2, and every private-use scheme gets template 5', () => {
+  for (const uri of ['https://app.example.net/cb', 'HTTP://localhost:1/', 'http://127.0.0.1/cb'])
+    expect(consentTemplateOf(uri)).toBe(2)
+  for (const uri of ['com.example.app:/cb', 'login.bank.example:/cb', 'https.example:/cb']) expect(consentTemplateOf(uri)).toBe(5)
 })
 
 test('an app whose name has no plain form is named by its host alone', () => {
@@ -146,7 +172,8 @@ describe('a redirect URI', () => {
       fc.assert(
         fc.property(privateRedirectUris.filter(isSignableUri), (redirectUri) => {
           const clientHost = redirectUri.slice(0, redirectUri.indexOf(':'))
-          expect(parseWithBoth(composeConsent({ redirectUri, clientHost })).uri).toBe(redirectUri)
+          for (const template of [2, 5])
+            expect(parseWithBoth(composeConsent({ template, redirectUri, clientHost })).uri).toBe(redirectUri)
         }),
         { numRuns: runs },
       )

@@ -22,6 +22,20 @@ test('a consent reads as who allowed what to whom until when', () => {
   })
 })
 
+test('a consent to an app on the device reads back, in the words of today and in those of earlier versions', () => {
+  const device = { redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app' }
+  for (const template of [2, 5]) expect(readConsent(composeConsent({ ...device, template }))).toMatchObject(device)
+})
+
+test('a statement about an app on the device and another about a website do not pass for each other', () => {
+  const device = composeConsent({ redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app', template: 5 })
+  const words = '(an app on this device that opens com.example.app: links)'
+  expect(device).toContain(words)
+  expect(readConsent(device.replace('opens com.example.app:', 'opens com.example.other:'))).toBeNull()
+  expect(readConsent(device.replace(words, 'at app.example.net'))).toBeNull()
+  expect(readConsent(composeConsent().replace('at app.example.net', words))).toBeNull()
+})
+
 test('a consent that names a key reads with it', () => {
   expect(readConsent(composeConsent({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
 })

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createChainReader } from '../../chain/chain-reader.ts'
 import { isLoopbackHost } from '../../config/parsers.ts'
+import { privateUseScheme } from '../../wallet/consent-message.ts'
 import { verifyContractSignature } from '../../wallet/contract-signature.ts'
 import type { Consent } from '../../wallet/read-consent.ts'
 import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
@@ -90,12 +91,14 @@ function verdictRecord(verdict: ReceiptVerdict) {
 }
 
 function consentRecord(consent: Consent) {
+  const scheme = privateUseScheme(consent.redirectUri)
   return {
     address: consent.address,
     chain_id: consent.chainId,
     client_id: consent.clientId,
     client_name: consent.clientName === '' ? null : consent.clientName,
-    client_host: consent.clientHost,
+    client_host: scheme === null ? consent.clientHost : null,
+    client_scheme: scheme,
     redirect_uri: consent.redirectUri,
     grants: consent.grants,
     issued_at: consent.issuedAt,

@@ -15,7 +15,7 @@ import { isClientId } from '../../grants/client-id.ts'
 import { endOtherSessions } from '../../grants/end-grants.ts'
 import type { Session } from '../../grants/model.ts'
 import { touchSession } from '../../grants/session.ts'
-import { redirectUriHost } from '../../oauth/redirect-uri.ts'
+import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
 import { endEverythingPage } from '../../pages/end-everything-page.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
@@ -69,7 +69,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
       receiptPage({
         id,
         clientName: client?.name ?? '',
-        clientHost: receipt.redirectUri === '' ? '' : redirectUriHost(receipt.redirectUri),
+        ...redirectUriPlace(receipt.redirectUri),
         scopes: receipt.scopes.map(describeScope),
         resources: receipt.resources,
         issuedAt: receipt.issuedAt,

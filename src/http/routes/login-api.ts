@@ -8,7 +8,7 @@ import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../
 import { LoginError } from '../../grants/login-error.ts'
 import type { WalletClaim } from '../../grants/sign-in-text.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
-import { invalidClient, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
+import { invalidClient, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
 import type { ParameterName } from '../../oauth/reasons.ts'
 import { networkOf } from '../../ops/network.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
@@ -96,7 +96,7 @@ function countContractCheck({ limits }: Service, caller: Caller, address: string
   let verdict = limits.check('failures', failuresOf(caller))
   if (verdict.allowed) verdict = limits.count('contract_checks', network)
   if (verdict.allowed) verdict = limits.count('wallet_checks', `${network} ${address}`)
-  if (!verdict.allowed) throw tooManySignIns(verdict.retryAfter)
+  if (!verdict.allowed) throw tooManyContractChecks(verdict.retryAfter)
 }
 
 /**

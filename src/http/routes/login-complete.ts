@@ -55,7 +55,7 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
       return reply.send(noticePage({ kind: 'everything_ended' }))
     default: {
       const [status, kind] = REFUSALS[outcome.kind]
-      const reason = `complete_${outcome.kind}`
+      const reason = `complete_${outcome.kind}` as const
       service.deps.audit({ event: 'login_refused', reason, request_id: requestId })
       return reply.code(status).send(noticePage({ kind, reason, requestId }))
     }

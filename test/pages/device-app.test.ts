@@ -1,0 +1,50 @@
+/** An app on the device is shown as such: its private-use scheme may look like a host, and is none (RFC 8252 §7.1). */
+import { describe, expect, test } from 'vitest'
+import { accountPage } from '../../src/pages/account-page.ts'
+import { confirmPage } from '../../src/pages/confirm-page.ts'
+import { loginPage } from '../../src/pages/login-page.ts'
+import { movingOnPage } from '../../src/pages/moving-on-page.ts'
+import { noticePage } from '../../src/pages/notice-page.ts'
+import { receiptPage } from '../../src/pages/receipt-page.ts'
+import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
+import { signOutPage } from '../../src/pages/sign-out-page.ts'
+import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
+
+const SCHEME = 'login.bank.example'
+const device = { clientHost: '', clientScheme: SCHEME }
+const LINE = `<span>An app on this device that opens <bdi>${SCHEME}:</bdi> links</span>`
+
+function pages(clientName: string): Record<string, string> {
+  const app = { ...device, clientName }
+  const step = { loginChallenge: 'c', request: { ...loginRequest(), ...app }, now: NOW }
+  const { apps, ...account } = accountView()
+  const rows = apps?.rows.map((row) => ({ ...row, ...device, name: clientName })) ?? []
+  return {
+    'the login page': loginPage(step),
+    'the page to sign by hand': signByHandPage({ ...step, address: '0x', chainId: 1, chosen: [], message: '' }),
+    'the page that asks for consent': confirmPage({ action: '/', confirmation: 'c', ...app, scopes: [], walletShort: '0x' }),
+    'the page that moves on': movingOnPage({ to: `${SCHEME}:/cb`, ...app, outcome: 'signed_in' }),
+    'a notice': noticePage({ kind: 'expired', ...app }),
+    'the account page': accountPage({ ...account, apps: { more: null, rows } }),
+    'a receipt': receiptPage({ ...receiptView(), ...app }),
+  }
+}
+
+describe.each(Object.entries(pages('Bank')))('%s', (_, page) => {
+  test('names the app on this device and the links that it opens', () => expect(page).toContain(LINE))
+
+  test('never shows the scheme as a host', () => {
+    expect(page.replaceAll(LINE, '').replaceAll(`${SCHEME}:/cb`, '')).not.toContain(SCHEME)
+  })
+})
+
+test('An app on the device whose name cannot be seen is called that, and never by its scheme', () => {
+  const all = {
+    ...pages('\u3164'),
+    'the sign-out page': signOutPage({ action: '/', question: 'q', ...device, walletShort: '0x' }),
+  }
+  for (const page of Object.values(all)) {
+    expect(page).toContain('<bdi>an app on this device</bdi>')
+    expect(page).not.toContain(`<bdi>${SCHEME}</bdi>`)
+  }
+})
