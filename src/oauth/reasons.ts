@@ -102,8 +102,16 @@ export const oauthErrors = {
       http_431: ['any', 'A header field, or all of them together, are too long.', 'Send fewer or smaller cookies and headers.'],
       host_malformed: ['any', 'The header `Host` is missing, was sent more than once, or is no host (RFC 9112 §3.2).'],
       foreign_origin: ['any', 'A form was sent from a page of another site.', 'Send the person to the service’s own page.'],
-      prefetch: [['authorize', 'login-complete', 'logout'], 'A prefetch asked for a page that does something.', 'Status 403. Let a person open it.'],
-      subresource_load: [['authorize', 'login-complete', 'logout'], 'An image, script or fetch asked for a page.', 'Status 403. Send the browser there.'],
+      prefetch: [
+        ['authorize', 'login-complete', 'logout'],
+        'A prefetch asked for a page that does something.',
+        'Status 403. Let a person open it.',
+      ],
+      subresource_load: [
+        ['authorize', 'login-complete', 'logout'],
+        'An image, script or fetch asked for a page.',
+        'Status 403. Send the browser there.',
+      ],
       two_client_auth_methods: ['clients', 'The client authenticated in more than one way.', 'Send credentials in one way only.'],
       client_id_mismatch: ['clients', '`client_id` in the body is not the client of the `Authorization` header.'],
       token_malformed: ['userinfo', 'The access token was sent twice, or is no token.'],

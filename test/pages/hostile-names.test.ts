@@ -74,7 +74,7 @@ test.each(['\u3164', '\u2800\u2800', '\u115f\u1160', '\uffa0', '\ufe0f', '\u{1d1
     const page = confirmPage({ action: '/', confirmation: 'c', ...names, scopes, walletShort: '0x' })
     expect(page).toMatch(/<h1>[^]*?<bdi>bank\.example<\/bdi>[^]*?<\/h1>/)
     expect(page).toContain('<span>profile <code>profile</code></span>')
-  expect(noticePage({ kind: 'expired', ...names })).toContain('Go back to <bdi>bank.example</bdi>')
+    expect(noticePage({ kind: 'expired', ...names })).toContain('Go back to <bdi>bank.example</bdi>')
   },
 )
 
