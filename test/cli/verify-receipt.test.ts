@@ -51,6 +51,21 @@ It proves what was allowed, not that it still is: the owner may have ended it si
     })
   })
 
+  test.each([2, 5])(
+    'says of an app on the device what it is, also for a receipt of an earlier version: template %i',
+    async (template) => {
+      const device = { template, redirectUri: 'login.bank.example:/cb', clientHost: 'login.bank.example' }
+      const receipt = receiptOf(composeConsent(device))
+      const { exit, out } = await verify(receipt)
+      expect(exit).toBe(0)
+      expect(out).toContain("  Allowed        'MyApp' (an app on the device that opens login.bank.example: links)\n")
+      expect(JSON.parse((await verify(receipt, '--json')).out).consent).toMatchObject({
+        client_host: null,
+        client_scheme: 'login.bank.example',
+      })
+    },
+  )
+
   test('says the same as JSON', async () => {
     const { exit, out } = await verify(receiptOf(composeConsent({ keyThumbprint: thumbprint })), '--json')
     expect([exit, JSON.parse(out)]).toEqual([
@@ -65,6 +80,7 @@ It proves what was allowed, not that it still is: the owner may have ended it si
           client_id: exampleFields.clientId,
           client_name: 'MyApp',
           client_host: 'app.example.net',
+          client_scheme: null,
           redirect_uri: 'https://app.example.net/callback',
           grants: [{ resource: 'https://api.example.com/', scopes: ['enhancement'] }],
           issued_at: exampleFields.issuedAt,

@@ -131,6 +131,17 @@ test('moving on is accessible, whatever the outcome', async () => {
   }
 })
 
+test('the pages about an app on the device are accessible', async () => {
+  const app = { clientName: 'Aurora Notes', clientHost: '', clientScheme: 'com.example.aurora.notes.for.the.whole.family' }
+  const scopes = [{ name: 'enhancement', description: 'Use the enhancement features for you' }]
+  await show(
+    page,
+    grantor.loginUrl,
+    confirmPage({ action: '/', confirmation: 'sealed', ...app, scopes, walletShort: '0xf39F…2266' }),
+  )
+  await expectGoodLooks(page, 'device-app')
+})
+
 test('the one button for a native app is accessible', async () => {
   const scopes = [{ name: 'enhancement', description: 'Use the enhancement features for you' }]
   const app = { clientName: 'Aurora Notes', clientHost: 'localhost', scopes, walletShort: '0xf39F…2266' }
