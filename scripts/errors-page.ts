@@ -56,7 +56,8 @@ const PAGES = `These requests are answered with a page, because the service know
 the authorization endpoint as well.`
 
 const LOGIN_API = `Codes of the login server's API ([own-login-server.md](own-login-server.md)). It is no OAuth endpoint, so most codes are its own. The
-codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above.`
+codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above. Grantor's own login server sends the
+same codes to the script of its page, and 403 \`foreign_origin\`, 404 \`not_found\` and 405 \`method_not_allowed\`.`
 
 const ENDINGS = 'The audit event `grant_ended` and `grantor grants list` have one of these.'
 

@@ -528,7 +528,6 @@ export const pageReasons = {
   client_id_missing: ['authorize', '`client_id` is missing.'],
   client_unknown_or_disabled: [['authorize', 'logout'], CLIENT],
   redirect_uri_missing: ['authorize', '`redirect_uri` is missing.'],
-  redirect_uri_mismatch: ['authorize', '`redirect_uri` is not registered, and the request has another fault.'],
   redirect_uri_not_registered: ['authorize', '`redirect_uri` is not registered for the client, byte for byte.'],
   request_uri_malformed: ['authorize', '`request_uri` is neither a pushed request nor a web address.'],
   pushed_unknown: ['authorize', 'The pushed request is unknown: damaged, or cleaned after it expired.'],

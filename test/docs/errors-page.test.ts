@@ -1,7 +1,8 @@
 /** docs/errors.md names every error and every reason of the service. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { errorsPage } from '../../scripts/errors-page.ts'
-import { loginErrors, oauthErrors } from '../../src/oauth/reasons.ts'
+import { loginErrors, oauthErrors, pageReasons } from '../../src/oauth/reasons.ts'
 
 // To write the page anew after a change of the tables: npx vitest run test/docs/errors-page -u
 test('docs/errors.md is what the tables of errors and reasons make', async () => {
@@ -13,6 +14,27 @@ test('every meaning and every advice is one or more whole sentences', () => {
     const texts = [description, act, ...Object.values<readonly [unknown, ...string[]]>(reasons).flatMap(([, ...words]) => words)]
     for (const text of texts) expect(text).toMatch(/^[A-Z`].*\.$/)
   }
+})
+
+test('every reason of the tables is used by the service; one that is no longer used loses its row', () => {
+  const src = new URL('../../src/', import.meta.url)
+  const code = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && path !== 'oauth/reasons.ts')
+    .map((path) => readFileSync(new URL(path, src), 'utf8'))
+    .join('')
+  // A reason is a text of its own, or it is put together: `pushed_${outcome}`, `${parameter}_missing`.
+  const templates = [...code.matchAll(/`([a-z_]*_)?\$\{[\w.]+\}(_[a-z0-9_]+)?`/g)].map(([, before = '', after = '']) => [
+    before,
+    after,
+  ])
+  const isUsed = (name: string): boolean =>
+    code.includes(`'${name}'`) ||
+    templates.some(([before = '', after = '']) =>
+      name.startsWith('PARAMETER') ? name === `PARAMETER${after}` : after === '' && before !== '' && name.startsWith(before),
+    )
+  const tables = [...Object.values(oauthErrors), ...Object.values(loginErrors)].map(({ reasons }) => reasons)
+  const unused = [...tables, pageReasons].flatMap((reasons) => Object.keys(reasons)).filter((name) => !isUsed(name))
+  expect(unused).toEqual([])
 })
 
 /** In the tables of RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 8707 §2, RFC 9101 §7, RFC 9449 §5 and §8, OpenID Connect Core §3.1.2.6. */
