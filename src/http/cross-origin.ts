@@ -12,7 +12,10 @@ const PREFLIGHT = {
   'access-control-max-age': '600',
 }
 
-export const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
+/** Scripts read these fields of an answer too: the id for a report, and when to come again (RFC 9110 §10.2.3). */
+const EXPOSED = 'x-request-id, retry-after'
+
+export const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
 
 /**
  * Opens one endpoint to the origins of public clients. Answers its preflight; the hook it returns goes on the route
@@ -42,7 +45,7 @@ async function allowOrigin(service: Service, request: FastifyRequest, reply: Fas
   if (origin === undefined) return false
   if (!(await service.deps.clients.isPublicOrigin(origin).catch(() => false))) return false
   // Which say why a token was refused (RFC 6750 §3), and what the next proof is to hold (RFC 9449 §8.2).
-  const exposed = 'www-authenticate, dpop-nonce'
+  const exposed = `www-authenticate, dpop-nonce, ${EXPOSED}`
   void reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed })
   return true
 }

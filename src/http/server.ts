@@ -40,7 +40,8 @@ export function createAuthServer(service: Service): FastifyInstance {
     trustProxy: service.trustedProxies.length > 0 ? service.trustedProxies : false,
     exposeHeadRoutes: false,
     // Ours is the one handler that knows what to say; the framework's own would answer in its words.
-    frameworkErrors: (error, request, reply) => void replyWithError(service, error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      void replyWithError(service, error, request, reply.header('x-request-id', request.id)),
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     // A request that came in is answered, also while the last connections are being closed.

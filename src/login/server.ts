@@ -1,7 +1,7 @@
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Metrics } from '../ops/metrics.ts'
-import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
 import { connectAuthService } from './auth-service.ts'
 import { checkOrigin } from './origin-check.ts'
@@ -59,12 +59,13 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     requestTimeout: 20_000,
     // A request that came in is answered, also while the last connections are being closed.
     return503OnClosing: false,
-    frameworkErrors: (_error, request, reply) => refuse(request, reply, invalidRequest('The request is malformed.')),
+    frameworkErrors: (_error, request, reply) =>
+      refuse(request, reply.header('x-request-id', request.id), invalidRequest('The request is malformed.')),
   })
   const authService = connectAuthService({
     url: options.backendUrl ?? options.authUrl,
     secret: loginSecret,
-    report: (problem, detail) => logger.error({ problem, ...detail }, 'auth service'),
+    report: (problem, detail) => logger.error({ reqId: currentRequestId(), problem, ...detail }, 'auth service'),
   })
 
   logRequests(server, metrics)

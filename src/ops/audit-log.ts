@@ -1,5 +1,9 @@
-/** Who did what to which grant, and why a request was refused: one line per event, for the investigation of an incident. */
+/**
+ * Who did what to which grant, and why a request was refused: one line per event, for the investigation of an incident. A line that
+ * was caused by a request has its id.
+ */
 import type { Logger } from './logger.ts'
+import { currentRequestId } from './request-log.ts'
 
 export type AuditEvent = {
   /** what happened, as in `code_redeemed` or `grant_ended` */
@@ -18,7 +22,8 @@ const LOUDER = ['warn', 'error', 'fatal']
 export function createAuditLog(logger: Logger, lasting: ReadonlySet<string>): (event: AuditEvent) => void {
   const level = LOUDER.includes(logger.level) ? 'info' : logger.level
   const audit = logger.child({ log: 'audit' }, { level })
-  return (event) => {
+  return (named) => {
+    const event = { ...named, request_id: named.request_id ?? currentRequestId() }
     if (event.alarm) audit.error(event, 'alarm')
     else audit.info(event, 'audit')
     if (lasting.has(event.event)) audit.flush()

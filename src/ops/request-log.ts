@@ -1,4 +1,8 @@
-/** One line per answered request: method, route, status, duration, request id. Never a query, a header or a body. */
+/**
+ * The id of a request, and one line per answered request: method, route, status, duration, request id. Never a query, a header or
+ * a body. The id is in the answer (`X-Request-Id`), in the request line (`reqId`) and in the audit lines (`request_id`).
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Metrics } from './metrics.ts'
@@ -8,8 +12,20 @@ export function newRequestId(): string {
   return randomUUID()
 }
 
+const requestId = new AsyncLocalStorage<string>()
+
+/** The id of the request that this code runs for; undefined in the background. */
+export function currentRequestId(): string | undefined {
+  return requestId.getStore()
+}
+
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
 export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'observeRequest'>): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    done(void reply.header('x-request-id', request.id))
+  })
+  // After the body, whose events come from the connection and would lose the id.
+  server.addHook('preHandler', (request, _reply, done) => requestId.run(request.id, done))
   server.addHook('onResponse', (request, reply, done) => {
     // The route's pattern, not the requested path: the caller chooses the path, and it may hold anything.
     const route = request.routeOptions.url ?? 'unmatched'

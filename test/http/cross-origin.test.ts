@@ -135,7 +135,7 @@ describe('metadata and keys are for everybody', () => {
         const answer = await ask('GET', path, headers)
         expect(answer.status).toBe(200)
         expect(answer.headers['access-control-allow-origin']).toBe('*')
-        expect(corsOf(answer)).toEqual(['access-control-allow-origin'])
+        expect(corsOf(answer)).toEqual(['access-control-allow-origin', 'access-control-expose-headers'])
       }
     },
   )

@@ -112,6 +112,6 @@ test('scripts of public clients may send proofs, and read nonces and challenges 
   for (const path of ['/oauth/token', '/oauth/userinfo', '/oauth/par']) {
     const { headers } = await send(grantor.authUrl, { method: 'OPTIONS', path, headers: { origin: 'https://spa.example.org' } })
     expect(headers['access-control-allow-headers']).toBe('authorization, content-type, dpop')
-    expect(headers['access-control-expose-headers']).toBe('www-authenticate, dpop-nonce')
+    expect(headers['access-control-expose-headers']).toBe('www-authenticate, dpop-nonce, x-request-id, retry-after')
   }
 })

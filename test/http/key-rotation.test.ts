@@ -56,6 +56,7 @@ describe('the JWK Set (RFC 7517 §5)', () => {
       'cache-control': 'public, max-age=30',
       'x-content-type-options': 'nosniff',
       'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'x-request-id, retry-after',
     })
     for (const key of await publishedKeys()) {
       expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])

@@ -263,7 +263,11 @@ describe('how it is served (RFC 8414 §3.2)', () => {
       expect(answer.status).toBe(200)
       const { 'content-type': type, 'cache-control': kept, ...others } = headersOf(answer)
       expect([type, kept]).toEqual(['application/json; charset=utf-8', 'public, max-age=30'])
-      expect(others).toEqual({ 'x-content-type-options': 'nosniff', 'access-control-allow-origin': '*' })
+      expect(others).toEqual({
+        'x-content-type-options': 'nosniff',
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': 'x-request-id, retry-after',
+      })
     },
   )
 

@@ -105,7 +105,7 @@ describe('the userinfo endpoint (§5.3)', () => {
     })
     const refused = await userinfo('nonsense', { headers: { origin, authorization: 'Bearer nonsense' } })
     expect(refused.headers['access-control-allow-origin']).toBe(origin)
-    expect(refused.headers['access-control-expose-headers']).toBe('www-authenticate, dpop-nonce')
+    expect(refused.headers['access-control-expose-headers']).toBe('www-authenticate, dpop-nonce, x-request-id, retry-after')
     const foreign = await userinfo('nonsense', { headers: { origin: 'https://evil.example', authorization: 'Bearer x' } })
     expect(foreign.headers).not.toHaveProperty('access-control-allow-origin')
   })

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { Answer } from './send.ts'
 
-/** Headers of the connection, which say nothing about the answer. */
-const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']
+/** Headers of the connection, which say nothing about the answer, and the request id, which is another one each time. */
+const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'x-request-id']
 
 const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
@@ -24,23 +24,29 @@ export const REFUSALS = {
   invalid_grant: {
     status: 400,
     error: 'invalid_grant',
-    description: 'The code or token is invalid, expired, used, revoked, or was issued to another client.',
+    description:
+      'The authorization code or refresh token is invalid, expired, revoked, already used, does not match the authorization request, or was issued to another client.',
   },
-  unauthorized_client: { status: 400, error: 'unauthorized_client', description: 'The client may not use this grant type.' },
+  unauthorized_client: {
+    status: 400,
+    error: 'unauthorized_client',
+    description: 'The client is not authorized to use this grant type.',
+  },
   unsupported_grant_type: {
     status: 400,
     error: 'unsupported_grant_type',
-    description: 'Use grant_type authorization_code, refresh_token or client_credentials.',
+    description:
+      'The authorization server does not support this grant type. Use authorization_code, refresh_token or client_credentials.',
   },
   invalid_scope: {
     status: 400,
     error: 'invalid_scope',
-    description: 'A scope asked for is unknown, malformed, or more than the client may have.',
+    description: 'The requested scope is unknown, malformed, or exceeds what was granted or what the client may request.',
   },
   invalid_target: {
     status: 400,
     error: 'invalid_target',
-    description: 'A resource asked for is unknown, malformed, or more than the client may have.',
+    description: 'The requested resource is unknown, malformed, or exceeds what was granted or what the client may request.',
   },
   invalid_dpop_proof: {
     status: 400,
