@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../grants/ports.ts'
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'
+import { MalformedHost } from '../ops/malformed-http.ts'
 import { type NoticeKind, noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 import { UnsupportedMediaType } from './form-body.ts'
@@ -52,6 +53,12 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
   return reply.headers(JSON_HEADERS).send(answer.body)
 }
 
+/** What the HTTP parser refused: the answer has left already. */
+export function noteMalformed(service: Service, { reason, requestId }: { reason: Reason; requestId: string }): void {
+  service.deps.audit({ event: 'refused', reason, request_id: requestId })
+  service.metrics?.countRefusal('invalid_request', reason)
+}
+
 function clientOf(error: unknown): { client_id?: string } {
   return error instanceof OAuthError && error.clientId !== undefined ? { client_id: error.clientId } : {}
 }
@@ -67,6 +74,10 @@ function answerTo(error: unknown, requestId: string): Answer {
   if (error instanceof NotANavigation) {
     const refusal = invalidRequest(error.reason, 'Open this address as a page.')
     return { ...plain(403, refusal.toBody(), refusal.reason), notice: 'not_a_navigation' }
+  }
+  if (error instanceof MalformedHost) {
+    const refusal = invalidRequest('host_malformed', 'Send one Host header with a host and, if needed, a port.')
+    return plain(400, refusal.toBody(), refusal.reason)
   }
   const status = error instanceof UnsupportedMediaType ? 415 : statusOf(error)
   if (status >= 400 && status < 500) return protocolAnswer(status)

@@ -1,9 +1,10 @@
 /** The auth service's HTTP server, put together. It does not listen yet. */
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { limitHeaders } from '../ops/header-limits.ts'
+import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
-import { replyWithError } from './error-reply.ts'
+import { noteMalformed, replyWithError } from './error-reply.ts'
 import { acceptForms, FORM_AT_MOST } from './form-body.ts'
 import { accountRoutes } from './routes/account.ts'
 import { assetRoutes } from './routes/assets.ts'
@@ -30,6 +31,7 @@ declare module 'fastify' {
 }
 
 export function createAuthServer(service: Service): FastifyInstance {
+  const malformed = malformedHttp({ now: service.deps.now, note: (refusal) => noteMalformed(service, refusal) })
   const server: FastifyInstance = Fastify({
     ...withTls(service.tls),
     loggerInstance: service.logger,
@@ -42,13 +44,16 @@ export function createAuthServer(service: Service): FastifyInstance {
     // Ours is the one handler that knows what to say; the framework's own would answer in its words.
     frameworkErrors: (error, request, reply) =>
       void replyWithError(service, error, request, reply.header('x-request-id', request.id)),
+    clientErrorHandler: malformed.clientError,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
     // A request that came in is answered, also while the last connections are being closed.
     return503OnClosing: false,
   })
+  server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
   server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
   logRequests(server, service.metrics)
+  requireHost(server)
   limitHeaders(server)
   acceptForms(server)
   refuseUnknownRoutes(server)

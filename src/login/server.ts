@@ -1,5 +1,6 @@
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
@@ -48,6 +49,10 @@ export type LoginServerOptions = {
 
 export function createLoginServer(options: LoginServerOptions): FastifyInstance {
   const { logger, trustedProxies, loginUrl, loginSecret, developmentWallet, now, metrics } = options
+  const malformed = malformedHttp({
+    now,
+    note: ({ reason, requestId: reqId }) => logger.info({ reqId, reason }, 'refused'),
+  })
   const server: FastifyInstance = fastify({
     ...withTls(options.tls),
     loggerInstance: logger,
@@ -61,6 +66,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     return503OnClosing: false,
     frameworkErrors: (_error, request, reply) =>
       refuse(request, reply.header('x-request-id', request.id), invalidRequest('The request is malformed.')),
+    clientErrorHandler: malformed.clientError,
   })
   const authService = connectAuthService({
     url: options.backendUrl ?? options.authUrl,
@@ -68,7 +74,9 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     report: (problem, detail) => logger.error({ reqId: currentRequestId(), problem, ...detail }, 'auth service'),
   })
 
+  server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
   logRequests(server, metrics)
+  requireHost(server)
   checkOrigin(server, loginUrl)
   readBodies(server)
   answerRefusals(server)

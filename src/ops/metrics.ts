@@ -1,6 +1,7 @@
 /** Numbers about the running process in Prometheus' text format, in a registry and on a listener of their own. */
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { createPlainServer } from './malformed-http.ts'
 import type { Snapshot } from './summed-metrics.ts'
 
 export type RequestObservation = { route: string; method: string; status: number; seconds: number }
@@ -56,7 +57,7 @@ export function createMetrics(): Metrics {
 
 /** `GET /metrics` and nothing else, on a listener that is not reachable where the service is. */
 export function createMetricsServer(metrics: Pick<Metrics, 'render' | 'contentType'>): Server {
-  return createServer((request, response) => {
+  return createPlainServer((request, response) => {
     const [path] = (request.url ?? '').split('?')
     if (path !== '/metrics') response.writeHead(404).end()
     else if (request.method !== 'GET' && request.method !== 'HEAD') response.writeHead(405, { allow: 'GET, HEAD' }).end()

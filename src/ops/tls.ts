@@ -39,10 +39,11 @@ export function tlsOptions({ cert, key }: Pick<ServerCertificate, 'cert' | 'key'
 
 /**
  * The same for a Fastify server, none where there is no TLS. To its handlers a request is the same either way, so nothing
- * but this line knows the type of an https server.
+ * but this function knows the type of an https server. A missing Host is refused by `requireHost`, with our answer instead of Node's.
  */
 export function withTls(options: ServerOptions | undefined): object {
-  return options === undefined ? {} : { https: options }
+  const requireHostHeader = false
+  return options === undefined ? { http: { requireHostHeader } } : { https: { ...options, requireHostHeader } }
 }
 
 /** Seconds before its end at which a certificate that nobody renewed is spoken of. */

@@ -173,7 +173,7 @@ describe('a path that is none is 404', () => {
     expect(noticeOf(page)).toBe('not_found')
     const json = await walk.browse({ path: '/oauth/nothing' })
     expect(json.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(json.json()).toEqual({ error: 'not_found', error_description: expect.any(String) as string })
+    expect(json.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) as string })
   })
 
   test('unknown paths leave nothing behind', async () => {
@@ -210,7 +210,7 @@ describe('what is hardly HTTP is refused without harm', () => {
     ],
     ['a header with a line break', 'GET /oauth/authorize HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', '400'],
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '404'],
-    ['an authority', 'CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'nothing'],
+    ['an authority', 'CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
   ])('%s', async (_, bytes, status) => {
     const line = await raw(bytes)
     expect(line.split(' ')[1] ?? 'nothing').toBe(status)

@@ -1,12 +1,16 @@
 /** HTTP as bytes on a socket, for what no client library would send, and for answers compared byte by byte. */
 import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import type { Answer } from './send.ts'
+import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
-/** Sends bytes to `origin` and reads until the server ends the connection, or says nothing more for `quiet` ms. */
+/** Sends bytes to `origin`, by TLS if it is https with the test certificate, and reads until the server ends the connection, or says nothing more for `quiet` ms. */
 export function rawExchange(origin: string, bytes: string | Uint8Array, quiet = 2000): Promise<string> {
-  const { port } = new URL(origin)
+  const { protocol, port } = new URL(origin)
+  const address = { port: Number(port), host: '127.0.0.1' }
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), '127.0.0.1')
+    const socket =
+      protocol === 'https:' ? connectTls({ ...address, servername: 'localhost', ca: TEST_CERTIFICATE }) : connect(address)
     let received = ''
     socket.setTimeout(quiet, () => socket.destroy())
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))

@@ -3,6 +3,7 @@
  * a clock that stands still until the test moves it.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { ServerOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -65,6 +66,8 @@ export type StartOptions = {
   /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
   limits?: Partial<Record<Limited, number>>
   trustedProxies?: string[]
+  /** both servers speak TLS themselves, at https addresses */
+  tls?: ServerOptions
   /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
   databasePath?: string
   /** a PostgreSQL database instead, which tells its own time */
@@ -123,7 +126,8 @@ async function postgresStore(address: PostgresAddress, clock: TestClock): Promis
 export async function startGrantor(options: StartOptions = {}): Promise<Grantor> {
   const clock = options.clock ?? new TestClock()
   const ports = options.ports ?? (await freePorts(2))
-  const [authUrl, loginUrl] = [`http://localhost:${ports[0]}`, `http://localhost:${ports[1]}`]
+  const scheme = options.tls ? 'https' : 'http'
+  const [authUrl, loginUrl] = [`${scheme}://localhost:${ports[0]}`, `${scheme}://localhost:${ports[1]}`]
   const folder = options.databasePath || options.postgres ? null : await mkdtemp(join(tmpdir(), 'grantor-test-'))
   const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
   const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
@@ -199,11 +203,12 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     limits: createRateLimit<Limited>({ perMinute, now: clock.now }),
     logger,
     trustedProxies: options.trustedProxies ?? [],
+    tls: options.tls,
   })
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
-  const { developmentWallet } = options
+  const { developmentWallet, tls } = options
   const loginServer =
-    options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now })
+    options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now, tls })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
 

@@ -1,0 +1,161 @@
+/**
+ * Requests that no route sees: what Node's HTTP parser refuses, `CONNECT`, an `Expect` that cannot be met, and a bad `Host`. Each is
+ * answered in JSON like every other refusal, with a request id, and no cache keeps it.
+ */
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import { newRequestId } from './request-log.ts'
+
+type Status = 400 | 405 | 408 | 413 | 417 | 431
+
+const DESCRIPTION: Record<Status, string> = {
+  400: 'This is not an HTTP request that can be read.',
+  405: 'This server is no proxy: CONNECT is not allowed.',
+  408: 'The request did not arrive completely in time.',
+  413: 'A chunk extension of the body is too long.',
+  417: 'The only expectation that can be met is 100-continue.',
+  431: 'The header fields are too long.',
+}
+
+export type MalformedHttpOptions = {
+  /** epoch seconds; without a clock the answers have no `Date` (RFC 9110 §6.6.1) */
+  now?: () => number
+  /** called once for each refusal, for the log */
+  note?: (refusal: { reason: `http_${Status}`; requestId: string }) => void
+}
+
+/** What to attach to a Node server. Fastify takes `clientError` as `clientErrorHandler`. */
+export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
+  /** The parser reports every further chunk of a connection that it has given up. */
+  const refused = new WeakSet<Duplex>()
+
+  function headersOf(status: Status): Record<string, string> {
+    const requestId = newRequestId()
+    note?.({ reason: `http_${status}`, requestId })
+    return {
+      ...(now && { date: new Date(now() * 1000).toUTCString() }),
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(bodyOf(status))),
+      'cache-control': 'no-store',
+      pragma: 'no-cache',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': requestId,
+      connection: 'close',
+      // RFC 9110 §10.2.1: an empty list, because the target of CONNECT is another server, and no method is allowed on it.
+      ...(status === 405 && { allow: '' }),
+    }
+  }
+
+  /**
+   * Writes the answer to the connection itself: there is no response object. An answer to an earlier request goes first, because
+   * otherwise the client would take the refusal for that answer.
+   */
+  function refuse(socket: Duplex, status: Status): void {
+    const earlier = responseOn(socket)
+    if (earlier?.req.complete) earlier.once('close', () => refuse(socket, status))
+    else if (!socket.writable) return
+    else if (earlier?.headersSent) socket.destroy()
+    else {
+      const head = Object.entries(headersOf(status)).map(([name, value]) => `${name}: ${value}`)
+      socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, '', bodyOf(status)].join('\r\n'))
+      closeSoon(socket)
+    }
+  }
+
+  function respond(response: ServerResponse, status: Status): void {
+    response.writeHead(status, headersOf(status)).end(bodyOf(status))
+  }
+
+  return {
+    clientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+      const status = statusOf(error.code)
+      // A connection that was opened in advance and never used has no request that an answer could belong to.
+      const isUnused = (socket as Socket).bytesRead === 0
+      if (status === undefined || isUnused) socket.destroy()
+      else if (!refused.has(socket)) refuse(socket, status)
+      refused.add(socket)
+    },
+    /** Without a listener Node destroys the connection. */
+    connect(_request: IncomingMessage, socket: Duplex): void {
+      socket.on('error', () => socket.destroy())
+      socket.resume()
+      refuse(socket, 405)
+    },
+    checkExpectation: (_request: IncomingMessage, response: ServerResponse) => respond(response, 417),
+    respond,
+  }
+}
+
+/** A server without a framework that refuses the same requests in the same way. */
+export function createPlainServer(listener: RequestListener): Server {
+  const { clientError, connect, checkExpectation, respond } = malformedHttp()
+  return createServer({ requireHostHeader: false }, (request, response) => {
+    if (hasValidHost(request)) listener(request, response)
+    else respond(response, 400)
+  })
+    .on('clientError', clientError)
+    .on('connect', connect)
+    .on('checkExpectation', checkExpectation)
+}
+
+/** Undefined if the connection broke or never spoke HTTP, so that nobody reads an answer. */
+function statusOf(code = ''): Status | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
+  if (code === 'HPE_HEADER_OVERFLOW') return 431
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
+  return code.startsWith('HPE_') ? 400 : undefined
+}
+
+function bodyOf(status: Status): string {
+  return JSON.stringify({ error: 'invalid_request', error_description: DESCRIPTION[status] })
+}
+
+/** The response that is being made on a connection. Node has no public name for it; its own handler of these errors reads it too. */
+function responseOn(socket: Duplex): ServerResponse | null | undefined {
+  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage
+}
+
+/** Milliseconds. RFC 9112 §9.6: a connection closed with unread bytes is reset, and the reset can destroy the answer on its way. */
+const LINGER = 1_000
+
+function closeSoon(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/** RFC 9112 §3.2: more than one Host, none, or one that is no host. */
+export class MalformedHost extends Error {
+  override readonly name = 'MalformedHost'
+  readonly statusCode = 400
+}
+
+/** RFC 3986 §3.2.2, and a port. An empty host is none: RFC 9110 §4.2.1. */
+const HOST = /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
+
+export function requireHost(server: FastifyInstance): void {
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    if (hasValidHost(raw)) return done()
+    void reply.header('connection', 'close')
+    done(new MalformedHost())
+  })
+}
+
+/** Node itself joins or drops repeated fields, so this counts them as they were sent. HTTP/1.0 has no Host. */
+function hasValidHost({ rawHeaders, headers: { host }, httpVersion }: IncomingMessage): boolean {
+  if (host === undefined) return httpVersion === '1.0'
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count === 1 && HOST.test(host)
+}
