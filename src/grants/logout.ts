@@ -20,7 +20,12 @@ import { findSession } from './session.ts'
 /** Seconds in which the question may be answered. */
 const QUESTION_LIFETIME = 600
 
-export type LogoutFault = 'malformed_request' | 'unknown_client' | 'logout_address_unknown'
+export type LogoutFault =
+  | 'malformed_request'
+  | 'unknown_client'
+  | 'logout_address_unknown'
+  | 'logout_hint_unknown'
+  | 'logout_client_missing'
 
 export type LogoutOutcome =
   | { kind: 'refused'; fault: LogoutFault; reason: PageReason }
@@ -45,16 +50,24 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
   const clientId = hint?.clientId ?? values.client_id
   const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
   if (clientId !== null && !client) return refused('unknown_client', 'client_unknown_or_disabled')
+  // Forged, or signed with a key that is gone: it names no client and no session.
+  const isUnknownHint = values.id_token_hint !== null && hint === null
+  if (isUnknownHint) deps.audit({ event: 'id_token_hint_unknown', ...(client ? { client_id: client.id } : {}) })
   const uri = values.post_logout_redirect_uri
-  // §3: only to an address that the client registered, byte for byte; without a client there is none
+  // §2, §3: an address counts only for a client that is named, by an ID token or by `client_id`
+  if (uri !== null && client === null) {
+    return isUnknownHint
+      ? refused('logout_hint_unknown', 'id_token_hint_invalid')
+      : refused('logout_client_missing', 'id_token_hint_and_client_id_missing')
+  }
+  // §3: only to an address that the client registered, byte for byte
   if (uri !== null && !client?.postLogoutRedirectUris.includes(uri))
     return refused('logout_address_unknown', 'post_logout_redirect_uri_not_registered')
 
   // As it was sent, whether or not its bytes are text.
   const state = query.get('state')?.[0]?.encoded || null
   // §4: "when the OP detects errors in the RP-Initiated Logout request, the OP MUST not perform post-logout redirection"
-  const isBelieved = values.id_token_hint === null || hint !== null
-  const to = uri === null || !isBelieved ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
+  const to = uri === null || isUnknownHint ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
   const app = client && { clientName: client.name, ...placeOf(client, uri) }
 
   const session = await findSession(deps, sessionId)

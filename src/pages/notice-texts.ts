@@ -116,8 +116,22 @@ export const noticeTexts = {
     title: 'You are still signed in here',
     text: 'The app wants to bring you to an address that it has not registered, so we stopped.',
     next: 'Go back to the app and try again. To sign out here, open your page of connected apps.',
+    builder: 'post_logout_redirect_uri must equal a registered one byte for byte (grantor clients show).',
+  },
+  logout_hint_unknown: {
+    tone: 'stop',
+    title: 'You are still signed in here',
+    text: 'The app sent a sign-in token that this service did not make, so we stopped.',
+    next: 'Go back to the app and try again. To sign out here, open your page of connected apps.',
     builder:
-      'post_logout_redirect_uri must equal a registered one byte for byte, and needs id_token_hint or client_id (grantor clients show).',
+      'id_token_hint must be an ID token of this service, as it was issued. If the app has none, send client_id in its place.',
+  },
+  logout_client_missing: {
+    tone: 'stop',
+    title: 'You are still signed in here',
+    text: 'The app wants to bring you back but does not say which app it is, so we stopped.',
+    next: 'Go back to the app and try again. To sign out here, open your page of connected apps.',
+    builder: 'post_logout_redirect_uri needs id_token_hint or client_id beside it.',
   },
   everything_ended: {
     tone: 'done',

@@ -156,7 +156,6 @@ describe('RP-initiated logout', () => {
       async () => ({ client_id: client.id, post_logout_redirect_uri: client.redirectUris[0] ?? '' }),
       'logout_address_unknown',
     ],
-    ['an address of nobody knows whom', async () => ({ post_logout_redirect_uri: AFTERWARDS }), 'logout_address_unknown'],
     ['a client nobody knows', async () => ({ client_id: 'nobody' }), 'unknown_client'],
     [
       'an ID token of another client',
@@ -167,6 +166,42 @@ describe('RP-initiated logout', () => {
     const page = await logout(await asked())
     expect([page.status, page.location, noticeOf(page)]).toEqual([400, '', notice])
     expect(await isSignedIn()).toBe(true)
+  })
+
+  const forged = async () => `${(await tokensOf()).id_token}x`
+  test.each<[string, () => Promise<Record<string, string>>, string, string]>([
+    [
+      'an ID token that this service did not make',
+      async () => ({ id_token_hint: await forged(), post_logout_redirect_uri: AFTERWARDS }),
+      'logout_hint_unknown',
+      'id_token_hint_invalid',
+    ],
+    [
+      'neither an ID token nor client_id',
+      async () => ({ post_logout_redirect_uri: AFTERWARDS }),
+      'logout_client_missing',
+      'id_token_hint_and_client_id_missing',
+    ],
+    [
+      'an address that the client has not registered',
+      async () => ({ client_id: client.id, post_logout_redirect_uri: `${AFTERWARDS}x` }),
+      'logout_address_unknown',
+      'post_logout_redirect_uri_not_registered',
+    ],
+  ])('a logout request with %s names this cause on the page and in the audit log (§2, §3)', async (_, asked, notice, reason) => {
+    const page = await logout(await asked())
+    expect([page.status, page.location, noticeOf(page)]).toEqual([400, '', notice])
+    expect(grantor.events.at(-1)).toEqual({ event: 'logout_refused', reason })
+    expect(await isSignedIn()).toBe(true)
+  })
+
+  test('an ID token hint that is missing is no fault if client_id names the client; one that is invalid is recorded (§2, §4)', async () => {
+    const asked = { client_id: client.id, post_logout_redirect_uri: AFTERWARDS }
+    expect(movingTo(await press(await logout(asked), 'sign_out'))).toBe(AFTERWARDS)
+    await walk.signIn(requestOf(client))
+    const before = grantor.events.length
+    await logout({ ...asked, id_token_hint: await forged() })
+    expect(grantor.events.slice(before)).toContainEqual({ event: 'id_token_hint_unknown', client_id: client.id })
   })
 
   test('a parameter sent twice is refused; a form post is asked again as the same GET (§2)', async () => {
