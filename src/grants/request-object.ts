@@ -11,12 +11,14 @@ import type { Client } from './model.ts'
 
 type Claims = Record<string, unknown>
 
-/** §10.8.1: the type it should have. Libraries that know no types write `JWT`, or nothing. */
+/** §10.8.1, FAPI 2.0 Message Signing §5.3.1: the type it should have. Libraries that know no types write `JWT`, or nothing. */
 const TYPES = [null, 'jwt', 'oauth-authz-req+jwt']
 /** Seconds by which a client's clock may be ahead of ours. */
 const CLOCKS_DIFFER_BY = 30
 /** Seconds it may live: it passes through the browser, where it stays behind in histories. */
 const LIVES_AT_MOST = 3600
+/** Seconds it lives from its `iat` or `nbf` if it has no `exp`. */
+const LIVES_WITHOUT_EXP = 600
 
 /** The parameters of a request object, once it is known to be this client's, for this server, and of now. */
 export async function openRequestObject(deps: Deps, client: Client, text: string): Promise<Form> {
@@ -27,7 +29,7 @@ export async function openRequestObject(deps: Deps, client: Client, text: string
   if (!jwt) throw invalidRequestObject('request_object_malformed')
   if (!TYPES.includes(jwt.typ)) throw invalidRequestObject('request_object_type_wrong')
   requireFromAndFor(deps, client, jwt.claims)
-  requireOfNow(deps.now(), jwt.claims)
+  requireOfNow(deps.now(), client, jwt.claims)
   const form = formOf(jwt.claims)
   // Last, because it is what costs: the keys may have to be fetched.
   const verdict = await deps.clientKeys.check(client, jwt)
@@ -48,16 +50,26 @@ function requireFromAndFor({ settings }: Deps, client: Client, { iss, aud, sub, 
   if (sub === client.id) throw invalidRequestObject('request_object_is_an_assertion')
 }
 
-function requireOfNow(at: number, { exp, nbf, iat }: Claims): void {
+function requireOfNow(at: number, { profile }: Client, { exp, nbf, iat }: Claims): void {
   for (const time of [exp, nbf, iat]) {
     if (time !== undefined && !isTime(time)) throw invalidRequestObject('request_object_time_malformed')
   }
   for (const time of [nbf, iat])
     if (isTime(time) && time > at + CLOCKS_DIFFER_BY) throw invalidRequestObject('request_object_of_the_future')
-  if (isTime(exp)) {
-    if (exp <= at) throw invalidRequestObject('request_object_expired')
-    if (exp > at + LIVES_AT_MOST + CLOCKS_DIFFER_BY) throw invalidRequestObject('request_object_lives_too_long')
-  } else if (isTime(iat) && iat <= at - LIVES_AT_MOST) throw invalidRequestObject('request_object_too_old')
+  if (profile === 'fapi2') requireTimesOfProfile(at, exp, nbf)
+  const from = iat ?? nbf
+  const end = isTime(exp) ? exp : isTime(from) ? from + LIVES_WITHOUT_EXP : null
+  // Without any time the object could be replayed for as long as its key is registered.
+  if (end === null) throw invalidRequestObject('request_object_without_time')
+  if (end <= at) throw invalidRequestObject('request_object_expired')
+  if (end > at + LIVES_AT_MOST + CLOCKS_DIFFER_BY) throw invalidRequestObject('request_object_lives_too_long')
+}
+
+/** FAPI 2.0 Message Signing §5.3.1: `nbf` "no longer than 60 minutes in the past", `exp` no longer than 60 minutes after it. */
+function requireTimesOfProfile(at: number, exp: unknown, nbf: unknown): void {
+  if (!isTime(nbf) || !isTime(exp)) throw invalidRequestObject('request_object_without_exp_or_nbf')
+  if (nbf < at - LIVES_AT_MOST) throw invalidRequestObject('request_object_too_old')
+  if (exp > nbf + LIVES_AT_MOST) throw invalidRequestObject('request_object_lives_too_long')
 }
 
 function isTime(value: unknown): value is number {
