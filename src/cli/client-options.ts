@@ -1,10 +1,8 @@
 /** The options that say what a client is, shared by `clients create` and `clients update`. Named after RFC 7591 §2. */
 import type { Client, ClientAuthMethod, ClientProfile, GrantType } from '../grants/model.ts'
-import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../keys/signing-key.ts'
 import { type OptionSpec, UsageFailure } from './command.ts'
 import { readJwks } from './read-jwks.ts'
-
-const ALGORITHMS = ['ES256', 'RS256', 'EdDSA'] as const
 
 export const clientOptions = {
   'redirect-uri': {
@@ -59,12 +57,12 @@ export const clientOptions = {
   'jwks-uri': { value: 'URI', words: 'Where its public keys are read, so that it can change them by itself; https.' },
   'id-token-signed-response-alg': {
     value: 'ALG',
-    choices: ALGORITHMS,
+    choices: SIGNING_ALGORITHMS,
     words: 'What its ID tokens are signed with; ES256 unless given.',
   },
   'introspection-signed-response-alg': {
     value: 'ALG',
-    choices: ALGORITHMS,
+    choices: SIGNING_ALGORITHMS,
     words:
       "What introspection answers to it are signed with where it asks for signed ones (RFC 9701); the service's own choice unless given.",
   },

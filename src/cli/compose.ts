@@ -10,7 +10,7 @@ import { createSweeper, SWEEP_EVERY } from '../grants/clean-up.ts'
 import { ClientDirectory } from '../grants/client-directory.ts'
 import { ClientKeys } from '../grants/client-keys.ts'
 import { type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../grants/deps.ts'
-import { createSigningKeys, type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
+import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../grants/keep-keys.ts'
 import { logoutEvent, logoutNotices } from '../grants/logout-notices.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../grants/ports.ts'
 import { createStoreClock, type StoreClock } from '../grants/store-clock.ts'
@@ -80,7 +80,6 @@ export async function composeAuthService(
       store,
       clients,
       keys,
-      signingKey: createSigningKeys(keeping, keys),
       clientKeys: new ClientKeys(fetchFromClient, now),
       fetchFromClient,
       settings: serviceSettings(settings, development),

@@ -1,6 +1,5 @@
 /** The world, passed in. */
-import type { KeyKind, KeyRing, SigningKey } from '../keys/key-ring.ts'
-import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import type { KeyKind, KeyRing } from '../keys/key-ring.ts'
 import type { Reason } from '../oauth/reasons.ts'
 import type { Address } from '../wallet/address.ts'
 import type { ContractVerdict } from '../wallet/contract-signature.ts'
@@ -93,8 +92,6 @@ export type Deps = {
   store: Store
   clients: ClientDirectory
   keys: KeyRing
-  /** the key that signs in an algorithm now, made where there is none yet */
-  signingKey(algorithm: SigningAlgorithm): Promise<SigningKey>
   clientKeys: ClientKeys
   fetchFromClient: FetchFromClient
   settings: ServiceSettings

@@ -41,7 +41,7 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   if (code.expiresAt <= at || code.grantExpiresAt <= at) throw invalidGrant('code_expired')
   // Everything that can fail comes before the redemption: afterwards the client could only repeat a used code.
   requireScopeLeft(client, code.scopes)
-  const idTokenKey = await findIdTokenKey(deps, client, code.scopes)
+  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
   const resource = resourceOf(code, request.resources)
   const attemptId = randomUUID()
   const grant = grantOf(deps, client, code, request.proof, at)

@@ -1,11 +1,11 @@
 /**
  * The life of a key: stored, announced, making, still opening, retired.
  *
- * A new key is stored 60 s before it makes anything, so that every node and every cached JWK Set knows it first
- * (the first of its kind excepted). It opens for as long as the longest-lived thing it made.
+ * A new key is stored 60 s before it makes anything, so that every node and every cached JWK Set has it first. The first keys of a
+ * new store are the exception: they are stored before any node listens. A key opens for as long as the longest-lived thing it made.
  */
 import { randomBytes } from 'node:crypto'
-import { type KeyKind, type KeyRecord, type KeyRing, type OpenKey, type SigningKey, signingKindOf } from '../keys/key-ring.ts'
+import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, type KeyRing, type OpenKey, SIGNING_KINDS } from '../keys/key-ring.ts'
 import type { KeyWrap } from '../keys/key-wrap.ts'
 import { openSecretKey } from '../keys/secret-key.ts'
 import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../keys/signing-key.ts'
@@ -13,10 +13,11 @@ import { CHALLENGE_LIFETIME } from './challenge.ts'
 import type { Lifetimes } from './deps.ts'
 import type { KeyBook } from './ports.ts'
 
-/** What no service can do without. Keys of the other kinds are made when they are first needed. */
-const KEY_KINDS = ['sign', 'seal', 'mac'] as const
-/** Seconds between storing a key and using it. */
-const ANNOUNCED_FOR = 60
+/**
+ * The kinds of which there is always a key. `sign` is the last one to be made: a node that finds it in a new store finds all the
+ * others too.
+ */
+const KEY_KINDS: readonly KeyKind[] = [...Object.values(SIGNING_KINDS), 'seal', 'mac', 'sign']
 
 export type KeyKeeping = {
   book: KeyBook
@@ -36,41 +37,16 @@ export class WrongKeyEncryptionKey extends Error {
 /** Loads the store's keys into the ring, making the first of each kind where there is none. */
 export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void> {
   let records = await readKeys(keeping)
-  const missing = KEY_KINDS.filter((kind) => !records.some((record) => record.kind === kind))
+  const missing = KEY_KINDS.filter((kind) => livingKeys(records, kind).length === 0)
+  const isNew = !records.some(({ kind }) => kind === 'sign')
   for (const kind of missing) {
+    const key = await newKey(keeping, kind, nextNumber(records, kind))
+    // No key set of a new store has been fetched. In a store that an earlier version has used, the key is announced like any other.
     // `taken` means that another node was first: its key is read below like any other.
-    await keeping.book.insertKey({ ...(await newKey(keeping, kind, 1)), startsAt: 0 })
+    await keeping.book.insertKey({ ...key, startsAt: isNew ? 0 : key.createdAt + ANNOUNCED_FOR })
   }
   if (missing.length > 0) records = await readKeys(keeping)
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
-}
-
-/**
- * Finds the key that signs in an algorithm now, for what a client wants signed in its own (an ID token, most often).
- *
- * The first in an algorithm that access tokens are not signed in is made here, when somebody first needs it: an RSA key
- * takes a tenth of a second, and many services never need one.
- */
-export function createSigningKeys(keeping: KeyKeeping, ring: KeyRing): (algorithm: SigningAlgorithm) => Promise<SigningKey> {
-  let making: Promise<void> = Promise.resolve()
-  return async (algorithm) => {
-    const present = ring.signer(algorithm)
-    if (present) return present
-    // One after the other: of many that ask at once the first makes it, and the others find it.
-    making = making.catch(() => undefined).then(() => (ring.signer(algorithm) ? undefined : makeFirst(algorithm)))
-    await making
-    const made = ring.signer(algorithm)
-    if (!made) throw new Error(`there is no ${algorithm} key`)
-    return made
-  }
-
-  async function makeFirst(algorithm: SigningAlgorithm): Promise<void> {
-    const kind = signingKindOf(algorithm)
-    const records = await readKeys(keeping)
-    if (livingKeys(records, kind).length === 0) await storeNext(keeping, records, { kind, announcedFor: 0 })
-    // `taken` means that another node was first: its key is read like any other.
-    await loadKeys(keeping, ring)
-  }
 }
 
 /** Stores the next key of a kind, announced from now on. `taken`: another node has just done the same. */
@@ -84,8 +60,7 @@ async function storeNext(
   records: KeyRecord[],
   { kind, announcedFor }: { kind: KeyKind; announcedFor: number },
 ): Promise<KeyRecord | 'taken'> {
-  const number = Math.max(0, ...records.filter((record) => record.kind === kind).map((record) => record.number)) + 1
-  const made = await newKey(keeping, kind, number)
+  const made = await newKey(keeping, kind, nextNumber(records, kind))
   const key = { ...made, startsAt: made.createdAt + announcedFor }
   return (await keeping.book.insertKey(key)) === 'inserted' ? key : 'taken'
 }
@@ -93,7 +68,7 @@ async function storeNext(
 /** Rotates what is old enough or signs with another algorithm than the one set, and retires what has outlived all it made. */
 export async function keepKeys(keeping: KeyKeeping): Promise<void> {
   const records = await readKeys(keeping)
-  for (const kind of kindsOf(records)) {
+  for (const kind of KEY_KINDS) {
     const [youngest, ...older] = livingKeys(records, kind)
     if (!youngest) continue
     const wrongAlgorithm = kind === 'sign' && youngest.algorithm !== keeping.signingAlgorithm
@@ -136,7 +111,7 @@ export async function replaceKeys(keeping: KeyKeeping): Promise<number> {
   const records = await keeping.book.listKeys()
   const before = records.filter((key) => key.retiredAt === null)
   // The new ones first: broken off in between, no kind is left without a key.
-  for (const kind of kindsOf(before)) await storeNext(keeping, records, { kind, announcedFor: 0 })
+  for (const kind of KEY_KINDS) await storeNext(keeping, records, { kind, announcedFor: 0 })
   for (const key of before) await keeping.book.retireKey(key.id, key.kind, keeping.now())
   return before.length
 }
@@ -199,14 +174,13 @@ function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
   }
 }
 
+function nextNumber(records: KeyRecord[], kind: KeyKind): number {
+  return Math.max(0, ...records.filter((record) => record.kind === kind).map((record) => record.number)) + 1
+}
+
 /** Youngest first. */
 function livingKeys(records: KeyRecord[], kind: KeyKind): KeyRecord[] {
   return records.filter((record) => record.kind === kind && record.retiredAt === null).sort((a, b) => b.number - a.number)
-}
-
-/** The three that are always there, and those that were made on demand. */
-function kindsOf(records: KeyRecord[]): KeyKind[] {
-  return [...new Set<KeyKind>([...KEY_KINDS, ...records.map(({ kind }) => kind)])]
 }
 
 const ALGORITHMS = {

@@ -7,6 +7,7 @@ import { signJwt } from '../keys/signed-jwt.ts'
 import type { AuditEvent, Deps, EndedSessions } from './deps.ts'
 import { sidOf } from './id-token.ts'
 import type { Client } from './model.ts'
+import { signingKeyOf } from './signing-key.ts'
 
 /** §2.5: a POST of the form parameter `logout_token`. */
 export type LogoutNotice = { clientId: string; url: string; form: { logout_token: string } }
@@ -17,27 +18,27 @@ const LOGOUT_TOKEN_LIFETIME = 120
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 
 export async function logoutNotices(
-  deps: Pick<Deps, 'clients' | 'settings' | 'now' | 'signingKey'>,
+  deps: Pick<Deps, 'clients' | 'settings' | 'now' | 'keys'>,
   { wallet, clients }: EndedSessions,
 ): Promise<LogoutNotice[]> {
   const notices: LogoutNotice[] = []
   for (const { clientId, sessionHash } of clients) {
     const client = await deps.clients.findEnabled(clientId)
     if (!client || client.backchannelLogoutUri === null) continue
-    const logoutToken = await makeLogoutToken(deps, client, wallet, sessionHash)
+    const logoutToken = makeLogoutToken(deps, client, wallet, sessionHash)
     notices.push({ clientId, url: client.backchannelLogoutUri, form: { logout_token: logoutToken } })
   }
   return notices
 }
 
 /** §2.4. It has no nonce, and a `typ` of its own, so that it never passes for an ID token. Signed like the client's ID tokens (§2.6). */
-async function makeLogoutToken(
-  deps: Pick<Deps, 'settings' | 'now' | 'signingKey'>,
+function makeLogoutToken(
+  deps: Pick<Deps, 'settings' | 'now' | 'keys'>,
   client: Client,
   wallet: string,
   sessionHash: string,
-): Promise<string> {
-  const key = await deps.signingKey(client.idTokenAlgorithm)
+): string {
+  const key = signingKeyOf(deps, client.idTokenAlgorithm)
   const at = deps.now()
   return signJwt(key, 'logout+jwt', {
     iss: deps.settings.authUrl,

@@ -4,30 +4,41 @@
  * no client is registered for it, and `serve` does not start. What is left, a setting that changes while clients are there, is
  * answered 503 until the next key signs, so that nobody loses a grant by it.
  */
+import type { KeyRecord } from '../keys/key-ring.ts'
 import type { SigningAlgorithm } from '../keys/signing-key.ts'
 import { signingUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
-import type { KeyBook } from './ports.ts'
 
 /** Throws where an access token for this client would be signed as its profile forbids. */
 export function requireSigningOfProfile({ keys }: Pick<Deps, 'keys'>, client: Client): void {
   if (isForbidden(client, keys.maker('sign').algorithm)) throw signingUnavailable('signing_algorithm_not_of_the_profile')
 }
 
-/** One clear line for a client that cannot be registered where the service signs with this algorithm; null: not yet known. */
-export function signingFaults(client: Client, algorithm: SigningAlgorithm | null): string[] {
-  return isForbidden(client, algorithm)
+/** One clear line for each reason why this store's keys cannot sign for the client. None if no service has run on the store yet. */
+export function signingFaults(client: Client, records: readonly KeyRecord[], at: number): string[] {
+  const keys = records.filter(({ retiredAt }) => retiredAt === null).toSorted((a, b) => b.number - a.number)
+  const usual = keys.filter(({ kind }) => kind === 'sign')
+  // What the youngest key signs access tokens with, or will once it starts.
+  const faults = isForbidden(client, usual[0]?.algorithm)
     ? ['Access tokens are signed with RS256 here, which profile fapi2 does not allow: set GRANTOR_SIGNING_ALG to ES256 or EdDSA.']
     : []
+  if (usual.length === 0) return faults
+  const { idTokenAlgorithm, introspectionSigned } = client
+  for (const algorithm of new Set([idTokenAlgorithm, introspectionSigned])) {
+    const signers = keys.filter((key) => key.algorithm === algorithm)
+    if (algorithm === null || signers.some(({ startsAt }) => startsAt <= at)) continue
+    faults.push(notPublishedYet(algorithm, Math.min(...signers.map(({ startsAt }) => startsAt)) - at))
+  }
+  return faults
 }
 
-/** What the youngest key signs access tokens with, or will once it starts; null where no service has run yet. */
-export async function signingAlgorithmOf(book: Pick<KeyBook, 'listKeys'>): Promise<SigningAlgorithm | null> {
-  const [youngest] = (await book.listKeys())
-    .filter(({ kind, retiredAt }) => kind === 'sign' && retiredAt === null)
-    .toSorted((a, b) => b.number - a.number)
-  return (youngest?.algorithm as SigningAlgorithm | undefined) ?? null
+/** `wait`: seconds until the first key in the algorithm signs; `Infinity` if there is none. RFC 7591 §3.2.2 */
+function notPublishedYet(algorithm: SigningAlgorithm, wait: number): string {
+  const what = `invalid_client_metadata: the ${algorithm} key`
+  return Number.isFinite(wait)
+    ? `${what} has not been published for 60 seconds yet, so clients may not have it: try again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`
+    : `${what} has not been published yet: start grantor serve of this version, and try again a minute later.`
 }
 
 /** The clients that stand in the way of signing with this algorithm. */
@@ -36,10 +47,10 @@ export function clientsAgainst(clients: readonly Client[], algorithm: SigningAlg
 }
 
 /** Whether there may be clients at all that stand in the way. */
-export function breaksProfiles(algorithm: SigningAlgorithm | null): boolean {
+export function breaksProfiles(algorithm: KeyRecord['algorithm'] | undefined): boolean {
   return algorithm === 'RS256'
 }
 
-function isForbidden({ profile }: Client, algorithm: SigningAlgorithm | null): boolean {
+function isForbidden({ profile }: Client, algorithm: KeyRecord['algorithm'] | undefined): boolean {
   return profile === 'fapi2' && breaksProfiles(algorithm)
 }

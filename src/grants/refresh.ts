@@ -66,7 +66,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   }
   // Everything that can fail comes before the row moves. Afterwards a client that repeats its refused request would present
   // a used token, and would lose its grant.
-  const idTokenKey = await findIdTokenKey(deps, client, scopes ?? client.scopes)
+  const idTokenKey = findIdTokenKey(deps, client, scopes ?? client.scopes)
   if (proof && bound && mayMove(bound, rotation)) await spendProof(deps, proof)
   const outcome = await rotate(deps, client, rotation)
   if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)

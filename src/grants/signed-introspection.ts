@@ -1,5 +1,5 @@
 /**
- * An introspection answer as a JWT (RFC 9701): signed, so that a resource server can show later, to whom it concerns, what
+ * An introspection answer as a JWT (RFC 9701, FAPI 2.0 Message Signing §5.5.1): signed, so that a resource server can show later, to whom it concerns, what
  * the authorization server vouched for.
  */
 import type { SigningKey } from '../keys/key-ring.ts'
@@ -8,12 +8,13 @@ import type { Deps } from './deps.ts'
 import type { Introspection } from './introspect.ts'
 import type { Client } from './model.ts'
 import { requireSigningOfProfile } from './profile-signing.ts'
+import { signingKeyOf } from './signing-key.ts'
 
 export const SIGNED_INTROSPECTION = 'token-introspection+jwt'
 
 /** §5: `iss`, `aud`, `iat` and the answer, inactive ones included; no `sub` and no `exp`, so that it never passes for an access token (§8.1). */
-export async function signIntrospection(deps: Deps, caller: Client, answer: Introspection): Promise<string> {
-  const key = caller.introspectionSigned === null ? usualKey(deps, caller) : await deps.signingKey(caller.introspectionSigned)
+export function signIntrospection(deps: Deps, caller: Client, answer: Introspection): string {
+  const key = caller.introspectionSigned === null ? usualKey(deps, caller) : signingKeyOf(deps, caller.introspectionSigned)
   const claims = { iss: deps.settings.authUrl, aud: caller.id, iat: deps.now(), token_introspection: answer }
   return signJwt(key, SIGNED_INTROSPECTION, claims)
 }

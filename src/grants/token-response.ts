@@ -7,6 +7,7 @@ import type { Deps } from './deps.ts'
 import { makeIdToken } from './id-token.ts'
 import type { Client, Grant } from './model.ts'
 import { makeRefreshToken } from './refresh-token.ts'
+import { signingKeyOf } from './signing-key.ts'
 
 export type TokenResponse = {
   access_token: string
@@ -30,9 +31,9 @@ export type Asked = {
   idTokenKey: SigningKey | null
 }
 
-/** Loads the key for an ID token, or makes it, which may fail; null if none of these scopes asks for an ID token. */
-export async function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): Promise<SigningKey | null> {
-  return scopes.includes('openid') ? deps.signingKey(client.idTokenAlgorithm) : null
+/** Finds the key for an ID token, which may fail; null if none of these scopes asks for an ID token. */
+export function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): SigningKey | null {
+  return scopes.includes('openid') ? signingKeyOf(deps, client.idTokenAlgorithm) : null
 }
 
 /**

@@ -9,7 +9,8 @@ import { VerifiedTokens } from './verified-tokens.ts'
 
 /**
  * `sign`: access tokens, in the algorithm that is set. `sign_…`: ID tokens and other statements to a client that wants them in
- * another algorithm; access tokens never.
+ * another algorithm; access tokens never. There is a key of each kind, so that an algorithm can be advertised and the algorithm of
+ * access tokens can change without a gap.
  */
 export type SigningKind = 'sign' | 'sign_es256' | 'sign_rs256' | 'sign_eddsa'
 
@@ -26,7 +27,7 @@ export type KeyRecord = {
   /** null once retired */
   wrapped: Uint8Array | null
   createdAt: number
-  /** epoch seconds from which on it makes; at least 60 s after `createdAt`, except for the first of its kind */
+  /** epoch seconds from which on it makes; 60 s after `createdAt`, except for the first keys of a new store */
   startsAt: number
   retiredAt: number | null
 }
@@ -53,12 +54,15 @@ export type SecretKey = {
 export type OpenKey = SigningKey | SecretKey
 type KeyOf<Kind extends KeyKind> = Kind extends SigningKind ? SigningKey : SecretKey
 
-const SIGNING_KINDS: Record<SigningAlgorithm, SigningKind> = { ES256: 'sign_es256', RS256: 'sign_rs256', EdDSA: 'sign_eddsa' }
+/** Seconds between storing a key and using it, unless the store is new. */
+export const ANNOUNCED_FOR = 60
 
-/** The kind of the keys that sign in an algorithm where the one of access tokens does not. */
-export function signingKindOf(algorithm: SigningAlgorithm): SigningKind {
-  return SIGNING_KINDS[algorithm]
-}
+/** The kind of the keys that sign in an algorithm if access tokens are signed in another one. */
+export const SIGNING_KINDS = {
+  ES256: 'sign_es256',
+  RS256: 'sign_rs256',
+  EdDSA: 'sign_eddsa',
+} as const satisfies Record<SigningAlgorithm, SigningKind>
 
 export class KeyRing {
   #keys: OpenKey[] = []
@@ -114,12 +118,16 @@ export class KeyRing {
     return this.signingKeys().find((key) => key.id === id) ?? this.opener('sign', id)
   }
 
-  /** The key that signs in an algorithm now; undefined where none was made for it yet. */
+  /** The key that signs in an algorithm now; undefined as long as the first one is announced. */
   signer(algorithm: SigningAlgorithm): SigningKey | undefined {
     const usual = this.maker('sign')
     if (usual.algorithm === algorithm) return usual
-    const kind = signingKindOf(algorithm)
-    return this.signingKeys().some((key) => key.kind === kind) ? this.maker(kind) : undefined
+    const kind = SIGNING_KINDS[algorithm]
+    if (!this.#keys.some((key) => key.kind === kind)) return undefined
+    const key = this.maker(kind)
+    const wait = key.startsAt - this.#now()
+    // No announcement is that long: the clock was set back.
+    return wait <= 0 || wait > ANNOUNCED_FOR ? key : undefined
   }
 
   /** Every signing key, those before it starts and after it made its last included: what the JWK Set publishes (OpenID Connect Core §10.1, §10.1.1). */

@@ -3,7 +3,8 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } fr
 import type { SigningKey, SigningKind } from './key-ring.ts'
 
 /** ES256 unless set, and asymmetric all of them (RFC 9068 §4). RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
-export type SigningAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
+export const SIGNING_ALGORITHMS = ['ES256', 'RS256', 'EdDSA'] as const
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
 /** A fresh private key as PKCS #8 bytes. Made in a thread of its own: an RSA key takes a tenth of a second or more. */
 export async function newSigningMaterial(algorithm: SigningAlgorithm): Promise<Uint8Array> {

@@ -8,6 +8,8 @@ import { DPOP_ALGORITHMS } from './dpop.ts'
 export type MetadataFacts = {
   issuer: string
   scopes: readonly string[]
+  /** in which a published key signs now */
+  signingAlgorithms: readonly string[]
 }
 
 export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
@@ -34,7 +36,7 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     revocation_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     introspection_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     // RFC 9701 §7
-    introspection_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+    introspection_signing_alg_values_supported: facts.signingAlgorithms,
     // RFC 9449 §5.1
     dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
     // RFC 9126 §2, §5, and what is registered for single clients only
@@ -67,7 +69,7 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     // Core §8: everybody reads the same address
     subject_types_supported: ['public'],
     // Discovery §3: "The algorithm RS256 MUST be included."
-    id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+    id_token_signing_alg_values_supported: facts.signingAlgorithms,
     acr_values_supported: acrValues,
     // Core §5.6
     claim_types_supported: ['normal'],

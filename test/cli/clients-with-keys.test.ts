@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Client } from '../../src/grants/model.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { newClientKey } from '../support/client-key.ts'
+import { forgetOtherAlgorithms } from '../support/older-keys.ts'
 import { newDatabase, newFolder, run } from './run.ts'
 
 const APP = ['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://app.example.com/callback']
@@ -203,6 +204,46 @@ test('clients show tells everything, as JSON in the words of RFC 7591 §2', asyn
   const { out } = await run(['clients', 'show', client_id], env)
   for (const words of ['fapi2', 'one', 'pushed only', 'bound by DPoP', 'https://app.example.com/logout'])
     expect(out).toContain(words)
+})
+
+describe('an algorithm that no published key signs in yet', () => {
+  const NOW = 1_800_000_000
+  const KEYS = { GRANTOR_SECRET: 'correct-horse-battery-staple-4711' }
+  const ALGORITHMS = ['id-token', 'introspection'].map((what) => `--${what}-signed-response-alg=RS256`)
+
+  /** The store as an earlier version left it, which made such keys when a token needed one; then a command of this version. */
+  async function upgrade(): Promise<void> {
+    await run(['keys', 'rotate'], { ...env, ...KEYS }, NOW - 1000)
+    forgetOtherAlgorithms(path)
+  }
+
+  test.each(ALGORITHMS)(
+    '%s is refused to a client until the key has been published for a minute (RFC 7591 §3.2.2)',
+    async (option) => {
+      const { client_id } = await create()
+      await upgrade()
+      const both = (at: number) =>
+        Promise.all([run([...APP, option], env, at), run(['clients', 'update', client_id, option], env, at)])
+      for (const { exit, err } of await both(NOW)) {
+        expect(exit).toBe(2)
+        expect(err).toContain(
+          '- invalid_client_metadata: the RS256 key has not been published yet: start grantor serve of this version',
+        )
+      }
+      await run(['keys', 'rotate', '--kind=seal'], { ...env, ...KEYS }, NOW)
+      for (const { exit, err } of await both(NOW + 59)) {
+        expect(exit).toBe(2)
+        expect(err).toMatch(
+          /- invalid_client_metadata: the RS256 key has not been published for 60 seconds yet, .*: try again in 1 second/,
+        )
+      }
+      for (const { exit } of await both(NOW + 60)) expect(exit).toBe(0)
+    },
+  )
+
+  test('where no service has run yet every algorithm can be registered: the first start makes all keys before it listens', async () => {
+    expect(await stored((await create(...ALGORITHMS)).client_id)).toMatchObject({ idTokenAlgorithm: 'RS256' })
+  })
 })
 
 describe('RS256 as the algorithm of access tokens does not go with profile fapi2 (FAPI 2.0 Security Profile §5.4.1)', () => {

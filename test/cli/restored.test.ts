@@ -67,7 +67,7 @@ test.each(['backup-node', ...(hasSqlite3 ? ['backup-sqlite3'] : [])])(
     const env = { GRANTOR_DATABASE_URL: `sqlite:${machine.databasePath}` }
     const restored = machine.paste('restore-sqlite', env)
     expect(restored).toMatchObject({ exit: 1, err: '' })
-    expect(restored.out).toMatch(/Ended 4 grants and 1 session, withdrew \d receipts, replaced 3 keys\./)
+    expect(restored.out).toMatch(/Ended 4 grants and 1 session, withdrew \d receipts, replaced 6 keys\./)
     expect(restored.out).toMatch(new RegExp(`${held.disabled.id} +enabled .*Disabled since`))
     expect(restored.out).toContain('Not confirmed')
 

@@ -88,7 +88,7 @@ describe('grantor serve', () => {
     expect(await (await get('/.well-known/oauth-authorization-server')).json()).toMatchObject({
       issuer: `http://localhost:${auth}`,
     })
-    expect(((await (await get('/oauth/jwks')).json()) as { keys: unknown[] }).keys).toHaveLength(1)
+    expect(((await (await get('/oauth/jwks')).json()) as { keys: unknown[] }).keys).toHaveLength(4)
     const lines = one
       .out()
       .trimEnd()
@@ -121,7 +121,7 @@ describe('grantor serve', () => {
     await run(['keys', 'rotate'], env, Math.floor(Date.now() / 1000))
     const published = async () =>
       ((await (await fetch(`http://localhost:${auth}/oauth/jwks`)).json()) as { keys: unknown[] }).keys.length
-    await soon(published, 2)
+    await soon(published, 5)
   })
 
   test('on SIGTERM a request under way is answered, and the process ends with 0 within ten seconds', async () => {

@@ -104,7 +104,7 @@ describe.each(engines)('two nodes on one $engine database', ({ open }) => {
       )
     const [[before] = []] = await keys()
     expect((await run(['keys', 'rotate'], env, now())).exit).toBe(0)
-    await soon(async () => (await keys()).map(({ length }) => length), [2, 2], 40)
+    await soon(async () => (await keys()).map(({ length }) => length), [5, 5], 40)
     const [one, other] = await keys()
     expect(one).toEqual(other)
     expect(one).toContain(before)

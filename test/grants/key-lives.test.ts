@@ -113,10 +113,11 @@ test('a key is kept for the longest-lived thing it made, whichever setting says 
   const { clock, keeping } = await startTwoNodes()
   const lifetimes = { ...LIFETIMES, accessToken: 3600, code: 600, grant: 90 * DAY }
   const until: Record<string, number> = {}
-  for (const kind of ['sign', 'seal', 'mac'] as const) await rotated(keeping, kind)
+  const kinds = ['sign', 'seal', 'mac'] as const
+  for (const kind of kinds) await rotated(keeping, kind)
   clock.advance(60)
   const records = await keeping.book.listKeys()
-  for (const key of records.filter(({ number }) => number === 1)) {
+  for (const key of records.filter(({ number, kind }) => number === 1 && kinds.some((each) => each === kind))) {
     until[key.kind] = (opensUntil({ ...keeping, lifetimes }, records, key) ?? 0) - clock.now()
   }
   expect(until).toEqual({ sign: 3600 + 60, seal: 90 * DAY + 60, mac: 90 * DAY + 60 })

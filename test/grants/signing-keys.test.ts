@@ -1,11 +1,21 @@
-/** Keys in an algorithm that access tokens are not signed in: made on demand, and kept like all others. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createSigningKeys, keepKeys, keyState, loadKeys, replaceKeys } from '../../src/grants/keep-keys.ts'
+/** Keys in every advertised algorithm: published before they sign, and kept like all others. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { keepKeys, keyState, loadKeys, replaceKeys, retireKey } from '../../src/grants/keep-keys.ts'
+import { signingKeyOf } from '../../src/grants/signing-key.ts'
 import { openIdToken, signIdToken } from '../../src/keys/id-token.ts'
-import { KeyRing } from '../../src/keys/key-ring.ts'
-import { openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { ANNOUNCED_FOR, KeyRing } from '../../src/keys/key-ring.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
+import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { keepingOf } from '../support/key-keeping.ts'
+import { upgradeKeys } from '../support/older-keys.ts'
+import { OPENID } from '../support/openid-app.ts'
+import { send } from '../support/send.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
+import { parameterOf, requestOf, Walk } from '../support/walk.ts'
 
 let grantor: Grantor
 
@@ -19,41 +29,109 @@ const statesOf = async (kind: string): Promise<string[]> => {
   return records.filter((each) => each.kind === kind).map((each) => keyState(keepingOf(grantor), records, each))
 }
 
-test('none is made before somebody needs it; of many that need it at once, on two nodes, all sign with one that both know', async () => {
-  expect(await statesOf('sign_rs256')).toEqual([])
-  const other = openSqliteStore(grantor.databasePath)
-  const [ring, otherRing] = [grantor.deps.keys, new KeyRing(grantor.clock.now)]
-  const otherKeeping = { ...keepingOf(grantor), book: other.keys }
-  await loadKeys(otherKeeping, otherRing)
-  const signers = [createSigningKeys(keepingOf(grantor), ring), createSigningKeys(otherKeeping, otherRing)]
-  const keys = await Promise.all(Array.from({ length: 10 }, async (_, index) => signers[index % 2]?.('RS256')))
-  await other.close()
-  expect(new Set(keys.map((key) => key?.id)).size).toBe(1)
-  expect(await statesOf('sign_rs256')).toEqual(['makes'])
-  expect((await signers[0]?.('ES256'))?.id, 'what access tokens are signed with needs no second one').toBe(ring.maker('sign').id)
-  expect(await statesOf('sign_es256')).toEqual([])
+const signer = (algorithm: SigningAlgorithm) => signingKeyOf(grantor.deps, algorithm)
+
+async function published(): Promise<string[]> {
+  return ((await send(grantor.authUrl, { path: '/oauth/jwks' })).json().keys as { kid: string }[]).map(({ kid }) => kid)
+}
+
+async function advertised(): Promise<unknown[]> {
+  const metadata = (await send(grantor.authUrl, { path: '/.well-known/openid-configuration' })).json()
+  return ['id_token', 'introspection'].map((what) => metadata[`${what}_signing_alg_values_supported`])
+}
+
+const upgrade = () => upgradeKeys(grantor)
+
+test('a new store has a published key in every algorithm before anybody can ask for a token', async () => {
+  for (const algorithm of SIGNING_ALGORITHMS) expect(await published()).toContain(signer(algorithm).id)
+  expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+  const before = await grantor.store.keys.listKeys()
+  await loadKeys(keepingOf(grantor), new KeyRing(grantor.clock.now))
+  expect(await grantor.store.keys.listKeys()).toEqual(before)
 })
 
-test('a node that has not noticed the other’s key yet takes it, and makes none', async () => {
-  const unaware = new KeyRing(grantor.clock.now)
-  await loadKeys(keepingOf(grantor), unaware)
-  const made = await grantor.deps.signingKey('RS256')
-  expect((await createSigningKeys(keepingOf(grantor), unaware)('RS256')).id).toBe(made.id)
-  expect(await statesOf('sign_rs256')).toEqual(['makes'])
+test('of two nodes that start on a new store at once, all keys can sign from the first second on', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'grantor-test-'))
+  const path = join(folder, 'grantor.sqlite')
+  await migrateSqlite(path, grantor.clock.now())
+  const stores = [openSqliteStore(path), openSqliteStore(path), openSqliteStore(path)]
+  const rings = await Promise.all(
+    stores.map(async ({ keys: book }) => {
+      const ring = new KeyRing(grantor.clock.now)
+      await loadKeys({ ...keepingOf(grantor), book }, ring)
+      return ring
+    }),
+  )
+  for (const algorithm of SIGNING_ALGORITHMS)
+    expect(new Set(rings.map((ring) => ring.signer(algorithm)?.id)).size, `signers of ${algorithm}`).toBe(1)
+  for (const ring of rings) expect(ring.signingKeys()).toHaveLength(4)
+  await Promise.all(stores.map((store) => store.close()))
+  await rm(folder, { recursive: true })
 })
+
+describe('in a store of an earlier version, which made such keys when a token needed one', () => {
+  test('the first key in an algorithm is published for a minute before it signs, and is not advertised until then', async () => {
+    await upgrade()
+    expect(await statesOf('sign_rs256')).toEqual(['announced'])
+    expect(await published()).toHaveLength(4)
+    expect(await advertised()).toEqual([['ES256'], ['ES256']])
+    expect(() => signer('RS256')).toThrow('signing_key_announced')
+    grantor.clock.advance(ANNOUNCED_FOR)
+    expect(await published()).toContain(signer('RS256').id)
+    expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+  })
+
+  test('what that key would sign is answered 503 meanwhile, and nothing is spent', async () => {
+    const key = newClientKey()
+    const client = await grantor.createClient({
+      scopes: ['openid'],
+      idTokenAlgorithm: 'RS256',
+      introspectionSigned: 'RS256',
+      authMethod: 'private_key_jwt',
+      jwks: { keys: [key.jwk] },
+    })
+    const as = async (path: string, body: Record<string, string>, headers = {}) =>
+      post(grantor, path, { ...body, ...asserting(await assertionOf(grantor, client.id, key)) }, headers)
+    const exchange = (code: string) =>
+      as('/oauth/token', { grant_type: 'authorization_code', code, redirect_uri: client.redirectUris[0] ?? '' })
+    const walk = new Walk(grantor)
+    await walk.signIn(requestOf(client))
+    await upgrade()
+    const code = parameterOf((await walk.authorize(requestOf(client, OPENID_ONLY))).location, 'code')
+    const refused = [
+      await exchange(code),
+      await as('/oauth/introspect', { token: 'x' }, { accept: 'application/token-introspection+jwt' }),
+    ]
+    expect(refused.map(({ status, headers }) => [status, headers['retry-after']])).toEqual(refused.map(() => [503, '60']))
+    grantor.clock.advance(30)
+    const later = parameterOf((await walk.authorize(requestOf(client, OPENID_ONLY))).location, 'code')
+    grantor.clock.advance(30)
+    expect((await exchange(later)).status).toBe(200)
+  })
+
+  test('retired while it is announced, it has a successor that is announced, too', async () => {
+    await upgrade()
+    const key = (await grantor.store.keys.listKeys()).find(({ kind }) => kind === 'sign_rs256')
+    await retireKey(keepingOf(grantor), key?.id ?? '', true)
+    await grantor.noticeChanges()
+    expect((await statesOf('sign_rs256')).toSorted()).toEqual(['announced', 'retired'])
+  })
+})
+
+const OPENID_ONLY = { ...OPENID, scope: 'openid' }
 
 test('it grows old like all others: the next one is announced for a minute, then signs; the old one opens what it signed', async () => {
   const keeping = keepingOf(grantor)
-  const first = await grantor.deps.signingKey('RS256')
+  const first = signer('RS256')
   const claims = { iss: 'i', sub: 's', aud: 'a', exp: 0, iat: 0, at_hash: '', acr: '' }
   const token = signIdToken(first, claims)
   grantor.clock.advance(keeping.rotateAfter)
   await keepKeys(keeping)
   await grantor.noticeChanges()
   expect(await statesOf('sign_rs256')).toEqual(['makes', 'announced'])
-  expect((await grantor.deps.signingKey('RS256')).id).toBe(first.id)
+  expect(signer('RS256').id).toBe(first.id)
   grantor.clock.advance(60)
-  expect((await grantor.deps.signingKey('RS256')).id).not.toBe(first.id)
+  expect(signer('RS256').id).not.toBe(first.id)
   expect(openIdToken(grantor.deps.keys, 'i', token)).toEqual(claims)
   grantor.clock.advance(keeping.lifetimes.accessToken + 60)
   await keepKeys(keeping)
@@ -62,14 +140,27 @@ test('it grows old like all others: the next one is announced for a minute, then
   expect(openIdToken(grantor.deps.keys, 'i', token)).toBeUndefined()
 })
 
+test('when the algorithm of access tokens changes, both algorithms have a published key in every second', async () => {
+  const before = await published()
+  const changed = keepingOf(grantor, { signingAlgorithm: 'RS256' })
+  await keepKeys(changed)
+  await grantor.noticeChanges()
+  const announced = await published()
+  expect(grantor.deps.keys.maker('sign').algorithm).toBe('ES256')
+  grantor.clock.advance(ANNOUNCED_FOR)
+  expect(grantor.deps.keys.maker('sign').algorithm).toBe('RS256')
+  expect(announced).toContain(signer('RS256').id)
+  expect(before, 'nobody has signed with it yet').toContain(signer('ES256').id)
+})
+
 test('it never signs an access token, whatever its age, and is replaced with all others after a restore', async () => {
-  const rs256 = await grantor.deps.signingKey('RS256')
+  const rs256 = signer('RS256')
   const usual = grantor.deps.keys.maker('sign')
   expect([usual.algorithm, usual.id === rs256.id]).toEqual(['ES256', false])
   expect(grantor.deps.keys.opener('sign', rs256.id), 'nor opens one').toBeUndefined()
   grantor.clock.advance(1)
   await replaceKeys(keepingOf(grantor))
   await grantor.noticeChanges()
-  expect((await grantor.deps.signingKey('RS256')).id).not.toBe(rs256.id)
+  expect(signer('RS256').id).not.toBe(rs256.id)
   expect(await statesOf('sign_rs256')).toEqual(['retired', 'makes'])
 })

@@ -109,7 +109,7 @@ test('keys grown old are followed by the next on every node, one for all of them
   clock.advance(90 * DAY)
   await Promise.all([here.upkeep.keepKeys(), there.upkeep.keepKeys(), here.upkeep.keepKeys()])
   await Promise.all([here.upkeep.noticeChanges(), there.upkeep.noticeChanges()])
-  expect(await here.store.keys.listKeys()).toHaveLength(6)
+  expect(await here.store.keys.listKeys()).toHaveLength(12)
   expect(here.ring.maker('sign').id).toBe(before)
   clock.advance(60)
   expect(here.ring.maker('sign').id).not.toBe(before)

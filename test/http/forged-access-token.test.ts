@@ -51,10 +51,10 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
   })
 
   test('HMAC with the public key as its secret (RFC 8725 §2.1)', async () => {
-    const [key] = app.grantor.deps.keys.signingKeys()
-    const pem = key?.publicKey.export({ type: 'spki', format: 'pem' }) ?? ''
-    const der = key?.publicKey.export({ type: 'spki', format: 'der' }) ?? Buffer.alloc(0)
-    const jwk = Buffer.from(JSON.stringify(key?.publicJwk))
+    const key = app.grantor.deps.keys.maker('sign')
+    const pem = key.publicKey.export({ type: 'spki', format: 'pem' })
+    const der = key.publicKey.export({ type: 'spki', format: 'der' })
+    const jwk = Buffer.from(JSON.stringify(key.publicJwk))
     for (const secret of [Buffer.from(pem), der, jwk])
       await expectForgery(await forge({ alg: 'HS256', typ: 'at+jwt', kid }, secret))
   })

@@ -44,6 +44,13 @@ async function keep(): Promise<void> {
   await app.grantor.noticeChanges()
 }
 
+/** The ids of the published keys that sign access tokens or did. */
+async function accessTokenKids(): Promise<(string | undefined)[]> {
+  const records = await app.grantor.store.keys.listKeys()
+  const ids = records.filter(({ kind }) => kind === 'sign').map(({ id }) => id)
+  return (await publishedKeys()).map(({ kid }) => kid).filter((kid) => ids.includes(kid ?? ''))
+}
+
 const livingId = async (kind: string): Promise<string> =>
   (await app.grantor.store.keys.listKeys()).find((key) => key.kind === kind && key.retiredAt === null)?.id ?? ''
 
@@ -58,7 +65,9 @@ describe('the JWK Set (RFC 7517 §5)', () => {
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'x-request-id, retry-after',
     })
-    for (const key of await publishedKeys()) {
+    const usual = (await publishedKeys()).filter(({ alg }) => alg === 'ES256')
+    expect(usual).toHaveLength(3)
+    for (const key of usual) {
       expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
       expect(key).toMatchObject({ alg: 'ES256', use: 'sig', kty: 'EC', crv: 'P-256' })
     }
@@ -87,7 +96,7 @@ describe('a signing key’s life', () => {
   test('announced for 60 seconds, then it signs; the old one verifies until the last of its tokens has expired; then it is gone', async () => {
     const old = await app.freshTokens()
     const next = await rotate('sign')
-    expect(new Set((await publishedKeys()).map(({ kid }) => kid))).toEqual(new Set([kidOf(old.access_token), next.id]))
+    expect(new Set(await accessTokenKids())).toEqual(new Set([kidOf(old.access_token), next.id]))
 
     app.grantor.clock.advance(59)
     const lastOfOld = await app.freshTokens()
@@ -107,7 +116,7 @@ describe('a signing key’s life', () => {
 
     app.grantor.clock.advance(62)
     await keep()
-    expect((await publishedKeys()).map(({ kid }) => kid)).toEqual([next.id])
+    expect(await accessTokenKids()).toEqual([next.id])
   })
 
   test('nothing that lives is lost in a rotation of all three kinds: code, refresh token, session, login under way', async () => {

@@ -109,8 +109,7 @@ describe.each(restarts)('after %s on the same database', (_what, restart) => {
 
   test('a retired key stays retired', async () => {
     const tokens = await app.freshTokens()
-    const [key] = app.grantor.deps.keys.signingKeys()
-    await retireKey(keepingOf(app.grantor), key?.id ?? '', true)
+    await retireKey(keepingOf(app.grantor), app.grantor.deps.keys.maker('sign').id, true)
     await restart()
     expect(await app.isActive(tokens.access_token)).toBe(false)
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)

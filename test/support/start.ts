@@ -14,7 +14,6 @@ import { type Bounds, createBoundKeeper } from '../../src/grants/bounds.ts'
 import { ClientDirectory } from '../../src/grants/client-directory.ts'
 import { ClientKeys } from '../../src/grants/client-keys.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/grants/deps.ts'
-import { createSigningKeys } from '../../src/grants/keep-keys.ts'
 import { logoutEvent, logoutNotices } from '../../src/grants/logout-notices.ts'
 import type { Client } from '../../src/grants/model.ts'
 import type { Store } from '../../src/grants/ports.ts'
@@ -175,7 +174,6 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     store,
     clients,
     keys,
-    signingKey: createSigningKeys(keeping, keys),
     clientKeys: new ClientKeys(fetchFromClient, clock.now),
     fetchFromClient,
     settings,

@@ -1,4 +1,4 @@
-import { signingAlgorithmOf, signingFaults } from '../../grants/profile-signing.ts'
+import { signingFaults } from '../../grants/profile-signing.ts'
 import { registerClient } from '../../grants/register-client.ts'
 import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
 import { clientFacts, registeredJson } from '../client-print.ts'
@@ -45,8 +45,8 @@ export const clientsCreate = defineCommand({
     )
     if (registered.kind === 'faults') throw refused(registered.faults)
     const { client, secret } = registered
-    await withStore(settingsFor('clients', world, options.data), world, async (store) => {
-      const faults = signingFaults(client, await signingAlgorithmOf(store.keys))
+    await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
+      const faults = signingFaults(client, await store.keys.listKeys(), now())
       if (faults.length > 0) throw refused(faults)
       await store.clients.insertClient(client)
     })

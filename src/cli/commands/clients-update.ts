@@ -1,8 +1,7 @@
 import { clientFaults } from '../../grants/client-faults.ts'
 import type { Client } from '../../grants/model.ts'
-import { signingAlgorithmOf, signingFaults } from '../../grants/profile-signing.ts'
+import { signingFaults } from '../../grants/profile-signing.ts'
 import { changeClient, hasSecret } from '../../grants/register-client.ts'
-import type { SigningAlgorithm } from '../../keys/signing-key.ts'
 import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
 import { clientFacts, clientRecord } from '../client-print.ts'
 import { defineCommand, EXIT, UsageFailure } from '../command.ts'
@@ -33,9 +32,14 @@ export const clientsUpdate = defineCommand({
     const said = saidOf(options)
     if (Object.keys(said).length === 0)
       throw new UsageFailure(['nothing to change was named', 'See: grantor clients update --help'])
-    const changed = await withStore(settingsFor('clients', world, options.data), world, async (store) => {
-      const algorithm = await signingAlgorithmOf(store.keys)
-      return changeStored(store, clientId, (present) => checked(changeClient(present, said), algorithm))
+    const changed = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
+      const keys = await store.keys.listKeys()
+      return changeStored(store, clientId, (present) => {
+        const client = changeClient(present, said)
+        const faults = [...clientFaults(client), ...signingFaults(client, keys, now())]
+        if (faults.length > 0) throw new UsageFailure(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
+        return client
+      })
     })
     if (options.json) world.print(JSON.stringify(clientRecord(changed)))
     else for (const line of ['Changed; the client is now:', ...clientFacts(changed)]) world.print(line)
@@ -44,12 +48,6 @@ export const clientsUpdate = defineCommand({
     return EXIT.done
   },
 })
-
-function checked(client: Client, algorithm: SigningAlgorithm | null): Client {
-  const faults = [...clientFaults(client), ...signingFaults(client, algorithm)]
-  if (faults.length > 0) throw new UsageFailure(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
-  return client
-}
 
 type Given = Parameters<typeof givenOfClient>[0] & {
   name: string | undefined

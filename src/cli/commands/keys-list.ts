@@ -8,7 +8,7 @@ export const keysList = defineCommand({
   name: 'keys list',
   words: 'Lists the keys in the store and where each stands in its life; never the keys themselves.',
   about: [
-    'Kinds: sign (access tokens), sign_es256 and the like (ID tokens of clients that want another algorithm), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (known, not used yet), makes (in use), opens (only checks what it made), retired.',
+    'Kinds: sign (access tokens), sign_es256, sign_rs256 and sign_eddsa (ID tokens and other statements to clients that are registered for another algorithm), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (known, not used yet), makes (in use), opens (only checks what it made), retired.',
   ],
   options: { data: dataOption, json: jsonOption },
   examples: ['grantor keys list'],

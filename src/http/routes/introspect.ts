@@ -29,7 +29,7 @@ export function introspectRoute(server: FastifyInstance, service: Service): void
       async (client: Client) => {
         const plain = await introspect(service.deps, client, required(parameters.token, 'token'))
         if (!namesMediaType(request.headers.accept, SIGNED_TYPE)) return { headers: JSON_HEADERS, body: plain }
-        return { headers: SIGNED_HEADERS, body: await signIntrospection(service.deps, client, plain) }
+        return { headers: SIGNED_HEADERS, body: signIntrospection(service.deps, client, plain) }
       },
     )
     return reply.headers(headers).send(body)

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { ACR } from '../../grants/id-token.ts'
+import { publishedAlgorithms } from '../../grants/signing-key.ts'
 import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../oauth/metadata.ts'
 import { OPENID_SCOPES } from '../../oauth/scope.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
@@ -19,21 +20,22 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
     'cache-control': `public, max-age=${KEPT_FOR}`,
     'x-content-type-options': 'nosniff',
   })
-  const facts: MetadataFacts = {
+  const facts = (): MetadataFacts => ({
     issuer: deps.settings.authUrl,
     scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...OPENID_SCOPES])],
-  }
+    signingAlgorithms: publishedAlgorithms(deps),
+  })
   const documents = {
-    '/.well-known/oauth-authorization-server': serverMetadata(facts),
+    '/.well-known/oauth-authorization-server': () => serverMetadata(facts()),
     // OpenID Connect Discovery §4, §4.2
-    '/.well-known/openid-configuration': openidConfiguration(facts, Object.values(ACR)),
+    '/.well-known/openid-configuration': () => openidConfiguration(facts(), Object.values(ACR)),
   }
   for (const [url, document] of Object.entries(documents)) {
-    const body = JSON.stringify(document)
     server.route({
       method: ['GET', 'HEAD'],
       url,
-      handler: async (_request, reply) => reply.headers(headers('application/json; charset=utf-8')).send(body),
+      handler: async (_request, reply) =>
+        reply.headers(headers('application/json; charset=utf-8')).send(JSON.stringify(document())),
     })
   }
   server.route({

@@ -1,0 +1,18 @@
+/** A store as an earlier version left it: that version made keys in other algorithms than that of access tokens on demand. */
+import { DatabaseSync } from 'node:sqlite'
+import { loadKeys } from '../../src/grants/keep-keys.ts'
+import { keepingOf } from './key-keeping.ts'
+import type { Grantor } from './start.ts'
+
+/** Takes the keys in other algorithms away. */
+export function forgetOtherAlgorithms(databasePath: string): void {
+  const database = new DatabaseSync(databasePath)
+  database.exec("DELETE FROM keys WHERE kind LIKE 'sign_%'")
+  database.close()
+}
+
+/** The node begins anew on such a store: it announces the missing keys. */
+export async function upgradeKeys(grantor: Grantor): Promise<void> {
+  forgetOtherAlgorithms(grantor.databasePath)
+  await loadKeys(keepingOf(grantor), grantor.deps.keys)
+}
