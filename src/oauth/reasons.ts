@@ -542,9 +542,19 @@ export const pageReasons = {
   pushed_spent_before: ['authorize', 'The pushed request had its code in another request at the same moment.'],
   pushed_spent: ['authorize', 'The pushed request has had its code.', 'Push again for each authorization.'],
   client_id_not_of_the_hint: ['logout', '`client_id` is not the client of `id_token_hint`.'],
-  post_logout_redirect_uri_not_registered: ['logout', '`post_logout_redirect_uri` is not registered for the client, byte for byte.'],
-  id_token_hint_invalid: ['logout', '`id_token_hint` is forged or signed with a key that is gone, and nothing else names the client.'],
-  id_token_hint_and_client_id_missing: ['logout', '`post_logout_redirect_uri` was sent without a client.', 'Send `id_token_hint` or `client_id`.'],
+  post_logout_redirect_uri_not_registered: [
+    'logout',
+    '`post_logout_redirect_uri` is not registered for the client, byte for byte.',
+  ],
+  id_token_hint_invalid: [
+    'logout',
+    '`id_token_hint` is forged or signed with a key that is gone, and nothing else names the client.',
+  ],
+  id_token_hint_and_client_id_missing: [
+    'logout',
+    '`post_logout_redirect_uri` was sent without a client.',
+    'Send `id_token_hint` or `client_id`.',
+  ],
   complete_broken: ['login-complete', 'Challenge or verifier is damaged, or they do not belong together.'],
   complete_wrong_browser: ['login-complete', 'The sign-in was begun in another browser, or its cookie is gone.'],
   complete_expired: ['login-complete', 'The verifier is older than 60 seconds.'],

@@ -145,7 +145,7 @@ describe('the session of the former owner, while a consent of the new owner stan
   })
 
   test('sees no account page and no receipt of the new owner, and ends none of their apps', async () => {
-    const [ofNewOwner] = (await receipts()).filter(({ withdrawnAt }) => withdrawnAt === null)
+    const ofNewOwner = (await receipts()).find(({ withdrawnAt }) => withdrawnAt === null)
     expect((await former.walk.postForm('/account/apps/end', { client_id: strict.id })).status).toBe(401)
     for (const path of ['/account', `/account/receipts/${ofNewOwner?.id}.json`])
       expect((await former.walk.browse({ path })).location).toContain('/login?login_challenge=')
