@@ -1,6 +1,7 @@
 /** docs/errors.md, whole, from the tables of reasons. */
 import { endReasons } from '../src/grants/model.ts'
 import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../src/oauth/reasons.ts'
+import { resourceReasons } from '../src/resource/resource-reasons.ts'
 
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
 type ErrorRow = { status: number; definedIn: string; description: string; act: string; reasons: Readonly<Record<string, Row>> }
@@ -19,12 +20,14 @@ export function errorsPage(): string {
     '## The API between the two servers',
     LOGIN_API,
     ...sections(loginErrors),
+    '## What a resource API logs',
+    RESOURCE,
+    ...Object.entries(resourceReasons).map(
+      ([error, reasons]) => `### ${error === 'no_error' ? 'no error' : `\`${error}\``}\n\n${meanings(reasons)}`,
+    ),
     '## Why a grant ended',
     ENDINGS,
-    table(
-      ['reason', 'meaning'],
-      Object.entries(endReasons).map(([reason, means]) => [`\`${reason}\``, means]),
-    ),
+    meanings(endReasons),
   ]
     .join('\n\n')
     .concat('\n')
@@ -58,6 +61,9 @@ the authorization endpoint as well.`
 const LOGIN_API = `Codes of the login server's API ([own-login-server.md](own-login-server.md)). It is no OAuth endpoint, so most codes are its own. The
 codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above. Grantor's own login server sends the
 same codes to the script of its page, and 403 \`foreign_origin\`, 404 \`not_found\` and 405 \`method_not_allowed\`.`
+
+const RESOURCE = `The member \`reason\` of a \`ResourceError\` of \`grantor/resource\`. It is for the log of the API, never for the caller. A DPoP
+proof has the reasons of \`invalid_dpop_proof\` above, or \`nonce_wanted\`.`
 
 const ENDINGS = 'The audit event `grant_ended` and `grantor grants list` have one of these.'
 
@@ -106,6 +112,13 @@ function reasonTable(reasons: ErrorRow['reasons']): string {
       means,
       act,
     ]),
+  )
+}
+
+function meanings(reasons: Readonly<Record<string, string>>): string {
+  return table(
+    ['reason', 'meaning'],
+    Object.entries(reasons).map(([reason, means]) => [`\`${reason}\``, means]),
   )
 }
 

@@ -107,7 +107,7 @@ export function createPlainServer(listener: RequestListener): Server {
     .on('checkExpectation', checkExpectation)
 }
 
-/** Undefined if the connection broke or never spoke HTTP, so that nobody reads an answer. */
+/** Undefined if the connection broke or is no HTTP: then an answer would not be read. */
 function statusOf(code = ''): Status | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
   if (code === 'HPE_HEADER_OVERFLOW') return 431

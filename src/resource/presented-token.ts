@@ -1,3 +1,5 @@
+import type { ResourceReasonOf } from './resource-reasons.ts'
+
 /**
  * The parts of a request that matter here. Node's `IncomingMessage` (Express: `req`, Fastify: `request.raw`),
  * Fastify's request and the `Request` of the Fetch standard all fit as they are.
@@ -21,7 +23,7 @@ interface FetchHeaders {
 export type PresentedToken =
   | { kind: 'token'; scheme: 'Bearer' | 'DPoP'; token: string }
   | { kind: 'none' }
-  | { kind: 'malformed'; reason: string }
+  | { kind: 'malformed'; reason: ResourceReasonOf<'invalid_request'> }
 
 /** RFC 6750 §2.1: b64token. */
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/

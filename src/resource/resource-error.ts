@@ -1,4 +1,5 @@
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
+import type { ProofReason, ResourceReason, ResourceReasonOf } from './resource-reasons.ts'
 
 /** The codes of RFC 6750 §3.1 and RFC 9449 §7.1, and the one this package adds for "could not check". */
 type ErrorCode = 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope' | 'temporarily_unavailable'
@@ -7,7 +8,7 @@ interface Refusal {
   status: 400 | 401 | 403 | 503
   error: ErrorCode | undefined
   description: string
-  reason: string
+  reason: ResourceReason
   /** the scopes that are needed, where they are what is missing */
   scope?: string | undefined
   wwwAuthenticate?: string
@@ -30,7 +31,7 @@ export class ResourceError extends Error {
   /** One sentence in plain words, fixed for each code. */
   readonly description: string
   /** For the log: what exactly was wrong, for example `expired` or `claim_aud`. */
-  readonly reason: string
+  readonly reason: ResourceReason
   /** The value of the header `WWW-Authenticate`; `undefined` with 503. */
   readonly wwwAuthenticate: string | undefined
   /** The scopes the call needs, separated by spaces; only with `insufficient_scope`. */
@@ -78,7 +79,7 @@ export function createRefusals(realm: string, takes: Takes) {
     return takes.dpop && parameters.scope === undefined ? `${bearer}, ${write('DPoP', { algs })}` : bearer
   }
 
-  const refuse = (status: 400 | 401 | 403, error: ErrorCode, description: string, reason: string, scope?: string) =>
+  const refuse = (status: 400 | 401 | 403, error: ErrorCode, description: string, reason: ResourceReason, scope?: string) =>
     new ResourceError({
       status,
       error,
@@ -99,14 +100,14 @@ export function createRefusals(realm: string, takes: Takes) {
         wwwAuthenticate: challenge(),
       }),
 
-    invalidRequest: (reason: string) =>
+    invalidRequest: (reason: ResourceReasonOf<'invalid_request'>) =>
       refuse(400, 'invalid_request', 'Send the access token once, in one well-formed header.', reason),
 
     // One wording for all: which check failed is our log's business, not an attacker's.
-    invalidToken: (reason: string) =>
+    invalidToken: (reason: ResourceReasonOf<'invalid_token'>) =>
       refuse(401, 'invalid_token', 'The access token is expired, revoked, malformed or not meant for this API.', reason),
 
-    invalidProof: (reason: string) =>
+    invalidProof: (reason: ProofReason) =>
       refuse(401, 'invalid_dpop_proof', 'The DPoP proof is missing, malformed, too old, used, or not for this call.', reason),
 
     /** The same refusal for a token that came with the scheme DPoP. */
@@ -133,7 +134,10 @@ export function createRefusals(realm: string, takes: Takes) {
       refuse(403, 'insufficient_scope', 'The access token does not allow this call.', 'scope_missing', scopes.join(' ')),
 
     /** The authorization server gave no usable answer: nothing is known about the token, so nothing is said about it. */
-    unavailable: (reason: string, { retryAfter = 5, cause }: { retryAfter?: number; cause?: unknown } = {}) =>
+    unavailable: (
+      reason: ResourceReasonOf<'temporarily_unavailable'>,
+      { retryAfter = 5, cause }: { retryAfter?: number; cause?: unknown } = {},
+    ) =>
       new ResourceError({
         status: 503,
         error: 'temporarily_unavailable',

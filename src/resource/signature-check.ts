@@ -4,6 +4,7 @@ import type { AccessToken } from './access-token.ts'
 import { readAccessToken } from './access-token.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
 import type { Refusals } from './resource-error.ts'
+import type { ResourceReasonOf } from './resource-reasons.ts'
 
 interface Expected {
   issuer: string
@@ -85,7 +86,7 @@ function isSpelledOneWay(token: string): boolean {
 }
 
 /** For the log: which of RFC 9068 §4's checks failed. */
-function reasonOf(error: errors.JOSEError): string {
+function reasonOf(error: errors.JOSEError): ResourceReasonOf<'invalid_token'> {
   if (error instanceof errors.JWTExpired) return 'expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `claim_${error.claim}`
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature'

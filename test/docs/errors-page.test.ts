@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { errorsPage } from '../../scripts/errors-page.ts'
 import { loginErrors, oauthErrors, pageReasons } from '../../src/oauth/reasons.ts'
+import { resourceReasons } from '../../src/resource/resource-reasons.ts'
 
 // To write the page anew after a change of the tables: npx vitest run test/docs/errors-page -u
 test('docs/errors.md is what the tables of errors and reasons make', async () => {
@@ -19,7 +20,7 @@ test('every meaning and every advice is one or more whole sentences', () => {
 test('every reason of the tables is used by the service; one that is no longer used loses its row', () => {
   const src = new URL('../../src/', import.meta.url)
   const code = readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && path !== 'oauth/reasons.ts')
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('reasons.ts'))
     .map((path) => readFileSync(new URL(path, src), 'utf8'))
     .join('')
   // A reason is a text of its own, or it is put together: `pushed_${outcome}`, `${parameter}_missing`.
@@ -33,7 +34,9 @@ test('every reason of the tables is used by the service; one that is no longer u
       name.startsWith('PARAMETER') ? name === `PARAMETER${after}` : after === '' && before !== '' && name.startsWith(before),
     )
   const tables = [...Object.values(oauthErrors), ...Object.values(loginErrors)].map(({ reasons }) => reasons)
-  const unused = [...tables, pageReasons].flatMap((reasons) => Object.keys(reasons)).filter((name) => !isUsed(name))
+  const unused = [...tables, pageReasons, ...Object.values(resourceReasons)]
+    .flatMap((reasons) => Object.keys(reasons))
+    .filter((name) => !isUsed(name))
   expect(unused).toEqual([])
 })
 

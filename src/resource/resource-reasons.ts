@@ -1,0 +1,56 @@
+import type { ReasonOf } from '../oauth/reasons.ts'
+
+/** Why a resource API refuses a call: each error with its reasons and what they mean. docs/errors.md is made from this table. */
+export const resourceReasons = {
+  no_error: {
+    no_credentials: 'The call has no access token.',
+  },
+  invalid_request: {
+    header_repeated: 'The header with the access token was sent more than once.',
+    header_malformed: 'The header with the access token is malformed.',
+    two_methods: 'The access token was sent in the query as well.',
+  },
+  invalid_token: {
+    malformed: 'The access token is no signed JWT.',
+    expired: 'The access token has expired. The app refreshes it.',
+    signature: 'The signature is wrong.',
+    algorithm: 'The algorithm is none that Grantor signs with.',
+    unknown_key: 'The key set of the issuer has no such key.',
+    claim_CLAIM: 'A claim is missing or wrong. `claim_aud`: the token is for another API.',
+    not_bound: 'The API wants a token that is bound to a DPoP key, and this one is not.',
+    sender_constrained: 'The token is bound to a DPoP key and was presented without a proof.',
+    bound_to_another_key: 'The DPoP proof is of another key than the token.',
+    no_wallet: 'The token is of a client itself, and the API takes tokens of users only.',
+    inactive: 'The authorization server says that the token is not active.',
+    introspection_sub: 'Token and introspection name different wallets.',
+    introspection_client_id: 'Token and introspection name different clients.',
+    introspection_jti: 'Token and introspection have different ids.',
+    introspection_cnf: 'Token and introspection name different DPoP keys.',
+  },
+  insufficient_scope: {
+    scope_missing: 'The token does not have a scope that the call needs.',
+  },
+  temporarily_unavailable: {
+    issuer_unreachable: 'The authorization server did not answer.',
+    issuer_answered_STATUS: 'The authorization server answered with an unexpected status.',
+    issuer_answer_malformed: 'The answer of the authorization server is no JSON object.',
+    issuer_mismatch: 'The metadata name another issuer than the one that is configured.',
+    jwks_uri_unusable: 'The metadata name no usable `jwks_uri`.',
+    jwks_unreachable: 'The key set could not be fetched.',
+    introspection_endpoint_unusable: 'The metadata name no usable introspection endpoint.',
+    introspection_malformed: 'The answer of introspection has no `active`.',
+    proof_replays_unavailable: 'The store of used DPoP proofs did not answer.',
+  },
+} as const
+
+type Table = typeof resourceReasons
+type Spelled<Name> = Name extends 'claim_CLAIM'
+  ? `claim_${string}`
+  : Name extends 'issuer_answered_STATUS'
+    ? `issuer_answered_${number}`
+    : Name
+
+export type ResourceReasonOf<Code extends keyof Table> = Spelled<keyof Table[Code]>
+/** A DPoP proof is refused for the same reasons as at the authorization server. */
+export type ProofReason = ReasonOf<'invalid_dpop_proof'> | 'nonce_wanted'
+export type ResourceReason = { [Code in keyof Table]: ResourceReasonOf<Code> }[keyof Table] | ProofReason
