@@ -19,7 +19,7 @@ type Status = 400 | 405 | 408 | 413 | 417 | 431
 
 const DESCRIPTION: Record<Status, string> = {
   400: 'This is not an HTTP request that can be read.',
-  405: 'This server is no proxy: CONNECT is not allowed.',
+  405: 'This server is not a proxy: CONNECT is not allowed.',
   408: 'The request did not arrive completely in time.',
   413: 'A chunk extension of the body is too long.',
   417: 'The only expectation that can be met is 100-continue.',

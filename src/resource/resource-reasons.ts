@@ -11,10 +11,10 @@ export const resourceReasons = {
     two_methods: 'The access token was sent in the query as well.',
   },
   invalid_token: {
-    malformed: 'The access token is no signed JWT.',
+    malformed: 'The access token is not a signed JWT.',
     expired: 'The access token has expired. The app refreshes it.',
     signature: 'The signature is wrong.',
-    algorithm: 'The algorithm is none that Grantor signs with.',
+    algorithm: 'The algorithm is not one that Grantor signs with.',
     unknown_key: 'The key set of the issuer has no such key.',
     claim_CLAIM: 'A claim is missing or wrong. `claim_aud`: the token is for another API.',
     not_bound: 'The API wants a token that is bound to a DPoP key, and this one is not.',
@@ -33,7 +33,7 @@ export const resourceReasons = {
   temporarily_unavailable: {
     issuer_unreachable: 'The authorization server did not answer.',
     issuer_answered_STATUS: 'The authorization server answered with an unexpected status.',
-    issuer_answer_malformed: 'The answer of the authorization server is no JSON object.',
+    issuer_answer_malformed: 'The answer of the authorization server is not a JSON object.',
     issuer_mismatch: 'The metadata name another issuer than the one that is configured.',
     jwks_uri_unusable: 'The metadata name no usable `jwks_uri`.',
     jwks_unreachable: 'The key set could not be fetched.',
