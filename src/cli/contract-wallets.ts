@@ -5,6 +5,9 @@ import type { Chain } from '../config/chains.ts'
 import type { ContractWallets } from '../grants/deps.ts'
 import { verifyContractSignature } from '../wallet/contract-signature.ts'
 
+/** Checks of one network at once: a quarter of the calls that an RPC takes at once. */
+const UNDER_WAY_AT_MOST = 8
+
 export type ConnectedChains = {
   contractWallets: ContractWallets | null
   /** what is wrong with the endpoints, asked now */
@@ -18,7 +21,7 @@ export function connectChains(chains: readonly Chain[]): ConnectedChains {
   const home = connected.find((chain) => chain.home)
   const contractWallets = home && {
     homeChainId: home.chainId,
-    check: sharingAnswers((claim) => verifyContractSignature(home.readers, claim)),
+    check: sharingAnswers(limitingNetworks((claim) => verifyContractSignature(home.readers, claim))),
   }
   return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }
 }
@@ -31,5 +34,27 @@ function sharingAnswers(check: ContractWallets['check']): ContractWallets['check
     const asked = underWay.get(question) ?? check(claim).finally(() => underWay.delete(question))
     underWay.set(question, asked)
     return asked
+  }
+}
+
+/**
+ * Limits the checks of one network that are under way. An RPC takes 32 calls at once, and a signature can be made to take its whole time:
+ * without this limit one network could hold all 32, and the wallets of all others could not be checked.
+ */
+function limitingNetworks(check: ContractWallets['check']): ContractWallets['check'] {
+  const underWay = new Map<string, number>()
+  return async (claim) => {
+    const { network } = claim
+    if (network === null) return check(claim)
+    const others = underWay.get(network) ?? 0
+    if (others >= UNDER_WAY_AT_MOST) return { kind: 'could_not_check', why: 'network_has_too_many_under_way' }
+    underWay.set(network, others + 1)
+    try {
+      return await check(claim)
+    } finally {
+      const left = (underWay.get(network) ?? 1) - 1
+      if (left > 0) underWay.set(network, left)
+      else underWay.delete(network)
+    }
   }
 }

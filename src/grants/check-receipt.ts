@@ -63,7 +63,7 @@ async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneRec
   if ((await deps.store.wallets.readWallet(receipt.wallet)).provedItself) return giveUp(deps, receipt)
 
   const at = deps.now()
-  const claim = { ...signed, address: receipt.wallet, chainId: receipt.chainId }
+  const claim = { ...signed, address: receipt.wallet, chainId: receipt.chainId, network: null }
   const verdict = await deps.contractWallets?.check(claim)
   if (verdict?.kind === 'not_proven' || verdict?.kind === 'malformed') return giveUp(deps, receipt)
   if (verdict?.kind === 'valid') {

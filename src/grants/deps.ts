@@ -2,7 +2,7 @@
 import type { KeyKind, KeyRing } from '../keys/key-ring.ts'
 import type { Reason } from '../oauth/reasons.ts'
 import type { Address } from '../wallet/address.ts'
-import type { ContractVerdict } from '../wallet/contract-signature.ts'
+import type { ContractClaim, ContractVerdict } from '../wallet/contract-signature.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import type { ClientKeys } from './client-keys.ts'
 import type { EndReason, Grant, LoginMethod, Session } from './model.ts'
@@ -73,8 +73,8 @@ export const LASTING_EVENTS: ReadonlySet<string> = new Set([
 /** Contract wallets (ERC-1271), accepted on one chain, because elsewhere the same address can have another owner. */
 export type ContractWallets = {
   homeChainId: number
-  /** Asks the chain. */
-  check(claim: { message: string; signature: string; address: Address; chainId: number }): Promise<ContractVerdict>
+  /** Calls the chain. `network` is the network of the caller that causes the calls; null for none, as at a refresh. */
+  check(claim: ContractClaim & { network: string | null }): Promise<ContractVerdict>
 }
 
 /** A call to an address that a client registered. Without a form it is a GET. */

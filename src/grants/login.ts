@@ -13,7 +13,7 @@ import type { Deps } from './deps.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
 import type { LoginMethod, WalletKind } from './model.ts'
-import { proveWallet } from './prove-wallet.ts'
+import { type AdmitContractCheck, proveWallet } from './prove-wallet.ts'
 import { meetsConsentRule } from './session.ts'
 import {
   composeSignInText,
@@ -52,8 +52,7 @@ export type ChallengeDescription = {
   login_hint?: Address
 }
 
-/** `admitContractCheck` throws if the caller may cause no more calls to a chain for this address. */
-export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: (address: Address) => void }
+export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: AdmitContractCheck }
 
 /** What a proof seals for `/login/complete`. */
 export type Verifier = {

@@ -18,17 +18,19 @@ export type ClaimedProof = {
   address: Address
   chainId: number
   wallet: Wallet
-  /** throws if the caller may cause no more calls to a chain for this address */
-  admitContractCheck: (address: Address) => void
+  admitContractCheck: AdmitContractCheck
 }
+
+/** Throws if the caller may cause no more calls to a chain for this address. Returns the network of the caller, or null if it is not known. */
+export type AdmitContractCheck = (address: Address) => string | null
 
 export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...signed }: ClaimedProof): Promise<WalletKind> {
   const plain = verifyPlainSignature(signed.message, signed.signature, signed.address)
   if (plain.kind === 'valid') return 'ordinary'
   const { contractWallets } = deps
   if (signed.chainId !== contractWallets?.homeChainId) throw refusalOf(plain.kind)
-  admitContractCheck(signed.address)
-  const verdict = await contractWallets.check(signed)
+  const network = admitContractCheck(signed.address)
+  const verdict = await contractWallets.check({ ...signed, network })
   // The chain is also called for an address that has proved itself by its own key, although the answer can no longer help it. A failed
   // proof would otherwise show, by its status, its delay and its count, whether the owner of the address has ever signed in here.
   if (verdict.kind === 'valid') {

@@ -104,7 +104,7 @@ async function logIn(): Promise<Made['logins'][number]> {
   const challenge = sealChallenge(grantor.deps, { kind: 'account' }, null, browserKey) ?? ''
   const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
   const signature = wallet.sign(await composeText(grantor.deps, claim))
-  const to = new URL(await acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => undefined }))
+  const to = new URL(await acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => null }))
   const verifier = to.searchParams.get('login_verifier') ?? ''
   const outcome = await completeLogin(grantor.deps, { challenge, verifier, browserKey, sessionId: null })
   expect(outcome.kind).toBe('signed_in')
@@ -148,7 +148,7 @@ async function replay(made: Made): Promise<void> {
     expect(again.kind, 'a verifier used before').not.toBe('signed_in')
     const claim = { challenge, address: wallet.address, chainId: 1, scope: null }
     expect(
-      await works(acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => undefined })),
+      await works(acceptLogin(grantor.deps, { claim, signature, admitContractCheck: () => null })),
       'a challenge used before',
     ).toBe(false)
   }

@@ -55,6 +55,29 @@ test('Forged proofs from many networks, each at its limit, do not lock a contrac
   expect((await home.prove(wallet, { walk: from('203.0.113.77') })).answer.status).toBe(200)
 })
 
+test('A network that keeps the RPCs busy with slow checks does not keep the wallets of other networks from being checked', async () => {
+  const proofs = Array.from({ length: 40 }, async (_, i) => {
+    // Each for an address of its own: one address has a limit of its own.
+    const address = `0x${(0x1000 + i).toString(16).padStart(40, '1')}`
+    const walk = from(HERE, { address, sign: mallory.sign })
+    return { walk, proof: await walk.proof(await walk.challenge(requestOf(home.client))) }
+  })
+  const prepared = await Promise.all(proofs)
+  home.setFaults('hang')
+  const before = home.chain.asked.length
+  let answered = 0
+  const slow = prepared.map(async ({ walk, proof }) => {
+    const { status } = await walk.loginApi('/login/accept', proof)
+    answered += 1
+    return status
+  })
+  // Each check is under way or was refused.
+  await expect.poll(() => home.chain.asked.length - before + answered).toBeGreaterThanOrEqual(prepared.length)
+  home.setFaults(null)
+  expect((await home.prove(wallet, { walk: from('203.0.113.77') })).answer.status).toBe(200)
+  expect(new Set(await Promise.all(slow))).toEqual(new Set([503]))
+})
+
 test('a minute later the same challenge signs the owner in', async () => {
   await useUp(wallet)
   const attempt = await home.prove(wallet, { walk: from(HERE) })

@@ -90,13 +90,14 @@ function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
  * Counts a proof before it causes calls to a chain: for its network, then for its network and address together. A count for the address
  * alone would let any caller use up the checks of a contract wallet. A network that is over its limit of failures causes no calls.
  */
-function countContractCheck({ limits }: Service, caller: Caller, address: string): void {
-  if (!caller.isPerson) return
+function countContractCheck({ limits }: Service, caller: Caller, address: string): string | null {
+  if (!caller.isPerson) return null
   const { network } = caller
   let verdict = limits.check('failures', failuresOf(caller))
   if (verdict.allowed) verdict = limits.count('contract_checks', network)
   if (verdict.allowed) verdict = limits.count('wallet_checks', `${network} ${address}`)
   if (!verdict.allowed) throw tooManyContractChecks(verdict.retryAfter)
+  return network
 }
 
 /**
