@@ -19,7 +19,7 @@ export function fillPlain(sentence: string, names: Record<string, string>): stri
 }
 
 /** A name from outside, fit for a page: no invisible characters, at most 60 characters; '' if nothing of it can be seen. */
-export function displayName(name: string): string {
+function displayName(name: string): string {
   const visible = visibleText(name)
   const characters = Array.from(visible)
   return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
