@@ -1,8 +1,8 @@
 /** Which sections of which standards the comments of a file name. */
 
-/** `RFC 6749`, or one of OpenID's by its full or short name, or a section: `§4.1.2`, `appendix B`. */
+/** `RFC 6749`, one of OpenID Connect's by its full or short name, another one by its name, or a section: `§4.1.2`, `appendix B`. */
 const NAMED =
-  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)/g
+  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)/g
 
 /**
  * As `RFC 6749 §4.1.2`. A section belongs to the standard named before it in the same comment; where none is, to those
@@ -17,7 +17,7 @@ export function citationsIn(source: string, language: 'code' | 'prose' = 'code')
 function citationsOf(comment: string, ofTheFile: readonly string[]): string[] {
   let standards = ofTheFile
   return [...comment.matchAll(NAMED)].flatMap((match) => {
-    const [, , , section] = match
+    const [, , , , section] = match
     if (section !== undefined) return standards.map((standard) => `${standard} §${section}`)
     standards = [standardOf(match)]
     return []
@@ -25,10 +25,11 @@ function citationsOf(comment: string, ofTheFile: readonly string[]): string[] {
 }
 
 function standardsIn(comment: string): string[] {
-  return [...comment.matchAll(NAMED)].filter(([, , , section]) => section === undefined).map(standardOf)
+  return [...comment.matchAll(NAMED)].filter(([, , , , section]) => section === undefined).map(standardOf)
 }
 
-function standardOf([, rfc, openid]: RegExpMatchArray): string {
+function standardOf([, rfc, openid, other]: RegExpMatchArray): string {
+  if (other !== undefined) return other
   return rfc === undefined ? `OpenID Connect ${openid}` : `RFC ${rfc}`
 }
 

@@ -34,6 +34,9 @@ const TABLES = [
   'openid-connect-discovery',
   'openid-connect-rp-initiated-logout',
   'openid-connect-back-channel-logout',
+  'fapi-message-signing',
+  'jarm',
+  'oauth-form-post',
 ]
 
 /** @throws Error naming file and line where a table is malformed */

@@ -1,6 +1,7 @@
 /** The options that say what a client is, shared by `clients create` and `clients update`. Named after RFC 7591 §2. */
 import type { Client, ClientAuthMethod, ClientProfile, GrantType } from '../grants/model.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../keys/signing-key.ts'
+import { RESPONSE_MODES, type ResponseMode } from '../oauth/response-mode.ts'
 import { type OptionSpec, UsageFailure } from './command.ts'
 import { readJwks } from './read-jwks.ts'
 
@@ -66,6 +67,19 @@ export const clientOptions = {
     words:
       "What introspection answers to it are signed with where it asks for signed ones (RFC 9701); the service's own choice unless given.",
   },
+  'authorization-signed-response-alg': {
+    value: 'ALG',
+    choices: SIGNING_ALGORITHMS,
+    words:
+      'What authorization responses to it are signed with in the response modes jwt, query.jwt and form_post.jwt (JARM); ES256 unless given.',
+  },
+  'response-mode': {
+    value: 'MODE',
+    repeatable: true,
+    choices: RESPONSE_MODES,
+    words:
+      'A response mode it may use; all unless given. Requests in another mode are refused, in the first that is given. query.jwt alone requires signed responses (FAPI 2.0 Message Signing).',
+  },
   'post-logout-redirect-uri': {
     value: 'URI',
     repeatable: true,
@@ -122,6 +136,8 @@ type Given = {
   'jwks-uri': string | undefined
   'id-token-signed-response-alg': string | undefined
   'introspection-signed-response-alg': string | undefined
+  'authorization-signed-response-alg': string | undefined
+  'response-mode': string[]
   'post-logout-redirect-uri': string[]
   'backchannel-logout-uri': string | undefined
 }
@@ -142,6 +158,8 @@ export function givenOfClient(options: Given) {
     jwksUri: options['jwks-uri'],
     idTokenAlgorithm: options['id-token-signed-response-alg'] as SigningAlgorithm | undefined,
     introspectionSigned: options['introspection-signed-response-alg'] as SigningAlgorithm | undefined,
+    authorizationAlgorithm: options['authorization-signed-response-alg'] as SigningAlgorithm | undefined,
+    responseModes: said(options['response-mode']) as ResponseMode[] | undefined,
     postLogoutRedirectUris: said(options['post-logout-redirect-uri']),
     backchannelLogoutUri: options['backchannel-logout-uri'],
   }

@@ -38,6 +38,8 @@ export function clientRecord(client: Client) {
     dpop_bound_access_tokens: client.dpopBound,
     id_token_signed_response_alg: client.idTokenAlgorithm,
     introspection_signed_response_alg: client.introspectionSigned,
+    authorization_signed_response_alg: client.authorizationAlgorithm,
+    response_modes: client.responseModes,
     post_logout_redirect_uris: client.postLogoutRedirectUris,
     backchannel_logout_uri: client.backchannelLogoutUri,
     backchannel_logout_session_required: client.backchannelLogoutSessionRequired,
@@ -100,6 +102,8 @@ function factsBeyondUsual(client: Client): (readonly [string, string])[] {
     ...(client.dpopBound ? [['access tokens', 'bound by DPoP only'] as const] : []),
     ...(client.idTokenAlgorithm === 'ES256' ? [] : [['ID tokens', client.idTokenAlgorithm] as const]),
     ...(introspectionSigned === null ? [] : [['signed introspection', introspectionSigned] as const]),
+    ...(client.authorizationAlgorithm === 'ES256' ? [] : [['signed responses', client.authorizationAlgorithm] as const]),
+    ...(client.responseModes === null ? [] : [['response modes', client.responseModes.join(' ')] as const]),
     ...client.postLogoutRedirectUris.map((uri) => ['post-logout redirect_uri', uri] as const),
     ...(backchannelLogoutUri === null
       ? []

@@ -12,6 +12,7 @@ import { readRequest } from './authorize-parameters.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import { OPENID_PARAMETERS, type Prompt, readPrompt } from './openid-parameters.ts'
+import { chooseResponseMode } from './response-mode.ts'
 
 /** What a request consists of; `resource` may come more than once. */
 export const REQUEST_PARAMETERS = [
@@ -51,7 +52,7 @@ export function repeatedParameter({ taken }: AskedRequest): ParameterName | null
   return taken.faults.find((fault) => fault.reason === 'parameter_repeated')?.parameter ?? null
 }
 
-/** Whom to answer: the request's redirect URI, if it is one of the client's. */
+/** Whom to answer and how: the request's redirect URI, if it is one of the client's. */
 export function readAnswerable(client: Client, { form, taken }: AskedRequest): Answerable | RedirectFault {
   const redirectUri = taken.values.redirect_uri
   const misread = taken.faults.some((fault) => fault.parameter === 'redirect_uri')
@@ -63,20 +64,30 @@ export function readAnswerable(client: Client, { form, taken }: AskedRequest): A
   const sent = (name: string): string | null => form.get(name)?.[0]?.encoded || null
   // FAPI 2.0 Security Profile §5.3.2.2: "shall return an iss parameter in the authorization response"
   const answersIss = client.profile === 'fapi2' || sent('response_type') !== null
-  return { redirectUri, state: sent('state'), answersIss }
+  const { mode: responseMode } = chooseResponseMode(client, taken.values.response_mode, redirectUri)
+  const state = responseMode !== 'query' && hasUnsendableState(form) ? null : sent('state')
+  return { clientId: client.id, redirectUri, responseMode, state, answersIss }
+}
+
+/** JSON holds text only (JARM §2.1), and a form changes line breaks. A query holds any bytes. */
+function hasUnsendableState(form: Form): boolean {
+  const text = form.get('state')?.[0]?.text
+  return text === null || (text !== undefined && /\p{Cc}/u.test(text))
 }
 
 /** What is asked for, or the refusal that goes to the redirect URI. */
 export function readAsked(
   deps: Deps,
   client: Client,
-  { taken, signed, pushedId }: AskedRequest,
+  { form, taken, signed, pushedId }: AskedRequest,
   answerable: Answerable,
 ): { request: AuthorizationRequest; prompt: Prompt } {
-  // `state` may hold any bytes at all; it goes back as it came.
+  if (answerable.responseMode !== 'query' && hasUnsendableState(form))
+    throw invalidRequest('state_not_text', 'In this response_mode state must be UTF-8 without control characters.')
+  // In a query `state` may hold any bytes at all; it goes back as it came.
   const unreadable = taken.faults.find((fault) => fault.parameter !== 'state')
   if (unreadable) throw invalidRequest(`${unreadable.parameter}_not_utf8`, `${unreadable.parameter} is not UTF-8.`)
-  // RFC 9126 §2.3, RFC 9101 §10.5: "the server MUST reject the authorization request from the client that does not conform"
+  // RFC 9126 §2.3, FAPI 2.0 Message Signing §5.3.1, RFC 9101 §10.5: "the server MUST reject the authorization request from the client that does not conform"
   if (client.requestObjectSigned && !signed) throw invalidRequest('request_not_signed', 'This client must sign its requests.')
   const request = { ...readRequest(deps, client, taken.values, answerable), pushedId }
   return { request, prompt: readPrompt(taken.values.prompt) }

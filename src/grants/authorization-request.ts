@@ -4,10 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { encodeFormValue } from '../oauth/form.ts'
 import { accessDenied, type OAuthError } from '../oauth/oauth-error.ts'
-import { appendToRedirectUri, type ClientPlace, redirectUriMatches, redirectUriPlace } from '../oauth/redirect-uri.ts'
+import { type ClientPlace, redirectUriMatches, redirectUriPlace } from '../oauth/redirect-uri.ts'
+import type { ResponseMode } from '../oauth/response-mode.ts'
 import type { Address } from '../wallet/address.ts'
+import { type Destination, makeResponse } from './authorization-response.ts'
 import { sealCode } from './code.ts'
 import type { Deps } from './deps.ts'
 import type { Client, Session } from './model.ts'
@@ -17,7 +18,8 @@ export type AuthorizationRequest = {
   redirectUri: string
   scopes: string[]
   resources: string[]
-  /** percent-encoded as it goes back: its bytes are the app's, UTF-8 or not */
+  responseMode: ResponseMode
+  /** percent-encoded as it goes back: its bytes are the app's; UTF-8 in every response mode but `query` */
   state: string | null
   /** whether the answer carries `iss` (RFC 9207 §2), which is the issuer of the metadata (§2.3): where the request named a `response_type` */
   answersIss: boolean
@@ -49,15 +51,15 @@ export async function clientOfRequest(deps: Deps, request: AuthorizationRequest)
   return client && redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native') ? client : null
 }
 
-/** The redirect URI with an error (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). A person who declines is one, too (Core §3.1.2.1). */
-export function errorRedirect(deps: Deps, request: Answerable, error: OAuthError): string {
-  return redirectWith(deps, request, [
+/** An error for the app (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). A person who declines is one, too (Core §3.1.2.1). */
+export function errorRedirect(deps: Deps, request: Answerable, error: OAuthError): Promise<Destination> {
+  return makeResponse(deps, request, [
     ['error', error.error],
-    ['error_description', encodeFormValue(error.description)],
+    ['error_description', error.description],
   ])
 }
 
-export function deniedRedirect(deps: Deps, request: AuthorizationRequest): string {
+export function deniedRedirect(deps: Deps, request: AuthorizationRequest): Promise<Destination> {
   return errorRedirect(deps, request, accessDenied('user_declined'))
 }
 
@@ -70,8 +72,8 @@ export type CodeBasis = {
   grantExpiresAt: number
 }
 
-/** The redirect URI with a fresh code in its query (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5); null where the request was pushed, and had its one code. */
-export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<string | null> {
+/** A fresh code for the app (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5); null where the request was pushed, and had its one code. */
+export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt } = basis
   const code = sealCode(deps.keys, {
@@ -95,7 +97,7 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     dpopJkt: request.dpopJkt,
   })
   deps.audit({ event: 'code_issued', client_id: request.clientId })
-  return redirectWith(deps, request, [['code', code]])
+  return makeResponse(deps, request, [['code', code]])
 }
 
 /**
@@ -128,11 +130,4 @@ async function mayIssueCode(deps: Deps, { clientId, pushedId }: AuthorizationReq
 }
 
 /** As much of a request as an answer needs. */
-export type Answerable = Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'answersIss'>
-
-function redirectWith(deps: Deps, request: Answerable, parameters: [string, string][]): string {
-  const answer = [...parameters]
-  if (request.state !== null) answer.push(['state', request.state])
-  if (request.answersIss) answer.push(['iss', encodeFormValue(deps.settings.authUrl)])
-  return appendToRedirectUri(request.redirectUri, answer)
-}
+export type Answerable = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>

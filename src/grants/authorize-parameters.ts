@@ -3,12 +3,15 @@ import { isCodeChallenge } from '../oauth/code-challenge.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient, unsupportedResponseType } from '../oauth/oauth-error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { isResourceUri } from '../oauth/resource-uri.ts'
+import { isSignedMode } from '../oauth/response-mode.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
 import type { Answerable, AuthorizationRequest } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import { type OpenIdParameters, readHint, readMaxAge, readNonce, refuseUnsupported } from './openid-parameters.ts'
 import { requireSigningOfProfile } from './profile-signing.ts'
+import { chooseResponseMode } from './response-mode.ts'
+import { signingKeyOf } from './signing-key.ts'
 import { understoodScopes } from './understood-scopes.ts'
 
 export type RequestParameters = Parameters<
@@ -30,12 +33,15 @@ export function readRequest(
   if (client.profile === 'fapi2' && parameters.response_type === null)
     throw invalidRequest('response_type_missing', 'This client must send response_type=code.')
   refuseUnsupported(parameters)
+  const { refusal } = chooseResponseMode(client, parameters.response_mode, answerable.redirectUri)
+  if (refusal) throw refusal
+  // Refused before anything is spent for a response that cannot be signed.
+  if (isSignedMode(answerable.responseMode)) signingKeyOf(deps, client.authorizationAlgorithm)
   if (!client.grantTypes.includes('authorization_code')) throw unauthorizedClient('grant_type_not_registered')
   const hint = readHint(deps, client, parameters)
   if (hint === 'unknown_id_token') deps.audit({ event: 'id_token_hint_unknown', client_id: client.id })
   return {
     ...answerable,
-    clientId: client.id,
     codeChallenge: readCodeChallenge(client, parameters),
     scopes: readScopes(deps, client, parameters),
     resources: readResources(deps, client, parameters.resource),

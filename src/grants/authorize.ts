@@ -24,6 +24,7 @@ import {
   codeRedirect,
   errorRedirect,
 } from './authorization-request.ts'
+import type { Destination } from './authorization-response.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
 import type { Deps } from './deps.ts'
@@ -41,7 +42,7 @@ export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusab
 
 export type AuthorizeOutcome =
   | { kind: 'page'; fault: PageFault; reason: Reason }
-  | { kind: 'redirect'; to: string }
+  | { kind: 'redirect'; to: Destination }
   | { kind: 'login'; to: string; browserKey: string }
   | { kind: 'confirm'; confirmation: string; app: AskingApp; scopes: string[]; session: Session }
 
@@ -76,11 +77,16 @@ async function answerTo(deps: Deps, client: Client, asked: AskedRequest, browser
   }
 }
 
-function refuse(deps: Deps, client: Client, answerable: Answerable | RedirectFault, error: unknown): AuthorizeOutcome {
+async function refuse(
+  deps: Deps,
+  client: Client,
+  answerable: Answerable | RedirectFault,
+  error: unknown,
+): Promise<AuthorizeOutcome> {
   if (!(error instanceof OAuthError)) throw error
   if (typeof answerable === 'string') return page('request_unusable', error.reason)
   deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
-  return { kind: 'redirect', to: errorRedirect(deps, answerable, error) }
+  return { kind: 'redirect', to: await errorRedirect(deps, answerable, error) }
 }
 
 /** A request that may be granted: a code at once, or first a login or a confirmation. */

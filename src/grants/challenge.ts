@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { macOf } from '../keys/mac.ts'
 import { seal, unseal } from '../keys/sealed.ts'
+import type { ResponseMode } from '../oauth/response-mode.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../wallet/account-message.ts'
 import type { Address } from '../wallet/address.ts'
 import { consentTemplateOf } from '../wallet/consent-message.ts'
@@ -139,7 +140,7 @@ function hashBrowserKey(browserKey: string): string {
 // Packed as an array: the names would cost a third of the URL.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // What few requests have: by a letter each, and only where it is there.
-type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1 }
+type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
@@ -175,13 +176,15 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
 }
 
 /** `maxAge` is not among them: the login that the challenge is for satisfies it. */
-function packExtras({ nonce, dpopJkt, pushedId, loginHint, onlyHinted }: AuthorizationRequest): PackedExtras {
+function packExtras(request: AuthorizationRequest): PackedExtras {
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode } = request
   return {
     ...(nonce === null ? {} : { n: nonce }),
     ...(dpopJkt === null ? {} : { d: dpopJkt }),
     ...(pushedId === null ? {} : { p: pushedId }),
     ...(loginHint === null ? {} : { h: loginHint }),
     ...(onlyHinted ? { o: 1 as const } : {}),
+    ...(responseMode === 'query' ? {} : { m: responseMode }),
   }
 }
 
@@ -202,6 +205,7 @@ function unpackPurpose(packed: PackedPurpose): LoginPurpose {
     pushedId: extras.p ?? null,
     loginHint: extras.h ?? null,
     onlyHinted: extras.o === 1,
+    responseMode: extras.m ?? ('query' as const),
   }
   return { kind: 'app', request }
 }

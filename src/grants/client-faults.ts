@@ -1,7 +1,8 @@
 /** Everything about a client that cannot be registered, one clear line each (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
 import { jwkSetFaults } from '../keys/public-jwk.ts'
-import { redirectUriFault } from '../oauth/redirect-uri.ts'
+import { formOrigin, redirectUriFault } from '../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../oauth/resource-uri.ts'
+import { isFormPost } from '../oauth/response-mode.ts'
 import { isScopeName, isSubset } from '../oauth/scope.ts'
 import { hasInvisible, visibleText } from '../oauth/visible-text.ts'
 import { isSignableUri } from '../wallet/message-grammar.ts'
@@ -13,6 +14,7 @@ export function clientFaults(client: Client): string[] {
   return [
     ...nameFaults(client),
     ...redirectUriFaults(client),
+    ...responseModeFaults(client),
     ...scopeFaults(client),
     ...resourceFaults(client),
     ...authenticationFaults(client),
@@ -33,7 +35,8 @@ function nameFaults({ name }: Client): string[] {
 const REDIRECT_URI_WORDS = {
   not_rfc3986: 'is not a valid URI (RFC 3986).',
   has_fragment: 'has a fragment (#…), which a redirect URI may not (RFC 6749 section 3.1.2).',
-  has_answer_parameter: 'has a parameter in its query that answers carry: code, state, iss, error or error_description.',
+  has_answer_parameter:
+    'has a parameter in its query that answers carry: code, state, iss, error, error_description or response.',
   has_wildcard: 'has a wildcard in its host; redirect URIs match byte for byte, so register each one.',
   has_userinfo: 'has a user name in it, which could hide its host.',
   http_outside_loopback: 'is plain http outside loopback; use https.',
@@ -54,6 +57,15 @@ function redirectUriFaults(client: Client): string[] {
     faults.push('A client needs at least one redirect URI, unless it is a resource server or asks for itself only.')
   }
   return faults
+}
+
+/** A client that is answered in no other mode could not even be sent an error. */
+function responseModeFaults({ responseModes, redirectUris }: Client): string[] {
+  if (responseModes?.length === 0) return ['A client that names its response modes names at least one.']
+  if (responseModes === null || !responseModes.every(isFormPost)) return []
+  return redirectUris
+    .filter((uri) => redirectUriFault(uri, true) === null && formOrigin(uri) === null)
+    .map((uri) => `Redirect URI ${uri} cannot receive a form, and form_post is the only response mode of this client.`)
 }
 
 function scopeFaults(client: Client): string[] {
@@ -131,6 +143,8 @@ function profileFaults(client: Client): string[] {
   if (client.idTokenAlgorithm === 'RS256') faults.push('ID tokens of a fapi2 client are signed with ES256 or EdDSA, not RS256.')
   if (client.introspectionSigned === 'RS256')
     faults.push('Introspection answers to a fapi2 client are signed with ES256 or EdDSA, not RS256.')
+  if (client.authorizationAlgorithm === 'RS256')
+    faults.push('Authorization responses to a fapi2 client are signed with ES256 or EdDSA, not RS256.')
   return faults
 }
 

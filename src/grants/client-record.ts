@@ -11,6 +11,8 @@ export const CLIENT_DEFAULTS = {
   dpopBound: false,
   idTokenAlgorithm: 'ES256',
   introspectionSigned: null,
+  authorizationAlgorithm: 'ES256',
+  responseModes: null,
   postLogoutRedirectUris: [],
   backchannelLogoutUri: null,
   backchannelLogoutSessionRequired: false,

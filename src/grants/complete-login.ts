@@ -14,6 +14,7 @@ import {
   deniedRedirect,
   errorRedirect,
 } from './authorization-request.ts'
+import type { Destination } from './authorization-response.ts'
 import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
 import { readChallengeUse } from './challenge-use.ts'
 import type { Deps } from './deps.ts'
@@ -24,14 +25,14 @@ import { hashSessionId, meetsConsentRule } from './session.ts'
 
 export type CompleteOutcome =
   /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
-  | { kind: 'signed_in'; sessionId: string; to: string; app: AskingApp | null }
+  | { kind: 'signed_in'; sessionId: string; to: Destination; app: AskingApp | null }
   /** signed in, but not as whom the app's ID token hint names: the app gets an error */
-  | { kind: 'another_wallet'; sessionId: string; to: string; app: AskingApp }
+  | { kind: 'another_wallet'; sessionId: string; to: Destination; app: AskingApp }
   /** signed on another device than the one that asked: a session here, and no code anywhere */
   | { kind: 'signed_in_elsewhere'; sessionId: string; app: AskingApp; redirectUri: string }
   /** signed in, but the pushed request got its one code by another way */
   | { kind: 'request_spent'; sessionId: string }
-  | { kind: 'denied'; to: string; app: AskingApp }
+  | { kind: 'denied'; to: Destination; app: AskingApp }
   /** declined, and no app asked */
   | { kind: 'cancelled' }
   | { kind: 'denied_elsewhere'; app: AskingApp }
@@ -77,12 +78,12 @@ function isFor(verifier: Verifier, { nonce, browserHash, elsewhere }: Challenge)
   return verifier.nonce === nonce && verifier.browserHash === browserHash && verifier.elsewhere === elsewhere
 }
 
-function denied(deps: Deps, challenge: Challenge, asked: RequestedApp | null): CompleteOutcome {
+async function denied(deps: Deps, challenge: Challenge, asked: RequestedApp | null): Promise<CompleteOutcome> {
   if (!asked) return { kind: 'cancelled' }
   // The app waits for its answer in the browser that asked, where the person can still go on or decline.
   if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: asked.app }
   deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: asked.client.id })
-  return { kind: 'denied', to: deniedRedirect(deps, asked.request), app: asked.app }
+  return { kind: 'denied', to: await deniedRedirect(deps, asked.request), app: asked.app }
 }
 
 /** Noted as used only when it is done: broken off half-way, it can be asked for again. The note is a session that never lived. */
@@ -121,7 +122,7 @@ async function startSession(deps: Deps, { challenge, proof, asked, earlierId }: 
     // OpenID Connect Core §3.1.2.1: "otherwise, it MUST return an error, such as login_required"
     const refusal = loginRequired('another_wallet_than_hinted')
     deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: asked.client.id })
-    return { kind: 'another_wallet', sessionId, to: errorRedirect(deps, asked.request, refusal), app: asked.app }
+    return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, asked.request, refusal), app: asked.app }
   }
   const request = { ...asked.request, scopes: proof.scopes }
   const basis = {

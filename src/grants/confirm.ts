@@ -8,6 +8,7 @@ import {
   codeRedirect,
   deniedRedirect,
 } from './authorization-request.ts'
+import type { Destination } from './authorization-response.ts'
 import type { Deps } from './deps.ts'
 import type { Session } from './model.ts'
 import { findSession, isRecent, touchSession } from './session.ts'
@@ -17,7 +18,7 @@ const CONFIRMATION_LIFETIME = 600
 type Confirmation = { request: AuthorizationRequest; sessionHash: string; expiresAt: number }
 
 export type ConfirmOutcome =
-  | { kind: 'allowed' | 'denied'; to: string; app: AskingApp }
+  | { kind: 'allowed' | 'denied'; to: Destination; app: AskingApp }
   | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
 export function sealConfirmation(deps: Deps, request: AuthorizationRequest, session: Session): string {
@@ -34,7 +35,9 @@ export async function confirm(
 ): Promise<ConfirmOutcome> {
   const confirmation = unseal(deps.keys, 'grf', sealed) as Confirmation | undefined
   if (!confirmation) return { kind: 'broken' }
-  const { request, sessionHash, expiresAt } = confirmation
+  const { sessionHash, expiresAt } = confirmation
+  // A confirmation of an earlier version has no response mode.
+  const request: AuthorizationRequest = { ...confirmation.request, responseMode: confirmation.request.responseMode ?? 'query' }
   if (expiresAt <= deps.now()) return { kind: 'expired' }
   const session = await findSession(deps, sessionId)
   // A page that was open for minutes does not make the login behind it younger.
@@ -44,7 +47,7 @@ export async function confirm(
   const app = askingApp(client, request)
   if (decision === 'deny') {
     deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
-    return { kind: 'denied', to: deniedRedirect(deps, request), app }
+    return { kind: 'denied', to: await deniedRedirect(deps, request), app }
   }
   // The client's rule may have changed since: a button is no signature.
   if (client.consent === 'signed') return { kind: 'no_session' }

@@ -1,6 +1,7 @@
 /** The records of the ledger: who may ask (client), who agreed (wallet, session), and to what (grant). */
 import type { JwkSet } from '../keys/public-jwk.ts'
 import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import type { ResponseMode } from '../oauth/response-mode.ts'
 import type { Address } from '../wallet/address.ts'
 
 export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
@@ -55,6 +56,10 @@ export type Client = {
   idTokenAlgorithm: SigningAlgorithm
   /** what introspection answers to it are signed with where it asks for signed ones; null for the service's own choice (RFC 9701 §6) */
   introspectionSigned: SigningAlgorithm | null
+  /** what authorization responses to it are signed with in a signed response mode (JARM §3) */
+  authorizationAlgorithm: SigningAlgorithm
+  /** the response modes it may use; null for all (FAPI 2.0 Message Signing §5.3.3) */
+  responseModes: ResponseMode[] | null
   /** OpenID Connect RP-Initiated Logout §3.1 */
   postLogoutRedirectUris: string[]
   /** OpenID Connect Back-Channel Logout §2.2 */

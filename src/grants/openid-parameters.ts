@@ -17,8 +17,6 @@ export type OpenIdParameters = Parameters<(typeof OPENID_PARAMETERS)[number]>
 /** Refuses what would otherwise be half-honoured (Core §7.2.1). */
 export function refuseUnsupported(parameters: OpenIdParameters): void {
   if (parameters.registration !== null) throw registrationNotSupported()
-  if (parameters.response_mode !== null && parameters.response_mode !== 'query')
-    throw invalidRequest('response_mode_unknown', 'The only response_mode here is query.')
 }
 
 /** Characters, form-urlencoded; an ID token that holds the longest is still one we read ourselves, as a hint. */

@@ -24,8 +24,8 @@ export function signingFaults(client: Client, records: readonly KeyRecord[], at:
     ? ['Access tokens are signed with RS256 here, which profile fapi2 does not allow: set GRANTOR_SIGNING_ALG to ES256 or EdDSA.']
     : []
   if (usual.length === 0) return faults
-  const { idTokenAlgorithm, introspectionSigned } = client
-  for (const algorithm of new Set([idTokenAlgorithm, introspectionSigned])) {
+  const { idTokenAlgorithm, authorizationAlgorithm, introspectionSigned } = client
+  for (const algorithm of new Set([idTokenAlgorithm, authorizationAlgorithm, introspectionSigned])) {
     const signers = keys.filter((key) => key.algorithm === algorithm)
     if (algorithm === null || signers.some(({ startsAt }) => startsAt <= at)) continue
     faults.push(notPublishedYet(algorithm, Math.min(...signers.map(({ startsAt }) => startsAt)) - at))

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { JwkSet } from '../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../keys/secret.ts'
 import type { SigningAlgorithm } from '../keys/signing-key.ts'
+import type { ResponseMode } from '../oauth/response-mode.ts'
 import { clientFaults } from './client-faults.ts'
 import { CLIENT_DEFAULTS } from './client-record.ts'
 import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule, GrantType } from './model.ts'
@@ -30,6 +31,8 @@ export type ClientRegistration = {
   dpopBound?: boolean | undefined
   idTokenAlgorithm?: SigningAlgorithm | undefined
   introspectionSigned?: SigningAlgorithm | null | undefined
+  authorizationAlgorithm?: SigningAlgorithm | undefined
+  responseModes?: ResponseMode[] | null | undefined
   postLogoutRedirectUris?: string[] | undefined
   backchannelLogoutUri?: string | null | undefined
   backchannelLogoutSessionRequired?: boolean | undefined
@@ -79,6 +82,8 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     dpopBound: registration.dpopBound ?? false,
     idTokenAlgorithm: registration.idTokenAlgorithm ?? CLIENT_DEFAULTS.idTokenAlgorithm,
     introspectionSigned: registration.introspectionSigned ?? null,
+    authorizationAlgorithm: registration.authorizationAlgorithm ?? CLIENT_DEFAULTS.authorizationAlgorithm,
+    responseModes: registration.responseModes ?? null,
     postLogoutRedirectUris: unique(registration.postLogoutRedirectUris ?? []),
     backchannelLogoutUri: registration.backchannelLogoutUri ?? null,
     backchannelLogoutSessionRequired: registration.backchannelLogoutSessionRequired ?? false,

@@ -1,4 +1,5 @@
 import { DPOP_ALGORITHMS } from './dpop.ts'
+import { RESPONSE_MODES } from './response-mode.ts'
 
 /**
  * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only what works is named, a list
@@ -27,7 +28,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     jwks_uri: `${issuer}/oauth/jwks`,
     scopes_supported: facts.scopes,
     response_types_supported: ['code'],
-    response_modes_supported: ['query'],
+    // JARM §2.3, and OAuth 2.0 Form Post Response Mode §2
+    response_modes_supported: [...RESPONSE_MODES, 'jwt'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     token_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     revocation_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
@@ -37,6 +39,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     introspection_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     // RFC 9701 §7
     introspection_signing_alg_values_supported: facts.signingAlgorithms,
+    // JARM §4
+    authorization_signing_alg_values_supported: facts.signingAlgorithms,
     // RFC 9449 §5.1
     dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
     // RFC 9126 §2, §5, and what is registered for single clients only

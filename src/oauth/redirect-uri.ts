@@ -14,7 +14,7 @@ export type RedirectUriFault =
 // RFC 3986 appendix A, closely enough: scheme, then only characters a URI may hold, percent signs only in %XX.
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 const HTTP = /^(https?):\/\/([^/?#]*)/i
-const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description']
+const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'response']
 const LOOPBACK_IP = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(?=[/?]|$)/
 
 /** Says why a URI cannot be registered, or null when it can. */
@@ -81,6 +81,16 @@ export type ClientPlace = { clientHost: string; clientScheme?: string | undefine
 export function redirectUriPlace(uri: string): ClientPlace {
   if (HTTP.test(uri)) return { clientHost: new URL(uri).host }
   return uri === '' ? { clientHost: '' } : { clientHost: '', clientScheme: uri.slice(0, uri.indexOf(':')) }
+}
+
+/**
+ * The origin that a form is posted to, as `form-action` of a Content Security Policy takes it. Null if no form reaches this URI. An
+ * app behind a private-use scheme gets the URI and no body. A policy cannot name an IPv6 address, and a host with a semicolon or a
+ * comma would end the policy (Content Security Policy Level 3, `host-source`).
+ */
+export function formOrigin(uri: string): string | null {
+  const origin = HTTP.test(uri) ? new URL(uri).origin : ''
+  return /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/.test(origin) ? origin : null
 }
 
 /** Appends parameters, each once (RFC 6749 §3.1), without touching the URI's own bytes (§4.1.2). Values are percent-encoded already. */

@@ -15,6 +15,7 @@ export const assets: Asset[] = [
   asset('grantor.css', 'text/css; charset=utf-8'),
   asset('no-script.css', 'text/css; charset=utf-8'),
   asset('icon.svg', 'image/svg+xml'),
+  asset('form-post.js', SCRIPT),
   asset('login.js', SCRIPT),
   asset('words.js', SCRIPT),
   asset('wallets.js', SCRIPT),

@@ -168,6 +168,7 @@ export const texts = {
     },
     failed: { title: 'That did not work', text: '{app} will tell you more. Taking you back\u00a0…' },
     signed_out: { title: 'You are signed out', text: 'Taking you back to {app}\u00a0…' },
+    answered: { title: 'Back to the app', text: 'Taking you back to {app}\u00a0…' },
     to_sign: { title: 'One signature', text: 'Taking you to the page where your wallet signs\u00a0…' },
     ending: { title: 'Signed', text: 'Everything is being ended\u00a0…' },
     cancelled: { title: 'You cancelled', text: 'Nothing was done\u00a0…' },

@@ -62,6 +62,9 @@ describe('clients create', () => {
       `--jwks=${JWKS}`,
       '--id-token-signed-response-alg=RS256',
       '--introspection-signed-response-alg=EdDSA',
+      '--authorization-signed-response-alg=EdDSA',
+      '--response-mode=query.jwt',
+      '--response-mode=form_post.jwt',
       '--post-logout-redirect-uri=https://app.example.com/bye',
       '--backchannel-logout-uri=https://app.example.com/logout',
       '--backchannel-logout-session-required',
@@ -76,6 +79,8 @@ describe('clients create', () => {
       dpopBound: true,
       idTokenAlgorithm: 'RS256',
       introspectionSigned: 'EdDSA',
+      authorizationAlgorithm: 'EdDSA',
+      responseModes: ['query.jwt', 'form_post.jwt'],
       postLogoutRedirectUris: ['https://app.example.com/bye'],
       backchannelLogoutUri: 'https://app.example.com/logout',
       backchannelLogoutSessionRequired: true,
@@ -179,6 +184,10 @@ describe('clients update', () => {
     const { client_id } = await create('--dpop-bound-access-tokens', '--backchannel-logout-uri=https://app.example.com/logout')
     await update(client_id, '--no-dpop-bound-access-tokens', '--require-pkce', '--no-backchannel-logout-uri')
     expect(await stored(client_id)).toMatchObject({ dpopBound: false, requirePkce: true, backchannelLogoutUri: null })
+    await update(client_id, '--response-mode=form_post')
+    expect(await stored(client_id)).toMatchObject({ responseModes: ['form_post'] })
+    await update(client_id, '--no-response-modes')
+    expect(await stored(client_id)).toMatchObject({ responseModes: null })
     const both = await update(client_id, '--dpop-bound-access-tokens', '--no-dpop-bound-access-tokens')
     expect(both).toMatchObject({ exit: 2, err: expect.stringContaining('keep one') })
   })
@@ -196,6 +205,8 @@ test('clients show tells everything, as JSON in the words of RFC 7591 §2', asyn
     dpop_bound_access_tokens: true,
     id_token_signed_response_alg: 'ES256',
     introspection_signed_response_alg: null,
+    authorization_signed_response_alg: 'ES256',
+    response_modes: null,
     post_logout_redirect_uris: [],
     backchannel_logout_uri: 'https://app.example.com/logout',
     backchannel_logout_session_required: false,
@@ -209,7 +220,7 @@ test('clients show tells everything, as JSON in the words of RFC 7591 §2', asyn
 describe('an algorithm that no published key signs in yet', () => {
   const NOW = 1_800_000_000
   const KEYS = { GRANTOR_SECRET: 'correct-horse-battery-staple-4711' }
-  const ALGORITHMS = ['id-token', 'introspection'].map((what) => `--${what}-signed-response-alg=RS256`)
+  const ALGORITHMS = ['id-token', 'introspection', 'authorization'].map((what) => `--${what}-signed-response-alg=RS256`)
 
   /** The store as an earlier version left it, which made such keys when a token needed one; then a command of this version. */
   async function upgrade(): Promise<void> {

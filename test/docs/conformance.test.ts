@@ -20,13 +20,16 @@ test('docs/conformance.md is what its tables make; otherwise run: npm run confor
   expect(page).toBe(conformancePage(readTables()))
 })
 
-test('the sixteen standards of the service are there, each with its requirements, and what is not held says why', () => {
+test('the nineteen standards of the service are there, each with its requirements, and what is not held says why', () => {
   const standards = readTables()
   expect(standards.map(({ name }) => name)).toEqual([
     ...['6749', '6750', '7009', '7636', '7662', '8414', '8707', '9068', '9126', '9207', '9449', '9700'].map(
       (rfc) => `RFC ${rfc}`,
     ),
     ...['Core', 'Discovery', 'RP-Initiated Logout', 'Back-Channel Logout'].map((name) => `OpenID Connect ${name}`),
+    'FAPI 2.0 Message Signing',
+    'JARM',
+    'OAuth 2.0 Form Post Response Mode',
   ])
   expect(standards.filter(({ requirements }) => requirements.length < 4)).toEqual([])
 })

@@ -44,6 +44,8 @@ describe('what is left out of a registration gets its usual value', () => {
       dpopBound: false,
       idTokenAlgorithm: 'ES256',
       introspectionSigned: null,
+      authorizationAlgorithm: 'ES256',
+      responseModes: null,
       postLogoutRedirectUris: [],
       backchannelLogoutUri: null,
       backchannelLogoutSessionRequired: false,

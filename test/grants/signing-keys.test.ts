@@ -37,14 +37,14 @@ async function published(): Promise<string[]> {
 
 async function advertised(): Promise<unknown[]> {
   const metadata = (await send(grantor.authUrl, { path: '/.well-known/openid-configuration' })).json()
-  return ['id_token', 'introspection'].map((what) => metadata[`${what}_signing_alg_values_supported`])
+  return ['id_token', 'introspection', 'authorization'].map((what) => metadata[`${what}_signing_alg_values_supported`])
 }
 
 const upgrade = () => upgradeKeys(grantor)
 
 test('a new store has a published key in every algorithm before anybody can ask for a token', async () => {
   for (const algorithm of SIGNING_ALGORITHMS) expect(await published()).toContain(signer(algorithm).id)
-  expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+  expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
   const before = await grantor.store.keys.listKeys()
   await loadKeys(keepingOf(grantor), new KeyRing(grantor.clock.now))
   expect(await grantor.store.keys.listKeys()).toEqual(before)
@@ -74,11 +74,11 @@ describe('in a store of an earlier version, which made such keys when a token ne
     await upgrade()
     expect(await statesOf('sign_rs256')).toEqual(['announced'])
     expect(await published()).toHaveLength(4)
-    expect(await advertised()).toEqual([['ES256'], ['ES256']])
+    expect(await advertised()).toEqual([['ES256'], ['ES256'], ['ES256']])
     expect(() => signer('RS256')).toThrow('signing_key_announced')
     grantor.clock.advance(ANNOUNCED_FOR)
     expect(await published()).toContain(signer('RS256').id)
-    expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+    expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
   })
 
   test('what that key would sign is answered 503 meanwhile, and nothing is spent', async () => {
@@ -87,6 +87,7 @@ describe('in a store of an earlier version, which made such keys when a token ne
       scopes: ['openid'],
       idTokenAlgorithm: 'RS256',
       introspectionSigned: 'RS256',
+      authorizationAlgorithm: 'RS256',
       authMethod: 'private_key_jwt',
       jwks: { keys: [key.jwk] },
     })
@@ -101,12 +102,15 @@ describe('in a store of an earlier version, which made such keys when a token ne
     const refused = [
       await exchange(code),
       await as('/oauth/introspect', { token: 'x' }, { accept: 'application/token-introspection+jwt' }),
+      await walk.authorize(requestOf(client, { response_mode: 'jwt' })),
+      await as('/oauth/par', { ...(requestOf(client) as Record<string, string>), response_mode: 'jwt' }),
     ]
     expect(refused.map(({ status, headers }) => [status, headers['retry-after']])).toEqual(refused.map(() => [503, '60']))
     grantor.clock.advance(30)
     const later = parameterOf((await walk.authorize(requestOf(client, OPENID_ONLY))).location, 'code')
     grantor.clock.advance(30)
     expect((await exchange(later)).status).toBe(200)
+    expect((await walk.authorize(requestOf(client, { response_mode: 'jwt' }))).location).toContain('?response=')
   })
 
   test('retired while it is announced, it has a successor that is announced, too', async () => {

@@ -49,6 +49,7 @@ test('exactly these members are named: every one of them is walked below', () =>
     [
       'authorization_endpoint',
       'authorization_response_iss_parameter_supported',
+      'authorization_signing_alg_values_supported',
       'code_challenge_methods_supported',
       'dpop_signing_alg_values_supported',
       'grant_types_supported',
@@ -112,10 +113,20 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
       expect((await app.freshTokens({ scope, response_type: 'code' }, all)).scope).toBe(scope)
   })
 
-  test('response_types_supported and response_modes_supported: a code, in the query', async () => {
-    expect([metadata.response_types_supported, metadata.response_modes_supported]).toEqual([['code'], ['query']])
-    const { location } = await app.walk.authorize(requestOf(app.client, { response_type: 'code', response_mode: 'query' }))
-    expect(parameterOf(location, 'code')).not.toBe('')
+  test('response_types_supported and response_modes_supported: a code, in each of the modes', async () => {
+    expect(metadata.response_types_supported).toEqual(['code'])
+    const carriers: Record<string, RegExp> = {
+      query: /[?]code=/,
+      form_post: /name="code"/,
+      'query.jwt': /[?]response=/,
+      'form_post.jwt': /name="response"/,
+      jwt: /[?]response=/,
+    }
+    expect(metadata.response_modes_supported).toEqual(Object.keys(carriers))
+    for (const [response_mode, carrier] of Object.entries(carriers)) {
+      const answer = await app.walk.authorize(requestOf(app.client, { response_type: 'code', response_mode }))
+      expect(answer.location + answer.body, `response_mode ${response_mode}`).toMatch(carrier)
+    }
     for (const response_type of ['token', 'id_token', 'none', 'code token']) {
       const refused = await app.walk.authorize(requestOf(app.client, { response_type }))
       expect(parameterOf(refused.location, 'error')).toBe('unsupported_response_type')
@@ -151,6 +162,16 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
       }
     },
   )
+
+  test('authorization_signing_alg_values_supported: each signs a response for a client that is registered for it (JARM §4)', async () => {
+    const algorithms = list('authorization_signing_alg_values_supported') as SigningAlgorithm[]
+    expect(algorithms).toEqual(['ES256', 'RS256', 'EdDSA'])
+    for (const authorizationAlgorithm of algorithms) {
+      const own = await app.grantor.createClient({ authorizationAlgorithm })
+      const { location } = await app.walk.authorize(requestOf(own, { response_mode: 'jwt' }))
+      expect(decodeProtectedHeader(parameterOf(location, 'response')).alg).toBe(authorizationAlgorithm)
+    }
+  })
 
   test('introspection_signing_alg_values_supported: each signs an answer for a client that is registered for it (RFC 9701 §7)', async () => {
     const algorithms = list('introspection_signing_alg_values_supported') as SigningAlgorithm[]

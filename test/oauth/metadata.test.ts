@@ -26,7 +26,7 @@ test('only what works is promised: S256 alone, no implicit grant, no credentials
   expect(metadata).toMatchObject({
     code_challenge_methods_supported: ['S256'],
     grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-    response_modes_supported: ['query'],
+    response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
     authorization_response_iss_parameter_supported: true,
     scopes_supported: ['enhancement', 'profile'],
     introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],

@@ -21,6 +21,7 @@ export const clientsUpdate = defineCommand({
     ...clientOptions,
     'no-keys': { words: 'Forgets the public keys and where they are read.' },
     'no-backchannel-logout-uri': { words: 'Tells the client of no endings any more.' },
+    'no-response-modes': { words: 'Allows every response mode again.' },
     ...clientFlags,
     ...clientFlagsOff,
     data: dataOption,
@@ -53,6 +54,7 @@ type Given = Parameters<typeof givenOfClient>[0] & {
   name: string | undefined
   'no-keys': boolean
   'no-backchannel-logout-uri': boolean
+  'no-response-modes': boolean
 }
 
 /** What was said anew. Keys named in one way replace those named in the other. */
@@ -63,6 +65,7 @@ function saidOf(options: Given): Partial<Client> {
   const said = { ...(Object.fromEntries(given) as Partial<Client>), ...givenFlags(options) }
   if (options['no-keys'] || said.jwks || said.jwksUri) Object.assign(said, { jwks: null, jwksUri: null }, keysOf(said))
   if (options['no-backchannel-logout-uri']) said.backchannelLogoutUri = null
+  if (options['no-response-modes']) said.responseModes = null
   return said
 }
 

@@ -3,12 +3,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type AuthorizeOutcome, authorize } from '../../grants/authorize.ts'
 import { type ConfirmOutcome, confirm } from '../../grants/confirm.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
+import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { confirmPage } from '../../pages/confirm-page.ts'
-import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { formOf, formParameters } from '../form-body.ts'
+import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import { requireOwnOrigin } from '../own-origin.ts'
 import { redirect, repeatAsGet } from '../redirect.ts'
@@ -51,8 +52,11 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
       service.deps.audit({ event: 'authorize_refused', reason, request_id: requestId })
       return reply.code(400).send(noticePage({ kind: fault, reason, requestId }))
     }
-    case 'redirect':
-      return redirect(reply, outcome.to)
+    case 'redirect': {
+      const { to } = outcome
+      if (typeof to === 'string') return redirect(reply, to)
+      return moveOn(reply, { to, clientName: '', ...redirectUriPlace(to.action), outcome: 'answered' })
+    }
     case 'login':
       setBrowserCookie(service, reply, outcome.browserKey)
       return redirect(reply, outcome.to)
@@ -68,7 +72,7 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
 /** A form that leads to another origin answers a page that moves on by itself: browsers hold `form-action` against redirects. */
 function answerConfirmed(requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
   void reply.headers(pageHeaders())
-  if ('to' in outcome) return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: outcome.kind }))
+  if ('to' in outcome) return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: outcome.kind })
   const notices: Record<typeof outcome.kind, [status: number, NoticeKind]> = {
     broken: [400, 'broken_link'],
     expired: [410, 'expired'],

@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type CompleteOutcome, completeLogin } from '../../grants/complete-login.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { takeParameters } from '../../oauth/parameters.ts'
-import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'
 import { pageHeaders } from '../../pages/page-headers.ts'
+import { moveOn } from '../move-on.ts'
 import { requireNavigation } from '../navigation.ts'
 import type { Service } from '../service.ts'
 import { browserOf, setSessionCookie } from '../session-cookie.ts'
@@ -32,16 +32,14 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
   switch (outcome.kind) {
     case 'signed_in':
     case 'denied':
-      return reply.send(
-        movingOnPage({
-          to: outcome.to,
-          ...(outcome.app ?? accountHost),
-          purpose: outcome.app ? 'app' : 'account',
-          outcome: outcome.kind,
-        }),
-      )
+      return moveOn(reply, {
+        to: outcome.to,
+        ...(outcome.app ?? accountHost),
+        purpose: outcome.app ? 'app' : 'account',
+        outcome: outcome.kind,
+      })
     case 'another_wallet':
-      return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: 'failed' }))
+      return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: 'failed' })
     case 'signed_in_elsewhere': {
       // A web app has a site to go on at; a native one is on the other device.
       const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined

@@ -19,6 +19,8 @@ export function clientsContract(subject: Subject): void {
     const {
       idTokenAlgorithm: _6,
       introspectionSigned: _7,
+      authorizationAlgorithm: _11,
+      responseModes: _12,
       postLogoutRedirectUris: _8,
       backchannelLogoutUri: _9,
       ...oldest
@@ -35,6 +37,8 @@ export function clientsContract(subject: Subject): void {
       dpopBound: false,
       idTokenAlgorithm: 'ES256',
       introspectionSigned: null,
+      authorizationAlgorithm: 'ES256',
+      responseModes: null,
       postLogoutRedirectUris: [],
       backchannelLogoutUri: null,
       backchannelLogoutSessionRequired: false,

@@ -146,6 +146,8 @@ export function someClient(client: Partial<Client> = {}): Client {
     dpopBound: true,
     idTokenAlgorithm: 'RS256',
     introspectionSigned: 'ES256',
+    authorizationAlgorithm: 'EdDSA',
+    responseModes: ['query.jwt'],
     postLogoutRedirectUris: ['https://app.example.net/bye'],
     backchannelLogoutUri: 'https://app.example.net/logout',
     backchannelLogoutSessionRequired: false,

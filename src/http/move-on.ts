@@ -1,0 +1,10 @@
+import type { FastifyReply } from 'fastify'
+import { formOrigin } from '../oauth/redirect-uri.ts'
+import { type MovingOn, movingOnPage } from '../pages/moving-on-page.ts'
+import { pageHeaders } from '../pages/page-headers.ts'
+
+/** A page that moves on by itself. If it posts a form, its policy allows the origin of that form's target and no other. */
+export function moveOn(reply: FastifyReply, page: MovingOn): FastifyReply {
+  const origin = typeof page.to === 'string' ? null : formOrigin(page.to.action)
+  return reply.headers(origin === null ? pageHeaders() : pageHeaders(origin)).send(movingOnPage(page))
+}

@@ -1,0 +1,90 @@
+/** Signed and posted authorization responses, read by libraries that nobody here wrote. */
+import * as oauth from 'oauth4webapi'
+import * as client from 'openid-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newClientKey } from '../support/client-key.ts'
+import { type Grantor, startGrantor } from '../support/start.ts'
+import { fieldOf, movingTo, requestOf, Walk } from '../support/walk.ts'
+
+const REDIRECT_URI = 'https://app.example.net/callback'
+// oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+const insecure = client.allowInsecureRequests
+
+let grantor: Grantor
+beforeAll(async () => {
+  grantor = await startGrantor()
+})
+afterAll(() => grantor.close())
+
+/** PKCE and state for a request, and what the library checks of them later. */
+async function newChecks() {
+  const [pkceCodeVerifier, expectedState] = [client.randomPKCECodeVerifier(), client.randomState()]
+  const code_challenge = await client.calculatePKCECodeChallenge(pkceCodeVerifier)
+  const request = { redirect_uri: REDIRECT_URI, state: expectedState, code_challenge, code_challenge_method: 'S256' }
+  return { request, checks: { pkceCodeVerifier, expectedState } }
+}
+
+test('openid-client under FAPI 2.0 Message Signing: a signed request, a signed response, and a signed refusal', async () => {
+  const key = newClientKey('ES256', '2026-01')
+  const registered = await grantor.createClient({
+    profile: 'fapi2',
+    jwks: { keys: [key.jwk] },
+    requestObjectSigned: true,
+    responseModes: ['query.jwt'],
+    authorizationAlgorithm: 'EdDSA',
+  })
+  const privateKey = {
+    key: key.privateKey.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']) as CryptoKey,
+    kid: key.kid,
+  }
+  const metadata = { authorization_signed_response_alg: 'EdDSA' }
+  const config = await client.discovery(new URL(grantor.authUrl), registered.id, metadata, client.PrivateKeyJwt(privateKey), {
+    execute: [insecure],
+  })
+  client.useJwtResponseMode(config)
+  const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256'))
+  const { request, checks } = await newChecks()
+  const begin = async () => {
+    const signed = await client.buildAuthorizationUrlWithJAR(config, { response_type: 'code', ...request }, privateKey)
+    return client.buildAuthorizationUrlWithPAR(config, signed.searchParams)
+  }
+  const walk = new Walk(grantor)
+  const { to } = await walk.signIn((await begin()).search.slice(1))
+  const tokens = await client.authorizationCodeGrant(config, new URL(to), checks, undefined, { DPoP })
+  expect(tokens.token_type).toBe('dpop')
+
+  const browser = new Walk(grantor)
+  const challenge = await browser.challenge((await begin()).search.slice(1))
+  const no = movingTo(await browser.complete(await browser.reject(challenge)))
+  await expect(client.authorizationCodeGrant(config, new URL(no), checks, undefined, { DPoP })).rejects.toMatchObject({
+    error: 'access_denied',
+  })
+})
+
+test('oauth4webapi: a signed response holds for its state, and not for another client', async () => {
+  const registered = await grantor.createClient({ authorizationAlgorithm: 'RS256' })
+  const issuer = new URL(grantor.authUrl)
+  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  const options = { [oauth.allowInsecureRequests]: true }
+  const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, options))
+  const walk = new Walk(grantor)
+  const { to } = await walk.signIn(requestOf(registered, { response_type: 'code', response_mode: 'jwt', state: 'a state' }))
+  const own = { client_id: registered.id, authorization_signed_response_alg: 'RS256' }
+  const parameters = await oauth.validateJwtAuthResponse(server, own, new URL(to), 'a state', options)
+  expect(parameters.get('code')).toMatch(/^grc\./)
+  const other = { ...own, client_id: (await grantor.createClient()).id }
+  await expect(oauth.validateJwtAuthResponse(server, other, new URL(to), 'a state', options)).rejects.toThrow(/audience|aud/)
+})
+
+test('openid-client: a posted response is as good as one in the query', async () => {
+  const registered = await grantor.createClient()
+  const secret = client.ClientSecretBasic(registered.secret)
+  const config = await client.discovery(new URL(grantor.authUrl), registered.id, {}, secret, { execute: [insecure] })
+  const { request, checks } = await newChecks()
+  const to = client.buildAuthorizationUrl(config, { ...request, response_mode: 'form_post' })
+  const walk = new Walk(grantor)
+  const page = await walk.complete(await walk.prove(await walk.challenge(to.search.slice(1))))
+  const body = new URLSearchParams(['code', 'state', 'iss'].map((name) => [name, fieldOf(page, name)]))
+  const tokens = await client.authorizationCodeGrant(config, new Request(REDIRECT_URI, { method: 'POST', body }), checks)
+  expect(tokens.access_token).toMatch(/^ey/)
+})
