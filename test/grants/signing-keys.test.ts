@@ -1,18 +1,18 @@
 /** Keys in every advertised algorithm: published before they sign, and kept like all others. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { keepKeys, keyState, loadKeys, replaceKeys, retireKey } from '../../src/grants/keep-keys.ts'
+import type { Store } from '../../src/grants/ports.ts'
 import { signingKeyOf } from '../../src/grants/signing-key.ts'
 import { openIdToken, signIdToken } from '../../src/keys/id-token.ts'
 import { ANNOUNCED_FOR, KeyRing } from '../../src/keys/key-ring.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../src/keys/signing-key.ts'
-import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { openTwoNodes } from '../store/sqlite-file.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { keepingOf } from '../support/key-keeping.ts'
 import { upgradeKeys } from '../support/older-keys.ts'
 import { OPENID } from '../support/openid-app.ts'
+import { newPostgresDatabase } from '../support/postgres.ts'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
 import { parameterOf, requestOf, Walk } from '../support/walk.ts'
@@ -50,24 +50,47 @@ test('a new store has a published key in every algorithm before anybody can ask 
   expect(await grantor.store.keys.listKeys()).toEqual(before)
 })
 
-test('of two nodes that start on a new store at once, all keys can sign from the first second on', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'grantor-test-'))
-  const path = join(folder, 'grantor.sqlite')
-  await migrateSqlite(path, grantor.clock.now())
-  const stores = [openSqliteStore(path), openSqliteStore(path), openSqliteStore(path)]
-  const rings = await Promise.all(
-    stores.map(async ({ keys: book }) => {
-      const ring = new KeyRing(grantor.clock.now)
-      await loadKeys({ ...keepingOf(grantor), book }, ring)
-      return ring
-    }),
-  )
-  for (const algorithm of SIGNING_ALGORITHMS)
-    expect(new Set(rings.map((ring) => ring.signer(algorithm)?.id)).size, `signers of ${algorithm}`).toBe(1)
-  for (const ring of rings) expect(ring.signingKeys()).toHaveLength(4)
-  await Promise.all(stores.map((store) => store.close()))
-  await rm(folder, { recursive: true })
-})
+/** Several nodes on a new store of one engine. */
+const NEW_STORES: Record<string, () => Promise<Store[]>> = {
+  SQLite: () => openTwoNodes(),
+  async PostgreSQL() {
+    const { address } = await newPostgresDatabase()
+    await migratePostgres(address, grantor.clock.now())
+    const stores = await Promise.all([openPostgresStore(address), openPostgresStore(address)])
+    onTestFinished(async () => {
+      await Promise.all(stores.map((store) => store.close()))
+    })
+    return stores
+  },
+}
+
+test.each(Object.keys(NEW_STORES))(
+  'two nodes start on a new store, one at any point of the first start of the other: every key signs at once (%s)',
+  async (engine) => {
+    for (let at = 1; at <= 6; at++) {
+      const stores = (await NEW_STORES[engine]?.()) ?? []
+      const [first, second] = stores.map(({ keys }) => ({ keys, ring: new KeyRing(grantor.clock.now) }))
+      if (!first || !second) throw new Error('two nodes were expected')
+      let inserts = 0
+      const interrupted: Store['keys'] = {
+        ...first.keys,
+        async insertKey(key) {
+          inserts++
+          if (inserts === at) await loadKeys({ ...keepingOf(grantor), book: second.keys }, second.ring)
+          return first.keys.insertKey(key)
+        },
+      }
+      await loadKeys({ ...keepingOf(grantor), book: interrupted }, first.ring)
+      // The node that was first reads the keys of the other one when it notices a change.
+      await loadKeys({ ...keepingOf(grantor), book: second.keys }, second.ring)
+      for (const algorithm of SIGNING_ALGORITHMS) {
+        const ids = [first.ring, second.ring].map((ring) => ring.signer(algorithm)?.id)
+        expect(ids, `signers of ${algorithm}, at insert ${at}`).toEqual([expect.any(String), ids[0]])
+      }
+      expect(first.ring.signingKeys()).toHaveLength(4)
+    }
+  },
+)
 
 describe('in a store of an earlier version, which made such keys when a token needed one', () => {
   test('the first key in an algorithm is published for a minute before it signs, and is not advertised until then', async () => {
