@@ -45,10 +45,11 @@ export function askingApp(client: Client, request: AuthorizationRequest): Asking
   return { clientName: client.name, ...redirectUriPlace(request.redirectUri) }
 }
 
-/** The client of a request made earlier, as far as the request would still be taken: enabled, its redirect URI registered. */
+/** The client of a request made earlier; null unless the client is enabled and still registered for the redirect URI and the response mode. */
 export async function clientOfRequest(deps: Deps, request: AuthorizationRequest): Promise<Client | null> {
   const client = await deps.clients.findEnabled(request.clientId)
-  return client && redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native') ? client : null
+  if (!client || !redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native')) return null
+  return client.responseModes === null || client.responseModes.includes(request.responseMode) ? client : null
 }
 
 /** An error for the app (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). A person who declines is one, too (Core §3.1.2.1). */

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { requestObjectOf } from '../support/pushed.ts'
 import type { Answer } from '../support/send.ts'
+import { changeClient } from '../support/signed-app.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { movingTo, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
+import { movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
 const key = newClientKey()
 
@@ -118,6 +119,18 @@ describe('signed responses (§5.4.1)', () => {
     const { location } = await walk.authorize(requestOf({ ...unpushed, profile: 'default' }, { response_mode: 'query' }))
     expect([...new URL(location).searchParams.keys()]).toEqual(['response'])
   })
+})
+
+test('a login or a confirmation that began before the client was limited to query.jwt gets no unsigned answer', async () => {
+  const plain = await grantor.createClient()
+  const browser = new Walk(grantor)
+  await browser.signIn(requestOf(plain))
+  const page = await browser.authorize(requestOf(plain, { prompt: 'consent' }))
+  const other = new Walk(grantor)
+  const path = await other.prove(await other.challenge(requestOf(plain)))
+  await changeClient(grantor, plain, { responseModes: ['query.jwt'] })
+  for (const answer of [await browser.confirm(page, 'allow'), await other.complete(path)])
+    expect([answer.status, noticeOf(answer)]).toEqual([403, 'unknown_client'])
 })
 
 describe('signed introspection (§5.5.1)', () => {
