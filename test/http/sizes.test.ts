@@ -12,6 +12,7 @@ test('what is issued is no longer than docs/protocol.md says (RFC 6749 §2.2, §
     'client_id',
     'client_secret',
     'code',
+    'response',
     'access_token',
     'id_token',
     'refresh_token',
@@ -23,12 +24,15 @@ test('what is issued is no longer than docs/protocol.md says (RFC 6749 §2.2, §
     const client = await openIdClient(app.grantor)
     const asked = { response_type: 'code', scope: 'openid wallet' }
     const { location } = await app.walk.authorize(requestOf(client, { ...asked, nonce: 'n'.repeat(1800) }))
+    const signed = { ...asked, nonce: 'n'.repeat(1800), response_mode: 'jwt', state: 's'.repeat(8000) }
+    const response = parameterOf((await app.walk.authorize(requestOf(client, signed))).location, 'response')
     const pushed = await push(app.walk, client, requestOf(client, asked))
     const { access_token, id_token, refresh_token } = await openIdTokens(app.walk, client)
     const issued: Record<string, string> = {
       client_id: client.id,
       client_secret: client.secret,
       code: parameterOf(location, 'code'),
+      response,
       access_token,
       id_token,
       refresh_token,
@@ -39,7 +43,9 @@ test('what is issued is no longer than docs/protocol.md says (RFC 6749 §2.2, §
       if (usual === most) expect(issued[name], `always as long as it is said to be: ${name}`).toHaveLength(most)
     }
     const { location: plain } = await app.walk.authorize(requestOf(app.client))
-    for (const [name, text] of Object.entries({ code: parameterOf(plain, 'code'), access_token, id_token }))
+    const { location: plainSigned } = await app.walk.authorize(requestOf(app.client, { response_mode: 'jwt' }))
+    const usual = { code: parameterOf(plain, 'code'), response: parameterOf(plainSigned, 'response'), access_token, id_token }
+    for (const [name, text] of Object.entries(usual))
       expect(Math.abs(text.length / (documented[name]?.usual ?? 0) - 1), `${name}: ${text.length}`).toBeLessThan(0.5)
   } finally {
     await app.close()
