@@ -36,9 +36,9 @@ export const WEBSITE_TEMPLATE = 2
 export const DEVICE_TEMPLATE = 5
 
 /** A template is never edited: a new one gets the next free number, and the old one stays for as long as receipts of it do. */
-const templates: ReadonlyMap<number, (fields: ConsentFields) => string> = new Map([
+const templates: ReadonlyMap<number, (fields: ConsentFields) => string | null> = new Map([
   [WEBSITE_TEMPLATE, (fields) => composeConsent(fields, `at ${writeHost(fields.clientHost)}`)],
-  [DEVICE_TEMPLATE, (fields) => composeConsent(fields, writeDeviceApp(fields))],
+  [DEVICE_TEMPLATE, composeDeviceConsent],
 ])
 
 /** The template of new challenges. Template 2 also wrote private-use schemes, as if they were hosts: old receipts and challenges are of it. */
@@ -49,7 +49,7 @@ export function consentTemplateOf(redirectUri: string): number {
 /**
  * Composes the text, byte for byte the same for the same fields.
  *
- * @returns null when the template's number is not known here (any more): the caller answers 410, never "wrong signature".
+ * @returns null when the template's number is not known here (any more), or is not for this redirect URI: the caller answers 410, never "wrong signature".
  * @throws RangeError when a field does not fit the grammar: a defect, because registration refuses what the text cannot hold.
  */
 export function composeConsentMessage(fields: ConsentFields): string | null {
@@ -92,11 +92,10 @@ export function privateUseScheme(uri: string): string | null {
   return /^https?:/i.test(uri) ? null : uri.slice(0, uri.indexOf(':'))
 }
 
-/** @throws RangeError for a web address: its host must be named. */
-function writeDeviceApp({ redirectUri }: ConsentFields): string {
-  const scheme = privateUseScheme(redirectUri)
-  if (scheme === null) throw new RangeError('redirectUri is a web address: a text that does not name its host must not be signed')
-  return `(an app on this device that opens ${scheme}: links)`
+/** Null for a web address: a text that does not name its host must not be signed. */
+function composeDeviceConsent(fields: ConsentFields): string | null {
+  const scheme = privateUseScheme(fields.redirectUri)
+  return scheme === null ? null : composeConsent(fields, `(an app on this device that opens ${scheme}: links)`)
 }
 
 /** Which app, where it is, until when, and that signing moves nothing. What it may do is the sentence that follows. */
