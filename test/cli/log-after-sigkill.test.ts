@@ -128,7 +128,9 @@ test('each signing, sealing and MAC key that the service makes has an audit line
   await serve()
   await killAll()
   const made = linesOf('event', 'key_made')
-  expect(new Set(made.map(({ reason }) => reason))).toEqual(new Set(['mac', 'seal', 'sign']))
-  expect(made).toHaveLength(3)
+  expect(new Set(made.map(({ reason }) => reason))).toEqual(
+    new Set(['mac', 'seal', 'sign', 'sign_eddsa', 'sign_es256', 'sign_rs256']),
+  )
+  expect(made).toHaveLength(6)
   for (const line of made) expect(line.key_id).toMatch(/^[0-9a-f]{10}$/)
 })
