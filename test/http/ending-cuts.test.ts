@@ -39,7 +39,7 @@ async function signIn(client: TestClient): Promise<Session> {
 const ENDINGS = {
   everything: [8, (session: Session) => endEverything(nodes.node, session.wallet)],
   'its app': [6, (session: Session) => endApp(nodes.node, session, signed.id)],
-  'its session': [5, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
+  'its session': [4, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
   'what the operator ends': [
     6,
     (session: Session) => endGrantsOfWallet(nodes.node.store, session.wallet, signed.id, nodes.node.now()),
@@ -59,7 +59,7 @@ test.each<[string, 'session' | 'signed', keyof typeof ENDINGS, number]>([
 ])('an authorize request on %s gives no code that counts afterwards', async (_, rule, what, idle) => {
   const client = rule === 'signed' ? signed : bySession
   const [calls, end] = ENDINGS[what]
-  for (const at of allCuts(5, calls)) {
+  for (const at of allCuts(4, calls)) {
     const session = await signIn(client)
     nodes.app.grantor.clock.advance(idle)
     const { location } = await nodes.cut(

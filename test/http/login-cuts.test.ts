@@ -29,7 +29,7 @@ test.each<[string, number, () => Promise<unknown>]>([
   ['everything ends', 8, () => endEverything(nodes.node, session.wallet)],
   ['its app ends', 6, () => endApp(nodes.node, session, client.id)],
 ])('a consent whose proof had begun before %s does not outlive it', async (_, calls, end) => {
-  for (const at of allCuts(7, calls)) {
+  for (const at of allCuts(4, calls)) {
     const walk = new Walk(nodes.app.grantor)
     const proof = await walk.proof(await walk.challenge(requestOf(client)))
     const answer = await nodes.cut(at, () => walk.loginApi('/login/accept', proof), end)
@@ -46,7 +46,7 @@ test.each<[string, number, () => Promise<unknown>]>([
 ])(
   'a login that returns while %s starts no session that lives on, gives no code that counts, leaves no receipt',
   async (_, calls, end) => {
-    for (const at of allCuts(6, calls)) {
+    for (const at of allCuts(5, calls)) {
       const walk = new Walk(nodes.app.grantor)
       const path = await walk.prove(await walk.challenge(requestOf(client)))
       const answer = await nodes.cut(at, () => walk.complete(path), end)
@@ -64,7 +64,7 @@ test.each<[string, number, () => Promise<unknown>]>([
 )
 
 test('a login that returns while its app ends has a session at most: no code that counts, no receipt', async () => {
-  for (const at of allCuts(6, 4)) {
+  for (const at of allCuts(5, 4)) {
     const walk = new Walk(nodes.app.grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
     const answer = await nodes.cut(

@@ -89,10 +89,15 @@ export async function startTwoNodes(): Promise<TwoNodes> {
   }
 }
 
-/** Every cut of a request of at most `request` store calls and an ending of at most `ending`. */
+/**
+ * Every cut of a request of at most `request` store calls and an ending of at most `ending`. The outer one makes a call first:
+ * without one, the cut would be the same as a cut in which the other is the outer one.
+ */
 export function allCuts(request: number, ending: number): Cut[] {
-  const upTo = (last: number) => Array.from({ length: last + 1 }, (_, at) => at)
-  return (['request', 'ending'] as const).flatMap((outer) =>
-    upTo(request).flatMap((asked) => upTo(ending).map((ended): Cut => ({ outer, request: asked, ending: ended }))),
-  )
+  const between = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  const cuts = (outer: Cut['outer'], first: [request: number, ending: number]): Cut[] =>
+    between(first[0], request).flatMap((asked) =>
+      between(first[1], ending).map((ended) => ({ outer, request: asked, ending: ended })),
+    )
+  return [...cuts('request', [1, 0]), ...cuts('ending', [0, 1])]
 }
