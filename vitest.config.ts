@@ -41,7 +41,7 @@ export default defineConfig({
     // twice as many as there are cores: a good part of the tests waits, for a browser, a process or a disk
     maxWorkers: availableParallelism() * 2,
     // only to end what hangs: no test is to fail because the machine is busy; a property that is tried more often may take longer
-    testTimeout: 120_000 * Math.max(1, runs / 150),
+    testTimeout: 120_000 * Math.max(1, runs / 100),
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; the usual second would make the machine's speed part of the assertion
     expect: { poll: { timeout: 15_000 } },

@@ -27,22 +27,10 @@ const FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost',
 ]
 
-let launched: Promise<Browser> | undefined
-
-/**
- * The headless browser of this worker, which ends with the worker. Every page has a profile of its own; `close` closes the pages
- * that are left.
- */
+/** A headless browser with an empty profile of its own; the caller closes it. */
 export async function launchBrowser(): Promise<Browser> {
-  launched ??= launch()
-  return launched
-}
-
-async function launch(): Promise<Browser> {
   const { executablePath, environment } = await findChromium()
-  const browser = await chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, ...environment } })
-  browser.close = async () => void (await Promise.all(browser.contexts().map((context) => context.close())))
-  return browser
+  return chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, ...environment } })
 }
 
 /**

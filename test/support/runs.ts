@@ -1,7 +1,7 @@
-/** How often a property test tries: 150 times by default, more often where TEST_RUNS says so (`npm run test:long`). */
+/** How often a property test tries: 100 times by default, more often where TEST_RUNS says so (`npm run test:long`). */
 export const runs = readRuns(process.env.TEST_RUNS)
 
-function readRuns(text = '150'): number {
+function readRuns(text = '100'): number {
   if (!/^[1-9][0-9]{0,6}$/.test(text)) throw new Error(`TEST_RUNS must be a number from 1 to 9999999, not "${text}"`)
   return Number(text)
 }
