@@ -73,7 +73,7 @@ export type CodeBasis = {
   grantExpiresAt: number
 }
 
-/** A fresh code for the app (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5); null where the request was pushed, and had its one code. */
+/** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued for it. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt } = basis

@@ -10,7 +10,7 @@ import { signingKeyOf } from './signing-key.ts'
 /** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2), from a page that is not stored. */
 export type FormPost = { action: string; fields: [name: string, value: string][] }
 
-/** Where the browser goes on: a URL, or the app's redirect URI with a form. */
+/** The next address of the browser: a URL to open, or a form to post to the app's redirect URI. */
 export type Destination = string | FormPost
 
 /** Seconds in which the client must read a signed response. JARM §2.1 recommends at most ten minutes. */

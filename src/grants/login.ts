@@ -141,7 +141,7 @@ async function takeSignature(
   { address, message, scopes }: SignInText,
   { claim: { chainId }, signature, admitContractCheck }: SignInAttempt & { signature: string },
 ): Promise<Proof> {
-  // Read before anything is put: an ending that comes in between is told by the epoch that is read afterwards.
+  // The epoch is read before the proof. If an ending raises it meanwhile, the insert of the receipt fails.
   const wallet = await deps.store.wallets.readWallet(address)
   const walletKind = await proveWallet(deps, { message, signature, address, chainId, wallet, admitContractCheck })
   await refuseUsed(deps, challenge)

@@ -8,7 +8,7 @@ export class Refusal extends Error {
   readonly status: number
   readonly error: string
   readonly description: string
-  /** Seconds, where the answer carries `Retry-After`. */
+  /** Seconds, if the response has a `Retry-After` header. */
   readonly retryAfter: number | undefined
 
   constructor(status: number, error: string, description: string, retryAfter?: number) {

@@ -10,9 +10,9 @@ type Refusal = {
     reason: ReasonOf<Code>
     /** RFC 6749 §5.2: characters outside %x20-21 / %x23-5B / %x5D-7E are not allowed here */
     description?: string
-    /** 429 where a limit is exceeded */
+    /** 429 if a limit is exceeded */
     status?: 429
-    /** seconds, where the answer carries `Retry-After` */
+    /** seconds, if the response has a `Retry-After` header */
     retryAfter?: number
     /** for the log: what the reason does not say, such as which host did not answer */
     detail?: string

@@ -163,7 +163,7 @@ export const oauthErrors = {
       assertion_jti_missing: ['clients', 'The assertion has no `jti`, or one that is too long.'],
       assertion_signature_wrong: ['clients', 'No registered key of the client made the signature of the assertion.'],
       assertion_replayed: ['clients', 'The assertion was used before.', 'Make a new one for each request, also for a retry.'],
-      client_keys_unavailable: ['clients', KEYS_AWAY, 'Check that the address answers over https from where Grantor runs.'],
+      client_keys_unavailable: ['clients', KEYS_AWAY, 'Check that the server of Grantor can fetch this address over https.'],
       client_key_unusable: ['clients', KEY_UNUSABLE, '`grantor clients update` names the fault of each key.'],
       not_the_login_server: ['login-api', 'The caller did not present the login secret.', 'Compare `GRANTOR_LOGIN_SECRET`.'],
     },

@@ -19,7 +19,7 @@ export function appHeading({ sentence, app, place }: { sentence: string; app: st
   return appName({ heading: html`<h1>${fill(sentence, { app })}</h1>`, app, place })
 }
 
-/** An app: a tile with its first letter, a heading with its name, and where it is. A host cannot be made up. */
+/** An app: a tile with the first letter of the name, a heading with the name, and the host or device. An app cannot choose a host that it does not own. */
 export function appName({ heading, app, place }: { heading: Html; app: string; place: ClientPlace }): Html {
   return html`<div class="app">
 <span class="tile" aria-hidden="true">${firstLetter(app)}</span>

@@ -1,4 +1,4 @@
-/** Signed and posted authorization responses, read by libraries that nobody here wrote. */
+/** Signed authorization responses and form posts, read by openid-client and oauth4webapi. */
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -25,7 +25,8 @@ type ReceiptRow = {
 const COLUMNS =
   'wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at, withdrawn_at, checked_at, sealed' as const
 
-// The lock on the wallet's row lets no ending raise the epoch until the receipt is committed, where the ending finds it.
+// The share lock on the wallet's row makes an ending wait. The ending raises the epoch after the receipt is committed, and then finds
+// the receipt.
 const INSERT = `
   INSERT INTO receipts (${COLUMNS})
   SELECT :wallet, :id, :walletKind, :chainId::bigint, :clientId, :redirectUri, :scopes::jsonb, :resources::jsonb,
