@@ -10,6 +10,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const LOOKS = 'test/**/*-looks.test.ts'
 /** Load on several processes while they, their database and their network fail: `npm run test:chaos`. */
 const CHAOS = ['postgres', 'promotion', 'rolling-restart', 'sqlite'].map((name) => `test/chaos/${name}.test.ts`)
+/** On a real Citus cluster: `npm run test:citus`. */
+const CITUS = 'test/citus/**/*.test.ts'
 /** Files that replace modules, or record how modules are loaded. */
 const ISOLATED = [
   'test/http/consent-budget.test.ts',
@@ -20,8 +22,9 @@ const ISOLATED = [
 
 const looks = process.env.TEST_LOOKS === '1'
 const chaos = process.env.TEST_CHAOS_SECONDS !== undefined
+const citus = process.env.TEST_CITUS_PG_BIN !== undefined
 const include = looks ? [LOOKS] : ['test/**/*.test.ts']
-const exclude = [...(looks ? [] : [LOOKS]), ...(chaos ? [] : CHAOS)]
+const exclude = [...(looks ? [] : [LOOKS]), ...(chaos ? [] : CHAOS), ...(citus ? [] : [CITUS])]
 const report = looks ? 'looks-report' : chaos ? 'chaos-report' : 'test-report'
 
 export default defineConfig({

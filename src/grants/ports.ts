@@ -284,5 +284,7 @@ export interface Store {
   readChanges(seen: number): Promise<Changes>
   /** Proves that the store takes writes now, without leaving a row. */
   checkWritable(): Promise<void>
+  /** Of a store that is spread over several machines: those that do not answer at the moment, by host and port. */
+  machinesAway?(): string[]
   close(): Promise<void>
 }

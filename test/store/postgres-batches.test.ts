@@ -3,7 +3,6 @@ import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
-import { installFakeCitus } from '../support/fake-citus.ts'
 import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import { livingGrant, NOW, newGrant, rotationOf } from './contract/subject.ts'
 
@@ -152,13 +151,6 @@ test('with a single connection, reads go on under a stream of writes, and writes
   ended.abort()
   await Promise.all(streams)
   expect(asked).toBeGreaterThan(100)
-})
-
-test('if rows lie on several machines, each change is a statement of its own', async () => {
-  const { database, store } = await openNew('', installFakeCitus)
-  const grants = await many(store, 40)
-  await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
-  expect(await transactionsOf(database)).toBe(40)
 })
 
 test('a table that is altered breaks no statement that was prepared before', async () => {

@@ -3,7 +3,8 @@
  * request does on its way touches one partition. docs/statements.md is made here: `npx vitest run test/store/postgres-reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Batched, Connection, type Kind } from '../../src/store/postgres/connection/connection.ts'
+import { type Batched, Connection, type ForMany, type Kind } from '../../src/store/postgres/connection/connection.ts'
+import type { Place } from '../../src/store/postgres/connection/machines.ts'
 import { compile } from '../../src/store/postgres/connection/statement.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 import { migratePostgres, storeOn } from '../../src/store/postgres/index.ts'
@@ -12,7 +13,7 @@ import { PARTS, partitionTables } from '../support/postgres-partitions.ts'
 import { NOW, someWallet } from './contract/subject.ts'
 import { NAMED, nameOf, pageOf, type Reach } from './statements-page.ts'
 
-type Statement = { kind: Kind; sql: string }
+type Statement = { kind: Kind; sql: string; place: Place | undefined }
 
 let database: PostgresDatabase
 let statements: Statement[]
@@ -39,13 +40,17 @@ afterAll(() => database.drop())
 async function everyStatement(): Promise<Statement[]> {
   const noted: Statement[] = []
   class Noting extends Connection {
-    override prepare<Row>(kind: Kind, sql: string) {
-      if (!noted.some((each) => each.sql === sql)) noted.push({ kind, sql })
-      return super.prepare<Row>(kind, sql)
+    override prepare<Row>(kind: Kind, sql: string, place?: Place) {
+      if (!noted.some((each) => each.sql === sql)) noted.push({ kind, sql, place })
+      return super.prepare<Row>(kind, sql, place)
     }
     /** Statements over many rows are not used if rows lie on several machines. */
-    override prepareBatched<Row>({ kind, one }: Batched) {
-      return this.prepare<Row>(kind, one)
+    override prepareBatched<Row>({ kind, one, place }: Batched) {
+      return this.prepare<Row>(kind, one, place)
+    }
+    override prepareForEach<Row>({ kind, one, place }: ForMany) {
+      this.prepare<Row>(kind, one, place)
+      return () => Promise.resolve([])
     }
   }
   const store = storeOn(new Noting(database.address, 'given'))
@@ -72,8 +77,8 @@ const VALUES: Record<string, unknown> = {
   scopes: ['s'], clientScopes: '{s}', resources: [], expiresAt: 9e9, refreshIdle: 9e8, refreshKeyId: 'k', attemptId: 'b', endReason: null,
   generation: 0, walletChecked: true, storable: true, retryWindow: 60, jti: 'j', reason: 'revoked', chainId: 1, method: 'signature',
   epoch: 0, authTime: 1, lastSeenAt: 1, endedAt: null, redirectUri: 'u', issuedAt: 1, withdrawnAt: null, checkedAt: 1, sealed: '',
-  except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '', after2: '',
-  first: 1, last: 50, ids: MANY.replaceAll('n', 'g'), hashes: MANY.replaceAll('n', 'h'),
+  except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
+  first: 1, last: 50, ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, replacedBy: null, by: 'h2', request: '{}', kind: 'dpop',
   rotatedAt: 1, refreshExpiresAt: 9e9,
 } // biome-ignore format: a list of values
@@ -112,7 +117,7 @@ async function partitionsOf({ sql }: Statement, values: Record<string, unknown>)
 }
 
 async function reachOf(statement: Statement): Promise<Reach> {
-  if (!spread(statement.sql)) return 'everywhere'
+  if (!spread(statement.sql)) return 'coordinator'
   const [there, fresh] = [await partitionsOf(statement, VALUES), await partitionsOf(statement, { ...VALUES, ...FRESH })]
   const tables = [...new Set(there.map((name) => name.replace(/_\d+$/, '')))]
   // A wallet and its receipts lie together.
@@ -127,10 +132,14 @@ test('whatever a request does on its way touches one partition, and what reaches
   for (const statement of statements) reached.push({ ...statement, reach: await reachOf(statement) })
   const names = reached.filter(({ sql }) => spread(sql)).map(({ sql }) => nameOf(sql))
   expect(new Set(names).size, 'each its own name').toBe(names.length)
-  for (const { sql, reach } of reached) {
+  for (const { sql, reach, place } of reached) {
     const expected = NAMED.find(({ is }) => is.test(sql))?.reach
     if (expected) expect(reach, `of ${sql}`).toBe(expected)
-    else expect(spread(sql), `a name for ${sql}`).toBe(false)
+    // On Citus, the place says which machine a statement waits for.
+    if (spread(sql)) {
+      expect(place?.table, `of ${sql}`).toMatch(new RegExp(`^(${Object.keys(DISTRIBUTED).join('|')})$`))
+      expect(place?.key === undefined, `of ${sql}`).toBe(reach !== 'one')
+    } else expect(spread(sql), `a name for ${sql}`).toBe(false)
   }
   expect(reached.filter(({ reach }) => reach === 'one').length).toBeGreaterThan(20)
   await expect(pageOf(reached)).toMatchFileSnapshot('../../docs/statements.md')

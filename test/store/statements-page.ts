@@ -6,9 +6,9 @@ import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 /**
  * - `one`: one partition, as long as its key is one value
  * - `every`: all partitions, because its rows are not named by the key they are spread by
- * - `everywhere`: a table that lies whole on every machine
+ * - `coordinator`: a table that lies on the coordinator alone
  */
-export type Reach = 'one' | 'some' | 'every' | 'everywhere'
+export type Reach = 'one' | 'some' | 'every' | 'coordinator'
 
 type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 
@@ -39,7 +39,7 @@ export const NAMED: readonly Named[] = [
   { name: 'read a session', is: /^SELECT hash[^]*FROM sessions WHERE hash = :hash/, reach: 'one' },
   { name: 'touch a session', is: /^UPDATE sessions SET last_seen_at/, reach: 'one' },
   { name: 'replace a session', is: /^UPDATE sessions SET ended_at = :at, replaced_by/, reach: 'one' },
-  { name: 'end a session', is: /^\s*UPDATE sessions SET ended_at[^]*WHERE hash = :hash/, reach: 'one' },
+  { name: 'end a session', is: /^UPDATE sessions SET ended_at = least/, reach: 'one' },
   { name: 'keep a receipt', is: /^\s*INSERT INTO receipts/, reach: 'one' },
   { name: 'read a receipt', is: /^SELECT wallet, id[^]*FROM receipts WHERE wallet = :wallet AND id = :id/, reach: 'one' },
   { name: 'list a wallet’s receipts that stand', is: /FROM receipts[^]*END\) = 0 AND \(client_id,/, reach: 'one' },
@@ -48,7 +48,6 @@ export const NAMED: readonly Named[] = [
   { name: 'list a wallet’s receipts for a client that were withdrawn', is: /FROM receipts[^]*END\) = 1 AND client_id =/, reach: 'one' },
   { name: 'withdraw some of a wallet’s receipts', is: /^UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = ANY/, reach: 'one' },
   { name: 'note a receipt’s check', is: /^UPDATE receipts SET checked_at/, reach: 'one' },
-  { name: 'end some of a wallet’s sessions', is: /^\s*UPDATE sessions SET ended_at[^]*WHERE hash = ANY/, reach: 'every', why: 'a wallet’s sessions lie by their own hashes; a page of them at once when a person ends several' },
   { name: 'list a wallet’s sessions', is: /FROM sessions\s+WHERE wallet = :wallet/, reach: 'every', why: 'the same, for the account page' },
   { name: 'list grants of a wallet and client, living', is: /FROM grants WHERE wallet = :wallet AND client_id = :clientId AND \(created_at, id\) <[^]*ended_at IS NULL/, reach: 'every', why: BY_WALLET },
   { name: 'list grants of a wallet and client', is: /FROM grants WHERE wallet = :wallet AND client_id = :clientId AND \(created_at, id\) <(?![^]*ended_at IS NULL)/, reach: 'every', why: BY_WALLET },
@@ -61,7 +60,7 @@ export const NAMED: readonly Named[] = [
   { name: 'list grants', is: /FROM grants WHERE id < :afterId ORDER BY id/, reach: 'every', why: 'an operator’s command' },
   { name: 'list a wallet’s grants that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND \(client_id, created_at, id\) </, reach: 'every', why: BY_WALLET },
   { name: 'list a wallet’s grants with a client that have not ended', is: /FROM grants WHERE wallet = :wallet AND coalesce\(ended_at, 0\) = 0 AND client_id = :clientId/, reach: 'every', why: 'the same; and, in the background, after a code was exchanged, to keep the bound' },
-  { name: 'end some grants', is: /^\s*UPDATE grants SET ended_at = least[^]*WHERE id = ANY/, reach: 'every', why: 'a page of a wallet’s or a client’s grants at once' },
+  { name: 'end a grant, one of several', is: /^UPDATE grants SET ended_at = least/, reach: 'one' },
   { name: 'find grants that are over', is: /over_since FROM grants WHERE/, reach: 'every', why: BY_END },
   { name: 'delete grants', is: /DELETE FROM grants WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
   { name: 'find sessions that are over', is: /over_since FROM sessions WHERE/, reach: 'every', why: BY_END },
@@ -77,9 +76,12 @@ export const NAMED: readonly Named[] = [
   { name: 'spend a pushed request', is: /^\s*UPDATE pushed_requests/, reach: 'one' },
   { name: 'find pushed requests that are over', is: /over_since FROM pushed_requests WHERE/, reach: 'every', why: BY_END },
   { name: 'delete pushed requests', is: /DELETE FROM pushed_requests WHERE/, reach: 'every', why: 'the same: each machine deletes what it has' },
-  { name: 'end every grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'every', why: 'a restored database is gone through as a whole' },
-  { name: 'end every session of a restored database', is: /WITH next[^]*UPDATE sessions/, reach: 'every', why: 'the same' },
-  { name: 'withdraw every receipt of a restored database', is: /WITH next[^]*UPDATE receipts/, reach: 'every', why: 'the same' },
+  { name: 'end a grant of a restored database', is: /UPDATE grants SET ended_at = :at, end_reason = 'restored'/, reach: 'one' },
+  { name: 'end a session of a restored database', is: /^UPDATE sessions SET ended_at = :at\s+WHERE/, reach: 'one' },
+  { name: 'withdraw a receipt of a restored database', is: /^UPDATE receipts SET withdrawn_at = :at\s+WHERE receipts\.wallet/, reach: 'one' },
+  { name: 'read the grants of a restored database', is: /jsonb_build_array\(id\)/, reach: 'every', why: 'a restored database is gone through as a whole' },
+  { name: 'read the sessions of a restored database', is: /jsonb_build_array\(hash\)/, reach: 'every', why: 'the same' },
+  { name: 'read the receipts of a restored database', is: /jsonb_build_array\(wallet, id\)/, reach: 'every', why: 'the same' },
 ] // biome-ignore format: one line each
 
 export function nameOf(sql: string): string {
@@ -90,7 +92,7 @@ export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Re
   const named = statements.map((statement) => ({ ...statement, as: NAMED.find(({ is }) => is.test(statement.sql)) }))
   const one = named.filter(({ reach }) => reach === 'one')
   const every = named.filter(({ reach }) => reach === 'every' || reach === 'some')
-  const everywhere = named.filter(({ reach }) => reach === 'everywhere')
+  const local = named.filter(({ reach }) => reach === 'coordinator')
   return `# Statements on PostgreSQL
 
 Every statement the service sends, made from the program itself by a test, which runs each of them on tables partitioned
@@ -102,7 +104,7 @@ Why it matters: [scaling.md](scaling.md).
 ${Object.entries(DISTRIBUTED)
   .map(([table, column]) => `| \`${table}\` | \`${column}\` |`)
   .join('\n')}
-| all others | whole on every machine |
+| all others | not distributed: on the coordinator |
 
 Each statement needs no other, and on a distributed engine each is a transaction of its own. A **read** changes nothing; a **move**, asked again after a
 lost answer, says what the first time would have said; what is asked **once** is not asked again. \`:at\` is the moment
@@ -118,11 +120,11 @@ ${one.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n')}
 ${every.map(({ as }) => `| ${as?.name ?? ''} | ${as?.why ?? ''} |`).join('\n')}
 
 ${every.map(({ kind, sql, as }) => section(as?.name ?? '', kind, sql)).join('\n')}
-## Whole on every machine
+## On the coordinator
 
-Clients, keys and the few rows that are one for all: read from the nearest machine, written on all.
+Clients, keys and the tables that have one row for the whole service.
 
-${everywhere.map(({ kind, sql }) => section('', kind, sql)).join('\n')}`
+${local.map(({ kind, sql }) => section('', kind, sql)).join('\n')}`
 }
 
 function section(name: string, kind: Kind, sql: string): string {

@@ -33,6 +33,9 @@ export type PostgresServer = {
   /** `fast` ends connections and stores everything; `immediate` is a crash it has to recover from */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>
   start(): Promise<void>
+  /** stops all of its processes where they are, as a machine that hangs; they go on after `thaw` (Linux only) */
+  freeze(): void
+  thaw(): void
   /** stops it, and removes what it kept */
   remove(): Promise<void>
 }
@@ -55,12 +58,12 @@ export type Machine = { home: string; bin: string; identity: Identity }
 
 const PASSWORD = 'a-password-of-the-tests'
 
-/** Makes a server and starts it. `settings` are lines of postgresql.conf. */
-export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+/** Makes a server and starts it. `settings` are lines of postgresql.conf; `bin` is the folder of the programs. */
+export async function startPostgres(settings: Record<string, string> = {}, bin?: string): Promise<PostgresServer> {
   const [port = 0] = await freePorts(1)
   const home = mkdtempSync(join(roomyFolder(), 'grantor-postgres-'))
   const identity = identityFor(home)
-  const machine = { home, identity, bin: binariesFor(identity, home) }
+  const machine = { home, identity, bin: bin ?? binariesFor(identity, home) }
   const folder = join(home, 'data')
   initialise(machine, folder)
   configure(folder, { port, listen_addresses: "'127.0.0.1'", unix_socket_directories: "''", max_connections: 200, ...settings })
@@ -96,6 +99,8 @@ export function serverIn(machine: Machine, folder: string, port: number): Postgr
     urlOf: (database) => urlOf(port, database),
     start: server.start,
     stop: server.stop,
+    freeze: () => server.signalAll('SIGSTOP'),
+    thaw: () => server.signalAll('SIGCONT'),
     async remove() {
       process.removeListener('exit', removeAtExit)
       await server.stop('immediate')
@@ -106,13 +111,18 @@ export function serverIn(machine: Machine, folder: string, port: number): Postgr
 
 const urlOf = (port: number, database: string) => `postgres://grantor:${PASSWORD}@127.0.0.1:${port}/${database}`
 
-function running({ bin, identity }: Machine, folder: string, port: number) {
+function running({ home, bin, identity }: Machine, folder: string, port: number) {
   let child: ChildProcess | null = null
   const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
   return {
     cut: () => void child?.kill('SIGQUIT'),
+    signalAll(signal: 'SIGSTOP' | 'SIGCONT') {
+      if (!child?.pid) return
+      child.kill(signal)
+      for (const pid of childrenOf(child.pid)) signalIfThere(pid, signal)
+    },
     async start(): Promise<void> {
-      child = spawn(join(bin, 'postgres'), ['-D', folder], { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
+      child = spawn(join(bin, 'postgres'), ['-D', folder], { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: environmentOf(home) })
       const log: string[] = []
       child.stderr?.on('data', (text: Buffer) => void log.push(text.toString()))
       // Of itself the driver waits three times as long after each refusal, which soon is longer than any start.
@@ -138,7 +148,7 @@ function running({ bin, identity }: Machine, folder: string, port: number) {
       // Its processes outlive a postmaster that was killed, and would hold the data for a while.
       const all = how === 'kill' ? childrenOf(stopping.pid ?? 0) : []
       stopping.kill(signals[how])
-      for (const pid of all) endIfThere(pid)
+      for (const pid of all) signalIfThere(pid, 'SIGKILL')
       await exit
     },
   }
@@ -151,9 +161,9 @@ function childrenOf(parent: number): number[] {
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-function endIfThere(pid: number): void {
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch {
     // It ended by itself meanwhile.
   }
@@ -162,7 +172,9 @@ function endIfThere(pid: number): void {
 function initialise({ home, bin, identity }: Machine, folder: string): void {
   const passwordFile = join(home, 'password')
   writeFileSync(passwordFile, PASSWORD)
-  if (identity.uid !== undefined) chownSync(passwordFile, identity.uid, identity.gid ?? identity.uid)
+  writeFileSync(join(home, PASSWORDS), `*:*:*:*:${PASSWORD}\n`, { mode: 0o600 })
+  for (const file of [passwordFile, join(home, PASSWORDS)])
+    if (identity.uid !== undefined) chownSync(file, identity.uid, identity.gid ?? identity.uid)
   const options = [
     `--pgdata=${folder}`,
     '--username=grantor',
@@ -175,9 +187,13 @@ function initialise({ home, bin, identity }: Machine, folder: string): void {
   execFileSync(join(bin, 'initdb'), options, { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
 }
 
+/** With the passwords that a machine of a cluster needs to reach the others. */
+const environmentOf = (home: string) => ({ ...ENVIRONMENT, PGPASSFILE: join(home, PASSWORDS) })
+const PASSWORDS = 'pgpass'
+
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' }
 
-/** Nobody, where we are root; else ourselves. The folder becomes theirs. */
+/** The user `nobody` if this process is root, otherwise its own. The folder becomes theirs. */
 function identityFor(home: string): Identity {
   if (process.getuid?.() !== 0) return {}
   const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':')

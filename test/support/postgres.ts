@@ -61,7 +61,7 @@ async function serverUrl(): Promise<string> {
   return text
 }
 
-function connect(url: string): postgres.Sql {
+export function connect(url: string): postgres.Sql {
   return postgres(url, {
     max: 1,
     onnotice: () => undefined,

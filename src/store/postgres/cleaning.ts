@@ -23,11 +23,13 @@ function sweeping(connection: Connection, table: Leaving): (of: Parameters<Clean
     `SELECT min(over_since) AS first, max(over_since) AS last FROM (
        SELECT ${OVER[table]} AS over_since FROM ${table} WHERE ${OVER[table]} <= :at - :overFor::bigint
        ORDER BY ${OVER[table]} LIMIT :limit) AS due HAVING count(*) > 0`,
+    { table },
   )
   const remove = connection.prepare<{ rows: number }>(
     'move',
     `WITH removed AS (DELETE FROM ${table} WHERE ${OVER[table]} BETWEEN :first::bigint AND :last::bigint RETURNING 1)
      SELECT count(*)::integer AS rows FROM removed`,
+    { table },
   )
   return async ({ overFor, limit, at }) => {
     const [range] = await find({ overFor, limit, at })

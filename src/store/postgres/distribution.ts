@@ -1,12 +1,12 @@
 /**
- * How the tables lie on a distributed PostgreSQL (Citus): which column each row is found by, and so where it lies.
+ * How the tables are distributed on Citus: by which column, and which tables are not.
  *
- * What a request touches is a grant, a session, a wallet or a wallet's receipts, each found by its own key, so each
- * lies on one machine. What every node keeps in memory, or is one row for all, lies on every machine.
+ * A request touches a grant, a session, a wallet or a wallet's receipts, each by its own key. So each statement of a request runs on one
+ * machine. Tables that every node keeps in memory, or that have one row for the whole service, stay on the coordinator.
  */
 import type { Session } from './connection/server.ts'
 
-/** The column that says on which machine a row lies. It is part of every unique key of its table. */
+/** The column by which each table is distributed. It is part of every unique key of its table. */
 export const DISTRIBUTED = {
   grants: 'id',
   sessions: 'hash',
@@ -16,38 +16,66 @@ export const DISTRIBUTED = {
   pushed_requests: 'id',
 } as const
 
-/** A wallet's receipts lie where the wallet does; nothing else belongs together, and moves by itself. */
+/** A wallet's receipts lie where the wallet does: one statement concerns both. Every other table can be moved by itself. */
 const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }
 
-/** Tables that lie whole on every machine. */
-export const EVERYWHERE = ['migrations', 'revision', 'leases', 'restorations', 'keys', 'clients'] as const
-
 /**
- * Distributes the tables that are not distributed yet, where the database has the Citus extension; elsewhere does
- * nothing. To be called in the transaction that migrates. Rows that are there already move to their place.
- * Returns the tables it distributed.
+ * Tables that lie on the coordinator alone, so that a change of one of them, or the check whether the database takes writes, needs no
+ * other machine.
  */
-export async function distribute(transaction: Session): Promise<string[]> {
-  const [citus] = await transaction.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
-  if (!citus) return []
-  const rows = await transaction.query<{ name: string }>(
-    'SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)',
-  )
-  const there = new Set(rows.map(({ name }) => name))
-  const left = distributing().filter(({ table }) => !there.has(table))
-  if (left.length === 0) return []
-  // Tables made in the same transaction can only be distributed one machine after the other.
-  await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-  for (const { statement } of left) await transaction.query(statement)
-  return left.map(({ table }) => table)
+export const ON_COORDINATOR = ['migrations', 'revision', 'leases', 'restorations', 'keys', 'clients'] as const
+
+/** How Citus keeps a table: in shards, as a copy on every machine, or on the coordinator. */
+type Kind = 'distributed' | 'reference' | 'local'
+
+/** Must run in the transaction that migrates, before its first step: a step on distributed tables changes all their shards. */
+export async function prepareToDistribute(transaction: Session): Promise<void> {
+  // Otherwise Citus refuses to distribute a table after a step that changed several shards at once.
+  if (await hasCitus(transaction)) await transaction.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
 }
 
-/** The statements that distribute an undistributed database, in order: those for everywhere come first. */
-function distributing(): { table: string; statement: string }[] {
-  const everywhere = EVERYWHERE.map((table) => ({ table, statement: `SELECT create_reference_table('${table}')` }))
-  const spread = Object.entries(DISTRIBUTED).map(([table, column]) => {
+/**
+ * Distributes the tables that are not distributed yet, if the database has the Citus extension. Must run in the transaction that migrates.
+ * Existing rows move to their machines. Returns the names of the tables that it distributed.
+ */
+export async function distribute(transaction: Session): Promise<string[]> {
+  if (!(await hasCitus(transaction))) return []
+  const rows = await transaction.query<{ name: string; kind: Kind }>(
+    `SELECT relname AS name, CASE WHEN partmethod = 'h' THEN 'distributed' WHEN repmodel = 't' THEN 'reference' ELSE 'local' END AS kind
+     FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)`,
+  )
+  const kinds = new Map(rows.map(({ name, kind }) => [name, kind]))
+  for (const table of ON_COORDINATOR) {
+    // Earlier versions copied these tables to every machine.
+    if (kinds.get(table) === 'reference') for (const statement of toCoordinator(table)) await transaction.query(statement)
+    // Known to the other machines, so that a node may connect to any of them.
+    if (kinds.get(table) !== 'local') await transaction.query(`SELECT citus_add_local_table_to_metadata('${table}')`)
+  }
+  const left = Object.entries(DISTRIBUTED).filter(([table]) => kinds.get(table) !== 'distributed')
+  for (const [table, column] of left) {
     const beside = BESIDE[table as keyof typeof DISTRIBUTED] ?? 'none'
-    return { table, statement: `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')` }
-  })
-  return [...everywhere, ...spread]
+    await transaction.query(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`)
+  }
+  // Citus copies existing rows to their machines, and leaves the old ones in the coordinator's own table, where no statement finds them.
+  for (const table of Object.keys(DISTRIBUTED))
+    await transaction.query(
+      `SELECT truncate_local_data_after_distributing_table('${table}') WHERE pg_relation_size('${table}') > 0`,
+    )
+  return left.map(([table]) => table)
+}
+
+function toCoordinator(table: (typeof ON_COORDINATOR)[number]): string[] {
+  if (table !== 'restorations') return [`SELECT undistribute_table('${table}')`]
+  // Citus does not undistribute a table with an identity column.
+  return [
+    'ALTER TABLE restorations RENAME TO restorations_copied',
+    'CREATE TABLE restorations (LIKE restorations_copied INCLUDING ALL)',
+    'INSERT INTO restorations OVERRIDING SYSTEM VALUE SELECT number, begun_at, confirmed_at FROM restorations_copied',
+    `SELECT setval(pg_get_serial_sequence('restorations', 'number'), max(number)) FROM restorations`,
+    'DROP TABLE restorations_copied',
+  ]
+}
+
+async function hasCitus(session: Session): Promise<boolean> {
+  return (await session.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'")).length > 0
 }

@@ -2,13 +2,13 @@
 import type { GrantFilter, GrantLedger } from '../../grants/ports.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
-import { textArray } from './connection/statement.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 
-const END = `
-  UPDATE grants SET ended_at = least(ended_at, :at), end_reason = :reason, attempt_id = :attemptId
-  WHERE id = ANY (:ids::text[]) AND (ended_at IS NULL OR attempt_id = :attemptId)
-  RETURNING id`
+const END = 'UPDATE grants SET ended_at = least(ended_at, :at), end_reason = :reason, attempt_id = :attemptId'
+const UNENDED = `
+  WHERE grants.id = :id AND (grants.ended_at IS NULL OR grants.attempt_id = :attemptId) RETURNING grants.id`
+
+const GRANTS = { table: 'grants' } as const
 
 // The place before the first row of each order: a first page is read by the same statement as every other page.
 const LAST_TEXT = '\u{10FFFF}'
@@ -20,24 +20,30 @@ const FIRST = {
 const listUnended = (place: string) => `
   SELECT ${COLUMNS} FROM grants WHERE wallet = :wallet AND coalesce(ended_at, 0) = 0 AND ${place}
   ORDER BY client_id DESC, created_at DESC, id DESC LIMIT :limit`
-const UNENDED = listUnended('(client_id, created_at, id) < (:clientId, :madeAt::bigint, :id)')
-const UNENDED_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
+const LIST_OF_WALLET = listUnended('(client_id, created_at, id) < (:clientId, :madeAt::bigint, :id)')
+const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
 
 export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGrants' | 'listUnendedGrants' | 'endGrants'> {
-  const end = connection.prepare<{ id: string }>('move', END)
+  const end = connection.prepareForEach<{ id: string }>({
+    kind: 'move',
+    one: `${END}${UNENDED}`,
+    forMany: ` ${END} FROM input${UNENDED}`,
+    parameters: { id: 'text', reason: 'text', attemptId: 'text' },
+    place: { table: 'grants', key: 'id' },
+  })
   return {
     async listGrants({ after, ...filter }) {
       const { createdAt, id } = after ?? FIRST[filter.order ?? 'newest']
-      const rows = await connection.prepare<GrantRow>('read', list(filter))({ ...filter, afterMadeAt: createdAt, afterId: id })
+      const rows = await connection.prepare<GrantRow>('read', list(filter), GRANTS)({ ...filter, afterMadeAt: createdAt, afterId: id })
       return rows.map(grantOf)
     },
     async listUnendedGrants({ wallet, clientId, limit, after = FIRST.newest }) {
-      const sql = clientId === undefined ? UNENDED : UNENDED_OF_CLIENT
+      const sql = clientId === undefined ? LIST_OF_WALLET : LIST_OF_CLIENT
       const named = { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit }
-      return (await connection.prepare<GrantRow>('read', sql)(named)).map(grantOf)
+      return (await connection.prepare<GrantRow>('read', sql, GRANTS)(named)).map(grantOf)
     },
     endGrants: (ids, ending) =>
-      paced(ids.length, async () => (await end({ ids: textArray(ids), ...ending })).map(({ id }) => id)),
+      paced(ids.length, async () => (await end(ids.map((id) => ({ id, ...ending })))).map(({ id }) => id)),
   }
 }
 

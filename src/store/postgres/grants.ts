@@ -153,6 +153,9 @@ const END = `
 /** How often a question is asked anew because others moved the row meanwhile. Each time one of them got what it wanted. */
 const ASKED_AT_MOST = 20
 
+/** Where the rows of these statements lie. */
+const GRANT_ID = { table: 'grants', key: 'grantId' } as const
+
 type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
 type Owned = { client_id: string; ended_at: number | null }
 type Present = GrantRow & { ended_now: boolean; ended_generation: number | null; at: number }
@@ -163,7 +166,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     one: `${INSERT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
     forMany: `${INSERT} SELECT ${NEW_ROW} FROM input ORDER BY 1${UNLESS_TAKEN}`,
     parameters: GRANT,
-    row: { parameter: 'id', column: 'id' },
+    place: { table: 'grants', key: 'id' },
+    column: 'id',
     skipsLocked: false,
   })
   const claim = connection.prepareBatched<GrantRow>({
@@ -171,7 +175,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     one: `${CLAIM}${CLAIMABLE} RETURNING ${COLUMNS}`,
     forMany: `${UNLOCKED}${CLAIM} FROM input JOIN unlocked ON unlocked.id = :grantId${CLAIMABLE} RETURNING ${COLUMNS}`,
     parameters: { grantId: 'text', attemptId: 'text', refreshKeyId: 'text', dpopJkt: 'text' },
-    row: { parameter: 'grantId', column: 'id' },
+    place: GRANT_ID,
+    column: 'id',
     skipsLocked: true,
   })
   const { readEpoch } = createWalletBook(connection)
@@ -180,7 +185,8 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     one: 'SELECT hash, ended_at, replaced_by FROM sessions WHERE hash = :sessionHash',
     forMany: ' SELECT hash, ended_at, replaced_by FROM input JOIN sessions ON hash = :sessionHash',
     parameters: { sessionHash: 'text' },
-    row: { parameter: 'sessionHash', column: 'hash' },
+    place: { table: 'sessions', key: 'sessionHash' },
+    column: 'hash',
     skipsLocked: false,
   })
   const rotate = connection.prepareBatched<GrantRow>({
@@ -188,25 +194,30 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     one: `${ROTATE}${REFRESHABLE} RETURNING ${COLUMNS}`,
     forMany: `${UNLOCKED}${ROTATE} FROM input JOIN unlocked ON unlocked.id = :grantId${REFRESHABLE} RETURNING ${COLUMNS}`,
     parameters: ROTATION,
-    row: { parameter: 'grantId', column: 'id' },
+    place: GRANT_ID,
+    column: 'id',
     skipsLocked: true,
   })
-  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`)
-  const keep = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE} RETURNING ${COLUMNS}`)
-  const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`)
-  const whyNot = connection.prepare<Present>('move', WHY_NOT)
-  const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN)
-  const endFull = connection.prepare<{ id: string }>('move', END_FULL)
-  const end = connection.prepare<{ id: string }>('move', END)
+  const rotateNarrowed = connection.prepare<GrantRow>('move', `${ROTATE}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`, GRANT_ID)
+  const keep = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE} RETURNING ${COLUMNS}`, GRANT_ID)
+  const keepNarrowed = connection.prepare<GrantRow>('move', `${KEEP}${REFRESHABLE}${NARROWED} RETURNING ${COLUMNS}`, GRANT_ID)
+  const whyNot = connection.prepare<Present>('move', WHY_NOT, GRANT_ID)
+  const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN, GRANT_ID)
+  const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
+  const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)
   const read = connection.prepareBatched<GrantRow>({
     kind: 'read',
     one: `SELECT ${COLUMNS} FROM grants WHERE id = :id`,
     forMany: ` SELECT ${COLUMNS} FROM input JOIN grants ON grants.id = :id`,
     parameters: { id: 'text' },
-    row: { parameter: 'id', column: 'id' },
+    place: { table: 'grants', key: 'id' },
+    column: 'id',
     skipsLocked: false,
   })
-  const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id')
+  const owner = connection.prepare<Owned>('read', 'SELECT client_id, ended_at FROM grants WHERE id = :id', {
+    table: 'grants',
+    key: 'id',
+  })
 
   async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {
     const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })

@@ -59,6 +59,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
       return changesAfter(seen, row?.number ?? 0, row?.recent ?? '')
     },
     checkWritable: async () => void (await probe()),
+    machinesAway: () => connection.machinesAway,
     close: () => connection.close(),
   }
 }

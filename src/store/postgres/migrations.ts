@@ -2,7 +2,7 @@
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
 import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
-import { distribute } from './distribution.ts'
+import { distribute, prepareToDistribute } from './distribution.ts'
 
 export type Migration = SchemaStep & { sql: string }
 
@@ -258,6 +258,7 @@ export async function migrate(session: Session, at: number): Promise<Migration[]
   for (let tried = 1; ; tried++) {
     try {
       return await inTransaction(session, async () => {
+        await prepareToDistribute(session)
         const taken = await takeSteps(session, at)
         await distribute(session)
         return taken
@@ -298,7 +299,8 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
   await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
   await session.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
   for (const { number, name, oldest, sql: step } of pending) {
-    await session.query(step)
+    // One by one: Citus cannot pass several statements in one text to other machines.
+    for (const statement of step.split(/;\s*$/m)) if (statement.trim() !== '') await session.query(statement)
     await session.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,
       name,

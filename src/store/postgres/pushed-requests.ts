@@ -4,21 +4,26 @@ import type { Connection } from './connection/connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 
+const REQUEST = { table: 'pushed_requests', key: 'id' } as const
+
 export function createPushedRequestBook(connection: Connection): PushedRequestBook {
   const insert = connection.prepare(
     'move',
     `INSERT INTO pushed_requests (id, client_id, request, expires_at) VALUES (:id, :clientId, :request, :expiresAt)
      ON CONFLICT (id) DO NOTHING`,
+    REQUEST,
   )
   const read = connection.prepare<PushedRow>(
     'read',
     'SELECT id, client_id, request, expires_at, spent_at FROM pushed_requests WHERE id = :id',
+    REQUEST,
   )
   // The first moment stays. Not by coalesce: a distributed engine takes no clock in it.
   const spend = connection.prepare(
     'move',
     `UPDATE pushed_requests SET spent_at = least(spent_at, :at), attempt_id = :attemptId
      WHERE id = :id AND (spent_at IS NULL OR attempt_id = :attemptId) RETURNING id`,
+    REQUEST,
   )
   return {
     push: async (request) => void (await insert(request)),

@@ -6,6 +6,8 @@ import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'
 import { createWalletBook } from './wallets.ts'
 
+const RECEIPTS = { table: 'receipts', key: 'wallet' } as const
+
 type ReceiptRow = {
   wallet: string
   id: string
@@ -25,11 +27,12 @@ type ReceiptRow = {
 const COLUMNS =
   'wallet, id, wallet_kind, chain_id, client_id, redirect_uri, scopes, resources, issued_at, expires_at, withdrawn_at, checked_at, sealed' as const
 
+// The address is selected from the wallet's row, so that Citus runs the whole statement on the machine of that row.
 // The share lock on the wallet's row makes an ending wait. The ending raises the epoch after the receipt is committed, and then finds
 // the receipt.
 const INSERT = `
   INSERT INTO receipts (${COLUMNS})
-  SELECT :wallet, :id, :walletKind, :chainId::bigint, :clientId, :redirectUri, :scopes::jsonb, :resources::jsonb,
+  SELECT address, :id, :walletKind, :chainId::bigint, :clientId, :redirectUri, :scopes::jsonb, :resources::jsonb,
          :issuedAt::bigint, :expiresAt::bigint, :withdrawnAt::bigint, :checkedAt::bigint, :sealed
   FROM wallets WHERE address = :wallet AND epoch = :epoch::bigint FOR SHARE
   ON CONFLICT (wallet, id) DO NOTHING
@@ -51,21 +54,24 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
 }
 
 export function createReceiptBook(connection: Connection): ReceiptBook {
-  const insert = connection.prepare('move', INSERT)
+  const insert = connection.prepare('move', INSERT, RECEIPTS)
   const withdraw = connection.prepare(
     'move',
     'UPDATE receipts SET withdrawn_at = :at WHERE wallet = :wallet AND id = ANY (:ids::text[]) AND withdrawn_at IS NULL',
+    RECEIPTS,
   )
   const note = connection.prepare(
     'move',
     'UPDATE receipts SET checked_at = greatest(checked_at, :at) WHERE wallet = :wallet AND id = :id',
+    RECEIPTS,
   )
   const addWallet = connection.prepare(
     'move',
     'INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, false) ON CONFLICT (address) DO NOTHING',
+    { table: 'wallets', key: 'wallet' },
   )
   const { readEpoch } = createWalletBook(connection)
-  const read = connection.prepare<ReceiptRow>('read', `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`)
+  const read = connection.prepare<ReceiptRow>('read', `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`, RECEIPTS)
   return {
     async insertReceipt(receipt, epoch) {
       const { wallet, id, sealed } = receipt
@@ -92,7 +98,7 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
         issuedAt: after.issuedAt,
         id: after.id,
       }
-      return (await connection.prepare<ReceiptRow>('read', listOf(page))(named)).map(receiptOf)
+      return (await connection.prepare<ReceiptRow>('read', listOf(page), RECEIPTS)(named)).map(receiptOf)
     },
     withdrawReceipts: (wallet, ids, at) =>
       paced(ids.length, async () => void (await withdraw({ wallet, ids: textArray(ids), at }))),

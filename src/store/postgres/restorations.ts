@@ -1,24 +1,48 @@
-/** Restorations on PostgreSQL: what a backup brought back is ended, batch by batch, and one row tells whether it was confirmed. */
+/** Restorations on PostgreSQL: what a backup brought back is ended, page by page, and one row tells whether it was confirmed. */
 import type { Restoration, RestorationBook } from '../../grants/ports.ts'
-import type { Ask, Connection } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
-type Batch = { ended: number; seen: number; last: string[] | null }
+/** How many rows are looked at and ended at a time. */
+const PAGE = 500
 
-/** How many rows one statement goes through. */
-const BATCH = 500
+type Ended = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]; end: string; living: string }
+type KeyRow = { key: string[]; living: boolean }
 
-/** Goes through a table by its own key, from the row after `:after1` (and `:after2`) on. */
-function endBatch(table: 'grants' | 'sessions' | 'receipts', keys: string[], end: string, living: string): string {
-  const [key, after] = [keys.join(', '), keys.map((_, index) => `:after${index + 1}`).join(', ')]
-  return `
-    WITH next AS MATERIALIZED (SELECT ${key} FROM ${table} WHERE (${key}) > (${after}) ORDER BY ${key} LIMIT ${BATCH}),
-    ended AS (
-      UPDATE ${table} SET ${end} FROM next
-      WHERE ${keys.map((each) => `${table}.${each} = next.${each}`).join(' AND ')} AND ${table}.${living} IS NULL
-      RETURNING 1)
-    SELECT (SELECT count(*) FROM ended)::integer AS ended, (SELECT count(*) FROM next)::integer AS seen,
-           (SELECT jsonb_build_array(${key}) FROM next ORDER BY ${keys.map((each) => `${each} DESC`).join(', ')} LIMIT 1) AS last`
+/** Goes through a table by its key, and ends what lives. Returns a function of the moment, which returns how many rows it ended. */
+function endingAll(connection: Connection, { table, key, end, living }: Ended): (at: number) => Promise<number> {
+  const [columns, after] = [key.join(', '), key.map((_, index) => `:after${index}`).join(', ')]
+  const read = connection.prepare<KeyRow>(
+    'read',
+    `SELECT jsonb_build_array(${columns}) AS key, ${living} IS NULL AS living FROM ${table}
+     WHERE (${columns}) > (${after}) ORDER BY ${columns} LIMIT ${PAGE}`,
+    { table },
+  )
+  const where = `
+    WHERE ${key.map((column, index) => `${table}.${column} = :key${index}`).join(' AND ')} AND ${table}.${living} IS NULL
+    RETURNING ${table}.${key[0]}`
+  const endEach = connection.prepareForEach({
+    kind: 'move',
+    one: `UPDATE ${table} SET ${end}${where}`,
+    forMany: ` UPDATE ${table} SET ${end} FROM input${where}`,
+    parameters: named('key', key.map(() => 'text' as const)),
+    place: { table, key: 'key0' },
+  })
+  return async (at) => {
+    let ended = 0
+    for (let last = key.map(() => ''); ; ) {
+      const rows = await read(named('after', last))
+      const unended = rows.filter((row) => row.living).map((row) => ({ ...named('key', row.key), at }))
+      if (unended.length > 0) ended += (await endEach(unended)).length
+      if (rows.length < PAGE) return ended
+      last = rows.at(-1)?.key ?? last
+    }
+  }
+}
+
+/** `{ name0: values[0], name1: values[1], … }` */
+function named<Value>(name: string, values: readonly Value[]): Record<string, Value> {
+  return Object.fromEntries(values.map((value, index) => [`${name}${index}`, value]))
 }
 
 export function createRestorationBook(connection: Connection): RestorationBook {
@@ -34,22 +58,19 @@ export function createRestorationBook(connection: Connection): RestorationBook {
     'move',
     'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL',
   )
-  const grants = connection.prepare<Batch>(
-    'move',
-    endBatch('grants', ['id'], "ended_at = :at, end_reason = 'restored'", 'ended_at'),
-  )
-  const sessions = connection.prepare<Batch>('move', endBatch('sessions', ['hash'], 'ended_at = :at', 'ended_at'))
-  const receipts = connection.prepare<Batch>('move', endBatch('receipts', ['wallet', 'id'], 'withdrawn_at = :at', 'withdrawn_at'))
-
-  async function endAll(ask: Ask<Batch>, at: number): Promise<number> {
-    let ended = 0
-    for (let [after1, after2]: string[] = ['', '']; ; ) {
-      const [batch] = await ask({ at, after1, after2 })
-      ended += batch?.ended ?? 0
-      if (!batch || batch.seen < BATCH) return ended
-      ;[after1, after2 = ''] = batch.last ?? []
-    }
-  }
+  const endGrants = endingAll(connection, {
+    table: 'grants',
+    key: ['id'],
+    end: "ended_at = :at, end_reason = 'restored'",
+    living: 'ended_at',
+  })
+  const endSessions = endingAll(connection, { table: 'sessions', key: ['hash'], end: 'ended_at = :at', living: 'ended_at' })
+  const withdrawReceipts = endingAll(connection, {
+    table: 'receipts',
+    key: ['wallet', 'id'],
+    end: 'withdrawn_at = :at',
+    living: 'withdrawn_at',
+  })
 
   return {
     async beginRestoration(at) {
@@ -61,9 +82,9 @@ export function createRestorationBook(connection: Connection): RestorationBook {
       return row ? restorationOf(row) : null
     },
     endEverything: async (at) => ({
-      grants: await endAll(grants, at),
-      sessions: await endAll(sessions, at),
-      receipts: await endAll(receipts, at),
+      grants: await endGrants(at),
+      sessions: await endSessions(at),
+      receipts: await withdrawReceipts(at),
     }),
     confirmRestoration: async (number, at) => void (await confirm({ number, at })),
   }

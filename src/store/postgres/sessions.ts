@@ -2,7 +2,6 @@
 import type { Session } from '../../grants/model.ts'
 import type { SessionBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
-import { textArray } from './connection/statement.ts'
 
 type SessionRow = {
   hash: string
@@ -23,6 +22,12 @@ type SessionRow = {
 const COLUMNS =
   'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, ended_at, replaced_by' as const
 
+const SESSION = { table: 'sessions', key: 'hash' } as const
+
+const END = 'UPDATE sessions SET ended_at = least(ended_at, :at), attempt_id = :attemptId'
+const UNENDED = `
+  WHERE sessions.hash = :hash AND (sessions.ended_at IS NULL OR sessions.attempt_id = :attemptId) RETURNING sessions.hash`
+
 /** Before the youngest session. */
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
 
@@ -35,27 +40,33 @@ export function createSessionBook(connection: Connection): SessionBook {
              :elsewhere, :attemptId, :endedAt, :replacedBy)
      ON CONFLICT (hash) DO NOTHING
      RETURNING hash`,
+    SESSION,
   )
-  const attempt = connection.prepare<{ attempt_id: string }>('read', 'SELECT attempt_id FROM sessions WHERE hash = :hash')
-  const read = connection.prepare<SessionRow>('read', `SELECT ${COLUMNS} FROM sessions WHERE hash = :hash`)
+  const attempt = connection.prepare<{ attempt_id: string }>('read', 'SELECT attempt_id FROM sessions WHERE hash = :hash', SESSION)
+  const read = connection.prepare<SessionRow>('read', `SELECT ${COLUMNS} FROM sessions WHERE hash = :hash`, SESSION)
   const touch = connection.prepare(
     'move',
     'UPDATE sessions SET last_seen_at = greatest(last_seen_at, :at) WHERE hash = :hash AND ended_at IS NULL',
+    SESSION,
   )
-  const ending = (which: string) => `
-    UPDATE sessions SET ended_at = least(ended_at, :at), attempt_id = :attemptId
-    WHERE ${which} AND (ended_at IS NULL OR attempt_id = :attemptId) RETURNING hash`
-  const end = connection.prepare('move', ending('hash = :hash'))
-  const endSeveral = connection.prepare<{ hash: string }>('move', ending('hash = ANY (:hashes::text[])'))
+  const end = connection.prepareForEach<{ hash: string }>({
+    kind: 'move',
+    one: `${END}${UNENDED}`,
+    forMany: ` ${END} FROM input${UNENDED}`,
+    parameters: { hash: 'text', attemptId: 'text' },
+    place: SESSION,
+  })
   const replace = connection.prepare(
     'move',
     'UPDATE sessions SET ended_at = :at, replaced_by = :by WHERE hash = :hash AND ended_at IS NULL',
+    SESSION,
   )
   const list = connection.prepare<SessionRow>(
     'read',
     `SELECT ${COLUMNS} FROM sessions
      WHERE wallet = :wallet AND ended_at IS NULL AND expires_at > :at AND (auth_time, hash) < (:authTime::bigint, :hash)
      ORDER BY auth_time DESC, hash DESC LIMIT :limit`,
+    { table: 'sessions' },
   )
   return {
     async startSession(session, attemptId) {
@@ -69,10 +80,10 @@ export function createSessionBook(connection: Connection): SessionBook {
       return row ? sessionOf(row) : null
     },
     touchSession: async (hash, at) => void (await touch({ hash, at })),
-    endSession: async (hash, attemptId, at) => ((await end({ hash, attemptId, at })).length > 0 ? 'ended' : 'ended_before'),
+    endSession: async (hash, attemptId, at) => ((await end([{ hash, attemptId, at }])).length > 0 ? 'ended' : 'ended_before'),
     replaceSession: async (hash, by, at) => void (await replace({ hash, by, at })),
     endSessions: async (hashes, attemptId, at) =>
-      (await endSeveral({ hashes: textArray(hashes), attemptId, at })).map(({ hash }) => hash),
+      (await end(hashes.map((hash) => ({ hash, attemptId, at })))).map(({ hash }) => hash),
     listSessions: async (wallet, { after = FIRST, ...page }) => (await list({ wallet, ...page, ...after })).map(sessionOf),
   }
 }

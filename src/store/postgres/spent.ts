@@ -2,6 +2,8 @@
 import type { SpentBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
+const USE = { table: 'spent', key: 'hash' } as const
+
 export function createSpentBook(connection: Connection): SpentBook {
   // Our own insert, whose answer was lost on the way, is no second use: it is found by its attempt.
   const spend = connection.prepare(
@@ -9,8 +11,9 @@ export function createSpentBook(connection: Connection): SpentBook {
     `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)
      ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id
      RETURNING hash`,
+    USE,
   )
-  const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash AND kind = :kind')
+  const find = connection.prepare('read', 'SELECT hash FROM spent WHERE hash = :hash AND kind = :kind', USE)
   return {
     spend: async (use) => ((await spend(use)).length > 0 ? 'spent' : 'spent_before'),
     readSpent: async (kind, hash) => (await find({ kind, hash })).length > 0,

@@ -2,6 +2,8 @@
 import type { WalletBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
+const WALLET = { table: 'wallets', key: 'wallet' } as const
+
 type WalletRow = { address: string; epoch: number; proved_itself: boolean }
 
 export function createWalletBook(connection: Connection): WalletBook {
@@ -10,7 +12,8 @@ export function createWalletBook(connection: Connection): WalletBook {
     one: 'SELECT address, epoch, proved_itself FROM wallets WHERE address = :wallet',
     forMany: ' SELECT address, epoch, proved_itself FROM input JOIN wallets ON address = :wallet',
     parameters: { wallet: 'text' },
-    row: { parameter: 'wallet', column: 'address' },
+    place: WALLET,
+    column: 'address',
     skipsLocked: false,
   })
   const remember = connection.prepare<Pick<WalletRow, 'epoch'>>(
@@ -18,6 +21,7 @@ export function createWalletBook(connection: Connection): WalletBook {
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, true)
      ON CONFLICT (address) DO UPDATE SET proved_itself = true
      RETURNING epoch`,
+    WALLET,
   )
   // Raised twice, where the first answer was lost, it ends no less.
   const raise = connection.prepare<Pick<WalletRow, 'epoch'>>(
@@ -25,6 +29,7 @@ export function createWalletBook(connection: Connection): WalletBook {
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)
      ON CONFLICT (address) DO UPDATE SET epoch = wallets.epoch + 1
      RETURNING epoch`,
+    WALLET,
   )
   const epochOf = ([row]: Pick<WalletRow, 'epoch'>[]): number => row?.epoch ?? 0
   return {

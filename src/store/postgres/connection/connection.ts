@@ -7,8 +7,9 @@
 import { createHash } from 'node:crypto'
 import { StoreUnavailable } from '../../../grants/ports.ts'
 import { Batches } from './batches.ts'
-import { type Failure, failureOf, NotSent, toStoreError, Unreplicated } from './errors.ts'
-import { Queue, RowQueues } from './queue.ts'
+import { codeOf, type Failure, failureOf, NotSent, toStoreError, Unreplicated } from './errors.ts'
+import { Machines, type Place, READ_SHARDS, type Shard } from './machines.ts'
+import { passThrough, Queue, RowQueues } from './queue.ts'
 import { findServer, type PostgresAddress, type Server } from './server.ts'
 import { type ColumnType, compile, compileForMany, type Named } from './statement.ts'
 import { written } from './values.ts'
@@ -19,6 +20,10 @@ const STATEMENTS_AT_MOST = 10_000
 const PAUSE_AT_MOST_MS = 1000
 /** Connections to a server that takes no writes are used for reads for so long before another server is looked for. */
 const READ_ONLY_FOR_MS = 1000
+/** Of a change of several rows that lie on several machines, so many are under way at a time. */
+const ROWS_AT_ONCE = 8
+/** How often a node reads on which machine each shard lies. */
+const SHARDS_EVERY_MS = 5000
 
 /**
  * - `read`: changes nothing
@@ -36,28 +41,43 @@ export type Clock = 'database' | 'given'
 export type Ask<Row> = (named?: Named) => Promise<Row[]>
 
 /** A statement for one row, and the same for many: `forMany` finds its parameters in the columns of `input`. */
-export type Batched = {
+export type ForMany = {
   kind: 'read' | 'move'
   one: string
   forMany: string
   /** the parameters, and the types of their columns */
   parameters: Readonly<Record<string, ColumnType>>
-  /** the parameter that says which row is meant, and the column that returns it */
-  row: { parameter: string; column: string }
+  /** the row that is meant */
+  place: Required<Place>
+}
+
+export type Batched = ForMany & {
+  /** the column that returns the key of the row */
+  column: string
   /** rows that others have locked are missing in the answer for many; a statement of their own waits for them */
   skipsLocked: boolean
 }
 
+/** The code of a statement that ran into its timeout. */
+const STATEMENT_TIMEOUT = '57014'
+
 type Side = 'read' | 'write'
-type Attempt = { attempt: number; deadline: number }
 type Query = { name: string; text: string; values: unknown[] }
+/** A statement with its values, and the row that it concerns. */
+type Statement = { kind: Kind; query: Query; place: Place | undefined; key: string | undefined }
+type Attempt = Statement & { attempt: number; deadline: number }
 type Input = { named: Named; values: readonly (string | null)[]; deadline: number }
 
 /**
  * A commit of its own, which waits for the synchronous standby, and with it for every commit before. A lost commit may have
  * taken effect without the standby: if an administrator ended its connection, or the server restarted.
  */
-const CONFIRM: Query = { name: '', text: `SELECT pg_logical_emit_message(true, 'grantor', '')`, values: [] }
+const CONFIRM: Statement = {
+  kind: 'move',
+  query: { name: '', text: `SELECT pg_logical_emit_message(true, 'grantor', '')`, values: [] },
+  place: undefined,
+  key: undefined,
+}
 
 export class Connection {
   readonly #address: PostgresAddress
@@ -65,6 +85,8 @@ export class Connection {
   /** Neither reads nor changes may occupy every connection, if there is more than one. */
   readonly #queues: Record<Side, Queue>
   readonly #rows = new RowQueues()
+  readonly #machines: Machines
+  #shardsReadAt = Number.NEGATIVE_INFINITY
   #statements = 0
   #server: Server | null = null
   #search: Promise<Server> | null = null
@@ -80,45 +102,76 @@ export class Connection {
     this.#address = address
     this.#clock = clock
     this.#server = server
+    this.#machines = new Machines(address.poolSize)
     const limit = Math.max(1, address.poolSize - 1)
     this.#queues = { read: new Queue(limit), write: new Queue(limit) }
   }
 
-  /** Prepares a statement with `:names` in place of values; `:at` is the moment, by this connection's clock. */
-  prepare<Row>(kind: Kind, sql: string): Ask<Row> {
+  /** The machines of a Citus cluster that do not answer at the moment. */
+  get machinesAway(): string[] {
+    return this.#machines.away
+  }
+
+  /**
+   * Prepares a statement with `:names` in place of values; `:at` is the moment, by this connection's clock. `place` is the row that the
+   * statement concerns, or the table if there are several rows; undefined if the table has no row for each wallet or request.
+   */
+  prepare<Row>(kind: Kind, sql: string, place?: Place): Ask<Row> {
     const prepared = this.#compile(sql)
     return async (named = {}) => {
       // Values are written before anything is queued: a value that cannot be written is a defect of its caller.
-      const query = prepared(named)
-      return this.#admit(rowOf(kind, named), (deadline) => this.#execute<Row>(kind, query, deadline))
+      const statement = { kind, query: prepared(named), place, key: keyOf(place, named) }
+      return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
     }
   }
 
   /** Prepares a statement for at most one row that is sent together with others of its kind, unless rows lie on several machines. */
-  prepareBatched<Row>({ kind, one, forMany, parameters, row, skipsLocked }: Batched): Ask<Row> {
+  prepareBatched<Row>({ kind, one, forMany, parameters, place, column, skipsLocked }: Batched): Ask<Row> {
     const alone = this.#compile(one)
-    const askAlone = this.prepare<Row>(kind, one)
+    const askAlone = this.prepare<Row>(kind, one, place)
     const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
     const name = nameOf(text)
     const batches = new Batches<Input, Row>({
-      runAlone: async ({ named, deadline }) => (await this.#execute<Row>(kind, alone(named), deadline))[0],
+      runAlone: async ({ named, deadline }) => {
+        const statement = { kind, query: alone(named), place, key: keyOf(place, named) }
+        return (await this.#execute<Row>(statement, deadline))[0]
+      },
       runTogether: async (inputs) => {
         const query = { name, text, values: valuesOf(inputs.map(({ values }) => values)) }
-        const rows = await this.#execute<Row & Named>(kind, query, inputs[0]?.deadline ?? 0)
-        const found = new Map(rows.map((each) => [each[row.column], each]))
-        return inputs.map(({ named }) => found.get(named[row.parameter]))
+        const rows = await this.#execute<Row & Named>({ kind, query, place, key: undefined }, inputs[0]?.deadline ?? 0)
+        const found = new Map(rows.map((each) => [each[column], each]))
+        return inputs.map(({ named }) => found.get(named[place.key]))
       },
       retriesMissing: skipsLocked,
       isRolledBack,
     })
     return async (named = {}) => {
-      if (this.#server?.distributed ?? true) return askAlone(named)
+      if (this.#isDistributed) return askAlone(named)
       const values = rowValues(named)
-      return this.#admit(rowOf(kind, named), async (deadline) => {
+      return this.#admit({ kind, key: keyOf(place, named) }, async (deadline) => {
         const found = await batches.add({ named, values, deadline })
         return found === undefined ? [] : [found]
       })
     }
+  }
+
+  /**
+   * Prepares a change of several rows: one statement, or one for each row if the rows lie on several machines. There, a statement over
+   * several rows would need a two-phase commit, and Citus acknowledges before the second phase has reached each machine.
+   */
+  prepareForEach<Row>({ kind, one, forMany, parameters, place }: ForMany): (rows: readonly Named[]) => Promise<Row[]> {
+    const askAlone = this.prepare<Row>(kind, one, place)
+    const { text, rowValues, valuesOf } = compileForMany(forMany, parameters, this.#clock)
+    const name = nameOf(text)
+    return async (rows) => {
+      if (this.#isDistributed) return askForEach(rows, askAlone)
+      const statement = { kind, query: { name, text, values: valuesOf(rows.map(rowValues)) }, place, key: undefined }
+      return this.#admit(statement, (deadline) => this.#execute<Row>(statement, deadline))
+    }
+  }
+
+  get #isDistributed(): boolean {
+    return this.#server?.distributed ?? true
   }
 
   #compile(sql: string): (named: Named) => Query {
@@ -139,14 +192,17 @@ export class Connection {
     await this.#server?.close()
   }
 
-  /** Counts the statement in, and runs it when no other of this node concerns the same row. */
-  async #admit<Result>(row: string, run: (deadline: number) => Promise<Result>): Promise<Result> {
+  /** Counts the statement in, and runs it when no other change of this node concerns the same row. */
+  async #admit<Result>(
+    { kind, key }: Pick<Statement, 'kind' | 'key'>,
+    run: (deadline: number) => Promise<Result>,
+  ): Promise<Result> {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
     if (this.#statements >= STATEMENTS_AT_MOST) throw new StoreUnavailable('too many statements are waiting')
     this.#statements++
     try {
       const deadline = performance.now() + PATIENCE_MS
-      return row === '' ? await run(deadline) : await this.#rows.run(row, () => run(deadline))
+      return kind === 'read' || key === undefined ? await run(deadline) : await this.#rows.run(key, () => run(deadline))
     } catch (error) {
       throw toStoreError(error)
     } finally {
@@ -156,14 +212,14 @@ export class Connection {
   }
 
   /** Runs a statement, and retries it as long as that is safe and there is hope. */
-  async #execute<Row>(kind: Kind, query: Query, deadline: number): Promise<Row[]> {
-    const side = kind === 'read' ? 'read' : 'write'
+  async #execute<Row>(statement: Statement, deadline: number): Promise<Row[]> {
+    const side = sideOf(statement)
     let earlier: unknown
     let wasLost = false
     for (let attempt = 1; ; attempt++) {
       try {
-        const rows = await this.#attempt<Row>(side, query, { attempt, deadline })
-        if (side === 'write' && wasLost) await this.#attempt(side, CONFIRM, { attempt, deadline })
+        const rows = await this.#attempt<Row>({ ...statement, attempt, deadline })
+        if (side === 'write' && wasLost) await this.#attempt({ ...CONFIRM, attempt, deadline })
         this.#succeeded(side)
         return rows
       } catch (error) {
@@ -172,29 +228,49 @@ export class Connection {
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
         wasLost ||= failure === 'lost'
-        if (isOutage(failure)) this.#failed(side)
-        if (!this.#isWorthRetrying({ kind, failure, deadline, attempt })) throw error
+        if (!this.#isWorthRetrying({ kind: statement.kind, failure, deadline, attempt })) throw error
         const pause = Math.max(this.#noSearchBefore - performance.now(), 0) + 5 + Math.random() * 25 * attempt
         await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(pause, deadline - performance.now()))))
       }
     }
   }
 
-  async #attempt<Row>(side: Side, query: Query, { attempt, deadline }: Attempt): Promise<Row[]> {
+  async #attempt<Row>(attempt: Attempt): Promise<Row[]> {
+    const { place, key, deadline, query } = attempt
     if (performance.now() > deadline) throw new StoreUnavailable('PostgreSQL is too slow')
-    const queue = this.#queues[side]
-    const waiting = queue.enter()
-    if (waiting) await waiting
-    let server: Server | null = null
-    try {
-      server = this.#server ?? (await this.#findServer())
-      return await send<Row>(server, query, deadline)
-    } catch (error) {
-      if (server) this.#doubt(server, error, attempt)
-      throw error
-    } finally {
-      queue.leave()
-    }
+    const side = sideOf(attempt)
+    const machine = place && this.#machines.of(place.table, key)
+    const queues = [...(machine ? [machine.queue] : []), this.#queues[side]]
+    return passThrough(queues, async () => {
+      let server: Server | null = null
+      try {
+        server = this.#server ?? (await this.#findServer())
+        if (server.hasShards) this.#readShardsIfDue(server)
+        const rows = await send<Row>(server, query, deadline)
+        machine?.succeeded()
+        return rows
+      } catch (error) {
+        if (machine && isOfMachine(error)) machine.failed()
+        else this.#noteFailure(side, server, error, attempt.attempt)
+        throw error
+      }
+    })
+  }
+
+  #noteFailure(side: Side, server: Server | null, error: unknown, attempt: number): void {
+    if (isOutage(failureOf(error))) this.#failed(side)
+    if (server) this.#doubt(server, error, attempt)
+  }
+
+  /** Keeps up with shards that move from one machine to another. A failure changes nothing: the next reading is due soon. */
+  #readShardsIfDue(server: Server): void {
+    const now = performance.now()
+    if (now - this.#shardsReadAt < SHARDS_EVERY_MS) return
+    this.#shardsReadAt = now
+    send<Shard>(server, { name: '', text: READ_SHARDS, values: [] }, now + PATIENCE_MS).then(
+      (shards) => this.#machines.update(shards),
+      () => undefined,
+    )
   }
 
   #succeeded(side: Side): void {
@@ -248,11 +324,11 @@ export class Connection {
   /** Only in the first seconds of trouble is anything tried twice: retries would keep a slow database busy. */
   #isWorthRetrying({ kind, failure, deadline, attempt }: { kind: Kind; failure: Failure; deadline: number; attempt: number }) {
     if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
-    if (failure === 'lost' && kind === 'once') return false
+    if ((failure === 'lost' || failure === 'machine_lost') && kind === 'once') return false
     const now = performance.now()
     if (now >= deadline - 30) return false
     const since = this.#failingSince[kind === 'read' ? 'read' : 'write'] ?? now
-    return ((failure === 'lost' || failure === 'stale') && attempt === 1) || now - since < PATIENCE_MS
+    return ((failure === 'lost' || failure === 'machine_lost' || failure === 'stale') && attempt === 1) || now - since < PATIENCE_MS
   }
 }
 
@@ -268,7 +344,9 @@ async function send<Row>(server: Server, query: Query, deadline: number): Promis
     return rows
   } catch (error) {
     const failure = failureOf(error)
-    client.release(failure === 'lost' || failure === 'unreplicated' || failure === 'stale')
+    // After a timeout, Citus may still wait for the machine that did not answer, and the next statement with it.
+    const isStuck = server.hasShards && codeOf(error) === STATEMENT_TIMEOUT
+    client.release(failure === 'lost' || failure === 'unreplicated' || failure === 'stale' || isStuck)
     throw error
   }
 }
@@ -276,6 +354,11 @@ async function send<Row>(server: Server, query: Query, deadline: number): Promis
 /** pg's own error after `query_timeout`. It has no code. */
 function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
+}
+
+/** Whether the failure of a statement for a machine's rows is the machine's: its own, or that it did not answer in time. */
+function isOfMachine(error: unknown): boolean {
+  return failureOf(error) === 'machine_lost' || codeOf(error) === STATEMENT_TIMEOUT || isSilence(error)
 }
 
 /** Whether the failure concerns more than its own statement. */
@@ -289,11 +372,25 @@ function isRolledBack(error: unknown): boolean {
   return !(error instanceof StoreUnavailable) && failure !== 'not_sent' && failure !== 'lost' && failure !== 'unreplicated'
 }
 
-/** The row that a change concerns; empty if it concerns several, or none. */
-function rowOf(kind: Kind, named: Named): string {
-  if (kind === 'read') return ''
-  const row = named.grantId ?? named.id ?? named.hash ?? named.wallet
-  return typeof row === 'string' ? row : ''
+/** The value of the parameter that names the row. */
+function keyOf(place: Place | undefined, named: Named): string | undefined {
+  const key = place?.key === undefined ? undefined : named[place.key]
+  return typeof key === 'string' ? key : undefined
+}
+
+const sideOf = ({ kind }: Pick<Statement, 'kind'>): Side => (kind === 'read' ? 'read' : 'write')
+
+/** Asks for each row, some at a time. A failure is thrown in the end, when every row that can be changed has been changed. */
+async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>): Promise<Row[]> {
+  const changed: Row[] = []
+  const failures: unknown[] = []
+  const left = rows.values()
+  const next = async () => {
+    for (const row of left) await ask(row).then((found) => changed.push(...found), (error) => failures.push(error))
+  }
+  await Promise.all(Array.from({ length: ROWS_AT_ONCE }, next))
+  if (failures.length > 0) throw failures[0]
+  return changed
 }
 
 /** Prepared under a name that follows from the text: poolers and connections of other versions never mistake it. */

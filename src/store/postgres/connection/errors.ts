@@ -4,6 +4,8 @@ import { SchemaMismatch, StoreUnavailable } from '../../../grants/ports.ts'
 /**
  * - `not_sent`: there was no connection, so nothing happened
  * - `lost`: the connection broke while the statement was under way; it may have taken effect
+ * - `machine_lost`: the server is there, but lost its connection to another machine of the cluster (Citus), on which the statement may
+ *   have taken effect
  * - `unreplicated`: the statement is committed here, but a synchronous standby may not have it
  * - `read_only`: the server takes no writes, for example because it was demoted; nothing happened
  * - `conflict`: a deadlock or a serialization failure; rolled back, and worth a retry
@@ -11,7 +13,7 @@ import { SchemaMismatch, StoreUnavailable } from '../../../grants/ports.ts'
  * - `exhausted`: no space, no memory or no time; rolled back, and a retry would not help
  * - `defect`: anything else; rolled back
  */
-export type Failure = 'not_sent' | 'lost' | 'unreplicated' | 'read_only' | 'conflict' | 'stale' | 'exhausted' | 'defect'
+export type Failure = 'not_sent' | 'lost' | 'machine_lost' | 'unreplicated' | 'read_only' | 'conflict' | 'stale' | 'exhausted' | 'defect'
 
 // 57P0x: the server ends the connection. 25P03, 25P04: it ended an idle or a long transaction. 08: the connection itself.
 const LOST = /^(57P0\d|25P0[34]|08\w{3})$/
@@ -38,7 +40,11 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof StoreUnavailable) return 'exhausted'
   const code = codeOf(error)
   // Only PostgreSQL's own errors have a code of five characters and a severity.
-  if (!isFromServer(error) || LOST.test(code)) return 'lost'
+  if (!isFromServer(error)) return 'lost'
+  // A server that ends a connection sends FATAL. With ERROR it goes on: it reports what another machine sent.
+  if (LOST.test(code)) return severityOf(error) === 'ERROR' && code !== '08P01' ? 'machine_lost' : 'lost'
+  // Citus, when its own server was killed.
+  if (code === 'XX000' && (error as Error).message.startsWith('postmaster was shut down')) return 'lost'
   if (code === '25006') return 'read_only'
   if (code === '40001' || code === '40P01') return 'conflict'
   // The routine: a table changed after the statement was prepared. 26000: a pooler forgot what was prepared.
@@ -68,6 +74,10 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-function isFromServer(error: unknown): boolean {
-  return typeof (error as { severity?: unknown } | null)?.severity === 'string'
+const isFromServer = (error: unknown): boolean => severityOf(error) !== ''
+
+/** `ERROR`, `FATAL` or `PANIC`, in the language of the server; empty for errors that are not the server's. */
+function severityOf(error: unknown): string {
+  const severity = (error as { severity?: unknown } | null)?.severity
+  return typeof severity === 'string' ? severity : ''
 }

@@ -59,6 +59,18 @@ export class Queue {
   }
 }
 
+/** Runs a task when each of these queues has let it in, one after the other. */
+export async function passThrough<Result>([first, ...others]: readonly Queue[], task: () => Promise<Result>): Promise<Result> {
+  if (!first) return task()
+  const waiting = first.enter()
+  if (waiting) await waiting
+  try {
+    return await passThrough(others, task)
+  } finally {
+    first.leave()
+  }
+}
+
 /**
  * One statement at a time for each row: a row that someone else has locked occupies one connection of this node, however
  * many requests want it.
@@ -69,12 +81,9 @@ export class RowQueues {
   async run<Result>(row: string, task: () => Promise<Result>): Promise<Result> {
     let queue = this.#queues.get(row)
     if (!queue) this.#queues.set(row, (queue = new Queue(1)))
-    const waiting = queue.enter()
-    if (waiting) await waiting
     try {
-      return await task()
+      return await passThrough([queue], task)
     } finally {
-      queue.leave()
       if (queue.isEmpty) this.#queues.delete(row)
     }
   }

@@ -67,6 +67,8 @@ export class Server {
   readonly since = performance.now()
   /** Whether rows lie on several machines: known once a connection was opened. */
   distributed = true
+  /** Whether it says on which machine each row lies, as Citus does. */
+  hasShards = false
   readonly #pool: pg.Pool
   readonly #size: number
   #takesWrites = false
@@ -92,7 +94,8 @@ export class Server {
         if (state.read_only && this.#takesWrites)
           throw new StoreUnavailable('this connection leads to a server that takes no writes')
         this.#takesWrites = !state.read_only
-        this.distributed = state.distributed
+        this.distributed = state.citus || state.other_engine
+        this.hasShards = state.citus
         this.#open.add(client)
         client.on('end', () => this.#open.delete(client))
       },
@@ -235,7 +238,7 @@ function catchUnreadable(stream: Socket): void {
   }
 }
 
-type State = { read_only: boolean; forgetful: boolean; distributed: boolean }
+type State = { read_only: boolean; forgetful: boolean; citus: boolean; other_engine: boolean }
 
 /**
  * Makes the settings of a connection. Refuses a server that takes no writes, one that acknowledges before it has stored, and
@@ -250,12 +253,13 @@ async function checkFitness(
     `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS read_only,
             current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' OR (
               current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> '') AS forgetful,
-            EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') OR version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS distributed,
+            EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
+            version() !~ '^PostgreSQL [0-9.]+(devel|beta[0-9]+|rc[0-9]+)?( |$)' AS other_engine,
             (SELECT count(set_config(key, value, false)) FROM json_each_text($1)
              WHERE key <> 'transaction_timeout' OR current_setting('server_version_num')::integer >= 170000)`,
     [JSON.stringify(settings)],
   )
-  const [state = { read_only: true, forgetful: true, distributed: true }] = rows
+  const [state = { read_only: true, forgetful: true, citus: false, other_engine: true }] = rows
   if (target === 'read-write' && state.read_only) throw new StoreUnavailable('no PostgreSQL server takes writes')
   if (state.forgetful)
     throw new StoreUnavailable('this PostgreSQL acknowledges before it has stored: turn fsync and synchronous_commit on')

@@ -1,0 +1,47 @@
+/**
+ * PostgreSQL's `hashtext`, by which Citus assigns a row to a shard: Bob Jenkins's lookup3 over the bytes of the text.
+ * Source: `hash_bytes` in PostgreSQL's src/common/hashfn.c. The function is stable, because hash partitions depend on it.
+ */
+
+/** The hash of a text as a signed 32-bit integer, for the collation "C" and for every deterministic collation. */
+export function hashText(text: string): number {
+  const bytes = Buffer.from(text)
+  const state = new Uint32Array(3).fill(0x9e3779b9 + bytes.length + 3923095)
+  let at = 0
+  for (; bytes.length - at >= 12; at += 12) {
+    add(state, bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4), bytes.readUInt32LE(at + 8))
+    mix(state)
+  }
+  const rest = Buffer.alloc(12)
+  // The lowest byte of the third word is left to the length.
+  rest.set(bytes.subarray(at, at + 8))
+  rest.set(bytes.subarray(at + 8), 9)
+  add(state, rest.readUInt32LE(0), rest.readUInt32LE(4), rest.readUInt32LE(8))
+  finish(state)
+  return (state[2] ?? 0) | 0
+}
+
+type Words = Uint32Array
+
+const word = (state: Words, index: number): number => state[index % 3] ?? 0
+const rotate = (value: number, by: number): number => (value << by) | (value >>> (32 - by))
+
+function add(state: Words, ...values: number[]): void {
+  for (const [index, value] of values.entries()) state[index] = word(state, index) + value
+}
+
+function mix(state: Words): void {
+  for (const [step, by] of [4, 6, 8, 16, 19, 4].entries()) {
+    // a, b and c take turns: a -= c; a ^= rotate(c); c += b.
+    state[step % 3] = (word(state, step) - word(state, step + 2)) ^ rotate(word(state, step + 2), by)
+    state[(step + 2) % 3] = word(state, step + 2) + word(state, step + 1)
+  }
+}
+
+function finish(state: Words): void {
+  for (const [step, by] of [14, 11, 25, 16, 4, 14, 24].entries()) {
+    // The same, from c on: c ^= b; c -= rotate(b).
+    const [target, other] = [step + 2, step + 1]
+    state[target % 3] = (word(state, target) ^ word(state, other)) - rotate(word(state, other), by)
+  }
+}

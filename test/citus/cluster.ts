@@ -1,0 +1,91 @@
+/**
+ * A Citus cluster of real servers on loopback: a coordinator, and workers that hold the rows. `TEST_CITUS_PG_BIN` names the folder with
+ * the programs of a PostgreSQL in which the extension is installed. Each server runs with `fsync` on.
+ */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type postgres from 'postgres'
+import { addressOf, connect, type PostgresDatabase } from '../support/postgres.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+
+export type Cluster = {
+  coordinator: PostgresServer
+  workers: PostgresServer[]
+  /**
+   * Makes an empty database on every server, and joins them: directly, or through `ports`, in the order of the workers, which lead there.
+   */
+  newDatabase(ports?: readonly number[]): Promise<PostgresDatabase>
+  /** what all servers have logged since the last call of `forgetLog` */
+  log(): string
+  forgetLog(): void
+  close(): Promise<void>
+}
+
+/** Few shards, so that a table is made quickly; several on each of three workers. */
+const SHARDS = 12
+
+const SETTINGS = {
+  shared_preload_libraries: "'citus'",
+  'citus.node_conninfo': "'sslmode=disable'",
+  'citus.shard_count': String(SHARDS),
+  // Each test has a database of its own, and each database a maintenance process on every server.
+  max_worker_processes: '64',
+  logging_collector: 'on',
+  log_directory: "'log'",
+  log_filename: "'server.log'",
+}
+
+export async function startCluster(workerCount = 3, settings: Record<string, string> = {}): Promise<Cluster> {
+  const bin = process.env.TEST_CITUS_PG_BIN
+  if (!bin) throw new Error('TEST_CITUS_PG_BIN names no PostgreSQL with Citus')
+  const start = () => startPostgres({ ...SETTINGS, ...settings }, bin)
+  const [coordinator, ...workers] = (await Promise.all(Array.from({ length: workerCount + 1 }, start))) as [PostgresServer]
+  const servers = [coordinator, ...workers] as PostgresServer[]
+  const logs = () => servers.map(({ folder }) => readFileSync(join(folder, 'log/server.log'), 'utf8'))
+  let read = servers.map(() => 0)
+  return {
+    coordinator,
+    workers,
+    newDatabase: (ports = workers.map(({ port }) => port)) => newDatabase(servers, ports),
+    log: () => logs().map((text, index) => text.slice(read[index])).join('\n'),
+    forgetLog() {
+      read = logs().map(({ length }) => length)
+    },
+    close: async () => void (await Promise.all(servers.map((server) => server.remove()))),
+  }
+}
+
+async function newDatabase(servers: readonly PostgresServer[], ports: readonly number[]): Promise<PostgresDatabase> {
+  const name = `grantor_test_${randomBytes(6).toString('hex')}`
+  const [coordinator] = servers as [PostgresServer]
+  for (const server of servers) {
+    await using(server.urlOf('postgres'), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
+    await using(server.urlOf(name), (sql) => sql.unsafe('CREATE EXTENSION citus'))
+  }
+  const url = coordinator.urlOf(name)
+  const sql = connect(url)
+  await sql`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`
+  for (const port of ports) await sql`SELECT citus_add_node('127.0.0.1', ${port})`
+  return {
+    name,
+    url,
+    address: addressOf(url),
+    sql,
+    async drop() {
+      await sql.end()
+      for (const server of servers)
+        await using(server.urlOf('postgres'), (admin) => admin.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+    },
+  }
+}
+
+/** Runs a task over one connection to a server. */
+export async function using<Result>(url: string, task: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
+  const sql = connect(url)
+  try {
+    return await task(sql)
+  } finally {
+    await sql.end()
+  }
+}

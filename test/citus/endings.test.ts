@@ -1,0 +1,89 @@
+/**
+ * What is acknowledged is true: an ending that concerns rows on several machines is acknowledged when every one of them has ended, and
+ * not when some machine will end its rows later.
+ */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { endAllowed, endGrantsOfClient } from '../../src/grants/end-grants.ts'
+import type { Store } from '../../src/grants/ports.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
+import { seeded } from '../chaos/random.ts'
+import { livingGrant, NOW, rotationOf, someReceipt, someSession, someWallet } from '../store/contract/subject.ts'
+import type { PostgresDatabase } from '../support/postgres.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+let cluster: Cluster
+let database: PostgresDatabase
+let proxies: CuttingProxy[]
+let store: Store
+beforeAll(async () => {
+  cluster = await startCluster(3, { log_statement: "'all'" })
+  proxies = await Promise.all(cluster.workers.map(({ port }) => startCuttingProxy({ port })))
+  database = await cluster.newDatabase(proxies.map(({ port }) => port))
+  await migratePostgres(database.address, NOW)
+})
+afterAll(async () => {
+  await Promise.all(proxies.map((proxy) => proxy.close()))
+  await cluster.close()
+})
+beforeEach(async () => {
+  store = await openPostgresStore(database.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+})
+
+const GRANTS = 12
+
+async function grantsOf(wallet = someWallet(), clientId: string = randomUUID()) {
+  const grants = await Promise.all(Array.from({ length: GRANTS }, () => livingGrant(store, { wallet, clientId })))
+  return { wallet, clientId, ids: grants.map(({ id }) => id) }
+}
+
+const isLiving = async (id: string): Promise<boolean> => (await store.grants.readGrant(id))?.endedAt === null
+
+test('an ending is acknowledged only if every grant has ended, while connections to the workers are cut', { timeout: 180_000 }, async () => {
+  const random = seeded(Number(process.env.TEST_SEED ?? 13))
+  let acknowledged = 0
+  for (let round = 0; round < 40; round++) {
+    const { wallet, clientId, ids } = await grantsOf()
+    const end =
+      round % 2 === 0
+        ? () => endAllowed(store, { wallet, clientId }, 'user', NOW)
+        : () => endGrantsOfClient(store, clientId, 'client_deleted', NOW)
+    for (let cuts = random.below(4); cuts > 0; cuts--) random.pick(proxies).cutNext(random.pick(['before', 'after']))
+    const outcome = await end().then(
+      () => 'acknowledged',
+      () => 'refused',
+    )
+    if (outcome === 'acknowledged') {
+      acknowledged++
+      expect(await Promise.all(ids.map(isLiving)), `of round ${round}`).not.toContain(true)
+    }
+  }
+  expect(proxies.reduce((sum, proxy) => sum + proxy.cuts(), 0)).toBeGreaterThan(20)
+  expect(acknowledged).toBeGreaterThan(20)
+})
+
+test('no statement of a request or of an ending needs a two-phase commit', async () => {
+  cluster.forgetLog()
+  const { wallet, clientId, ids } = await grantsOf()
+  const [first = ''] = ids
+  const sessions = Array.from({ length: GRANTS }, () => someSession({ wallet }))
+  for (const session of sessions) await store.sessions.startSession(session, 'login')
+  await store.wallets.rememberProof(wallet)
+  for (let count = 0; count < 3; count++) await store.receipts.insertReceipt(someReceipt({ wallet, clientId }), 0)
+  await store.grants.rotateRefreshToken(rotationOf((await store.grants.readGrant(first)) as never, 0))
+  await store.grants.revokeAccessToken({ grantId: first, clientId, jti: 'j', expiresAt: NOW + 600, at: NOW })
+  await store.spent.spend({ kind: 'dpop', hash: randomUUID(), expiresAt: NOW, attemptId: 'a' } as never)
+  await store.pushedRequests.push({ id: randomUUID(), clientId, request: '{}', expiresAt: NOW, spentAt: null } as never)
+  await store.checkWritable()
+  await store.cleaning.takeLease('sweep', 'node', NOW, 60)
+  await store.sessions.endSessions(sessions.map(({ hash }) => hash), 'attempt', NOW)
+  await endAllowed(store, { wallet }, 'user', NOW)
+  const { number } = await store.restorations.beginRestoration(NOW)
+  await grantsOf()
+  expect((await store.restorations.endEverything(NOW)).grants).toBeGreaterThanOrEqual(GRANTS)
+  await store.restorations.confirmRestoration(number, NOW)
+  expect(cluster.log()).toContain('UPDATE')
+  expect(cluster.log().match(/PREPARE TRANSACTION.*/g)).toBeNull()
+})

@@ -1,0 +1,140 @@
+/** One machine of the cluster is away or silent: its rows wait, every other row is served as before. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { NewGrant, Store } from '../../src/grants/ports.ts'
+import { Machines, READ_SHARDS, type Shard } from '../../src/store/postgres/connection/machines.ts'
+import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
+import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
+import type { PostgresDatabase } from '../support/postgres.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+let cluster: Cluster
+let database: PostgresDatabase
+let store: Store
+beforeAll(async () => {
+  cluster = await startCluster()
+  database = await cluster.newDatabase()
+  await migratePostgres(database.address, NOW)
+})
+afterAll(() => cluster.close())
+beforeEach(async () => {
+  store = await openPostgresStore(database.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+})
+
+/** The port of the worker that holds a grant, as Citus itself says. */
+async function portOf(grantId: string): Promise<number> {
+  const [row] = await database.sql<{ port: number }[]>`
+    SELECT nodeport AS port FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
+    WHERE shardid = get_shard_id_for_distribution_column('grants', ${grantId}::text)`
+  return row?.port ?? 0
+}
+
+/** Grants of the worker at `port`, and grants of the others. */
+async function grantsByWorker(port: number, count: number): Promise<{ there: NewGrant[]; elsewhere: NewGrant[] }> {
+  const [there, elsewhere]: [NewGrant[], NewGrant[]] = [[], []]
+  while (there.length < count || elsewhere.length < count) {
+    const grant = await livingGrant(store)
+    const list = (await portOf(grant.id)) === port ? there : elsewhere
+    if (list.length < count) list.push(grant)
+  }
+  return { there, elsewhere }
+}
+
+/** Refreshes each of these grants again and again, until `signal`. Returns how many refreshes were answered, and how many refused. */
+async function refreshing(grants: readonly NewGrant[], signal: AbortSignal): Promise<{ answered: number; refused: number }> {
+  const counts = { answered: 0, refused: 0 }
+  const chain = async (grant: NewGrant): Promise<void> => {
+    for (let generation = (await store.grants.readGrant(grant.id).catch(() => null))?.generation ?? 0; !signal.aborted; ) {
+      try {
+        const { kind } = await store.grants.rotateRefreshToken(rotationOf(grant, generation))
+        if (kind === 'rotated') generation++
+        counts.answered++
+      } catch {
+        counts.refused++
+      }
+      // As apps do, and not as fast as the machine can: the rate then depends on what the requests wait for.
+      await pause(10)
+    }
+  }
+  await Promise.all(grants.map(chain))
+  return counts
+}
+
+async function during(milliseconds: number, ...loads: readonly (readonly NewGrant[])[]) {
+  const signal = AbortSignal.timeout(milliseconds)
+  return Promise.all(loads.map((grants) => refreshing(grants, signal)))
+}
+
+test('a node finds the machine of a row as Citus does', async () => {
+  const shards = await database.sql.unsafe<Shard[]>(READ_SHARDS)
+  const machines = new Machines(10)
+  machines.update(shards)
+  const seen = new Set<number>()
+  for (let count = 0; count < 50; count++) {
+    const { id } = await livingGrant(store)
+    const port = await portOf(id)
+    seen.add(port)
+    expect(machines.nameOf('grants', id)).toBe(`127.0.0.1:${port}`)
+  }
+  expect(seen.size).toBe(3)
+})
+
+/** The task, which is run by the first call alone. */
+function once(task: () => unknown): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => (done ??= Promise.resolve(task()).then(() => undefined))
+}
+
+const GRANTS = 16
+const MEASURED_MS = 4000
+
+test.each([
+  ['dead', (cluster: Cluster) => cluster.workers[0]?.stop('kill'), (cluster: Cluster) => cluster.workers[0]?.start()],
+  ['silent', (cluster: Cluster) => cluster.workers[0]?.freeze(), (cluster: Cluster) => cluster.workers[0]?.thaw()],
+])('while one worker is %s, grants on the others keep at least 80 percent of their rate, and then all are served again', { timeout: 120_000 }, async (_, harm, mend) => {
+  const { there, elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, GRANTS)
+  await during(1500, there, elsewhere)
+  const [, before] = await during(MEASURED_MS, [], elsewhere)
+  await harm(cluster)
+  const mended = once(() => mend(cluster))
+  onTestFinished(mended)
+  // Until the node has seen that the worker does not answer, its statements occupy their share of the pool.
+  const [, first] = await during(MEASURED_MS, there, elsewhere)
+  const [lost, after] = await during(MEASURED_MS, there, elsewhere)
+  await expect(store.checkWritable()).resolves.toBeUndefined()
+  expect(store.machinesAway?.()).toEqual([`127.0.0.1:${cluster.workers[0]?.port}`])
+  await mended()
+  await expect.poll(async () => (await during(500, there))[0]?.answered).toBeGreaterThan(0)
+  await expect.poll(() => store.machinesAway?.()).toEqual([])
+  console.log({ before, first, after, lost })
+  expect(after?.refused).toBe(0)
+  expect((first?.answered ?? 0) / (before?.answered ?? 1)).toBeGreaterThan(0.8)
+  expect((after?.answered ?? 0) / (before?.answered ?? 1)).toBeGreaterThan(0.8)
+  expect(lost?.refused).toBeGreaterThan(0)
+})
+
+test('a worker that is away does not make a node unready', async () => {
+  await cluster.workers[1]?.stop('kill')
+  onTestFinished(() => cluster.workers[1]?.start())
+  for (let count = 0; count < 20; count++) {
+    await store.checkWritable()
+    await store.readRevision()
+  }
+})
+
+test('a coordinator that is killed is found again, and nothing but lost connections is reported meanwhile', async () => {
+  const { elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, GRANTS)
+  const failures = new Set<string>()
+  const signal = AbortSignal.timeout(6000)
+  const asking = elsewhere.map(async ({ id }) => {
+    while (!signal.aborted) await store.grants.readGrant(id).catch((error: Error) => failures.add(error.name))
+  })
+  await pause(500)
+  await cluster.coordinator.stop('kill')
+  await pause(300)
+  await cluster.coordinator.start()
+  await Promise.all(asking)
+  expect([...failures].filter((name) => name !== 'StoreUnavailable')).toEqual([])
+  expect((await during(1000, elsewhere))[0]?.answered).toBeGreaterThan(0)
+})

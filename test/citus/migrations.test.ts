@@ -1,0 +1,111 @@
+/** A database on Citus comes forward from every earlier schema, with its rows, whether or not its tables were distributed before. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/distribution.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
+import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
+import { NOW, rotationOf } from '../store/contract/subject.ts'
+import type { PostgresDatabase } from '../support/postgres.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await startCluster(2)
+})
+afterAll(() => cluster.close())
+
+const ROWS = 200
+const before = MIGRATIONS.slice(0, -1).map(({ number }) => ({ number }))
+
+test.each(before)('a plain database of schema $number is distributed with its rows', async ({ number }) => {
+  const database = await databaseOf(number)
+  await migratePostgres(database.address, NOW)
+  await expectEverything(database)
+})
+
+test.each(before)('tables of schema $number that earlier versions distributed come forward with their rows', async ({ number }) => {
+  const database = await databaseOf(number)
+  await distributeAsBefore(database)
+  await migratePostgres(database.address, NOW)
+  await expectEverything(database)
+})
+
+test('a database that is up to date is left as it is', async () => {
+  const database = await databaseOf(MIGRATIONS.length)
+  await migratePostgres(database.address, NOW)
+  const places = await placesOf(database)
+  expect(await migratePostgres(database.address, NOW)).toEqual([])
+  expect(await placesOf(database)).toEqual(places)
+})
+
+test('several programs that migrate at once distribute each table once', async () => {
+  const database = await cluster.newDatabase()
+  onTestFinished(() => database.drop())
+  await Promise.all(Array.from({ length: 5 }, () => migratePostgres(database.address, NOW)))
+  expect((await placesOf(database)).map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
+})
+
+/** A database that took the steps up to this one, with rows in the tables it had then. */
+async function databaseOf(last: number): Promise<PostgresDatabase> {
+  const database = await cluster.newDatabase()
+  onTestFinished(() => database.drop())
+  const { sql } = database
+  await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)')
+  for (const { number, name, oldest, sql: step } of MIGRATIONS.slice(0, last)) {
+    await sql.unsafe(step)
+    await sql`INSERT INTO migrations VALUES (${number}, ${name}, ${NOW}, ${oldest})`
+  }
+  await sql.unsafe(`
+    INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
+                        refresh_key_id, rotated_at, attempt_id)
+      SELECT 'g' || n, 'c', 'w' || n % 10, '["enhancement"]', '[]', ${NOW}, ${NOW} + 9000, ${NOW} + 8000, 0, 'k', ${NOW}, 'a'
+      FROM generate_series(1, ${ROWS}) AS n;
+    INSERT INTO wallets SELECT 'w' || n, 0, true FROM generate_series(1, ${ROWS}) AS n;
+    INSERT INTO sessions (hash, wallet, chain_id, method, auth_time, last_seen_at, expires_at, attempt_id)
+      SELECT 'h' || n, 'w' || n, 1, 'signature', ${NOW}, ${NOW}, ${NOW} + 9000, 'a' FROM generate_series(1, ${ROWS}) AS n;
+    UPDATE revision SET number = 7`)
+  return database
+}
+
+/** As versions before did it: tables for all requests whole on every machine, the others by their keys. */
+async function distributeAsBefore({ sql }: PostgresDatabase): Promise<void> {
+  const there = await sql<{ name: string }[]>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`
+  const names = there.map(({ name }) => name)
+  for (const table of [...ON_COORDINATOR, 'journal', 'runs'])
+    if (names.includes(table)) await sql.unsafe(`SELECT create_reference_table('${table}')`)
+  for (const [table, column] of Object.entries(DISTRIBUTED))
+    if (names.includes(table))
+      await sql.unsafe(
+        `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${table === 'receipts' ? 'wallets' : 'none'}')`,
+      )
+}
+
+async function expectEverything(database: PostgresDatabase): Promise<void> {
+  const places = await placesOf(database)
+  expect(places.map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
+  for (const { table, machines } of places) expect(machines, table).toBe(table in DISTRIBUTED ? 2 : 1)
+  const { sql } = database
+  for (const table of ['grants', 'wallets', 'sessions'])
+    expect(await sql.unsafe(`SELECT count(*)::integer AS rows FROM ${table}`), table).toEqual([{ rows: ROWS }])
+  // The rows moved: none is left in the coordinator's own table, where no statement would find it.
+  await sql.unsafe(`SET citus.override_table_visibility = off`)
+  for (const table of Object.keys(DISTRIBUTED))
+    expect(await sql.unsafe(`SELECT pg_relation_size('public.${table}') AS bytes`), table).toEqual([{ bytes: 0 }])
+  await expectUsable(database.address)
+  // A worker leads to the same rows.
+  await expectUsable({ ...database.address, servers: [{ host: '127.0.0.1', port: cluster.workers[0]?.port ?? 0 }] })
+}
+
+async function expectUsable(address: PostgresAddress): Promise<void> {
+  const store = await openPostgresStore(address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  expect(await store.readRevision()).toBe(7)
+  const [grant] = await store.grants.listGrants({ clientId: 'c', at: NOW, limit: 1 })
+  expect((await store.grants.rotateRefreshToken(rotationOf(grant as never, grant?.generation ?? 0))).kind).toBe('rotated')
+  await store.checkWritable()
+}
+
+async function placesOf({ sql }: PostgresDatabase): Promise<{ table: string; machines: number }[]> {
+  const rows = await sql<{ table: string; machines: number }[]>`
+    SELECT table_name::text AS table, count(DISTINCT nodeport)::integer AS machines FROM citus_shards GROUP BY 1 ORDER BY 1`
+  return [...rows]
+}
