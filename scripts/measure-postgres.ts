@@ -2,9 +2,10 @@
  * Measures what the moves cost on PostgreSQL, for docs/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
- *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--apart]
+ *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker]]
  *
- * With --apart each request is a statement of its own, as on a distributed engine.
+ * With --citus the rows lie on so many workers of a Citus cluster (`TEST_CITUS_PG_BIN`, as for `npm run test:citus`). This process
+ * connects to the coordinator, or, with `--via worker`, to one of the workers.
  *
  * The database is one of its own, on loopback, with its files in memory where there is room: how fast a disk forces a
  * commit is the disk's, and not measured here. It takes about two minutes and, with a million grants, 3 GB.
@@ -16,15 +17,16 @@ import postgres from 'postgres'
 import { databaseUrl } from '../src/config/database-url.ts'
 import type { Store } from '../src/grants/ports.ts'
 import { migratePostgres, openPostgresStore } from '../src/store/postgres/index.ts'
-import { installFakeCitus } from '../test/support/fake-citus.ts'
-import { startPostgres } from '../test/support/postgres-server.ts'
+import { startCluster } from '../test/citus/cluster.ts'
+import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts'
 
 const { values } = parseArgs({
   options: {
     grants: { type: 'string', default: '1000000' },
     operations: { type: 'string', default: '40000' },
     'wal-compression': { type: 'string', default: 'off' },
-    apart: { type: 'boolean', default: false },
+    citus: { type: 'string', default: '0' },
+    via: { type: 'string', default: 'coordinator' },
   },
 })
 const [GRANTS, OPERATIONS] = [Number(values.grants), Number(values.operations)]
@@ -35,26 +37,42 @@ const DAY = 86_400
 // A row has one refresh at a time, as a client has.
 const busy = new Set<number>()
 
-type Cost = { perSecond: number; node: number; database: number; wal: number; pages: number }
+type Cost = { perSecond: number; node: number; coordinator: number; workers: number; wal: number; pages: number }
 
-const server = await startPostgres({
+const SETTINGS = {
   shared_buffers: "'2GB'",
   max_wal_size: "'16GB'",
   checkpoint_timeout: "'1h'",
   wal_compression: values['wal-compression'],
   autovacuum_naptime: '10s',
-})
+}
+
+type Servers = { coordinator: PostgresServer; workers: PostgresServer[]; database: string; close(): Promise<void> }
+
+async function start(): Promise<Servers> {
+  if (values.citus === '0') {
+    const server = await startPostgres(SETTINGS)
+    return { coordinator: server, workers: [], database: 'postgres', close: () => server.remove() }
+  }
+  const cluster = await startCluster(Number(values.citus), { ...SETTINGS, 'citus.shard_count': '32' })
+  await cluster.newDatabase({ name: 'measured' })
+  return { ...cluster, database: 'measured' }
+}
+
+const { coordinator, workers, database, close } = await start()
+
 async function measure(): Promise<void> {
-  const parsed = databaseUrl(server.urlOf('postgres'))
+  const parsed = databaseUrl(coordinator.urlOf(database))
   if ('fault' in parsed || parsed.value.kind !== 'postgres') throw new Error('no address')
   await migratePostgres(parsed.value, NOW)
-  const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined })
+  const sql = postgres(coordinator.urlOf(database), { max: 1, onnotice: () => undefined })
   console.log(`${(await sql`SELECT version()`)[0]?.version}`)
   await fill(sql)
-  await printSizes(sql)
-  // The store takes this for a database that lies on several machines.
-  if (values.apart) await installFakeCitus({ sql })
-  const store = await openPostgresStore({ ...parsed.value, poolSize: 16 })
+  if (workers.length === 0) await printSizes(sql)
+  const [worker] = workers
+  const via = values.via === 'worker' && worker ? worker : coordinator
+  const servers = [{ host: '127.0.0.1', port: via.port }]
+  const store = await openPostgresStore({ ...parsed.value, servers, poolSize: 16 })
   const generations = new Int32Array(GRANTS + 1)
   const refresh = async (number: number) => {
     const generation = generations[number] ?? 0
@@ -65,7 +83,9 @@ async function measure(): Promise<void> {
   const anyGrant = (): number => randomInt(1, GRANTS + 1)
   await sql`VACUUM (FREEZE, ANALYZE)`
   console.log(`\nEach of ${OPERATIONS} times, ${IN_FLIGHT} at once, on rows chosen by chance:\n`)
-  console.log('| | per second | node | database | log | of it whole pages |\n|---|---|---|---|---|---|')
+  console.log(
+    '| | per second | node | database, or coordinator | workers | log | of it whole pages |\n|---|---|---|---|---|---|---|',
+  )
   const measured = (name: string, move: (number: number) => Promise<unknown>) => printCost(sql, name, move)
   await sql`CHECKPOINT`
   await measured('refresh, first touch of a page since a checkpoint', () => refreshOnce(refresh, anyGrant()))
@@ -110,22 +130,23 @@ async function printCost(sql: postgres.Sql, name: string, move: (index: number) 
   const cost = await costOf(sql, move)
   const micro = (seconds: number) => `${Math.round(seconds * 1e6)} µs`
   console.log(
-    `| ${name} | ${Math.round(cost.perSecond).toLocaleString('en')} | ${micro(cost.node)} | ${micro(cost.database)} | ${Math.round(cost.wal)} B | ${cost.pages.toFixed(2)} |`,
+    `| ${name} | ${Math.round(cost.perSecond).toLocaleString('en')} | ${micro(cost.node)} | ${micro(cost.coordinator)} | ${micro(cost.workers)} | ${Math.round(cost.wal)} B | ${cost.pages.toFixed(2)} |`,
   )
 }
 
 async function costOf(sql: postgres.Sql, move: (index: number) => Promise<unknown>): Promise<Cost> {
-  const [began, node, database, log] = [performance.now(), process.cpuUsage(), databaseSeconds(), await logOf(sql)]
+  const [began, node, seconds, log] = [performance.now(), process.cpuUsage(), databaseSeconds(), await logOf(sql)]
   await each(OPERATIONS, move)
-  const seconds = (performance.now() - began) / 1000
+  const took = (performance.now() - began) / 1000
   const { user, system } = process.cpuUsage(node)
   // What was written to the log is told late.
   await new Promise((resolve) => setTimeout(resolve, 1500))
-  const after = await logOf(sql)
+  const [after, spent] = [await logOf(sql), databaseSeconds()]
   return {
-    perSecond: OPERATIONS / seconds,
+    perSecond: OPERATIONS / took,
     node: (user + system) / 1e6 / OPERATIONS,
-    database: (databaseSeconds() - database) / OPERATIONS,
+    coordinator: (spent.coordinator - seconds.coordinator) / OPERATIONS,
+    workers: (spent.workers - seconds.workers) / OPERATIONS,
     wal: (after.bytes - log.bytes) / OPERATIONS,
     pages: (after.pages - log.pages) / OPERATIONS,
   }
@@ -136,8 +157,12 @@ async function logOf(sql: postgres.Sql): Promise<{ bytes: number; pages: number 
   return { bytes: Number(row?.bytes), pages: Number(row?.pages) }
 }
 
-/** Processor seconds of all processes of the server so far, those that clean and write behind included (Linux). */
-function databaseSeconds(): number {
+function databaseSeconds(): { coordinator: number; workers: number } {
+  return { coordinator: secondsOf(coordinator), workers: workers.reduce((sum, worker) => sum + secondsOf(worker), 0) }
+}
+
+/** Processor seconds of all processes of a server so far, those that clean and write behind included (Linux). */
+function secondsOf(server: PostgresServer): number {
   const master = Number(readFileSync(`${server.folder}/postmaster.pid`, 'utf8').split('\n')[0])
   const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').trim().split(' ')
   const ticks = [String(master), ...children].map((pid) => {
@@ -229,5 +254,5 @@ async function printSizes(sql: postgres.Sql): Promise<void> {
 try {
   await measure()
 } finally {
-  await server.remove()
+  await close()
 }

@@ -24,6 +24,7 @@ import { repeatEvery } from '../ops/background.ts'
 import { createDeliveries } from '../ops/deliveries.ts'
 import { createDrain } from '../ops/drain.ts'
 import type { Logger } from '../ops/logger.ts'
+import { createMachineWatch } from '../ops/machine-watch.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { createFetchFromClient } from '../outbound/fetch-from-client.ts'
@@ -114,6 +115,7 @@ export async function composeAuthService(
       repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
       repeatEvery(1, 'keeping bounds', bounds.keep, logger),
       repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
+      repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
     ]
     const close = async () => {
       await Promise.all([...background, deliveries].map((each) => each.stop()))

@@ -1,6 +1,6 @@
 /** Numbers about the running process in Prometheus' text format, in a registry and on a listener of their own. */
 import type { Server } from 'node:http'
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { createPlainServer } from './malformed-http.ts'
 import type { Snapshot } from './summed-metrics.ts'
 
@@ -12,6 +12,8 @@ export type Metrics = {
   countRefusal(error: string, reason: string): void
   /** rows of one table that were over and have left */
   countSwept(kind: string, rows: number): void
+  /** The machines of the database that do not answer at the moment, by host and port. */
+  setMachinesAway(names: readonly string[]): void
   /** everything, in the text format */
   render(): Promise<string>
   /** everything, for `summed-metrics.ts` in another process */
@@ -43,12 +45,22 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'] as const,
     registers: [registry],
   })
+  const away = new Gauge({
+    name: 'grantor_database_machines_away',
+    help: 'Worker processes that get no answer from a machine of the database cluster, by machine.',
+    labelNames: ['machine'] as const,
+    registers: [registry],
+  })
   return {
     // Labels come from sets we choose (route patterns, known methods, status codes), or a stranger could fill the memory.
     observeRequest: ({ route, method, status, seconds: took }) =>
       seconds.observe({ route, method: METHODS.has(method) ? method : 'other', status }, took),
     countRefusal: (error, reason) => refusals.inc({ error, reason }),
     countSwept: (kind, rows) => swept.inc({ kind }, rows),
+    setMachinesAway(names) {
+      away.reset()
+      for (const machine of names) away.set({ machine }, 1)
+    },
     render: () => registry.metrics(),
     snapshot: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,

@@ -6,16 +6,16 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
-import { addressOf, connect, type PostgresDatabase } from '../support/postgres.ts'
+import { addressOf, connect, type PostgresDatabase } from '../support/postgres-database.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 
 export type Cluster = {
   coordinator: PostgresServer
   workers: PostgresServer[]
   /**
-   * Makes an empty database on every server, and joins them: directly, or through `ports`, in the order of the workers, which lead there.
+   * Makes an empty database on every server, and joins the workers: directly, or through `ports`, in the order of the workers.
    */
-  newDatabase(ports?: readonly number[]): Promise<PostgresDatabase>
+  newDatabase(options?: { name?: string; ports?: readonly number[] }): Promise<PostgresDatabase>
   /** what all servers have logged since the last call of `forgetLog` */
   log(): string
   forgetLog(): void
@@ -47,8 +47,12 @@ export async function startCluster(workerCount = 3, settings: Record<string, str
   return {
     coordinator,
     workers,
-    newDatabase: (ports = workers.map(({ port }) => port)) => newDatabase(servers, ports),
-    log: () => logs().map((text, index) => text.slice(read[index])).join('\n'),
+    newDatabase: ({ name = `grantor_test_${randomBytes(6).toString('hex')}`, ports = workers.map(({ port }) => port) } = {}) =>
+      newDatabase(servers, name, ports),
+    log: () =>
+      logs()
+        .map((text, index) => text.slice(read[index]))
+        .join('\n'),
     forgetLog() {
       read = logs().map(({ length }) => length)
     },
@@ -56,8 +60,11 @@ export async function startCluster(workerCount = 3, settings: Record<string, str
   }
 }
 
-async function newDatabase(servers: readonly PostgresServer[], ports: readonly number[]): Promise<PostgresDatabase> {
-  const name = `grantor_test_${randomBytes(6).toString('hex')}`
+async function newDatabase(
+  servers: readonly PostgresServer[],
+  name: string,
+  ports: readonly number[],
+): Promise<PostgresDatabase> {
   const [coordinator] = servers as [PostgresServer]
   for (const server of servers) {
     await using(server.urlOf('postgres'), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))

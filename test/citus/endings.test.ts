@@ -20,7 +20,7 @@ let store: Store
 beforeAll(async () => {
   cluster = await startCluster(3, { log_statement: "'all'" })
   proxies = await Promise.all(cluster.workers.map(({ port }) => startCuttingProxy({ port })))
-  database = await cluster.newDatabase(proxies.map(({ port }) => port))
+  database = await cluster.newDatabase({ ports: proxies.map(({ port }) => port) })
   await migratePostgres(database.address, NOW)
 })
 afterAll(async () => {
@@ -41,7 +41,9 @@ async function grantsOf(wallet = someWallet(), clientId: string = randomUUID()) 
 
 const isLiving = async (id: string): Promise<boolean> => (await store.grants.readGrant(id))?.endedAt === null
 
-test('an ending is acknowledged only if every grant has ended, while connections to the workers are cut', { timeout: 180_000 }, async () => {
+test('an ending is acknowledged only if every grant has ended, while connections to the workers are cut', {
+  timeout: 180_000,
+}, async () => {
   const random = seeded(Number(process.env.TEST_SEED ?? 13))
   let acknowledged = 0
   for (let round = 0; round < 40; round++) {
@@ -78,7 +80,11 @@ test('no statement of a request or of an ending needs a two-phase commit', async
   await store.pushedRequests.push({ id: randomUUID(), clientId, request: '{}', expiresAt: NOW, spentAt: null } as never)
   await store.checkWritable()
   await store.cleaning.takeLease('sweep', 'node', NOW, 60)
-  await store.sessions.endSessions(sessions.map(({ hash }) => hash), 'attempt', NOW)
+  await store.sessions.endSessions(
+    sessions.map(({ hash }) => hash),
+    'attempt',
+    NOW,
+  )
   await endAllowed(store, { wallet }, 'user', NOW)
   const { number } = await store.restorations.beginRestoration(NOW)
   await grantsOf()

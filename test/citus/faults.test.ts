@@ -2,6 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { NewGrant, Store } from '../../src/grants/ports.ts'
+import { createMachineWatch } from '../../src/ops/machine-watch.ts'
+import { createMetrics } from '../../src/ops/metrics.ts'
 import { Machines, READ_SHARDS, type Shard } from '../../src/store/postgres/connection/machines.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { livingGrant, NOW, rotationOf } from '../store/contract/subject.ts'
@@ -92,27 +94,43 @@ const MEASURED_MS = 4000
 test.each([
   ['dead', (cluster: Cluster) => cluster.workers[0]?.stop('kill'), (cluster: Cluster) => cluster.workers[0]?.start()],
   ['silent', (cluster: Cluster) => cluster.workers[0]?.freeze(), (cluster: Cluster) => cluster.workers[0]?.thaw()],
-])('while one worker is %s, grants on the others keep at least 80 percent of their rate, and then all are served again', { timeout: 120_000 }, async (_, harm, mend) => {
-  const { there, elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, GRANTS)
-  await during(1500, there, elsewhere)
-  const [, before] = await during(MEASURED_MS, [], elsewhere)
-  await harm(cluster)
-  const mended = once(() => mend(cluster))
-  onTestFinished(mended)
-  // Until the node has seen that the worker does not answer, its statements occupy their share of the pool.
-  const [, first] = await during(MEASURED_MS, there, elsewhere)
-  const [lost, after] = await during(MEASURED_MS, there, elsewhere)
-  await expect(store.checkWritable()).resolves.toBeUndefined()
-  expect(store.machinesAway?.()).toEqual([`127.0.0.1:${cluster.workers[0]?.port}`])
-  await mended()
-  await expect.poll(async () => (await during(500, there))[0]?.answered).toBeGreaterThan(0)
-  await expect.poll(() => store.machinesAway?.()).toEqual([])
-  console.log({ before, first, after, lost })
-  expect(after?.refused).toBe(0)
-  expect((first?.answered ?? 0) / (before?.answered ?? 1)).toBeGreaterThan(0.8)
-  expect((after?.answered ?? 0) / (before?.answered ?? 1)).toBeGreaterThan(0.8)
-  expect(lost?.refused).toBeGreaterThan(0)
-})
+])(
+  'while one worker is %s, grants on the others keep at least 80 percent of their rate, and then all are served again',
+  { timeout: 120_000 },
+  async (_, harm, mend) => {
+    const { there, elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, GRANTS)
+    await during(1500, there, elsewhere)
+    const [, before] = await during(MEASURED_MS, [], elsewhere)
+    await harm(cluster)
+    const mended = once(() => mend(cluster))
+    onTestFinished(mended)
+    // Until the node has seen that the worker does not answer, its statements occupy their share of the pool.
+    const [, first] = await during(MEASURED_MS, there, elsewhere)
+    const [lost, after] = await during(MEASURED_MS, there, elsewhere)
+    await expect(store.checkWritable()).resolves.toBeUndefined()
+    const name = `127.0.0.1:${cluster.workers[0]?.port}`
+    expect(store.machinesAway?.()).toEqual([name])
+    const lines: unknown[] = []
+    const logger = { warn: (...line: unknown[]) => void lines.push(line), info: (...line: unknown[]) => void lines.push(line) }
+    const metrics = createMetrics()
+    const watch = createMachineWatch({ store, logger: logger as never, metrics })
+    await watch()
+    await watch()
+    expect(lines).toEqual([[{ machine: name }, 'a machine of the database does not answer']])
+    expect(await metrics.render()).toContain(`grantor_database_machines_away{machine="${name}"} 1`)
+    await mended()
+    await expect.poll(async () => (await during(500, there))[0]?.answered).toBeGreaterThan(0)
+    await expect.poll(() => store.machinesAway?.()).toEqual([])
+    await watch()
+    expect(lines.slice(1)).toEqual([[{ machine: name }, 'a machine of the database answers again']])
+    expect(await metrics.render()).not.toContain('grantor_database_machines_away{')
+    console.info({ before, first, after, lost })
+    expect(after?.refused).toBe(0)
+    expect((first?.answered ?? 0) / (before?.answered ?? 1)).toBeGreaterThan(0.8)
+    expect((after?.answered ?? 0) / (before?.answered ?? 1)).toBeGreaterThan(0.8)
+    expect(lost?.refused).toBeGreaterThan(0)
+  },
+)
 
 test('a worker that is away does not make a node unready', async () => {
   await cluster.workers[1]?.stop('kill')

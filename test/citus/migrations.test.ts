@@ -22,12 +22,15 @@ test.each(before)('a plain database of schema $number is distributed with its ro
   await expectEverything(database)
 })
 
-test.each(before)('tables of schema $number that earlier versions distributed come forward with their rows', async ({ number }) => {
-  const database = await databaseOf(number)
-  await distributeAsBefore(database)
-  await migratePostgres(database.address, NOW)
-  await expectEverything(database)
-})
+test.each(before)(
+  'tables of schema $number that earlier versions distributed come forward with their rows',
+  async ({ number }) => {
+    const database = await databaseOf(number)
+    await distributeAsBefore(database)
+    await migratePostgres(database.address, NOW)
+    await expectEverything(database)
+  },
+)
 
 test('a database that is up to date is left as it is', async () => {
   const database = await databaseOf(MIGRATIONS.length)
@@ -49,7 +52,9 @@ async function databaseOf(last: number): Promise<PostgresDatabase> {
   const database = await cluster.newDatabase()
   onTestFinished(() => database.drop())
   const { sql } = database
-  await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)')
+  await sql.unsafe(
+    'CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
+  )
   for (const { number, name, oldest, sql: step } of MIGRATIONS.slice(0, last)) {
     await sql.unsafe(step)
     await sql`INSERT INTO migrations VALUES (${number}, ${name}, ${NOW}, ${oldest})`
@@ -82,14 +87,14 @@ async function distributeAsBefore({ sql }: PostgresDatabase): Promise<void> {
 async function expectEverything(database: PostgresDatabase): Promise<void> {
   const places = await placesOf(database)
   expect(places.map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
-  for (const { table, machines } of places) expect(machines, table).toBe(table in DISTRIBUTED ? 2 : 1)
+  for (const { table, machines } of places) expect(machines, `of ${table}`).toBe(table in DISTRIBUTED ? 2 : 1)
   const { sql } = database
   for (const table of ['grants', 'wallets', 'sessions'])
-    expect(await sql.unsafe(`SELECT count(*)::integer AS rows FROM ${table}`), table).toEqual([{ rows: ROWS }])
+    expect(await sql.unsafe(`SELECT count(*)::integer AS rows FROM ${table}`), `of ${table}`).toEqual([{ rows: ROWS }])
   // The rows moved: none is left in the coordinator's own table, where no statement would find it.
   await sql.unsafe(`SET citus.override_table_visibility = off`)
   for (const table of Object.keys(DISTRIBUTED))
-    expect(await sql.unsafe(`SELECT pg_relation_size('public.${table}') AS bytes`), table).toEqual([{ bytes: 0 }])
+    expect(await sql.unsafe(`SELECT pg_relation_size('public.${table}') AS bytes`), `of ${table}`).toEqual([{ bytes: 0 }])
   await expectUsable(database.address)
   // A worker leads to the same rows.
   await expectUsable({ ...database.address, servers: [{ host: '127.0.0.1', port: cluster.workers[0]?.port ?? 0 }] })

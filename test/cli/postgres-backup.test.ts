@@ -38,7 +38,7 @@ test.skipIf(!process.env.TEST_BACKUP)(
     const env = { GRANTOR_DATABASE_URL: server.urlOf('grantor_restored'), GRANTOR_SECRET: TEST_SECRET }
     const restored = await run(['migrate', '--restored', '--yes', '--json'], env)
     expect(restored.err).toBe('')
-    expect(JSON.parse(restored.out)).toMatchObject({ confirmed: true, ended: { grants: 3, sessions: 1, keys: 3 } })
+    expect(JSON.parse(restored.out)).toMatchObject({ confirmed: true, ended: { grants: 3, sessions: 1, keys: 6 } })
 
     const { clock, ports } = grantor
     const after = await startGrantor({ postgres: addressOf(env.GRANTOR_DATABASE_URL), clock, ports })

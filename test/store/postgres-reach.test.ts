@@ -48,8 +48,8 @@ async function everyStatement(): Promise<Statement[]> {
     override prepareBatched<Row>({ kind, one, place }: Batched) {
       return this.prepare<Row>(kind, one, place)
     }
-    override prepareForEach<Row>({ kind, one, place }: ForMany) {
-      this.prepare<Row>(kind, one, place)
+    override prepareForEach({ kind, one, place }: ForMany) {
+      this.prepare(kind, one, place)
       return () => Promise.resolve([])
     }
   }

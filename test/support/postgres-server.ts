@@ -122,7 +122,11 @@ function running({ home, bin, identity }: Machine, folder: string, port: number)
       for (const pid of childrenOf(child.pid)) signalIfThere(pid, signal)
     },
     async start(): Promise<void> {
-      child = spawn(join(bin, 'postgres'), ['-D', folder], { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: environmentOf(home) })
+      child = spawn(join(bin, 'postgres'), ['-D', folder], {
+        ...identity,
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: environmentOf(home),
+      })
       const log: string[] = []
       child.stderr?.on('data', (text: Buffer) => void log.push(text.toString()))
       // Of itself the driver waits three times as long after each refusal, which soon is longer than any start.

@@ -1,19 +1,9 @@
 /** Fresh databases on a real PostgreSQL: the one TEST_DATABASE_URL names, whose user may make databases, or one of our own. */
 import { randomBytes } from 'node:crypto'
-import postgres from 'postgres'
 import { inject, onTestFinished } from 'vitest'
-import { databaseUrl } from '../../src/config/database-url.ts'
-import type { PostgresAddress } from '../../src/store/postgres/index.ts'
+import { addressOf, connect, type PostgresDatabase } from './postgres-database.ts'
 
-export type PostgresDatabase = {
-  name: string
-  url: string
-  address: PostgresAddress
-  /** a connection of the test's own, with all rights */
-  sql: postgres.Sql
-  /** with it goes everything in it, whoever is connected */
-  drop(): Promise<void>
-}
+export { addressOf, type PostgresDatabase } from './postgres-database.ts'
 
 /** Makes an empty database, or a copy of `template`, to which nobody may be connected. */
 export async function createPostgresDatabase(template?: string): Promise<PostgresDatabase> {
@@ -46,13 +36,6 @@ export async function newPostgresDatabase(): Promise<PostgresDatabase> {
   return database
 }
 
-/** An address as the setting is read; `extra` are parameters of the URL. */
-export function addressOf(url: string, extra = ''): PostgresAddress {
-  const parsed = databaseUrl(extra === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${extra}`)
-  if ('fault' in parsed || parsed.value.kind !== 'postgres') throw new Error('not the address of a PostgreSQL database')
-  return parsed.value
-}
-
 async function serverUrl(): Promise<string> {
   if (process.env.TEST_DATABASE_URL) return process.env.TEST_DATABASE_URL
   const answer = await fetch(inject('postgresKeeper'))
@@ -60,17 +43,6 @@ async function serverUrl(): Promise<string> {
   if (!answer.ok) throw new Error(text)
   return text
 }
-
-export function connect(url: string): postgres.Sql {
-  return postgres(url, {
-    max: 1,
-    onnotice: () => undefined,
-    fetch_types: false,
-    types: { bigint: BIGINT },
-  })
-}
-
-const BIGINT = { to: 20, from: [20], serialize: String, parse: Number }
 
 function withDatabase(url: string, name: string): string {
   return url.replace(/^(\w+:\/\/[^/?]*)(\/[^?]*)?/, `$1/${name}`)

@@ -34,7 +34,11 @@ export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGr
   return {
     async listGrants({ after, ...filter }) {
       const { createdAt, id } = after ?? FIRST[filter.order ?? 'newest']
-      const rows = await connection.prepare<GrantRow>('read', list(filter), GRANTS)({ ...filter, afterMadeAt: createdAt, afterId: id })
+      const rows = await connection.prepare<GrantRow>(
+        'read',
+        list(filter),
+        GRANTS,
+      )({ ...filter, afterMadeAt: createdAt, afterId: id })
       return rows.map(grantOf)
     },
     async listUnendedGrants({ wallet, clientId, limit, after = FIRST.newest }) {

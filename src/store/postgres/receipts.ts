@@ -71,7 +71,11 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
     { table: 'wallets', key: 'wallet' },
   )
   const { readEpoch } = createWalletBook(connection)
-  const read = connection.prepare<ReceiptRow>('read', `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`, RECEIPTS)
+  const read = connection.prepare<ReceiptRow>(
+    'read',
+    `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`,
+    RECEIPTS,
+  )
   return {
     async insertReceipt(receipt, epoch) {
       const { wallet, id, sealed } = receipt

@@ -25,7 +25,10 @@ function endingAll(connection: Connection, { table, key, end, living }: Ended): 
     kind: 'move',
     one: `UPDATE ${table} SET ${end}${where}`,
     forMany: ` UPDATE ${table} SET ${end} FROM input${where}`,
-    parameters: named('key', key.map(() => 'text' as const)),
+    parameters: named(
+      'key',
+      key.map(() => 'text' as const),
+    ),
     place: { table, key: 'key0' },
   })
   return async (at) => {

@@ -42,7 +42,11 @@ export function createSessionBook(connection: Connection): SessionBook {
      RETURNING hash`,
     SESSION,
   )
-  const attempt = connection.prepare<{ attempt_id: string }>('read', 'SELECT attempt_id FROM sessions WHERE hash = :hash', SESSION)
+  const attempt = connection.prepare<{ attempt_id: string }>(
+    'read',
+    'SELECT attempt_id FROM sessions WHERE hash = :hash',
+    SESSION,
+  )
   const read = connection.prepare<SessionRow>('read', `SELECT ${COLUMNS} FROM sessions WHERE hash = :hash`, SESSION)
   const touch = connection.prepare(
     'move',

@@ -328,7 +328,9 @@ export class Connection {
     const now = performance.now()
     if (now >= deadline - 30) return false
     const since = this.#failingSince[kind === 'read' ? 'read' : 'write'] ?? now
-    return ((failure === 'lost' || failure === 'machine_lost' || failure === 'stale') && attempt === 1) || now - since < PATIENCE_MS
+    return (
+      ((failure === 'lost' || failure === 'machine_lost' || failure === 'stale') && attempt === 1) || now - since < PATIENCE_MS
+    )
   }
 }
 
@@ -386,7 +388,11 @@ async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>): Promise<R
   const failures: unknown[] = []
   const left = rows.values()
   const next = async () => {
-    for (const row of left) await ask(row).then((found) => changed.push(...found), (error) => failures.push(error))
+    for (const row of left)
+      await ask(row).then(
+        (found) => changed.push(...found),
+        (error) => failures.push(error),
+      )
   }
   await Promise.all(Array.from({ length: ROWS_AT_ONCE }, next))
   if (failures.length > 0) throw failures[0]

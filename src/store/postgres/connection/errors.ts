@@ -13,7 +13,16 @@ import { SchemaMismatch, StoreUnavailable } from '../../../grants/ports.ts'
  * - `exhausted`: no space, no memory or no time; rolled back, and a retry would not help
  * - `defect`: anything else; rolled back
  */
-export type Failure = 'not_sent' | 'lost' | 'machine_lost' | 'unreplicated' | 'read_only' | 'conflict' | 'stale' | 'exhausted' | 'defect'
+export type Failure =
+  | 'not_sent'
+  | 'lost'
+  | 'machine_lost'
+  | 'unreplicated'
+  | 'read_only'
+  | 'conflict'
+  | 'stale'
+  | 'exhausted'
+  | 'defect'
 
 // 57P0x: the server ends the connection. 25P03, 25P04: it ended an idle or a long transaction. 08: the connection itself.
 const LOST = /^(57P0\d|25P0[34]|08\w{3})$/

@@ -28,7 +28,7 @@ export const READ_SHARDS = `
 /** So many failures without a success in between, and the machine is away. */
 const AWAY_AFTER = 3
 
-export class Machine {
+class Machine {
   readonly queue: Queue
   #failures = 0
 
@@ -91,4 +91,5 @@ export class Machines {
   }
 }
 
-const share = (poolSize: number, parts: number): number => Math.max(1, Math.min(poolSize - 1, Math.max(2, Math.floor(poolSize / parts))))
+const share = (poolSize: number, parts: number): number =>
+  Math.max(1, Math.min(poolSize - 1, Math.max(2, Math.floor(poolSize / parts))))
