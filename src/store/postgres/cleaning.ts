@@ -1,8 +1,8 @@
-/** Deletes rows that are over, on PostgreSQL: by ranges of the index on the moment they were over, never by a scan. */
+/** Deletes expired rows on PostgreSQL, by ranges of the index on the time at which they expired. */
 import type { Cleaning, Leaving } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
-/** When a row was over. */
+/** The time at which a row expired or ended. */
 const OVER: Record<Leaving, string> = {
   grants: 'coalesce(ended_at, expires_at)',
   sessions: 'coalesce(ended_at, expires_at)',
@@ -13,9 +13,9 @@ const OVER: Record<Leaving, string> = {
 }
 
 /**
- * The first statement finds the range of seconds, the second deletes it: it looks up no row by its key (six times the speed,
- * docs/decisions/0003-cleaning.md), and each machine of a distributed database deletes what it has. A row that is over
- * stays over, so nothing changes in between.
+ * The first statement finds a range of seconds, and the second deletes the rows of that range. Deleting a range is six times as fast as
+ * deleting by keys (docs/decisions/0003-cleaning.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
+ * nothing changes between the two statements.
  */
 function sweeping(connection: Connection, table: Leaving): (of: Parameters<Cleaning['sweep']>[1]) => Promise<number> {
   const find = connection.prepare<{ first: number; last: number }>(
@@ -39,7 +39,7 @@ function sweeping(connection: Connection, table: Leaving): (of: Parameters<Clean
   }
 }
 
-// What the lease is asked for says when now is, in terms of the row alone: a distributed engine takes no clock there.
+// The present moment, computed from the row that is inserted: Citus does not allow a clock in ON CONFLICT.
 const ASKED_AT = '(excluded.expires_at - :lifetime::bigint)'
 
 export function createCleaning(connection: Connection): Cleaning {

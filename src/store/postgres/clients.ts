@@ -33,7 +33,7 @@ export function createClientBook(connection: Connection): ClientBook {
       for (;;) {
         const [row] = await read({ id: clientId })
         if (!row) return null
-        // Ours already, though its answer was lost.
+        // The record is already the one that this call wrote: only the answer was lost.
         if (row.record === mine) return clientOf(row)
         const client = toChange(clientOf(row))
         mine = JSON.stringify(client)

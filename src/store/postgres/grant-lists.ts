@@ -10,7 +10,7 @@ const UNENDED = `
 
 const GRANTS = { table: 'grants' } as const
 
-// The place before the first row of each order: a first page is read by the same statement as every other page.
+// A cursor before the first row of each order, so that the first page is read by the same statement as every other page.
 const LAST_TEXT = '\u{10FFFF}'
 const FIRST = {
   newest: { clientId: LAST_TEXT, createdAt: Number.MAX_SAFE_INTEGER, id: LAST_TEXT },
@@ -51,12 +51,12 @@ export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGr
   }
 }
 
-/** Only the conditions that the filter has, so that the index of a wallet or of a client finds the rows. */
+/** The conditions of the filter and no others, so that PostgreSQL uses the index of a wallet or of a client. */
 function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string }): string[] {
   return [...(wallet === undefined ? [] : ['wallet = :wallet']), ...(clientId === undefined ? [] : ['client_id = :clientId'])]
 }
 
-// The grants of a wallet or of a client have an index by age. Among all grants only the key is an index, and it begins with a time.
+// The grants of a wallet or of a client have an index by age. All grants together have only the primary key, which begins with the time.
 function list({ living, order = 'newest', ...whose }: GrantFilter): string {
   const conditions = whoseGrants(whose)
   const [direction, beyond] = order === 'newest' ? ['DESC', '<'] : ['ASC', '>']

@@ -1,4 +1,4 @@
-/** A row of `grants`, and the grant it stands for. */
+/** A row of the table `grants`, and its conversion to a grant. */
 import type { EndReason, Grant } from '../../grants/model.ts'
 
 export type GrantRow = {
@@ -54,7 +54,7 @@ const NAMES = [
   'revoked_tokens',
 ] as const satisfies (keyof GrantRow)[]
 
-// By name, never *: a column that a later version adds must not change what a running node has prepared.
+// Columns are listed by name: with `*`, a column that a later version adds would change the prepared statements of a running node.
 export const COLUMNS = NAMES.map((name) => `grants.${name}`).join(', ')
 
 export function grantOf(row: GrantRow): Grant {

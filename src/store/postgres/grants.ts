@@ -1,4 +1,4 @@
-/** The grant ledger on PostgreSQL. What each move promises stands in `grants/ports.ts`; here is how one row decides it. */
+/** The grant ledger on PostgreSQL. `grants/ports.ts` documents what each method promises; one statement on one row decides it here. */
 import type { EndReason } from '../../grants/model.ts'
 import {
   type GrantLedger,
@@ -17,7 +17,7 @@ import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { createWalletBook } from './wallets.ts'
 
-// Idle time is a duration from the store's own moment on; the absolute end is what was agreed to, to the second.
+// The idle time is counted from the time of the database. The absolute end is exactly the one that the person agreed to.
 const INSERT = `
   INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
                       refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason,
@@ -38,13 +38,13 @@ const UNLESS_TAKEN = `
  */
 const RESERVED = ''
 
-// What belongs to the attempt rather than to the code is written anew: an earlier attempt gave no token.
+// Columns that belong to the attempt are overwritten: an earlier attempt issued no token.
 const CLAIM = `
   UPDATE grants SET attempt_id = :attemptId, refresh_key_id = :refreshKeyId, dpop_jkt = :dpopJkt`
 const CLAIMABLE = `
   WHERE grants.id = :grantId AND grants.attempt_id = '${RESERVED}' AND grants.ended_at IS NULL`
 
-// Which row may be refreshed: one condition, for every form of the update.
+// The condition for a refresh, shared by every form of the update.
 const REFRESHABLE = `
   WHERE grants.id = :grantId AND grants.client_id = :clientId AND grants.generation = :generation
     AND grants.ended_at IS NULL AND grants.refresh_expires_at > :at
@@ -58,12 +58,12 @@ const ROTATE = `
   SET generation = grants.generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
       ${NEW_IDLE_TIME}`
 
-// The token stays the same; only its idle time starts again.
+// The refresh token stays the same. Only its idle time starts again.
 const KEEP = `
   UPDATE grants
   SET ${NEW_IDLE_TIME}`
 
-// The request names scopes or one resource, which is rare: the row changes only if all of them were granted.
+// For a request that names scopes or a resource (rare): the row changes only if all of them were granted.
 const NARROWED = `
     AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
 
@@ -80,7 +80,7 @@ const ROTATION = {
   refreshIdle: 'bigint',
   walletChecked: 'boolean',
   dpopJkt: 'text',
-  // An array in the form of a text: unnest would flatten arrays of arrays.
+  // An array written as text, because unnest flattens arrays of arrays.
   clientScopes: 'text',
 } as const
 
@@ -105,9 +105,9 @@ const GRANT = {
   sessionReceiptId: 'text',
 } as const
 
-// Why the update moved nothing. A replay ends the grant in the same statement, by what the row is at that moment, its
-// lock held, and not by what was read before: \`present\` is the row as it was when the statement began, \`ended_now\` is
-// what came of the condition. Where the two disagree somebody else was in between, and the question is asked anew.
+// Finds out why a refresh changed no row, and ends the grant if the token was replayed. The UPDATE decides about the replay by the row as
+// it is under its lock. The SELECT returns the row as it was when the statement began, and `ended_now`. If the two contradict each
+// other, another request changed the row in between, and the refresh is tried again.
 const WHY_NOT = `
   WITH ended AS (
     UPDATE grants
@@ -123,13 +123,13 @@ const WHY_NOT = `
   FROM grants LEFT JOIN ended ON ended.id = grants.id
   WHERE grants.id = :grantId`
 
-/** How many access tokens of one grant may be revoked alone at one time. */
+/** The number of unexpired access tokens of one grant that can be revoked one by one. */
 const REVOKED_AT_MOST = 64
 
 const STILL_REVOKED = 'FROM jsonb_each(grants.revoked_tokens) WHERE value::bigint > :at AND key <> :jti::text'
 
-// Forgets what has expired, adds the new one. Everything is computed from the row itself, so that two at once on one
-// grant both count.
+// Removes expired tokens and adds the new one. The statement computes everything from the row, so that two simultaneous revocations
+// of one grant both take effect.
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (SELECT coalesce(jsonb_object_agg(key, value), '{}') ${STILL_REVOKED})
@@ -137,8 +137,8 @@ const REVOKE_TOKEN = `
   WHERE id = :grantId AND client_id = :clientId AND (SELECT count(*) ${STILL_REVOKED}) < ${REVOKED_AT_MOST}
   RETURNING ended_at`
 
-// There is no room for it, so the grant ends instead, on the same look at the row. A statement of its own, because it is
-// rare, and Citus takes no clock inside CASE.
+// Ends the grant if its list of revoked tokens is full. A separate statement, because this is rare and Citus does not allow a clock
+// inside CASE.
 const END_FULL = `
   UPDATE grants SET ended_at = :at, end_reason = 'too_many_revoked_tokens'
   WHERE id = :grantId AND client_id = :clientId AND ended_at IS NULL
@@ -150,10 +150,10 @@ const END = `
   WHERE id = :grantId AND ended_at IS NULL AND (:clientId::text IS NULL OR client_id = :clientId)
   RETURNING id`
 
-/** How often a question is asked anew because others moved the row meanwhile. Each time one of them got what it wanted. */
+/** How often a change is tried again because another request changed the row meanwhile. Each time, one of the requests has succeeded. */
 const ASKED_AT_MOST = 20
 
-/** Where the rows of these statements lie. */
+/** The row that most statements here concern. */
 const GRANT_ID = { table: 'grants', key: 'grantId' } as const
 
 type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
@@ -224,7 +224,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     return row
   }
 
-  /** Null if neither the wallet nor the session ended anything since the code was issued. */
+  /** Returns null if neither an ending of the wallet nor the end of the session came after the code was issued. */
   async function whyEnded({ wallet, sessionHash, epoch }: NewGrant): Promise<RedemptionRefusal | null> {
     const [now, isLiving] = await Promise.all([readEpoch(wallet), isSessionLiving(sessionHash)])
     return now === epoch ? (isLiving ? null : 'session_ended') : 'epoch_raised'
@@ -255,7 +255,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     return (await (keepsToken ? keepNarrowed : rotateNarrowed)(asked))[0]
   }
 
-  /** Null where the row has changed under the question. */
+  /** Returns null if another request changed the row meanwhile: the refresh is then tried again. */
   async function whyNotRotated(rotation: Rotation): Promise<RotateOutcome | null> {
     const { grantId, clientId, generation, attemptId, retryWindow, dpopJkt, at } = rotation
     const [row] = await whyNot({ grantId, clientId, generation, attemptId, retryWindow, dpopJkt, at })
@@ -315,7 +315,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
         if (!present) return 'unknown'
         if (present.client_id !== clientId) return 'foreign'
         if (present.ended_at !== null) return 'grant_ended'
-        // By now one of those it remembered has expired, and there is room.
+        // Meanwhile a revoked token has expired, so the list has room again.
       }
       throw new StoreUnavailable('the grant is moved by too many at once')
     },
@@ -336,15 +336,15 @@ function redeemedBy(row: GrantRow, attemptId: string): RedeemOutcome {
   return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
 }
 
-/** Why a living row was neither moved nor ended; null where by now it could be. */
+/** Why an active grant was neither refreshed nor ended; null if it can be by now. */
 function whyItStands(row: Present, rotation: Rotation) {
   const { generation, attemptId, retryWindow, scopes, clientScopes, resources, walletChecked } = rotation
   const grant = grantOf(row)
   const step = row.generation - generation
-  // Our own update, whose answer was lost on the way.
+  // This attempt already made the change, and its answer was lost.
   if (step === 1 && row.attempt_id === attemptId) return { kind: 'rotated', grant } as const
   if (row.refresh_expires_at <= row.at) return { kind: 'expired' } as const
-  // A stored time in the future closes the window: no clock that jumped back may reopen it.
+  // A stored time in the future closes the retry window. Otherwise a clock that jumps back would open it again.
   const repeatable = step === 1 && row.rotated_at <= row.at + LATE_BY_AT_MOST && row.at < row.rotated_at + retryWindow
   if (step !== 0 && !repeatable) return null
   if (!grant.scopes.some((scope) => clientScopes.includes(scope))) return { kind: 'no_scope_left' } as const

@@ -23,7 +23,8 @@ export { SchemaMismatch } from '../../grants/ports.ts'
 export type { PostgresAddress } from './connection/server.ts'
 
 /**
- * Opens a migrated database. `storeClock` is told the database's time with every `readRevision`. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be reached.
+ * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
+ * database has another schema, and `StoreUnavailable` if it cannot be reached.
  */
 export async function openPostgresStore(
   address: PostgresAddress,
@@ -32,7 +33,7 @@ export async function openPostgresStore(
   return storeOn(new Connection(address, clock, await openMigrated(address)), storeClock)
 }
 
-/** The store over one connection, which it closes. Prepares what a request needs; the database is not asked yet. */
+/** The store over one connection, which `close` closes. Prepares the statements and sends none. */
 export function storeOn(connection: Connection, storeClock?: StoreClock): Store {
   const revision = connection.prepare<{ number: number; now: number }>('read', READ_REVISION)
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
@@ -89,7 +90,7 @@ async function openMigrated(address: PostgresAddress): Promise<Server> {
   }
 }
 
-/** Uses one server without the retries of a running service: an operator wants to know at once. */
+/** Uses a server without the retries of a running service: an operator wants to see an error at once. */
 async function using<Result>(
   address: PostgresAddress,
   purpose: Purpose,

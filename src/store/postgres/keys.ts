@@ -1,4 +1,4 @@
-/** Keys on PostgreSQL, wrapped as they come. Every change raises the store's revision in the same statement. */
+/** Keys on PostgreSQL, stored as they are passed: wrapped. Each change raises the store's revision in the same statement. */
 import type { KeyBook, KeyRecord } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 import { raising } from './revision.ts'

@@ -1,4 +1,4 @@
-/** The schema, as numbered steps forward, the same numbers as SQLite's. A step that has landed never changes; the next one comes after it. */
+/** The schema, as numbered steps with the same numbers as SQLite's. A released step never changes; changes are new steps. */
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
 import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
@@ -11,8 +11,8 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 1,
     name: 'ledger',
     oldest: 1,
-    // Texts compare byte by byte, as on SQLite. The grants leave room beside each row, so that a rotation, which touches
-    // no index, stays on its page; what it leaves behind is swept up early.
+    // Texts compare byte by byte, as on SQLite. Pages of grants keep free space, so that the new version of a refreshed row stays on its
+    // page and no index changes. Autovacuum removes the old versions early.
     sql: `
       CREATE TABLE grants (
         id text COLLATE "C" PRIMARY KEY,
@@ -103,7 +103,7 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 3,
     name: 'cleaning',
     oldest: 3,
-    // Indexed is the moment a row is over. A refresh and a visit change neither of the two times, so they leave the index alone.
+    // The indexes are on the time at which a row expires. A refresh or a visit does not change that time, so it does not change the index.
     sql: `
       CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
       CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
@@ -125,7 +125,7 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 4,
     name: 'runs',
     oldest: 3,
-    // Every program that changes something takes a number, so that a journal can be found to be complete.
+    // For the journal of earlier versions, removed in step 7.
     sql: `
       CREATE TABLE journal (
         id integer PRIMARY KEY CHECK (id = 1),
@@ -142,11 +142,10 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 5,
     name: 'grants by client',
-    // Nothing is other than it was, but a large table takes no writes while the index is built.
+    // Compatible with earlier servers, but a large table accepts no writes while the index is built.
     oldest: 5,
-    // A client's grants are listed and ended in the order they were made. By the client alone that order costs a sort of all
-    // the client has, or a walk through the whole table, for each five hundred. (With the id in it, this index would be
-    // taken for the primary key.)
+    // A client's grants are listed and ended in the order of their creation. With an index on the client alone, each page would sort all
+    // grants of the client or read the whole table. (With the id in it, the planner would use this index in place of the primary key.)
     sql: `
       CREATE INDEX grants_by_client_and_age ON grants (client_id, created_at);
       DROP INDEX grants_by_client;
@@ -155,7 +154,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 6,
     name: 'openid',
-    // A server that does not know of bound tokens would refresh one for whoever has it, without a proof of its key.
+    // An earlier server would refresh a bound token without a DPoP proof.
     oldest: 6,
     sql: `
       CREATE TABLE spent (
@@ -184,7 +183,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 7,
     name: 'journal removed',
-    // Servers of the version before update `journal` before their first change, so they cannot work after this step.
+    // Earlier servers update the table `journal` before their first change, so they cannot work after this step.
     oldest: 7,
     sql: `
       DROP TABLE runs;
@@ -194,17 +193,17 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 8,
     name: 'recent changes',
-    // A program that does not write them down raises the revision all the same; then everything is read again.
+    // An earlier program raises the revision without listing its changes. Nodes then read everything again.
     oldest: 7,
     sql: `ALTER TABLE revision ADD COLUMN recent text COLLATE "C" NOT NULL DEFAULT ''`,
   },
   {
     number: 9,
     name: 'by wallet',
-    // A large table takes no writes while its indexes are built.
+    // A large table accepts no writes while its indexes are built.
     oldest: 9,
-    // What has not ended lies apart, so that a page of it costs the same however much has ended. No index holds a column that a
-    // refresh or a visit changes. A pushed request is over when it expires, or an hour after it was spent.
+    // Rows that have not ended are next to each other in the index, so that reading a page of them costs the same however many rows have
+    // ended. No index has a column that a refresh or a visit changes. A pushed request expires, or is deleted an hour after its use.
     sql: `
       DROP INDEX grants_by_wallet;
       CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
@@ -218,7 +217,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 10,
     name: 'sessions by themselves',
-    // A server of before would redeem a code of a session that has ended: it looks at the epoch of the wallet only.
+    // An earlier server would redeem a code of an ended session: it compares only the wallet's epoch.
     oldest: 10,
     sql: `
       ALTER TABLE sessions ADD COLUMN elsewhere boolean NOT NULL DEFAULT false;
@@ -228,15 +227,15 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-// Two at once in an empty database: the one that comes second finds the table's name taken only when it makes it.
+// Errors of a program that migrates an empty database at the same time as another one, and comes second.
 const CAME_SECOND = ['23505', '42P07', '42710', '40P01', '40001']
-/** A lock that was not to be had. */
+/** The code of a lock timeout. */
 const LOCKED = '55P03'
 
-/** The steps this database has taken, in order. */
+/** The steps that were applied to this database, in order. */
 export async function appliedMigrations(session: Session): Promise<TakenStep[]> {
   try {
-    // Through the whole row, because a table that an earlier version made has no column `oldest` yet.
+    // Read through the whole row, because a table of an earlier version has no column `oldest` yet.
     return await session.query<TakenStep>(
       `SELECT number, name, applied_at, (to_jsonb(migrations) ->> 'oldest')::bigint AS oldest FROM migrations ORDER BY number`,
     )
@@ -246,13 +245,13 @@ export async function appliedMigrations(session: Session): Promise<TakenStep[]> 
   }
 }
 
-/** For how many milliseconds a step waits for a table. Everybody else's statements wait behind it so long, and no longer. */
+/** For how many milliseconds a step waits for the lock on a table. Statements of the servers wait behind it for that long. */
 const LOCK_AT_MOST = 500
 const LOCK_TRIED = 60
 
 /**
- * Takes every step the database has not taken yet, in one transaction. Of several at once one takes them; the others
- * wait for its lock on the table of steps and find nothing left. Returns the steps taken.
+ * Applies the pending steps in one transaction, and returns them. If several programs migrate at the same time, one of them applies the
+ * steps. The others wait for its lock on the table `migrations` and find nothing to do.
  */
 export async function migrate(session: Session, at: number): Promise<Migration[]> {
   for (let tried = 1; ; tried++) {
@@ -266,7 +265,7 @@ export async function migrate(session: Session, at: number): Promise<Migration[]
     } catch (error) {
       const code = codeOf(error)
       if (!(CAME_SECOND.includes(code) && tried <= 5) && !(code === LOCKED && tried <= LOCK_TRIED)) throw error
-      // Serving nodes catch up meanwhile with what had to wait.
+      // Meanwhile the statements of the servers that had to wait are processed.
       if (code === LOCKED) await new Promise((resolve) => setTimeout(resolve, LOCK_AT_MOST * (1 + Math.random())))
     }
   }
@@ -279,7 +278,7 @@ async function inTransaction<Result>(session: Session, steps: () => Promise<Resu
     await session.query('COMMIT')
     return result
   } catch (error) {
-    // Where the connection went, it is undone already.
+    // If the connection is lost, the server has rolled back already.
     await session.query('ROLLBACK').catch(() => undefined)
     throw error
   }
@@ -289,17 +288,17 @@ async function takeSteps(session: Session, at: number): Promise<Migration[]> {
   await session.query(
     'CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest bigint)',
   )
-  // Nodes that are starting may still read it.
+  // Nodes that are starting can still read the table.
   await session.query('LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE')
   const taken = await appliedMigrations(session)
   refuseUnknown(MIGRATIONS, taken)
   const pending = pendingSteps(MIGRATIONS, taken)
   if (pending.length === 0) return []
-  // A table that somebody reads for long is not waited for in front of everybody else.
+  // If a long read holds the table, give up early: other statements wait behind this one.
   await session.query(`SET LOCAL lock_timeout = ${LOCK_AT_MOST}`)
   await session.query('ALTER TABLE migrations ADD COLUMN IF NOT EXISTS oldest bigint')
   for (const { number, name, oldest, sql: step } of pending) {
-    // One by one: Citus cannot pass several statements in one text to other machines.
+    // One statement at a time: Citus cannot pass a text of several statements to other machines.
     for (const statement of step.split(/;\s*$/m)) if (statement.trim() !== '') await session.query(statement)
     await session.query('INSERT INTO migrations (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)', [
       number,

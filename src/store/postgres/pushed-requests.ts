@@ -18,7 +18,7 @@ export function createPushedRequestBook(connection: Connection): PushedRequestBo
     'SELECT id, client_id, request, expires_at, spent_at FROM pushed_requests WHERE id = :id',
     REQUEST,
   )
-  // The first moment stays. Not by coalesce: a distributed engine takes no clock in it.
+  // The first use keeps its time. `least` and not `coalesce`, in which Citus does not allow a clock.
   const spend = connection.prepare(
     'move',
     `UPDATE pushed_requests SET spent_at = least(spent_at, :at), attempt_id = :attemptId

@@ -1,4 +1,4 @@
-/** Receipts on PostgreSQL, by wallet: what somebody signed is found under their address, and never read for anybody else. */
+/** Receipts on PostgreSQL, by wallet. Every statement names the wallet, so no receipt is read for another one. */
 import type { Receipt } from '../../grants/model.ts'
 import type { ReceiptBook, ReceiptPage } from '../../grants/ports.ts'
 import { paced } from '../paced.ts'
@@ -38,10 +38,10 @@ const INSERT = `
   ON CONFLICT (wallet, id) DO NOTHING
   RETURNING id`
 
-/** Before the first row of a list. */
+/** A cursor before the first row of a list. */
 const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** Only the conditions that the page has, so that an index finds its first row, and those after it lie in its order. */
+/** The conditions of the page and no others, so that PostgreSQL reads it in the order of an index. */
 function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' | 'state'>): string {
   const place =
     clientId === undefined
@@ -80,13 +80,13 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
     async insertReceipt(receipt, epoch) {
       const { wallet, id, sealed } = receipt
       if ((await insert({ ...receipt, epoch })).length > 0) return 'inserted'
-      // A wallet that never proved itself by its own key, and never ended anything, may have no row yet.
+      // A contract wallet that has never ended anything may have no row yet.
       if (epoch === 0) {
         await addWallet({ wallet })
         if ((await insert({ ...receipt, epoch })).length > 0) return 'inserted'
       }
       if ((await readEpoch(wallet)) !== epoch) return 'ended'
-      // Our own insert, whose answer was lost on the way: no two requests seal alike.
+      // The receipt may be this call's own, if the answer was lost: no two calls have the same sealed text.
       const [row] = await read({ wallet, id })
       return row?.sealed === sealed && row.withdrawn_at === null ? 'inserted' : 'taken'
     },

@@ -1,15 +1,15 @@
-/** Restorations on PostgreSQL: what a backup brought back is ended, page by page, and one row tells whether it was confirmed. */
+/** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
 import type { Restoration, RestorationBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
-/** How many rows are looked at and ended at a time. */
+/** How many rows are read and ended at a time. */
 const PAGE = 500
 
 type Ended = { table: 'grants' | 'sessions' | 'receipts'; key: readonly string[]; end: string; living: string }
 type KeyRow = { key: string[]; living: boolean }
 
-/** Goes through a table by its key, and ends what lives. Returns a function of the moment, which returns how many rows it ended. */
+/** Returns a function that reads a table in the order of its key, ends every active row, and returns how many rows it ended. */
 function endingAll(connection: Connection, { table, key, end, living }: Ended): (at: number) => Promise<number> {
   const [columns, after] = [key.join(', '), key.map((_, index) => `:after${index}`).join(', ')]
   const read = connection.prepare<KeyRow>(

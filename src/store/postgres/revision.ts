@@ -1,7 +1,7 @@
-/** The store's revision: one row that grows with every change of a client or a key, and remembers the latest of them. */
+/** The store's revision: one row with a number that grows with each change of a client or a key, and with the latest of these changes. */
 import { RECENT_AT_MOST } from '../../grants/changes.ts'
 
-/** Makes a change of a client or a key raise the revision, in one statement, where it changed something. */
+/** Extends a change of a client or a key so that the same statement raises the revision, if a row was changed. */
 export function raising(change: string): string {
   return `
     WITH changed AS (${change} RETURNING id)
@@ -12,9 +12,9 @@ export function raising(change: string): string {
     RETURNING number`
 }
 
-// With what time it is here: nodes follow this clock (`grants/store-clock.ts`). Of the moment it is looked at, to the millisecond.
+// Together with the database's time in milliseconds, with which nodes synchronise (`grants/store-clock.ts`).
 export const READ_REVISION =
   'SELECT number, extract(epoch FROM clock_timestamp())::double precision AS now FROM revision WHERE id = 1'
 export const READ_CHANGES = 'SELECT number, recent FROM revision WHERE id = 1'
-/** Writes, and changes nothing. */
+/** A write that changes nothing. */
 export const PROBE = 'UPDATE revision SET number = number WHERE id = 1'

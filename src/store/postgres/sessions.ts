@@ -28,7 +28,7 @@ const END = 'UPDATE sessions SET ended_at = least(ended_at, :at), attempt_id = :
 const UNENDED = `
   WHERE sessions.hash = :hash AND (sessions.ended_at IS NULL OR sessions.attempt_id = :attemptId) RETURNING sessions.hash`
 
-/** Before the youngest session. */
+/** A cursor before the youngest session. */
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
 
 export function createSessionBook(connection: Connection): SessionBook {
@@ -75,7 +75,7 @@ export function createSessionBook(connection: Connection): SessionBook {
   return {
     async startSession(session, attemptId) {
       if ((await insert({ ...session, attemptId })).length > 0) return 'started'
-      // Our own insert, whose answer was lost on the way, is no second use.
+      // The session may be this attempt's own, if the answer was lost.
       const [row] = await attempt({ hash: session.hash })
       return row?.attempt_id === attemptId ? 'started' : 'taken'
     },

@@ -1,11 +1,11 @@
-/** What may be used once, on PostgreSQL. */
+/** Values that may be used once, on PostgreSQL. */
 import type { SpentBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const
 
 export function createSpentBook(connection: Connection): SpentBook {
-  // Our own insert, whose answer was lost on the way, is no second use: it is found by its attempt.
+  // An attempt that is repeated after a lost answer finds its own row by the attempt id, and does not count as a second use.
   const spend = connection.prepare(
     'move',
     `INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)

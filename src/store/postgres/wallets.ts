@@ -1,4 +1,4 @@
-/** Wallets on PostgreSQL: one row each, written on the first proof or the first ending. */
+/** Wallets on PostgreSQL: one row each, inserted at the first proof or the first ending. */
 import type { WalletBook } from '../../grants/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
@@ -23,7 +23,7 @@ export function createWalletBook(connection: Connection): WalletBook {
      RETURNING epoch`,
     WALLET,
   )
-  // Raised twice, where the first answer was lost, it ends no less.
+  // Repeated after a lost answer, this raises the epoch twice, which has the same effect.
   const raise = connection.prepare<Pick<WalletRow, 'epoch'>>(
     'move',
     `INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 1, false)

@@ -3,9 +3,9 @@
  * commit, one answer. A lone request is sent at once, as a statement of its own.
  */
 
-/** Batches of one statement under way at a time: enough to keep the database busy, few enough for the next to fill. */
+/** How many batches of one statement run at a time: enough to keep the database busy, few enough for the next batch to fill. */
 const AT_ONCE = 2
-/** A batch that takes longer no longer keeps others from starting. In milliseconds. */
+/** After so many milliseconds, a running batch no longer counts towards that limit. */
 const SLOW_MS = 20
 /** Rows in a batch. The limit halves after a batch that took too long for its callers, and grows again step by step. */
 const ROWS = { first: 8, most: 64, step: 4 } as const
@@ -23,7 +23,7 @@ export type BatchOptions<Input, Row> = {
   runTogether: (inputs: Input[]) => Promise<(Row | undefined)[]>
   /** Whether an input without a row gets a statement of its own: its row may have been skipped because it was locked. */
   retriesMissing: boolean
-  /** Whether a failed batch was rolled back, so that each input is worth a statement of its own. */
+  /** Whether a failed batch was rolled back. Each input is then sent as a statement of its own. */
   isRolledBack: (error: unknown) => boolean
 }
 

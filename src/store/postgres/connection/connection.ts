@@ -211,7 +211,7 @@ export class Connection {
     }
   }
 
-  /** Runs a statement, and retries it as long as that is safe and there is hope. */
+  /** Runs a statement, and retries it if that is safe, until the deadline. */
   async #execute<Row>(statement: Statement, deadline: number): Promise<Row[]> {
     const side = sideOf(statement)
     let earlier: unknown
@@ -224,7 +224,7 @@ export class Connection {
         return rows
       } catch (error) {
         const failure = failureOf(error)
-        // That time ran out in the end says less than what the time was spent on.
+        // The earlier error says more than the timeout at the end.
         if (failure === 'exhausted' && earlier instanceof Error) throw earlier
         earlier = error
         wasLost ||= failure === 'lost'
@@ -321,7 +321,7 @@ export class Connection {
     void server.close()
   }
 
-  /** Only in the first seconds of trouble is anything tried twice: retries would keep a slow database busy. */
+  /** Retries only in the first seconds of an outage: later, retries would keep a slow database busy. */
   #isWorthRetrying({ kind, failure, deadline, attempt }: { kind: Kind; failure: Failure; deadline: number; attempt: number }) {
     if (failure === 'defect' || failure === 'exhausted' || failure === 'unreplicated') return false
     if ((failure === 'lost' || failure === 'machine_lost') && kind === 'once') return false
@@ -339,7 +339,7 @@ async function send<Row>(server: Server, query: Query, deadline: number): Promis
   const client = await server.acquire(deadline)
   try {
     const { command, rows } = await client.query<Row & object>(query)
-    // Ready for the next statement, without a word on this one.
+    // PostgreSQL was ready for the next statement without having completed this one.
     if (!command) throw new Error('the answer of PostgreSQL is incomplete')
     if (client.unreplicated) throw new Unreplicated()
     client.release()
@@ -358,7 +358,7 @@ function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** Whether the failure of a statement for a machine's rows is the machine's: its own, or that it did not answer in time. */
+/** Whether a statement failed because the machine of its row failed or did not answer in time. */
 function isOfMachine(error: unknown): boolean {
   return failureOf(error) === 'machine_lost' || codeOf(error) === STATEMENT_TIMEOUT || isSilence(error)
 }
@@ -368,7 +368,7 @@ function isOutage(failure: Failure): boolean {
   return failure === 'not_sent' || failure === 'lost' || failure === 'unreplicated' || failure === 'read_only'
 }
 
-/** Nothing of the statement took effect, and PostgreSQL is there. */
+/** Whether the statement had no effect, and PostgreSQL answers. */
 function isRolledBack(error: unknown): boolean {
   const failure = failureOf(error)
   return !(error instanceof StoreUnavailable) && failure !== 'not_sent' && failure !== 'lost' && failure !== 'unreplicated'
@@ -399,7 +399,7 @@ async function askForEach<Row>(rows: readonly Named[], ask: Ask<Row>): Promise<R
   return changed
 }
 
-/** Prepared under a name that follows from the text: poolers and connections of other versions never mistake it. */
+/** The name of a prepared statement is a hash of its text, so that no pooler and no other version mistakes it for another statement. */
 function nameOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

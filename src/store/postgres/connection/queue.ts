@@ -1,4 +1,4 @@
-/** Who waits for a connection, in which order, and for how long at most. */
+/** Limits how many statements run at a time, and how long the others wait. */
 import { StoreUnavailable } from '../../../grants/ports.ts'
 
 /**
@@ -11,7 +11,7 @@ type Waiting = { start: () => void; timer: NodeJS.Timeout }
 
 /** Lets a limited number of holders in at a time; the others wait in order. */
 export class Queue {
-  /** During an outage: one holder at a time, and no one waits. */
+  /** During an outage: one holder at a time. Other callers are refused at once. */
   admitsOne = false
   readonly #limit: number
   readonly #waiting = new Set<Waiting>()
@@ -72,8 +72,8 @@ export async function passThrough<Result>([first, ...others]: readonly Queue[], 
 }
 
 /**
- * One statement at a time for each row: a row that someone else has locked occupies one connection of this node, however
- * many requests want it.
+ * One statement at a time for each row: a row that another transaction has locked occupies one connection of this
+ * node, however many requests need the row.
  */
 export class RowQueues {
   readonly #queues = new Map<string, Queue>()

@@ -11,7 +11,7 @@ import { NotSent } from './errors.ts'
 export type PostgresAddress = {
   /** a name, an IP address, or the folder of a Unix socket */
   servers: readonly { host: string; port: number }[]
-  /** the operating system's user when absent */
+  /** if absent, the operating system's user */
   user?: string | undefined
   password?: string | undefined
   database: string
@@ -29,8 +29,8 @@ export type PostgresAddress = {
 export type Purpose = 'store' | 'migration'
 
 /**
- * A statement's moment is the moment it began. If it waited for a lock for longer than `LATE_BY_AT_MOST`, it would take
- * the other's change for one from the future.
+ * A statement uses the time at which it began. If it waited for a lock for longer than `LATE_BY_AT_MOST`, the change of the lock's holder
+ * would seem to be in the future.
  */
 const STATEMENT_TIMEOUT_AT_MOST_MS = (LATE_BY_AT_MOST - 1) * 1000
 /** How much longer than the statement timeout a server may be silent before its connection is closed. */
@@ -67,7 +67,7 @@ export class Server {
   readonly since = performance.now()
   /** Whether rows lie on several machines: known once a connection was opened. */
   distributed = true
-  /** Whether it says on which machine each row lies, as Citus does. */
+  /** Whether it has Citus's list of shards, which says on which machine each row is. */
   hasShards = false
   readonly #pool: pg.Pool
   readonly #size: number
@@ -90,7 +90,7 @@ export class Server {
       // For every connection, not only the first.
       onConnect: async (client: pg.ClientBase) => {
         const state = await checkFitness(client, target, settingsOf(address, options.purpose))
-        // Behind one name there may be a replica as well, which would return what has ended since.
+        // The same name may also lead to a replica, which returns grants as active that have ended since.
         if (state.read_only && this.#takesWrites)
           throw new StoreUnavailable('this connection leads to a server that takes no writes')
         this.#takesWrites = !state.read_only
@@ -141,7 +141,7 @@ export class Server {
     return this.#open.size > 0
   }
 
-  /** Makes do with the open connections for a second: one more could not be opened, for lack of room or a changed password. */
+  /** Opens no connection for a second, after the server refused one: it has no room for more, or the password was changed. */
   openNoMore(): void {
     this.#pool.options.max = Math.max(1, this.#open.size)
     setTimeout(() => (this.#pool.options.max = this.#size), 1000).unref()
@@ -177,9 +177,8 @@ function clientOptions(
 }
 
 /**
- * The settings of a connection. A node that vanishes in the middle of a message leaves a statement behind that holds its
- * locks: no statement timeout runs before the Sync that ends the message. The settings for TCP end it if the network is gone,
- * and `transaction_timeout`, which PostgreSQL has since version 17, if something between still acknowledges every packet.
+ * The settings of a connection. If a node disappears in the middle of a message, its statement keeps its locks: no statement timeout runs before the Sync that ends the message. The settings for TCP end it if the network is gone,
+ * and `transaction_timeout` (PostgreSQL 17 or newer) if a proxy still acknowledges every packet.
  */
 function settingsOf(address: PostgresAddress, purpose: Purpose): Record<string, string> {
   if (purpose === 'migration') return { lock_timeout: '10000' }
@@ -241,7 +240,7 @@ function catchUnreadable(stream: Socket): void {
 type State = { read_only: boolean; forgetful: boolean; citus: boolean; other_engine: boolean }
 
 /**
- * Makes the settings of a connection. Refuses a server that takes no writes, one that acknowledges before it has stored, and
+ * Applies the settings of a connection. Refuses a server that takes no writes, one that acknowledges before it has stored, and
  * one that does not wait for its synchronous standby: a promotion would forget what it acknowledged.
  */
 async function checkFitness(
@@ -268,7 +267,7 @@ async function checkFitness(
 
 const INT8: number = pg.types.builtins.INT8
 
-/** Whole numbers as numbers: ours stay far below 2^53. Everything else as pg reads it. */
+/** Reads bigint as a number: all values stay far below 2^53. Other types are read by pg. */
 function parserOf(type: number, format: 'text' = 'text'): unknown {
   return type === INT8 ? Number : pg.types.getTypeParser(type, format)
 }
