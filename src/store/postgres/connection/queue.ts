@@ -65,7 +65,7 @@ export async function passThrough<Result>([first, ...others]: readonly Queue[], 
   const waiting = first.enter()
   if (waiting) await waiting
   try {
-    return await passThrough(others, task)
+    return await (others.length > 0 ? passThrough(others, task) : task())
   } finally {
     first.leave()
   }
