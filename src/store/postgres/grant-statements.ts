@@ -1,0 +1,41 @@
+/** What the statements on `grants` share. */
+import type { Connection } from './connection/connection.ts'
+import { COLUMNS, type GrantRow } from './grant-row.ts'
+
+/** The row that most statements here concern. */
+export const GRANT_ID = { table: 'grants', key: 'grantId' } as const
+
+/**
+ * The attempt id of a reserved row, one that no attempt has redeemed yet. A redemption reserves the row, reads the epoch and the
+ * session, and claims the row. An ending raises the epoch and then ends the rows it finds, reserved ones included, so an epoch
+ * that is read after the reservation misses no ending. A failure before the claim leaves a row that the client's retry can claim
+ * (docs/decisions/0015-a-repeated-code-exchange.md).
+ */
+export const RESERVED = ''
+
+export const isReserved = (row: GrantRow): boolean => row.attempt_id === RESERVED && row.ended_at === null
+
+// A row that another transaction has locked is skipped, so that no statement over many rows waits for a lock.
+export const UNLOCKED = `,
+  unlocked AS (SELECT grants.id FROM input JOIN grants ON grants.id = :grantId FOR NO KEY UPDATE OF grants SKIP LOCKED)`
+
+/** How often a change is tried again because another request changed the row meanwhile. Each time, one of the requests has succeeded. */
+export const TRIES_AT_MOST = 20
+
+/** Prepares the read of one grant. */
+export function preparingRead(connection: Connection) {
+  return connection.prepareBatched<GrantRow>({
+    kind: 'read',
+    one: `SELECT ${COLUMNS} FROM grants WHERE id = :id`,
+    forMany: ` SELECT ${COLUMNS} FROM input JOIN grants ON grants.id = :id`,
+    parameters: { id: 'text' },
+    place: { table: 'grants', key: 'id' },
+    column: 'id',
+    skipsLocked: false,
+  })
+}
+
+export const END = `
+  UPDATE grants SET ended_at = :at, end_reason = :reason
+  WHERE id = :grantId AND ended_at IS NULL AND (:clientId::text IS NULL OR client_id = :clientId)
+  RETURNING id`

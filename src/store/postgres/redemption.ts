@@ -1,0 +1,148 @@
+/** The redemption of a code on PostgreSQL: three statements, of which the last decides. */
+import type { EndReason } from '../../grants/model.ts'
+import {
+  type GrantLedger,
+  type NewGrant,
+  REPLACED_AT_MOST,
+  type RedeemOutcome,
+  type RedemptionRefusal,
+  StoreUnavailable,
+} from '../../grants/ports.ts'
+import type { Connection } from './connection/connection.ts'
+import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { END, GRANT_ID, isReserved, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'
+import { createWalletBook } from './wallets.ts'
+
+// The idle time is counted from the time of the database. The absolute end is exactly the one that the person agreed to.
+const INSERT = `
+  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
+                      refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason,
+                      dpop_jkt, auth_time, chain_id, session_hash, session_receipt_id)`
+const NEW_ROW = `
+  :id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
+  :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId, CASE WHEN :endReason::text IS NOT NULL THEN :at END,
+  :endReason::text, :dpopJkt, :authTime, :chainId, :sessionHash, :sessionReceiptId`
+const UNLESS_TAKEN = `
+  ON CONFLICT (id) DO NOTHING
+  RETURNING ${COLUMNS}`
+
+// Columns that belong to the attempt are overwritten: an earlier attempt issued no token.
+const CLAIM = `
+  UPDATE grants SET attempt_id = :attemptId, refresh_key_id = :refreshKeyId, dpop_jkt = :dpopJkt`
+const CLAIMABLE = `
+  WHERE grants.id = :grantId AND grants.attempt_id = '${RESERVED}' AND grants.ended_at IS NULL`
+
+const GRANT = {
+  id: 'text',
+  clientId: 'text',
+  wallet: 'text',
+  walletKind: 'text',
+  receiptId: 'text',
+  consented: 'boolean',
+  scopes: 'jsonb',
+  resources: 'jsonb',
+  expiresAt: 'bigint',
+  refreshIdle: 'bigint',
+  refreshKeyId: 'text',
+  attemptId: 'text',
+  endReason: 'text',
+  dpopJkt: 'text',
+  authTime: 'bigint',
+  chainId: 'bigint',
+  sessionHash: 'text',
+  sessionReceiptId: 'text',
+} as const
+
+type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
+
+export function redeemingCodes(connection: Connection): Pick<GrantLedger, 'redeemCode' | 'spendCode'> {
+  const { insert, claim, end, read } = prepareRedemption(connection)
+  const whyEnded = checkingEndings(connection)
+
+  async function put(grant: NewGrant, attemptId: string, at: number, endReason: EndReason | null): Promise<GrantRow | undefined> {
+    const [row] = await insert({ ...grant, attemptId, at, refreshIdle: grant.refreshExpiresAt - at, endReason })
+    return row
+  }
+
+  async function readPresent(id: string): Promise<GrantRow> {
+    const [row] = await read({ id })
+    if (!row) throw new StoreUnavailable('the grant was taken by a row that is gone')
+    return row
+  }
+
+  return {
+    async redeemCode(grant, attemptId, at) {
+      const found = (await put(grant, RESERVED, at, null)) ?? (await readPresent(grant.id))
+      if (!isReserved(found)) return redeemedBy(found, attemptId)
+      const refusal = await whyEnded(grant)
+      if (refusal !== null) {
+        await end({ grantId: grant.id, reason: refusal, at, clientId: null })
+        return { kind: refusal }
+      }
+      const { id: grantId, refreshKeyId, dpopJkt } = grant
+      const [claimed] = await claim({ grantId, attemptId, refreshKeyId, dpopJkt })
+      return redeemedBy(claimed ?? (await readPresent(grant.id)), attemptId)
+    },
+
+    async spendCode(grant, attemptId, at) {
+      await put(grant, attemptId, at, 'code_spent')
+    },
+  }
+}
+
+function prepareRedemption(connection: Connection) {
+  const insert = connection.prepareBatched<GrantRow>({
+    kind: 'move',
+    one: `${INSERT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
+    forMany: `${INSERT} SELECT ${NEW_ROW} FROM input ORDER BY 1${UNLESS_TAKEN}`,
+    parameters: GRANT,
+    place: { table: 'grants', key: 'id' },
+    column: 'id',
+    skipsLocked: false,
+  })
+  const claim = connection.prepareBatched<GrantRow>({
+    kind: 'move',
+    one: `${CLAIM}${CLAIMABLE} RETURNING ${COLUMNS}`,
+    forMany: `${UNLOCKED}${CLAIM} FROM input JOIN unlocked ON unlocked.id = :grantId${CLAIMABLE} RETURNING ${COLUMNS}`,
+    parameters: { grantId: 'text', attemptId: 'text', refreshKeyId: 'text', dpopJkt: 'text' },
+    place: GRANT_ID,
+    column: 'id',
+    skipsLocked: true,
+  })
+  const end = connection.prepare('move', END, GRANT_ID)
+  return { insert, claim, end, read: preparingRead(connection) }
+}
+
+/** Returns a function that says whether the wallet or the session of a code ended after the code was issued. */
+function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<RedemptionRefusal | null> {
+  const { readEpoch } = createWalletBook(connection)
+  const session = connection.prepareBatched<SessionState>({
+    kind: 'read',
+    one: 'SELECT hash, ended_at, replaced_by FROM sessions WHERE hash = :sessionHash',
+    forMany: ' SELECT hash, ended_at, replaced_by FROM input JOIN sessions ON hash = :sessionHash',
+    parameters: { sessionHash: 'text' },
+    place: { table: 'sessions', key: 'sessionHash' },
+    column: 'hash',
+    skipsLocked: false,
+  })
+  async function isSessionLiving(first: string | null): Promise<boolean> {
+    let hash = first
+    for (let left = REPLACED_AT_MOST; hash !== null; left--) {
+      const [row]: SessionState[] = await session({ sessionHash: hash })
+      if (row?.ended_at === null) return true
+      if (!row?.replaced_by || left === 0) return false
+      hash = row.replaced_by
+    }
+    return true
+  }
+
+  return async ({ wallet, sessionHash, epoch }) => {
+    const [now, isLiving] = await Promise.all([readEpoch(wallet), isSessionLiving(sessionHash)])
+    return now === epoch ? (isLiving ? null : 'session_ended') : 'epoch_raised'
+  }
+}
+
+function redeemedBy(row: GrantRow, attemptId: string): RedeemOutcome {
+  const ours = row.attempt_id === attemptId && row.ended_at === null
+  return { kind: ours ? 'redeemed' : 'taken', grant: grantOf(row) }
+}
