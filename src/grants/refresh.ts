@@ -1,8 +1,8 @@
 /**
- * Refreshes an access token (RFC 6749 §6, §10.4, OpenID Connect Core §12.1), rotating the refresh token (RFC 9700 §2.2.2, §4.14.2).
+ * Refreshes an access token (RFC 6749 §6, §10.4, OpenID Connect Core §12.1) and rotates the refresh token (RFC 9700 §2.2.2, §4.14.2).
  *
- * One conditional update of one row decides every race: simultaneous refreshes of one token all get the one same
- * successor, a lost answer can be asked for again, and a token that was used before that ends the grant.
+ * One conditional update of one row decides every race. Simultaneous refreshes with one token all get the same successor. A client
+ * that lost the response can repeat its request. If an older token is presented, the grant ends.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -19,75 +19,93 @@ import type { Deps } from './deps.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { Client, Grant } from './model.ts'
 import type { RotateOutcome, Rotation } from './ports.ts'
-import { openRefreshToken } from './refresh-token.ts'
+import { openRefreshToken, type RefreshToken } from './refresh-token.ts'
 import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
 import { understoodScopes } from './understood-scopes.ts'
 
-/** The body of the request, parsed. */
+/** The parsed body of the request. */
 export type RefreshRequest = {
   refreshToken: string
   scope: string | null
   resources: string[]
-  /** of the key that the access token is to be bound to (RFC 9449 §5) */
+  /** a proof of the key that the access token will be bound to (RFC 9449 §5) */
   proof: DpopProof | null
 }
 
 export async function refresh(deps: Deps, client: Client, request: RefreshRequest): Promise<TokenResponse> {
   if (!client.grantTypes.includes('refresh_token')) throw unauthorizedClient('grant_type_not_registered')
+
+  // 1. Open the refresh token.
   const token = openRefreshToken(deps.keys, request.refreshToken)
   if (!token) throw invalidGrant('refresh_token_unknown')
-  const asked = request.scope === null ? null : parseScope(request.scope)
-  const scopes = asked && understoodScopes(deps, client, asked)
-  if (request.scope !== null && (scopes === null || !isSubset(scopes, client.scopes))) throw invalidScope('scope_unknown')
-  if (request.resources.length > 1) throw invalidTarget('more_than_one_resource')
 
-  const at = deps.now()
+  // 2. Check everything that can fail. After the rotation, a repeated request would present a used token and end the grant.
+  const scopes = readScopes(deps, client, request.scope)
+  const { proof, resources } = request
+  if (resources.length > 1) throw invalidTarget('more_than_one_resource')
+  const idTokenKey = findIdTokenKey(deps, client, scopes ?? client.scopes)
+
+  // 3. Spend the proof, then rotate the token.
+  const grantBefore = proof && (await deps.store.grants.readGrant(token.grantId))
+  const rotation = rotationOf(deps, client, { token, scopes: scopes ?? [], resources, proof, grantBefore })
+  if (proof && grantBefore && mayChangeGrant(grantBefore, rotation)) await spendProof(deps, proof)
+  const grant = await rotateOrRefuse(deps, client, rotation)
+
+  // 4. Issue the tokens. OpenID Connect Core §12.2: the ID token of a refresh has no nonce.
+  return mintTokens(deps, client, grant, {
+    scopes: scopes ?? grant.scopes,
+    resource: resources[0] ?? null,
+    binding: bindingOf(proof),
+    nonce: null,
+    idTokenKey,
+  })
+}
+
+/** The scopes that the request names; null if it names none. */
+function readScopes(deps: Deps, client: Client, scope: string | null): string[] | null {
+  if (scope === null) return null
+  const requested = parseScope(scope)
+  const scopes = requested && understoodScopes(deps, client, requested)
+  if (scopes === null || !isSubset(scopes, client.scopes)) throw invalidScope('scope_unknown')
+  return scopes
+}
+
+type RotationInput = Pick<Rotation, 'scopes' | 'resources'> & {
+  token: RefreshToken
+  proof: DpopProof | null
+  /** null also if the request has no proof: then nothing depends on the grant's key */
+  grantBefore: Grant | null
+}
+
+function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proof, grantBefore }: RotationInput): Rotation {
   const { lifetimes } = deps.settings
-  const { proof } = request
-  const bound = proof && (await deps.store.grants.readGrant(token.grantId))
-  const rotation: Rotation = {
+  const at = deps.now()
+  // A refresh token that is bound to a key is as safe at a public client as at a confidential one.
+  const isUnbound = client.authMethod === 'none' && !grantBefore?.dpopJkt
+  return {
     grantId: token.grantId,
     clientId: client.id,
     generation: token.generation,
     refreshKeyId: deps.keys.maker('mac').id,
     refreshExpiresAt: at + lifetimes.refreshIdle,
-    // A token that is bound to a key is as safe in a public client's hands as in another's.
-    retryWindow:
-      client.authMethod === 'none' && !bound?.dpopJkt ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
-    scopes: scopes ?? [],
+    retryWindow: isUnbound ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
+    scopes,
     clientScopes: client.scopes,
-    resources: request.resources,
+    resources,
     walletChecked: false,
     dpopJkt: proof?.jkt ?? null,
-    // FAPI 2.0 Security Profile §5.3.2.1: "shall not use refresh token rotation"; the token is bound to the client's key anyway
+    // FAPI 2.0 Security Profile §5.3.2.1: "shall not use refresh token rotation". The token is bound to the client's key instead.
     keepsToken: client.profile === 'fapi2',
     attemptId: randomUUID(),
     at,
   }
-  // Everything that can fail comes before the row moves. Afterwards a client that repeats its refused request would present
-  // a used token, and would lose its grant.
-  const idTokenKey = findIdTokenKey(deps, client, scopes ?? client.scopes)
-  if (proof && bound && mayMove(bound, rotation)) await spendProof(deps, proof)
-  const outcome = await rotate(deps, client, rotation)
-  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
-  // The client's rule may be stricter now than when the grant was made.
-  if (client.consent === 'signed' && !outcome.grant.consented) throw await endFor(deps, outcome.grant, 'consent_missing')
-  // OpenID Connect Core §12.2: an ID token of a refresh has no nonce
-  const minted = {
-    scopes: scopes ?? outcome.grant.scopes,
-    resource: request.resources[0] ?? null,
-    binding: bindingOf(proof),
-    nonce: null,
-    idTokenKey,
-  }
-  return mintTokens(deps, client, outcome.grant, minted)
 }
 
 /**
- * Whether this rotation may move or end the grant. Only then is its proof spent: a refused request leaves its proof unused.
- * Expiry does not count here, because the store compares it with a clock of its own.
+ * The rule for the DPoP proof of a refresh: the proof is spent if the rotation can rotate or end the grant. Otherwise the request is
+ * refused, and its proof stays unused. The rule ignores expiry, because the store compares expiry with its own clock.
  */
-function mayMove(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
+function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
   return (
     grant.clientId === clientId &&
     grant.endedAt === null &&
@@ -98,7 +116,16 @@ function mayMove(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resour
   )
 }
 
-/** Moves the row on; a contract wallet's only once its signature was found to hold still. */
+/** Rotates the refresh token and returns its grant, or throws the refusal. */
+async function rotateOrRefuse(deps: Deps, client: Client, rotation: Rotation): Promise<Grant> {
+  const outcome = await rotate(deps, client, rotation)
+  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
+  // The client's consent rule may have become stricter since the grant was created.
+  if (client.consent === 'signed' && !outcome.grant.consented) throw await endGrant(deps, outcome.grant, 'consent_missing')
+  return outcome.grant
+}
+
+/** The grant of a contract wallet is rotated only after the chain has checked the wallet's signatures again. */
 async function rotate(
   deps: Deps,
   client: Client,
@@ -107,13 +134,15 @@ async function rotate(
   const outcome = await deps.store.grants.rotateRefreshToken(rotation)
   if (outcome.kind !== 'wallet_unchecked') return outcome
   const verdict = await checkReceipts(deps, outcome.grant)
-  if (verdict !== 'holds') throw await endFor(deps, outcome.grant, verdict === 'wallet_changed' ? verdict : 'consent_missing')
+  if (verdict !== 'holds') {
+    throw await endGrant(deps, outcome.grant, verdict === 'wallet_changed' ? verdict : 'consent_missing')
+  }
   const checked = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true })
-  if (checked.kind === 'wallet_unchecked') throw new Error(`a checked wallet of client ${client.id} was not taken as checked`)
+  if (checked.kind === 'wallet_unchecked') throw new Error(`the store did not accept the wallet check for client ${client.id}`)
   return checked
 }
 
-async function endFor(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
+async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
   await deps.store.grants.endGrant(grant.id, reason, deps.now())
   deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id })
   return invalidGrant(reason)
@@ -134,7 +163,7 @@ function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, o
       deps.audit({ event: 'grant_ended', reason: 'refresh_replayed', client_id: client.id, grant_id: grantId })
       return invalidGrant('refresh_replayed')
     case 'newer_than_row':
-      // Only a store that lost an acknowledged write can be behind a token that we made.
+      // The token was issued after its row was written. An older row means that the store lost an acknowledged write.
       deps.audit({
         event: 'store_lost_a_write',
         reason: 'refresh_newer_than_row',

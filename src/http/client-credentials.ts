@@ -37,29 +37,38 @@ function sentTwice(rawHeaders: readonly string[], name: string): boolean {
   return seen > 1
 }
 
-/**
- * Runs what an authenticated client asked for. A failure counts against the caller's network together with the client
- * it named; past the limit failures read 429, while whoever is right is still served. RFC 6749 §2.3.1: "MUST protect any
- * endpoint utilizing it against brute force attacks".
- */
+/** Runs a request of an authenticated client. Failures are counted. */
 export async function forClient<Result>(
   service: Service,
   request: FastifyRequest,
-  presented: PresentedCredentials,
+  credentials: PresentedCredentials,
   publicToo: boolean,
   run: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await run(await authenticateClient(service.deps, presented, publicToo))
+    return await run(await authenticateClient(service.deps, credentials, publicToo))
   } catch (error) {
-    if (!(error instanceof OAuthError)) throw error
-    const clientId = knownClientId(service, presented)
-    // Counted apart: whoever has the secret and a bad code does not answer for those who had no secret.
-    const key = `${networkOf(request.ip)} ${clientId ?? 'unknown'} ${error.error}`
-    const refusal = COUNTED.has(error.error) ? limited(service, key, error) : error
-    refusal.clientId = clientId
-    throw refusal
+    throw countFailure(service, { request, credentials }, error)
   }
+}
+
+/**
+ * Counts a failed request of a client, and returns the error to throw. Failures are counted per network and client id. Beyond the
+ * limit, further failures get status 429; requests with valid credentials still succeed. RFC 6749 §2.3.1: "MUST protect any
+ * endpoint utilizing it against brute force attacks".
+ */
+export function countFailure(
+  service: Service,
+  { request, credentials }: { request: FastifyRequest; credentials: PresentedCredentials },
+  error: unknown,
+): unknown {
+  if (!(error instanceof OAuthError)) return error
+  const clientId = knownClientId(service, credentials)
+  // Each error code has its own count: a client with the right secret and a bad code does not share a count with wrong secrets.
+  const key = `${networkOf(request.ip)} ${clientId ?? 'unknown'} ${error.error}`
+  const refusal = COUNTED.has(error.error) ? limited(service, key, error) : error
+  refusal.clientId = clientId
+  return refusal
 }
 
 const COUNTED: ReadonlySet<string> = new Set(['invalid_client', 'invalid_grant'])

@@ -1,7 +1,12 @@
-/** `POST /oauth/token` (RFC 6749 §3.2), in numbered steps. Nobody's password buys a token (RFC 6749 §10.7, RFC 9700 §2.4). */
+/**
+ * `POST /oauth/token` (RFC 6749 §3.2). There is no password grant: the service never accepts a user's password for a token (RFC 6749
+ * §10.7, RFC 9700 §2.4).
+ */
 import type { FastifyInstance } from 'fastify'
+import { authenticateClient } from '../../grants/authenticate-client.ts'
 import { grantToClient } from '../../grants/client-credentials-grant.ts'
-import { type PresentedProof, readTokenProof } from '../../grants/dpop.ts'
+import type { Deps } from '../../grants/deps.ts'
+import { type DpopProof, readTokenProof } from '../../grants/dpop.ts'
 import { exchangeCode } from '../../grants/exchange-code.ts'
 import type { Client } from '../../grants/model.ts'
 import { requireSigningOfProfile } from '../../grants/profile-signing.ts'
@@ -10,7 +15,7 @@ import type { TokenResponse } from '../../grants/token-response.ts'
 import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
-import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
+import { CREDENTIAL_PARAMETERS, countFailure, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
@@ -19,53 +24,53 @@ import type { Service } from '../service.ts'
 
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'] as const
 
-const URL = '/oauth/token'
+const PATH = '/oauth/token'
 
 type TokenParameters = Parameters<(typeof KNOWN)[number], 'resource'>
 
 export function tokenRoute(server: FastifyInstance, service: Service): void {
-  const open = openToPublicClients(server, service, URL)
-  server.post(URL, open, async (request, reply) => {
-    // 1. the form, each parameter at most once
+  const { deps } = service
+  server.post(PATH, openToPublicClients(server, service, PATH), async (request, reply) => {
     const parameters = formParameters(request, KNOWN, ['resource'])
     offerNonce(service, request, reply)
-    // 2. the client, then 3. the key it shows, and what it asks for
-    const response = await forClient(service, request, presentedCredentials(request, parameters), true, (client) =>
-      grantTokens(service, client, parameters, presentedProof(request, URL)),
-    )
-    return reply.headers(JSON_HEADERS).send(response)
+    const credentials = presentedCredentials(request, parameters)
+    try {
+      const client = await authenticateClient(deps, credentials, true)
+      const grantType = required(parameters.grant_type, 'grant_type')
+      requireSigningOfProfile(deps, client)
+      const proof = readTokenProof(deps, client, presentedProof(request, PATH))
+      const response = await runGrant(deps, client, { grantType, parameters, proof })
+      return await reply.headers(JSON_HEADERS).send(response)
+    } catch (error) {
+      throw countFailure(service, { request, credentials }, error)
+    }
   })
 }
 
-async function grantTokens(
-  { deps }: Service,
-  client: Client,
-  parameters: TokenParameters,
-  presented: PresentedProof,
-): Promise<TokenResponse> {
-  const grantType = required(parameters.grant_type, 'grant_type')
-  requireSigningOfProfile(deps, client)
-  const proof = readTokenProof(deps, client, presented)
+type GrantRequest = { grantType: string; parameters: TokenParameters; proof: DpopProof | null }
+
+async function runGrant(deps: Deps, client: Client, { grantType, parameters, proof }: GrantRequest): Promise<TokenResponse> {
+  const { scope, resource: resources } = parameters
   // RFC 8707 §2: "unknown, or malformed"
-  if (!parameters.resource.every(isResourceUri)) throw invalidTarget('resource_malformed')
+  if (!resources.every(isResourceUri)) throw invalidTarget('resource_malformed')
   switch (grantType) {
     case 'authorization_code':
       return exchangeCode(deps, client, {
         code: required(parameters.code, 'code'),
         redirectUri: required(parameters.redirect_uri, 'redirect_uri'),
         codeVerifier: parameters.code_verifier,
-        resources: parameters.resource,
+        resources,
         proof,
       })
     case 'refresh_token':
       return refresh(deps, client, {
         refreshToken: required(parameters.refresh_token, 'refresh_token'),
-        scope: parameters.scope,
-        resources: parameters.resource,
+        scope,
+        resources,
         proof,
       })
     case 'client_credentials':
-      return grantToClient(deps, client, { scope: parameters.scope, resources: parameters.resource, proof })
+      return grantToClient(deps, client, { scope, resources, proof })
     default:
       throw unsupportedGrantType()
   }
