@@ -1,7 +1,6 @@
 /**
- * Who is asking (RFC 6749 §2.3, §3.2.1, §4.1.3, §10.2; RFC 7521 §4.2; OpenID Connect Core §3.1.3.2). Each client has one
- * method, and no other works for it: a secret in the body is for clients registered for that, and what stands in the query is
- * never looked at (RFC 6749 §2.3.1).
+ * Client authentication (RFC 6749 §2.3, §3.2.1, §4.1.3, §10.2; RFC 7521 §4.2; OpenID Connect Core §3.1.3.2). Each client is
+ * registered for one method and can use no other. Credentials in the query are never read (RFC 6749 §2.3.1).
  */
 
 import { secretMatches } from '../keys/secret.ts'
@@ -14,7 +13,7 @@ import type { Client } from './model.ts'
 
 export type PresentedCredentials = {
   basic: BasicCredentials
-  /** from the body; for a public client the id alone identifies it */
+  /** `client_id` of the body; it identifies a public client */
   clientId: string | null
   clientSecret: string | null
   assertion: string | null
@@ -61,8 +60,8 @@ export function claimedClientId({ basic, clientId, assertion }: PresentedCredent
 }
 
 /**
- * Runs `prove` for the enabled client with this id, or for null. A success costs no query if the client is in memory. A failure costs one
- * look-up, whether the client is unknown, disabled or registered: otherwise the time of a refusal would show which ids are registered.
+ * Calls `prove` with the enabled client that has this id, or with null. If the client is in memory, a success needs no query. A failure
+ * needs one query, whether the client is unknown, disabled or registered: otherwise the time of a refusal would show which ids exist.
  */
 async function authenticate(
   deps: Deps,
@@ -88,7 +87,7 @@ function proveSecret(deps: Deps, clientId: string, secret: string, method: Clien
   return authenticate(deps, clientId, (client) => {
     const at = deps.now()
     const valid = client?.secrets.filter((each) => each.expiresAt === null || each.expiresAt > at) ?? []
-    // Compared even if there is no client: its absence must not show in the time it takes.
+    // The secret is compared even if the client is unknown, so that the response time is the same.
     const matches = secretMatches(
       secret,
       valid.map((each) => each.secretHash),

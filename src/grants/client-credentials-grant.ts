@@ -1,8 +1,8 @@
 /**
- * A token for the client itself, without any user (RFC 6749 §4.4): for builders' own back ends.
+ * The client credentials grant (RFC 6749 §4.4): a token for the client itself, without a user.
  *
- * Nobody agreed to anything, so there is no grant and no row: what such a token may do is what the client is registered for.
- * Its `sub` is the client's id (RFC 9068 §2.2), which never looks like a wallet (RFC 9700 §4.15.1).
+ * No user consents, so the token has no grant and no row. The client's registration alone limits what the token allows.
+ * The token's `sub` is the client id (RFC 9068 §2.2), which cannot be confused with a wallet address (RFC 9700 §4.15.1).
  */
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../keys/access-token.ts'
@@ -13,16 +13,16 @@ import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { Client } from './model.ts'
 import type { TokenResponse } from './token-response.ts'
 
-/** The body of the request, parsed (RFC 6749 §4.4.2, RFC 8707 §2.2). */
+/** The parsed body of the request (RFC 6749 §4.4.2, RFC 8707 §2.2). */
 export type ClientCredentialsRequest = {
   scope: string | null
   resources: string[]
-  /** of the key that the access token is to be bound to (RFC 9449 §5) */
+  /** a proof of the key that the access token will be bound to (RFC 9449 §5) */
   proof: DpopProof | null
 }
 
-/** They ask about a user, of whom there is none here (OpenID Connect Core §5.4). */
-const ABOUT_USERS: ReadonlySet<string> = new Set(OPENID_SCOPES)
+/** Scopes that request claims about a user (OpenID Connect Core §5.4). This grant has no user. */
+const USER_SCOPES: ReadonlySet<string> = new Set(OPENID_SCOPES)
 
 export async function grantToClient(deps: Deps, client: Client, request: ClientCredentialsRequest): Promise<TokenResponse> {
   if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
@@ -48,18 +48,18 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
   return { access_token: accessToken, token_type: binding === null ? 'Bearer' : 'DPoP', expires_in: lifetime, scope }
 }
 
-function readScopes(client: Client, asked: string | null): string[] {
-  const scopes = asked === null ? client.defaultScopes.filter((scope) => !ABOUT_USERS.has(scope)) : parseScope(asked)
+function readScopes(client: Client, requested: string | null): string[] {
+  const scopes = requested === null ? client.defaultScopes.filter((scope) => !USER_SCOPES.has(scope)) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
-  if (scopes.some((scope) => ABOUT_USERS.has(scope))) throw invalidScope('scope_about_a_user')
+  if (scopes.some((scope) => USER_SCOPES.has(scope))) throw invalidScope('scope_about_a_user')
   if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
   if (scopes.length === 0) throw invalidScope('no_scope_left')
   return scopes
 }
 
-function readResource(deps: Deps, client: Client, asked: string[]): string {
-  if (asked.length > 1) throw invalidTarget('more_than_one_resource')
-  const [resource = deps.settings.defaultResource] = asked
+function readResource(deps: Deps, client: Client, requested: string[]): string {
+  if (requested.length > 1) throw invalidTarget('more_than_one_resource')
+  const [resource = deps.settings.defaultResource] = requested
   if (resource !== deps.settings.defaultResource && !client.resources.includes(resource))
     throw invalidTarget('resource_not_allowed')
   return resource

@@ -1,6 +1,6 @@
 /**
- * Authorization codes (RFC 6749 §1.3.1): sealed, so that issuing one writes nothing, and the challenge in it is nobody else's to
- * read (RFC 7636 §4.4, §7.2). A code has a time, and a short one (OpenID Connect Core §16.9).
+ * Authorization codes (RFC 6749 §1.3.1). A code is sealed: issuing a code writes nothing, and only the service can read the code
+ * challenge in it (RFC 7636 §4.4, §7.2). A code expires after a short time (OpenID Connect Core §16.9).
  */
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
@@ -8,19 +8,20 @@ import type { Address } from '../wallet/address.ts'
 import { newGrantId } from './grant-id.ts'
 import type { WalletKind } from './model.ts'
 
-/** What a code carries; everything its redemption will need, the grant's own id included. */
+/** The contents of a code: everything that the redemption needs, including the id of the new grant. */
 export type Code = {
   grantId: string
   clientId: string
   redirectUri: string
   wallet: Address
   walletKind: WalletKind
-  /** the signed text it rests on, and whether that is the consent to this request rather than the session's sign-in */
+  /** the receipt of the text that the wallet signed */
   receiptId: string | null
+  /** true if that text is the consent to this request; false if it is only the sign-in of the session */
   consented: boolean
-  /** the signed text that a contract wallet's session began with, if that is another one */
+  /** for a contract wallet: the receipt of the session's sign-in, if it is not `receiptId` */
   sessionReceiptId: string | null
-  /** of the wallet when the code was issued; raised since means the code is void */
+  /** the wallet's epoch when the code was issued; if the epoch was raised since, the code is void */
   epoch: number
   scopes: string[]
   resources: string[]
@@ -28,12 +29,13 @@ export type Code = {
   sessionHash: string
   expiresAt: number
   grantExpiresAt: number
-  /** when the wallet was proved, and on which chain; null in a code that a node of an earlier version made */
+  /** when the wallet signed in; null in a code of an earlier version */
   authTime: number | null
+  /** the chain on which the wallet signed in; null in a code of an earlier version */
   chainId: number | null
   /** for the ID token (OpenID Connect Core §3.1.2.1) */
   nonce: string | null
-  /** the key that alone may redeem it (RFC 9449 §10) */
+  /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
   dpopJkt: string | null
 }
 
@@ -46,7 +48,7 @@ export function openCode(ring: KeyRing, text: string): Code | undefined {
   return packed === undefined ? undefined : unpack(packed as Packed)
 }
 
-// Packed as an array: the names would cost a third of the URL.
+// A packed code is an array: member names would make the URL a third longer.
 type Packed = [
   string,
   string,
@@ -62,7 +64,7 @@ type Packed = [
   string,
   number,
   number,
-  // left out from the end where there is none
+  // trailing nulls are omitted
   (number | null)?,
   (number | null)?,
   (string | null)?,
@@ -119,7 +121,7 @@ function unpack(packed: Packed): Code {
   }
 }
 
-/** What is mostly absent stands last, and then takes no place. */
+/** Removes trailing nulls. The values that are usually null come last, so that most codes omit them. */
 function withoutLastNulls<Value>(values: [Value, Value, Value]): [Value?, Value?, Value?] {
   const last = values.findLastIndex((value) => value !== null)
   return values.slice(0, last + 1) as [Value?, Value?, Value?]

@@ -1,8 +1,8 @@
 /**
- * Proof of possession at the service's own endpoints (RFC 9449; RFC 9700 §2.2.1): which key a request shows, and that each proof works once.
+ * DPoP at the service's own endpoints (RFC 9449; RFC 9700 §2.2.1): reads the proof of a request, and accepts each proof once.
  *
- * A proof is spent only when everything else in its request holds, and before anything moves: whoever sends a captured one
- * changes nothing, and a request that is refused leaves its proof as it was.
+ * A proof is spent after all other checks of its request and before any change. So a captured proof that is sent again changes
+ * nothing, and a refused request leaves its proof unused.
  */
 import { randomUUID } from 'node:crypto'
 import { dpopNonceEndsAt, makeDpopNonce } from '../keys/dpop-nonce.ts'
@@ -13,10 +13,10 @@ import type { Client } from './model.ts'
 
 export type { DpopProof }
 
-/** The `DPoP` fields of a request, as they came, and what it asked: a path of ours. */
+/** The `DPoP` header fields of a request, unparsed, with its method and the path of the endpoint. */
 export type PresentedProof = { proofs: readonly string[]; method: string; path: string }
 
-/** The key that a request shows; null where it brings no proof. Throws for a proof that does not hold. Nothing is stored. */
+/** The checked proof of a request; null if the request has none. Throws if the proof is invalid. Does not spend the proof. */
 export function readProof(deps: Deps, presented: PresentedProof, accessToken: string | null): DpopProof | null {
   if (presented.proofs.length === 0) return null
   const { authUrl, dpopNonce } = deps.settings
@@ -33,32 +33,32 @@ export function readProof(deps: Deps, presented: PresentedProof, accessToken: st
   return verdict.proof
 }
 
-/** The proof of a token request. RFC 9449 §5.2: from a client registered so, "requests […] that do not contain the DPoP header" are refused. */
+/** The proof of a token request. RFC 9449 §5.2: if the client registered `dpop_bound_access_tokens`, a request without a proof is refused. */
 export function readTokenProof(deps: Deps, client: Client, presented: PresentedProof): DpopProof | null {
   const proof = readProof(deps, presented, null)
   if (client.dpopBound && proof === null) throw invalidDpopProof('proof_missing')
   return proof
 }
 
-/** §10: what is bound to a key moves for that key alone. Somebody else's changes nothing. */
+/** §10: refuses a request that does not prove possession of the key, if a code or token is bound to one. */
 export function requireKey(jkt: string | null, proof: DpopProof | null): void {
   if (jkt === null) return
   if (proof === null) throw invalidDpopProof('proof_missing')
   if (proof.jkt !== jkt) throw invalidGrant('bound_to_another_key')
 }
 
-/** §11.1. Of any number of uses of one proof, on any number of nodes, one passes. */
+/** §11.1: accepts each proof once, also if requests on several nodes race. */
 export async function spendProof(deps: Deps, { useHash, expiresAt }: DpopProof): Promise<void> {
   const use = { kind: 'dpop', hash: useHash, expiresAt, attemptId: randomUUID() } as const
   if ((await deps.store.spent.spend(use)) === 'spent_before') throw invalidDpopProof('proof_replayed')
 }
 
-/** §8.2: the nonce for the next proof; null where the service hands out none. */
+/** §8.2: the nonce for the next proof; null if the service requires no nonce. */
 export function currentNonce({ settings, keys, now }: Deps): string | null {
   return settings.dpopNonce ? makeDpopNonce(keys, now()) : null
 }
 
-/** `cnf` of an access token (§6). */
+/** The `cnf` claim of an access token (§6). */
 export function bindingOf(proof: DpopProof | null): { jkt: string } | null {
   return proof && { jkt: proof.jkt }
 }

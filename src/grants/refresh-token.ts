@@ -1,9 +1,8 @@
 /**
  * Refresh tokens: `grr.<key id>.<base64url(grant id ‖ generation ‖ MAC)>`.
  *
- * A token is derived from its grant, its generation and a key, never stored and never random: the same three make
- * the same token again on any node, and a forgery fails its MAC before anything is read (RFC 6749 §10.4, RFC 7009 §5, RFC 9700
- * §4.14.2).
+ * A refresh token is derived from its grant id, its generation and a key. It is neither stored nor random: every node derives the
+ * same token. The MAC of a forged token fails before any query (RFC 6749 §10.4, RFC 7009 §5, RFC 9700 §4.14.2).
  */
 
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -12,32 +11,33 @@ import { macMatches, macOf } from '../keys/mac.ts'
 export type RefreshToken = { grantId: string; generation: number }
 
 const PREFIX = 'grr.'
-/** Characters of a key's id, and of a whole token. */
-const KEY_ID = 10
-const TOKEN = PREFIX.length + KEY_ID + 1 + 70
-const BODY = 20
+const KEY_ID_LENGTH = 10
+/** in characters */
+const TOKEN_LENGTH = PREFIX.length + KEY_ID_LENGTH + 1 + 70
+/** in bytes: the grant id and the generation */
+const BODY_LENGTH = 20
 
-/** The refresh token of one generation of a grant, or undefined when its key is retired. */
+/** The refresh token of one generation of a grant; undefined if the key is retired. */
 export function makeRefreshToken(ring: KeyRing, token: RefreshToken, keyId: string): string | undefined {
   const key = ring.opener('mac', keyId)
   if (!key) return undefined
-  const body = Buffer.alloc(BODY)
+  const body = Buffer.alloc(BODY_LENGTH)
   body.write(token.grantId.replaceAll('-', ''), 'hex')
   body.writeUInt32BE(token.generation, 16)
   return `grr.${keyId}.${Buffer.concat([body, macOf(key, 'refresh token', body)]).toString('base64url')}`
 }
 
-/** What a genuine refresh token names; undefined for anything this service did not make. No I/O. */
+/** The grant id and the generation of a refresh token; undefined if this service did not make the token. Does no I/O. */
 export function openRefreshToken(ring: KeyRing, text: string): RefreshToken | undefined {
-  if (text.length !== TOKEN || !text.startsWith(PREFIX)) return undefined
+  if (text.length !== TOKEN_LENGTH || !text.startsWith(PREFIX)) return undefined
   const [keyId = '', encoded = '', ...rest] = text.slice(PREFIX.length).split('.')
   if (rest.length > 0) return undefined
   const key = ring.opener('mac', keyId)
   if (!key) return undefined
   const bytes = Buffer.from(encoded, 'base64url')
   if (bytes.toString('base64url') !== encoded) return undefined
-  const body = bytes.subarray(0, BODY)
-  if (!macMatches(key, 'refresh token', body, bytes.subarray(BODY))) return undefined
+  const body = bytes.subarray(0, BODY_LENGTH)
+  if (!macMatches(key, 'refresh token', body, bytes.subarray(BODY_LENGTH))) return undefined
   return { grantId: uuidOf(body.subarray(0, 16)), generation: body.readUInt32BE(16) }
 }
 
