@@ -1,7 +1,7 @@
-/** A client as the stores keep it: one JSON text. What an older program did not know yet is read as its usual value. */
+/** A client as the stores keep it: one JSON text. Members that an older program did not write get their default value. */
 import type { Client } from './model.ts'
 
-/** What a record of before OpenID Connect and clients with keys lacks. */
+/** The members that are missing in records of versions before OpenID Connect and `private_key_jwt`. */
 export const CLIENT_DEFAULTS = {
   profile: 'default',
   jwks: null,

@@ -1,4 +1,4 @@
-/** The world, passed in. */
+/** The dependencies of the domain: store, keys, settings, clock, audit log and outbound calls. */
 import type { KeyKind, KeyRing } from '../keys/key-ring.ts'
 import type { Reason } from '../oauth/reasons.ts'
 import type { Address } from '../wallet/address.ts'
@@ -12,38 +12,38 @@ import type { RevokeTokenOutcome, SpendOutcome, Store } from './ports.ts'
 export type Lifetimes = {
   accessToken: number
   code: number
-  /** between two refreshes, at most */
+  /** a refresh token expires if it is not used for this long */
   refreshIdle: number
-  /** of a grant, from its code on */
+  /** from the start of the login or the issuing of the code to the absolute end of the grant */
   grant: number
   refreshRetryWindow: number
   refreshRetryWindowPublic: number
   sessionIdle: number
   session: number
-  /** how long a contract wallet's last good check is believed while its chain cannot be asked */
+  /** how long the last successful check of a contract wallet counts while the chain cannot be reached */
   contractGrace: number
 }
 
 export type ServiceSettings = {
-  /** the auth service's origin: issuer of every token, base of every URL (RFC 8414 §2) */
+  /** the origin of the auth service: the issuer of every token and the base of every URL (RFC 8414 §2) */
   authUrl: string
-  /** the login server's origin, whose authority is the `domain` of every text that is signed */
+  /** the origin of the login server; its authority is the `domain` of every text to sign */
   loginUrl: string
   defaultResource: string
   chainIds: number[]
   loginMayVouch: boolean
-  /** whether DPoP proofs must hold a nonce of ours (RFC 9449 §8) */
+  /** true if DPoP proofs must contain a nonce of the service (RFC 9449 §8) */
   dpopNonce: boolean
-  /** what a scope lets an app do, in the user's words */
+  /** what a scope allows an app to do, described for users */
   scopeDescriptions: Record<string, string>
   lifetimes: Lifetimes
 }
 
-/** One line of the audit log. A call to a client's address can fail in ways that only `outbound` lists. */
+/** One line of the audit log. The reason of a logout notice is free text: only `outbound` lists the ways in which a call can fail. */
 export type AuditEvent = AuditedObjects &
   ({ event: string; reason?: AuditReason } | { event: 'logout_notice_delivered' | 'logout_notice_lost'; reason?: string })
 
-/** Why something was refused or ended, or how a thing was done; the client never reads it. */
+/** Why something was refused or ended, or how it was done. The client never receives the reason. */
 type AuditReason = Reason | EndReason | LoginMethod | KeyKind | RevokeTokenOutcome | SpendOutcome
 
 type AuditedObjects = {
@@ -57,7 +57,7 @@ type AuditedObjects = {
   alarm?: true
 }
 
-/** Events that cannot be undone. Their lines are in the log before the answer is sent, even if the process is killed right after it. */
+/** Events that cannot be undone. Their lines are written before the response is sent, even if the process is killed right afterwards. */
 export const LASTING_EVENTS: ReadonlySet<string> = new Set([
   'grant_ended',
   'app_ended',
@@ -70,21 +70,21 @@ export const LASTING_EVENTS: ReadonlySet<string> = new Set([
   'key_retired',
 ])
 
-/** Contract wallets (ERC-1271), accepted on one chain, because elsewhere the same address can have another owner. */
+/** Contract wallets (ERC-1271). They are accepted on one chain only: on another chain the same address can have another owner. */
 export type ContractWallets = {
   homeChainId: number
-  /** Calls the chain. `network` is the network of the caller that causes the calls; null for none, as at a refresh. */
+  /** Calls the chain. `network` is the network of the caller that causes the calls; null if no caller is known, as at a refresh. */
   check(claim: ContractClaim & { network: string | null }): Promise<ContractVerdict>
 }
 
-/** A call to an address that a client registered. Without a form it is a GET. */
+/** A request to a URL that a client registered: a POST with the form, or a GET without one. */
 export type ClientCall = { url: string; form?: Record<string, string> }
-/** `why` is for the log and repeats nothing of what was answered. */
+/** `why` is for the log and contains nothing of the response. */
 export type ClientAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
-/** Calls a `jwks_uri` or a `backchannel_logout_uri`, and nothing else ever. Does not throw. */
+/** Calls a `jwks_uri` or a `backchannel_logout_uri`, and no other URL. Does not throw. */
 export type FetchFromClient = (call: ClientCall) => Promise<ClientAnswer>
 
-/** A client with a grant from a session that has just ended. The grant had not ended before. */
+/** A client that had an unended grant from a session when that session ended. */
 export type RelyingClient = { clientId: string; sessionHash: string }
 export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 
@@ -95,13 +95,13 @@ export type Deps = {
   clientKeys: ClientKeys
   fetchFromClient: FetchFromClient
   settings: ServiceSettings
-  /** null where no chain is configured: then only ordinary wallets sign in */
+  /** null if no chain is configured: then only ordinary wallets can sign in */
   contractWallets: ContractWallets | null
   /** epoch seconds */
   now: () => number
-  /** Notes what was made, so that the oldest end soon if there are too many (`bounds.ts`). */
+  /** Registers a new grant or session for the next check of the bounds on one wallet (`bounds.ts`). */
   bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void }
-  /** Tells the clients that want to know (OpenID Connect Back-Channel Logout), in its own time. */
+  /** Queues the notices of OpenID Connect Back-Channel Logout, which are sent later. */
   announceEnded(ended: EndedSessions): void
   audit: (event: AuditEvent) => void
 }

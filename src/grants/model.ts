@@ -1,4 +1,4 @@
-/** The records of the ledger: who may ask (client), who agreed (wallet, session), and to what (grant). */
+/** The stored records: clients, grants, sessions and receipts. */
 import type { JwkSet } from '../keys/public-jwk.ts'
 import type { SigningAlgorithm } from '../keys/signing-key.ts'
 import type { ResponseMode } from '../oauth/response-mode.ts'
@@ -7,20 +7,20 @@ import type { Address } from '../wallet/address.ts'
 export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
 
-/** `fapi2`: the FAPI 2.0 Security Profile, which tightens every rule it speaks of. */
+/** `fapi2`: the stricter rules of the FAPI 2.0 Security Profile apply to the client. */
 export type ClientProfile = 'default' | 'fapi2'
 
-/** RFC 6749 §2.1 knows confidential and public clients; `native` is a public client on a person's own device (RFC 8252). */
+/** RFC 6749 §2.1 defines confidential and public clients. `native` is a public client on the user's device (RFC 8252). */
 export type ClientType = 'confidential' | 'public' | 'native'
 
-/** `session`: a valid session is consent enough. `signed`: the person is asked every time the client is not covered yet. */
+/** `session`: a valid session counts as consent. `signed`: the wallet must have signed a consent that covers the request. */
 export type ConsentRule = 'session' | 'signed'
 
-/** A client secret as it is kept: a SHA-256 of 256 random bits. During a rotation two are valid, the older with an end. */
+/** A client secret. Only the SHA-256 of its 256 random bits is stored. During a rotation two are valid, and the older one expires. */
 export type ClientSecret = {
   secretHash: string
   expiresAt: number | null
-  /** absent where it was made before this was kept */
+  /** absent in a record of an earlier version */
   createdAt?: number
 }
 
@@ -32,46 +32,46 @@ export type Client = {
   type: ClientType
   redirectUris: string[]
   scopes: string[]
-  /** granted when a request names none (RFC 6749 §3.3) */
+  /** granted if a request names no scope (RFC 6749 §3.3) */
   defaultScopes: string[]
-  /** resources it may ask tokens for, beside the default one (RFC 8707) */
+  /** resources that the client may request, besides the default resource (RFC 8707) */
   resources: string[]
-  /** the resource this client is the server of: it may introspect every token with that audience (RFC 7662 §2.1) */
+  /** if the client is a resource server: its resource. It may introspect every token with that audience (RFC 7662 §2.1) */
   resourceServer: string | null
   consent: ConsentRule
   requirePkce: boolean
   authMethod: ClientAuthMethod
   grantTypes: GrantType[]
   profile: ClientProfile
-  /** its public keys (RFC 7591 §2), where it registered them; never both these and `jwksUri` */
+  /** the registered public keys (RFC 7591 §2); at most one of `jwks` and `jwksUri` is set */
   jwks: JwkSet | null
-  /** where its public keys are read */
+  /** the URI that serves the public keys */
   jwksUri: string | null
   /** RFC 9126 §6 */
   requirePushedRequests: boolean
-  /** whether its requests come as signed request objects only (RFC 9101 §10.5) */
+  /** true if the client must send signed request objects (RFC 9101 §10.5) */
   requestObjectSigned: boolean
-  /** whether its tokens are always bound to a DPoP key (RFC 9449 §5.2) */
+  /** true if all tokens of the client are bound to a DPoP key (RFC 9449 §5.2) */
   dpopBound: boolean
   idTokenAlgorithm: SigningAlgorithm
-  /** what introspection answers to it are signed with where it asks for signed ones; null for the service's own choice (RFC 9701 §6) */
+  /** the algorithm of signed introspection responses; null for the algorithm of access tokens (RFC 9701 §6) */
   introspectionSigned: SigningAlgorithm | null
-  /** what authorization responses to it are signed with in a signed response mode (JARM §3) */
+  /** the algorithm of authorization responses in a signed response mode (JARM §3) */
   authorizationAlgorithm: SigningAlgorithm
-  /** the response modes it may use; null for all (FAPI 2.0 Message Signing §5.3.3) */
+  /** the response modes that the client may use; null for all (FAPI 2.0 Message Signing §5.3.3) */
   responseModes: ResponseMode[] | null
   /** OpenID Connect RP-Initiated Logout §3.1 */
   postLogoutRedirectUris: string[]
   /** OpenID Connect Back-Channel Logout §2.2 */
   backchannelLogoutUri: string | null
   backchannelLogoutSessionRequired: boolean
-  /** empty for a client without one: a public one, or one that signs with its own key */
+  /** empty for a public client and for a client that authenticates with its own key */
   secrets: ClientSecret[]
   createdAt: number
   disabledAt: number | null
 }
 
-/** Why a grant ended, for the audit log and `grants list`, never for a client. docs/errors.md is made from this table. */
+/** Why a grant ended. The audit log and `grants list` show the reason; clients never receive it. docs/errors.md is generated from this table. */
 export const endReasons = {
   code_spent: 'The code was presented with a wrong or missing `code_verifier`, so no tokens were issued.',
   code_replayed: 'The code was presented a second time.',
@@ -91,92 +91,92 @@ export const endReasons = {
 } as const
 export type EndReason = keyof typeof endReasons
 
-/** Whose key signs: the address's own, or the owners' of a contract at the address (ERC-1271). */
+/** `ordinary`: the key of the address signs. `contract`: the contract at the address accepts signatures of its owners (ERC-1271). */
 export type WalletKind = 'ordinary' | 'contract'
 
-/** One grant: who allowed what to whom, and where its refresh chain stands. Tokens themselves have no rows. */
+/** What one wallet allowed to one client, with the state of the refresh token. Tokens have no rows of their own. */
 export type Grant = {
-  /** a UUID, chosen when the code was issued */
+  /** a UUID, generated when the code was issued */
   id: string
   clientId: string
   wallet: Address
   walletKind: WalletKind
-  /** the signed text this grant rests on; null where the wallet was only vouched for */
+  /** the receipt of the text that the wallet signed; null if the login server vouched for the wallet */
   receiptId: string | null
-  /** whether that text is the consent to this very grant, rather than the sign-in its session came from */
+  /** true if that text is the consent to this grant; false if it is only the sign-in of the session */
   consented: boolean
   scopes: string[]
   resources: string[]
   createdAt: number
-  /** the absolute end */
+  /** the absolute end of the grant */
   expiresAt: number
-  /** the refresh chain ends earlier when it lies idle */
+  /** when the current refresh token expires if it is not used; never after `expiresAt` */
   refreshExpiresAt: number
-  /** of the one living refresh token; the first has 0 */
+  /** the number of the current refresh token; the first has 0 */
   generation: number
-  /** the key the living refresh token is derived with */
+  /** the key that the current refresh token is derived from */
   refreshKeyId: string
-  /** when the living refresh token was made */
+  /** when the current refresh token was issued */
   rotatedAt: number
   endedAt: number | null
   endReason: EndReason | null
   /** RFC 7638 thumbprint of the key that the refresh token of a public client is bound to (RFC 9449 §5) */
   dpopJkt: string | null
-  /** when the wallet was proved; null, like the next two, for a grant of before OpenID Connect */
+  /** when the wallet signed in; null, like `chainId` and `sessionHash`, in a grant of a version before OpenID Connect */
   authTime: number | null
-  /** the chain the wallet signed in on */
+  /** the chain on which the wallet signed in */
   chainId: number | null
-  /** the session it came from: whose client hears when that session ends (OpenID Connect Back-Channel Logout §2.3) */
+  /** the session of the code; the client is notified when that session ends (OpenID Connect Back-Channel Logout §2.3) */
   sessionHash: string | null
-  /** the signed text that the session of a contract wallet began with, if that is another one than `receiptId` */
+  /** for a contract wallet: the receipt of the session's sign-in, if it is not `receiptId` */
   sessionReceiptId: string | null
-  /** access tokens revoked alone: `jti` → `exp` */
+  /** access tokens that were revoked one by one: from `jti` to the time until which the revocation is remembered */
   revokedTokens: Record<string, number>
 }
 
-/** How a session's wallet was proved: by the wallet's own signature, or by the word of the platform's login server. */
+/** `signature`: the wallet signed. `vouched`: the platform's login server authenticated the wallet. */
 export type LoginMethod = 'signature' | 'vouched'
 
 export type Session = {
-  /** SHA-256 of the session id, base64url; the id itself is only in the browser */
+  /** SHA-256 of the session id, base64url; only the browser has the id itself */
   hash: string
   wallet: Address
   chainId: number
   method: LoginMethod
   walletKind: WalletKind
-  /** the signed text it began with; null where only vouched for */
+  /** the receipt of the sign-in; null if the login server vouched for the wallet */
   receiptId: string | null
-  /** of the wallet when it began */
+  /** the wallet's epoch at the start of the session */
   epoch: number
-  /** when the wallet was proved */
+  /** when the wallet signed in */
   authTime: number
   lastSeenAt: number
-  /** the absolute end */
+  /** the absolute end of the session */
   expiresAt: number
-  /** it began on another device than the one that asked for the login */
+  /** true if the login was requested on one device and finished on another; this session is on the second device */
   elsewhere: boolean
   endedAt: number | null
-  /** hash of the session that the same wallet started in its place in the same browser; null unless it ended that way */
+  /** the hash of the session that replaced this one: the same wallet signed in again in the same browser; otherwise null */
   replacedBy: string | null
 }
 
-/** A text that a wallet signed, as it is kept: what was agreed to, to whom, until when. */
+/** A stored text that a wallet signed: the client, the scopes and the end of the consent. */
 export type Receipt = {
-  /** the text's `Request ID`, a UUID */
+  /** the `Request ID` of the text, a UUID */
   id: string
   wallet: Address
   walletKind: WalletKind
   chainId: number
-  /** empty where the wallet signed in to its account page, which allows no app anything */
+  /** empty for a sign-in to the account page, which is no consent to an app */
   clientId: string
   redirectUri: string
   scopes: string[]
   resources: string[]
   issuedAt: number
-  /** the end of what was agreed */
+  /** the end of the consent */
   expiresAt: number
   withdrawnAt: number | null
-  /** when the signature was last found to hold; moves on only for contract wallets, whose owners can change */
+  /** when the signature was last checked; checked again only for contract wallets, whose owners can change */
   checkedAt: number
   /** `{ message, signature }`, sealed */
   sealed: string

@@ -1,10 +1,10 @@
-/** Long lists are read and changed page by page, so that no request waits for the long list of another wallet. */
+/** Long lists are read and changed page by page, so that no request waits until another wallet's long list is done. */
 import type { Address } from '../wallet/address.ts'
 import type { Grant, Receipt, Session } from './model.ts'
 
-// In each of these pages `after` is the last row of the page before.
+// In each of these types, `after` is the last row of the previous page.
 
-/** `order` is `newest` unless given. */
+/** The default of `order` is `newest`. */
 export type GrantFilter = {
   wallet?: Address
   clientId?: string
@@ -22,7 +22,7 @@ export type UnendedPage = {
   after?: Pick<Grant, 'clientId' | 'createdAt' | 'id'> | undefined
 }
 
-/** `state` is `standing` unless given. */
+/** The default of `state` is `standing`: receipts that were not withdrawn. */
 export type ReceiptPage = {
   clientId?: string | undefined
   state?: 'standing' | 'withdrawn'
@@ -32,7 +32,7 @@ export type ReceiptPage = {
 
 export type SessionPage = { at: number; limit: number; after?: Pick<Session, 'authTime' | 'hash'> | undefined }
 
-/** Rows that are read, and changed, in one step. SQLite ends as many grants in 2 ms, and does nothing else meanwhile. */
+/** Rows that are read and changed in one step. SQLite ends this many grants in 2 ms, and runs no other statement meanwhile. */
 export const PAGE = 50
 
 /** Reads a list to its end, page by page. */
@@ -47,7 +47,7 @@ export async function* pagesOf<Row>(
   }
 }
 
-/** The rows of these pages that are wanted; pages without one are left out. */
+/** The rows that `isWanted` selects. Pages without such a row are skipped. */
 export async function* selected<Row>(pages: AsyncGenerator<Row[]>, isWanted: (row: Row) => boolean): AsyncGenerator<Row[]> {
   for await (const page of pages) {
     const rows = page.filter(isWanted)

@@ -1,7 +1,7 @@
 /**
- * What the domain asks of a store. Each method is a lawful move: atomic, safe to retry, and settled only after
- * its commit is durable. A move returns what happened as a value; it throws `StoreUnavailable` when the store
- * cannot be read or written, which is never to be taken for an answer.
+ * The interface of a store. Each method is one atomic change that is safe to retry. Its promise settles only after the commit is
+ * durable. A method returns the outcome as a value. It throws `StoreUnavailable` if the store cannot be read or written; the caller
+ * must never treat that error as an outcome.
  */
 import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
 import type { Address } from '../wallet/address.ts'
@@ -13,31 +13,31 @@ export { SchemaMismatch, StoreUnavailable } from './store-errors.ts'
 export type { GrantFilter, KeyRecord, ReceiptPage, UnendedPage }
 
 /**
- * By how many seconds a move's moment may be behind the one that was stored before it, without its clock having jumped:
- * a move may wait two for its turn, and both are whole seconds. So of two refreshes sent together through two nodes the
- * one that was sent first may be the one that comes last.
+ * The most seconds by which the time of a change may be earlier than the time stored by the previous change, if no clock jumped. A
+ * change can wait two seconds for the database, and both times are rounded to whole seconds. So if two refreshes are sent through
+ * two nodes, the first one may be committed last.
  */
 export const LATE_BY_AT_MOST = 3
 
-/** What a code says of the grant that its redemption creates. */
+/** The grant that the redemption of a code creates. */
 export type NewGrant = Omit<Grant, 'createdAt' | 'generation' | 'rotatedAt' | 'endedAt' | 'endReason' | 'revokedTokens'> & {
   /** the wallet's epoch when the code was issued */
   epoch: number
 }
 
 export type RedeemOutcome =
-  /** by this attempt, now or before its answer was lost */
+  /** this attempt redeemed the code, now or in an earlier try whose result was lost */
   | { kind: 'redeemed'; grant: Grant }
-  /** redeemed or spent by another attempt, or ended since: the row is unchanged */
+  /** another attempt redeemed or spent the code, or the grant has ended; the row is unchanged */
   | { kind: 'taken'; grant: Grant }
-  /** the wallet ended something since the code was issued, or the code's session has ended: the grant has ended too */
+  /** since the code was issued, the wallet's epoch was raised or the session ended; the new grant was created as ended */
   | { kind: RedemptionRefusal }
 
 export type RedemptionRefusal = 'epoch_raised' | 'session_ended'
 
 /**
- * A code outlives its session if the same wallet signed in again in the same browser, as from another tab: then the session
- * that replaced it counts. So many replacements are followed within the life of a code.
+ * If the same wallet signs in again in the same browser, for example in another tab, the new session replaces the session of a code,
+ * and the code stays valid. A redemption follows at most this many replacements.
  */
 export const REPLACED_AT_MOST = 10
 
@@ -46,39 +46,39 @@ export type Rotation = {
   clientId: string
   /** the generation of the refresh token that was presented */
   generation: number
-  /** key the successor is derived with */
+  /** the key that the new refresh token is derived from */
   refreshKeyId: string
-  /** end of the successor's idle time; the store caps it at the grant's absolute end */
+  /** when the new refresh token expires if it is not used; the store limits this to the end of the grant */
   refreshExpiresAt: number
-  /** retries with the previous token get the same successor for this many seconds; 0 turns it off */
+  /** for this many seconds a retry with the previous token gets the same new token; 0 disables retries */
   retryWindow: number
-  /** every one of these must have been granted; empty when the request named none */
+  /** each of these must have been granted; empty if the request names no scope */
   scopes: string[]
-  /** what the client is registered for now; one of these must have been granted, or nothing is left to issue */
+  /** the scopes that the client is registered for now; at least one must have been granted */
   clientScopes: string[]
   resources: string[]
-  /** whether the caller has just checked that a contract wallet's receipt still holds */
+  /** true if the caller has just checked the receipts of a contract wallet */
   walletChecked: boolean
-  /** RFC 7638 thumbprint of the key whose proof came along; null for none */
+  /** RFC 7638 thumbprint of the key of the request's DPoP proof; null without a proof */
   dpopJkt: string | null
-  /** the token stays the one it is (FAPI 2.0 Security Profile §5.3.2.1): checked by the same condition, and only its idle time begins anew */
+  /** true if the refresh token stays the same (FAPI 2.0 Security Profile §5.3.2.1): only its expiry is extended */
   keepsToken?: boolean
   attemptId: string
   at: number
 }
 
 export type RotateOutcome =
-  /** the row moved one generation on, by this attempt (now, or before a lost connection); or its token was kept, as asked */
+  /** this attempt rotated the token, now or in an earlier try whose result was lost; or kept it, if `keepsToken` */
   | { kind: 'rotated'; grant: Grant }
-  /** the previous token again, inside the window, its successor unused: the row is unchanged */
+  /** the previous token was presented again within the retry window, and the new token is unused; the row is unchanged */
   | { kind: 'repeated'; grant: Grant }
-  /** an older token, or the previous one outside the window: the grant has been ended by this move */
+  /** an older token was presented, or the previous one after the retry window; this call ended the grant */
   | { kind: 'replayed'; grant: Grant }
-  /** a genuine token newer than its row: the store lost a write; the grant has been ended by this move */
+  /** the token is authentic but newer than its row, so the store lost a write; this call ended the grant */
   | { kind: 'newer_than_row'; grant: Grant }
-  /** a contract wallet's grant, which moves on only when its receipt was checked: the row is unchanged */
+  /** the receipts of a contract wallet must be checked first; the row is unchanged */
   | { kind: 'wallet_unchecked'; grant: Grant }
-  /** bound to another key than the caller's (RFC 9449 §5), who is nobody to this grant: the row is unchanged */
+  /** the token is bound to another key (RFC 9449 §5); the row is unchanged */
   | { kind: 'wrong_key' }
   | { kind: 'no_scope_left' | 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
 
@@ -88,27 +88,26 @@ export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknow
 
 export interface GrantLedger {
   /**
-   * Creates the grant under the code's grant id. Of any number of simultaneous attempts exactly one reads `redeemed`; the
-   * others read `taken`. The same attempt repeated after a lost answer reads `redeemed`. An ending of the wallet and a
-   * redemption never miss each other: the redemption reads the new epoch, or the ending finds the grant. In the same way the
-   * redemption reads that its session ended, or whoever lists the grants after the session's end finds the grant.
+   * Creates the grant under the grant id of the code. If several attempts race, exactly one returns `redeemed`, and the others return
+   * `taken`. If an attempt is repeated because its result was lost, it returns `redeemed` again. An ending for the wallet cannot miss
+   * a redemption: either the redemption reads the raised epoch, or the ending finds the new grant. Likewise, either the redemption
+   * reads that the session has ended, or a listing after the end of the session contains the new grant.
    *
-   * If this method throws, another attempt may still redeem the code. The one exception is a last write that was made while
-   * its answer was lost.
+   * If this method throws, another attempt can still redeem the code, unless the write was committed and only its result was lost.
    */
   redeemCode(grant: NewGrant, attemptId: string, at: number): Promise<RedeemOutcome>
-  /** Puts an ended row where the code's grant would be, so that it can never be redeemed; a living grant is not touched. */
+  /** Inserts an ended grant under the code's grant id, so that the code can never be redeemed. An existing grant is not changed. */
   spendCode(grant: NewGrant, attemptId: string, at: number): Promise<void>
-  /** One conditional update of one row; see `RotateOutcome` for how its races come out. */
+  /** One conditional update of one row. `RotateOutcome` lists the results of its races. */
   rotateRefreshToken(rotation: Rotation): Promise<RotateOutcome>
-  /** Ends a grant; the first reason stays. `foreign` when `clientId` is given and the grant is another's. */
+  /** Ends a grant. The first reason is kept. Returns `foreign` if `clientId` is given and the grant belongs to another client. */
   endGrant(
     grantId: string,
     reason: EndReason,
     at: number,
     clientId?: string,
   ): Promise<'ended' | 'ended_before' | 'foreign' | 'unknown'>
-  /** Notes one access token as revoked until it expires; forgets those expired; past 64 the grant ends instead. */
+  /** Stores that one access token is revoked, until `expiresAt`, and deletes expired entries. Beyond 64 entries the grant ends instead. */
   revokeAccessToken(token: {
     grantId: string
     clientId: string
@@ -116,102 +115,104 @@ export interface GrantLedger {
     expiresAt: number
     at: number
   }): Promise<RevokeTokenOutcome>
-  /** Null if no attempt has redeemed or spent the code of this grant. */
+  /** Null if the code of this grant was neither redeemed nor spent. */
   readGrant(grantId: string): Promise<Grant | null>
   /**
-   * A page of grants, the newest first unless the filter says otherwise: by when they were made, or by their ids, which
-   * begin with that moment (`grant-id.ts`), whichever an index finds. The same filter always uses the same order.
+   * A page of grants, newest first unless the filter has another order. The store sorts by creation time or by id, which begins with
+   * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
    */
   listGrants(filter: GrantFilter): Promise<Grant[]>
   /**
-   * A page of the grants of a wallet that have not ended, whether or not they have expired: by client, and the newest first
-   * within a client. An index finds them, so a page costs the same however many grants have ended.
+   * A page of the grants of a wallet that have not ended; expired grants are included. Sorted by client, then newest first. An index
+   * holds only these grants, so the cost of a page does not depend on the number of ended grants.
    */
   listUnendedGrants(page: UnendedPage): Promise<Grant[]>
-  /** Ends each of these grants that has not ended. Returns the ids of those that this attempt ended, now or before a lost answer. */
+  /** Ends those of the grants that have not ended. Returns the ids that this attempt ended, now or in an earlier try whose result was lost. */
   endGrants(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]>
 }
 
 export type Wallet = {
   epoch: number
-  /** it has proved itself as an ordinary wallet, and from then on never counts as a contract */
+  /** true if the address has signed with its own key; from then on the address is never treated as a contract */
   provedItself: boolean
 }
 
 export interface WalletBook {
   readWallet(wallet: Address): Promise<Wallet>
-  /** 0 for a wallet never seen. */
+  /** 0 for an unknown wallet. */
   readEpoch(wallet: Address): Promise<number>
-  /** Remembers that the address proved itself as an ordinary wallet, and returns its epoch. */
+  /** Stores that the address has signed with its own key. Returns the wallet's epoch. */
   rememberProof(wallet: Address): Promise<number>
-  /** Raises the epoch, so that every code and login of before stops counting. Returns the new one. */
+  /** Raises the epoch, which voids all earlier codes and logins of the wallet. Returns the new epoch. */
   raiseEpoch(wallet: Address): Promise<number>
 }
 
 export interface SessionBook {
-  /** The once-only gate of a login: of any number of calls with one hash exactly one starts the session. */
+  /** Makes a login work once: if several calls with the same hash race, exactly one starts the session. */
   startSession(session: Session, attemptId: string): Promise<'started' | 'taken'>
   readSession(hash: string): Promise<Session | null>
-  /** Notes a visit. An ended session stays ended. */
+  /** Stores when the session was last used. An ended session stays ended. */
   touchSession(hash: string, at: number): Promise<void>
-  /** Of any number of attempts exactly one reads `ended`, and reads it again when it is repeated after a lost answer. */
+  /** If several attempts race, exactly one returns `ended`. If that attempt is repeated because its result was lost, it returns `ended` again. */
   endSession(hash: string, attemptId: string, at: number): Promise<'ended' | 'ended_before'>
-  /** Ends a session because another one took its place: `by`, its hash. An ended session stays as it is. */
+  /** Ends a session because a new session, with the hash `by`, replaces it. An ended session is not changed. */
   replaceSession(hash: string, by: string, at: number): Promise<void>
-  /** Ends each of these sessions. Returns the hashes of those that this attempt ended, now or before a lost answer. */
+  /** Ends these sessions. Returns the hashes that this attempt ended, now or in an earlier try whose result was lost. */
   endSessions(hashes: readonly string[], attemptId: string, at: number): Promise<string[]>
-  /** A page of the sessions of a wallet that have not ended and are not past their absolute end, the youngest first. */
+  /** A page of the sessions of a wallet that have neither ended nor reached their absolute end, newest first. */
   listSessions(wallet: Address, page: SessionPage): Promise<Session[]>
 }
 
 export interface ReceiptBook {
   /**
-   * One receipt for each text a wallet signed: of any number of calls exactly one puts it. The same receipt (by what is
-   * `sealed`, which no two requests have alike) put again after a lost answer reads `inserted`, until it was withdrawn.
+   * Inserts one receipt per signed text: if several calls race, exactly one inserts the receipt. If a call is repeated because its
+   * result was lost, it returns `inserted` again, unless the receipt was withdrawn since. `sealed`, which is unique to a request,
+   * shows that it is the same call.
    *
-   * `ended`: the wallet's epoch is not `epoch` any more, and nothing is put. The epoch is compared in the insert itself, so an
-   * ending that raises the epoch and then withdraws receipts misses none, even if the node that inserts dies at once.
+   * `ended`: the wallet's epoch has changed, and nothing is inserted. The insert itself compares the epoch. So an ending, which raises
+   * the epoch and then withdraws receipts, misses no receipt, even if the inserting node fails immediately.
    */
   insertReceipt(receipt: Receipt, epoch: number): Promise<'inserted' | 'taken' | 'ended'>
   readReceipt(wallet: Address, id: string): Promise<Receipt | null>
-  /** A page of the receipts of a wallet that stand, or of those that were withdrawn: by client, within a client the youngest first. */
+  /** A page of a wallet's receipts, either the valid or the withdrawn ones: sorted by client, then newest first. */
   listReceipts(wallet: Address, page: ReceiptPage): Promise<Receipt[]>
-  /** Withdraws each of these receipts of a wallet. The first withdrawal keeps its time. */
+  /** Withdraws these receipts of a wallet. The time of the first withdrawal is kept. */
   withdrawReceipts(wallet: Address, ids: readonly string[], at: number): Promise<void>
   withdrawReceipt(wallet: Address, id: string, at: number): Promise<void>
-  /** Notes that a contract wallet's signature was found to hold. */
+  /** Stores that the signature of a contract wallet was checked and is valid. */
   noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
 }
 
 export interface ClientBook {
   insertClient(client: Client): Promise<'inserted' | 'taken'>
   replaceClient(client: Client): Promise<'replaced' | 'unknown'>
-  /** Changes a record so that two changes at once both count. `change` may be called more than once. Null for an unknown client. */
+  /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown client. */
   changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
   deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
   readClient(clientId: string): Promise<Client | null>
   listClients(): Promise<Client[]>
-  /** A page of all clients, by their ids, from the one after `after` on. */
+  /** A page of all clients, sorted by id, beginning after the id `after`. */
   readClients(page: { after: string; limit: number }): Promise<Client[]>
 }
 
 export interface KeyBook {
-  /** `taken` when the key's id or its number within its kind is there already: somebody else was first. */
+  /** `taken`: the id exists, or the number exists within the kind, because another node was faster. */
   insertKey(key: KeyRecord): Promise<'inserted' | 'taken'>
   listKeys(): Promise<KeyRecord[]>
-  /** Puts the same key, wrapped anew, in place of `from`. `changed`: the row holds something else by now, or the key is retired. */
+  /** Replaces the wrapped key `from` by `to`, the same key wrapped again. `changed`: the row no longer holds `from`, or the key is retired. */
   rewrapKey(key: Pick<KeyRecord, 'id' | 'kind'>, from: Uint8Array, to: Uint8Array): Promise<'rewrapped' | 'changed'>
-  /** Marks a key retired and forgets its material. */
+  /** Marks a key as retired and deletes its material. */
   retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
 }
 
-/** What may be used once: a client assertion (RFC 7523), a DPoP proof (RFC 9449), or, once, for being revoked: an access token without a grant. */
+/** What can be spent once: a client assertion (RFC 7523) or a DPoP proof (RFC 9449). `access_token`: a revoked token that has no grant. */
 export type SpentKind = 'assertion' | 'dpop' | 'access_token'
 
 export interface SpentBook {
   /**
-   * Of any number of uses of one hash, on any number of nodes, exactly one is `spent`; the same attempt repeated after a
-   * lost answer is `spent` too. `hash` is a SHA-256 of the client's id and the `jti`. It is remembered until an hour after `expiresAt`.
+   * If several uses of one hash race, also on several nodes, exactly one returns `spent`. If that attempt is repeated because its
+   * result was lost, it returns `spent` again. `hash` identifies what is spent, for example a SHA-256 of the client id and the `jti`.
+   * The use is remembered until one hour after `expiresAt`.
    */
   spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
   readSpent(kind: SpentKind, hash: string): Promise<boolean>
@@ -219,10 +220,10 @@ export interface SpentBook {
 
 /** A pushed authorization request (RFC 9126). */
 export type PushedRequest = {
-  /** of 256 random bits, what stands in the `request_uri` */
+  /** 256 random bits, the last part of the `request_uri` */
   id: string
   clientId: string
-  /** its parameters, as JSON */
+  /** the parameters, sealed */
   request: string
   expiresAt: number
   spentAt: number | null
@@ -230,41 +231,41 @@ export type PushedRequest = {
 
 export interface PushedRequestBook {
   push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
-  /** Null for one never pushed. One that has expired or was spent may still be there. */
+  /** Null for an unknown id. An expired or spent request may still be returned. */
   readPushed(id: string): Promise<PushedRequest | null>
-  /** Of any number of calls with one id exactly one spends it; the same attempt repeated after a lost answer reads `spent`. */
+  /** If several attempts race, exactly one returns `spent`. If that attempt is repeated because its result was lost, it returns `spent` again. */
   spendPushed(id: string, attemptId: string, at: number): Promise<'spent' | 'spent_before' | 'unknown'>
 }
 
-/** Rows that leave once they are over. Those of wallets and clients do not. */
+/** The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. */
 export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests'
 
 export interface Cleaning {
   /**
-   * Deletes about `limit` rows that have been over for `overFor` seconds, those longest over first: at most `limit`, or all
-   * that were over in the same second. A grant or session is over by its ending or else by its absolute end, a receipt, a
-   * use and an unspent pushed request by its end, a spent pushed request an hour after it was spent, a key by its
-   * retirement. Returns how many rows were deleted.
+   * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
+   * same second. The end of a grant or a session is when it ended, or otherwise its absolute end. The end of a receipt, a use or an
+   * unspent pushed request is its expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is its
+   * retirement. Returns the number of deleted rows.
    */
   sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
   /**
-   * Takes or renews a lease for `lifetime` seconds: of any number of holders one has it, until it expires unrenewed.
-   * An end further away than two lifetimes was written by a clock that was wrong, and binds nobody.
+   * Takes or renews a lease for `lifetime` seconds. One holder has the lease, until it expires without being renewed. A lease that ends
+   * more than two lifetimes from now was written with a wrong clock and is ignored.
    */
   takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
 }
 
-/** A database that was put back from a backup, and whether somebody has confirmed what it holds. */
+/** One restoration of the database from a backup, and when an operator confirmed the restored data. */
 export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
 
 export interface RestorationBook {
-  /** Notes that one begins; from now on the store counts as unconfirmed. */
+  /** Stores that a restoration begins. From now on the store is unconfirmed. */
   beginRestoration(at: number): Promise<Restoration>
-  /** the latest one */
+  /** The latest restoration. */
   readRestoration(): Promise<Restoration | null>
-  /** Ends every grant and session and withdraws every receipt there is, in batches. Broken off, it is to be repeated. */
+  /** Ends all grants and sessions and withdraws all receipts, in batches. If the call is interrupted, call it again. */
   endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
-  /** Notes that somebody looked through clients, secrets and keys. */
+  /** Stores that an operator checked the clients, secrets and keys. */
   confirmRestoration(number: number, at: number): Promise<void>
 }
 
@@ -279,12 +280,12 @@ export interface Store {
   readonly pushedRequests: PushedRequestBook
   readonly cleaning: Cleaning
   readonly restorations: RestorationBook
-  /** Grows with every change of a client or a key, so that each node notices within a second: `readChanges` says what it was. */
+  /** Increases with every change of a client or a key, so that each node notices the change within a second. `readChanges` returns what changed. */
   readRevision(): Promise<number>
   readChanges(seen: number): Promise<Changes>
-  /** Proves that the store takes writes now, without leaving a row. */
+  /** Throws if the store does not accept writes now. Leaves no row. */
   checkWritable(): Promise<void>
-  /** Of a store that is spread over several machines: those that do not answer at the moment, by host and port. */
+  /** For a store on several machines: the host and port of each machine that does not respond now. */
   machinesAway?(): string[]
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /**
- * Which program may work on which database. The schema goes forward in numbered steps; each says how old a program may be
- * that goes on working once it is taken, and the database remembers what it said. So a program that does not know a step
- * can still read there whether the step concerns it: see docs/decisions/0005-versions-side-by-side.md.
+ * Decides whether a program may work on a database. The schema changes in numbered steps. Each step names the oldest program that
+ * still works after the step, and the database stores this number. So a program can read whether it supports a step that was added
+ * after its version: see docs/decisions/0005-versions-side-by-side.md.
  */
 import { SchemaMismatch } from './ports.ts'
 
@@ -9,25 +9,25 @@ export type SchemaStep = {
   number: number
   name: string
   /**
-   * The last step a program must at least know to go on working once this one is taken. A step that only adds (an expansion)
-   * names an earlier one; a step that changes or takes away what programs use names itself.
+   * After this step, a program works only if it includes the step with this number. A step that only adds something (an expansion)
+   * names an earlier step. A step that changes or removes what programs use names itself.
    */
   oldest: number
 }
 
-/** A step as the database remembers it. `oldest` is null where a program took it that did not say. */
+/** A step that the database has stored as taken. `oldest` is null if a program took the step before this number was stored. */
 export type TakenStep = { number: number; name: string; applied_at: number; oldest: number | null }
 
-/** Throws unless a program that knows these steps may work on a database that took those. */
+/** Throws unless a program with the steps `known` may work on a database with the steps `taken`. */
 export function requireWorkable(known: readonly SchemaStep[], taken: readonly TakenStep[]): void {
   refuseUnknown(known, taken)
   if (pendingSteps(known, taken).length > 0) throw new SchemaMismatch('The database is not up to date. Run: grantor migrate')
 }
 
-/** Throws where the database took a step that this program does not know and that leaves such a program behind. */
+/** Throws if the database has taken a step that is newer than this program and that this program does not support. */
 export function refuseUnknown(known: readonly SchemaStep[], taken: readonly TakenStep[]): void {
   const last = known.at(-1)?.number ?? 0
-  // Nothing said counts as "leaves everybody behind who does not know it".
+  // If a step has no `oldest`, only programs that include the step are supported.
   if (taken.some(({ number, oldest }) => number > last && (oldest ?? number) > last))
     throw new SchemaMismatch('The database was made by a newer version of grantor than this one. Use that version.')
 }
@@ -37,7 +37,7 @@ export function pendingSteps<Step extends SchemaStep>(known: readonly Step[], ta
   return known.filter(({ number }) => number > last)
 }
 
-/** Whether programs of the version that made this database go on working while the step is taken, and after it. */
+/** Whether programs of the version that made this database keep working during and after the step. */
 export function isTakenWhileServing({ oldest }: SchemaStep, taken: readonly TakenStep[]): boolean {
   return oldest <= (taken.at(-1)?.number ?? 0)
 }

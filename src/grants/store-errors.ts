@@ -1,11 +1,11 @@
-/** What a store throws in place of an answer; every port may. */
+/** The errors that every method of a store may throw. */
 
-/** The store cannot be reached, is read-only, full, or stayed locked for two seconds. Answered as 503. */
+/** The store cannot be reached, is read-only or full, or was locked for two seconds. The HTTP status is 503. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-/** The store's schema is not the one this program knows. */
+/** This program does not support the schema of the store. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch'
 }
