@@ -1,8 +1,8 @@
 /**
- * Bounds how many grants of a wallet at one client, and how many sessions of a wallet, live at once. The oldest beyond a bound end.
+ * Limits the active grants of one wallet at one client, and the active sessions of one wallet. Beyond a limit the oldest end.
  *
- * A request only notes the grant or session it made. The bound is checked once a second, after the answer. Two nodes may check
- * the same wallet at once: both end the same, the oldest.
+ * A request only registers its new grant or session. The limits are checked once a second, after the response. If two nodes check the
+ * same wallet at once, both end the same grants or sessions: the oldest.
  */
 import { randomUUID } from 'node:crypto'
 import type { Deps } from './deps.ts'
@@ -13,11 +13,11 @@ import { LATE_BY_AT_MOST } from './ports.ts'
 
 export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
 
-/** Notes that wait for the next check. If there are more, a wallet is checked after its next grant or session. */
+/** The most wallets that wait for a check. A wallet beyond this number is checked after its next grant or session. */
 const WAITING_AT_MOST = 10_000
 
 export type BoundKeeper = Deps['bounds'] & {
-  /** Checks what was noted since the last call; to be called once a second. */
+  /** Checks the wallets that were registered since the last call. Call it once a second. */
   keep(stopping?: AbortSignal): Promise<void>
 }
 
@@ -46,12 +46,13 @@ export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
   }
 }
 
-/** `more`: the next check may find more to end. */
+/** `more`: the wallet needs another check. */
 type Check = () => Promise<'kept' | 'more'>
 
 /**
- * Ends the oldest living grants beyond `limit`, and expired grants that lie beyond as many rows. A grant of the future was made
- * before a clock jumped back. It does not count until the clock has caught up, or it would end grants that are newer.
+ * Ends the oldest active grants beyond `limit`, and expired grants beyond the first `limit` rows. A grant with a creation time in the
+ * future was created before a clock jumped back. It is ignored until that time, because otherwise it would count as the newest and
+ * newer grants would end.
  */
 async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number) {
   let [seen, kept] = [0, 0]
@@ -71,7 +72,7 @@ async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId
   return 'more'
 }
 
-/** The same for sessions. The epoch stays: these sessions are still trusted, so codes and logins of the wallet go on. */
+/** The same for sessions. The wallet's epoch is not raised, so codes and logins of its other sessions stay valid. */
 async function endOldestSessions(ending: Ending, { wallet }: Session, limit: number) {
   const { store, now, audit } = ending
   const youngest = await store.sessions.listSessions(wallet, { at: now(), limit: limit + PAGE })

@@ -1,8 +1,8 @@
 /**
- * The life of a key: stored, announced, making, still opening, retired.
+ * The life of a key: stored, announced, used for making, used for opening only, retired.
  *
- * A new key is stored 60 s before it makes anything, so that every node and every cached JWK Set has it first. The first keys of a
- * new store are the exception: they are stored before any node listens. A key opens for as long as the longest-lived thing it made.
+ * A new key is stored 60 s before the first use, so that every node and every cached JWK Set has the key by then. The first keys of a
+ * new store are an exception: they are stored before any node listens. A key can open what it made until all of that has expired.
  */
 import { randomBytes } from 'node:crypto'
 import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, type KeyRing, type OpenKey, SIGNING_KINDS } from '../keys/key-ring.ts'
@@ -13,17 +13,14 @@ import { CHALLENGE_LIFETIME } from './challenge.ts'
 import type { Lifetimes } from './deps.ts'
 import type { KeyBook } from './ports.ts'
 
-/**
- * The kinds of which there is always a key. `sign` is the last one to be made: a node that finds it in a new store finds all the
- * others too.
- */
+/** The kinds that always have a key. `sign` is created last: if a node finds it in a new store, all other kinds exist too. */
 const KEY_KINDS: readonly KeyKind[] = [...Object.values(SIGNING_KINDS), 'seal', 'mac', 'sign']
 
 export type KeyKeeping = {
   book: KeyBook
   wrap: KeyWrap
   signingAlgorithm: SigningAlgorithm
-  /** seconds after which a key is followed by the next */
+  /** seconds from the creation of a key to the creation of the next one */
   rotateAfter: number
   lifetimes: Lifetimes
   now: () => number
@@ -34,27 +31,27 @@ export class WrongKeyEncryptionKey extends Error {
   override readonly name = 'WrongKeyEncryptionKey'
 }
 
-/** Loads the store's keys into the ring, making the first of each kind where there is none. */
+/** Loads the keys of the store into the ring. Creates a key for each kind that has none. */
 export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void> {
   let records = await readKeys(keeping)
   const missing = KEY_KINDS.filter((kind) => livingKeys(records, kind).length === 0)
   const isNew = !records.some(({ kind }) => kind === 'sign')
   for (const kind of missing) {
     const key = await newKey(keeping, kind, nextNumber(records, kind))
-    // No key set of a new store has been fetched. In a store that an earlier version has used, the key is announced like any other.
-    // `taken` means that another node was first: its key is read below like any other.
+    // No client has fetched the key set of a new store. If an earlier version has used the store, the key is announced first.
+    // `taken` means that another node was faster. Its key is read below.
     await keeping.book.insertKey({ ...key, startsAt: isNew ? 0 : key.createdAt + ANNOUNCED_FOR })
   }
   if (missing.length > 0) records = await readKeys(keeping)
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
 }
 
-/** Stores the next key of a kind, announced from now on. `taken`: another node has just done the same. */
+/** Stores the next key of a kind, which is announced from now on. `taken`: another node has just stored one. */
 export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor = ANNOUNCED_FOR): Promise<KeyRecord | 'taken'> {
   return storeNext(keeping, await readKeys(keeping), { kind, announcedFor })
 }
 
-/** `records`: the keys by which the caller decided to rotate. If another node has rotated since, the number is taken. */
+/** `records` are the keys on which the caller based its decision. If another node has rotated since, the next number is taken. */
 async function storeNext(
   keeping: KeyKeeping,
   records: KeyRecord[],
@@ -65,7 +62,7 @@ async function storeNext(
   return (await keeping.book.insertKey(key)) === 'inserted' ? key : 'taken'
 }
 
-/** Rotates what is old enough or signs with another algorithm than the one set, and retires what has outlived all it made. */
+/** Rotates keys that are old enough or that sign with another algorithm than the setting, and retires keys that are no longer needed. */
 export async function keepKeys(keeping: KeyKeeping): Promise<void> {
   const records = await readKeys(keeping)
   for (const kind of KEY_KINDS) {
@@ -88,8 +85,8 @@ export type RetireOutcome =
   | { kind: 'still_opens'; until: number }
 
 /**
- * Retires a key for good. Refused while it makes, or while something it made may still be alive, unless `atOnce`:
- * then a successor starts immediately and all the key made stops working (for a key that leaked).
+ * Retires a key permanently. Refused while the key is used for making, or while something that it made has not expired. With `atOnce`
+ * (for a key that leaked) a new key starts immediately, and everything that the old key made becomes invalid.
  */
 export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: boolean): Promise<RetireOutcome> {
   const records = await keeping.book.listKeys()
@@ -103,22 +100,19 @@ export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: bool
   return { kind: 'retired' }
 }
 
-/**
- * Puts a new key in place of each kind's, at once, and retires all others. Returns how many were retired. The earlier keys need
- * not open.
- */
+/** Replaces the key of each kind immediately and retires all others. Returns how many were retired. The old keys need not unwrap. */
 export async function replaceKeys(keeping: KeyKeeping): Promise<number> {
   const records = await keeping.book.listKeys()
   const before = records.filter((key) => key.retiredAt === null)
-  // The new ones first: broken off in between, no kind is left without a key.
+  // The new keys are stored first, so that an interruption leaves no kind without a key.
   for (const kind of KEY_KINDS) await storeNext(keeping, records, { kind, announcedFor: 0 })
   for (const key of before) await keeping.book.retireKey(key.id, key.kind, keeping.now())
   return before.length
 }
 
 /**
- * Wraps every living key with the present secret, and reports each. A key is one conditional update, so this may be broken off,
- * repeated, and run while nodes serve. `left` counts keys that a node with the previous secret made meanwhile.
+ * Wraps every key that is not retired with the current secret, and reports each. Each key is one conditional update, so this function
+ * can be interrupted and repeated, and nodes can serve meanwhile. `left` counts keys that a node with the previous secret stored meanwhile.
  */
 export async function rewrapKeys(
   keeping: KeyKeeping,
@@ -142,19 +136,19 @@ function isCurrent(wrap: KeyWrap, { wrapped, id, kind }: KeyRecord): boolean {
 
 export type KeyState = 'announced' | 'makes' | 'opens' | 'retired'
 
-/** Where a key stands in its life; for `keys list`. */
+/** The state of a key, for `keys list`. */
 export function keyState(keeping: KeyKeeping, records: KeyRecord[], key: KeyRecord): KeyState {
   if (key.retiredAt !== null) return 'retired'
   if (key.startsAt > keeping.now()) return 'announced'
   return opensUntil(keeping, records, key) === null ? 'makes' : 'opens'
 }
 
-/** Epoch seconds until which something this key made may live; null while it makes or is yet to. */
+/** Epoch seconds until which something that this key made may be valid; null if the key is still used for making or has not started. */
 export function opensUntil(keeping: KeyKeeping, records: KeyRecord[], key: KeyRecord): number | null {
   const started = livingKeys(records, key.kind).filter((each) => each.startsAt <= keeping.now())
-  // The oldest of those that started after it: that is when it stopped making.
+  // The key stopped making when the next started key replaced it.
   const successor = started.findLast((each) => each.number > key.number)
-  // Nodes and caches may be a little behind, so a minute more than the longest life.
+  // Nodes and caches may be late, so one minute is added to the longest lifetime.
   return successor ? successor.startsAt + longestLife(keeping.lifetimes, key.kind) + ANNOUNCED_FOR : null
 }
 
@@ -166,10 +160,10 @@ function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
     case 'sign_eddsa':
       return lifetimes.accessToken
     case 'seal':
-      // Receipts are sealed too, and shown until what they allow has ended.
+      // Receipts are sealed too, and are shown until the consent ends.
       return Math.max(CHALLENGE_LIFETIME, lifetimes.code, lifetimes.grant)
     case 'mac':
-      // A refresh token that was rotated long ago must still be known, to end its grant when it is replayed.
+      // An old refresh token must be recognised, so that its replay ends the grant.
       return lifetimes.grant
   }
 }
@@ -178,7 +172,7 @@ function nextNumber(records: KeyRecord[], kind: KeyKind): number {
   return Math.max(0, ...records.filter((record) => record.kind === kind).map((record) => record.number)) + 1
 }
 
-/** Youngest first. */
+/** Newest first. */
 function livingKeys(records: KeyRecord[], kind: KeyKind): KeyRecord[] {
   return records.filter((record) => record.kind === kind && record.retiredAt === null).sort((a, b) => b.number - a.number)
 }
@@ -191,7 +185,7 @@ const ALGORITHMS = {
   mac: 'HMAC-SHA-256',
 } as const
 
-/** `createdAt` is the moment at which the key is ready to be stored: its announcement begins then. */
+/** `createdAt` is taken after the key was generated, because the announcement begins when the key is stored. */
 async function newKey(keeping: KeyKeeping, kind: KeyKind, number: number): Promise<Omit<KeyRecord, 'startsAt'>> {
   const id = randomBytes(5).toString('hex')
   const algorithm = kind === 'sign' ? keeping.signingAlgorithm : ALGORITHMS[kind]
@@ -201,10 +195,7 @@ async function newKey(keeping: KeyKeeping, kind: KeyKind, number: number): Promi
   return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), retiredAt: null }
 }
 
-/**
- * The stored keys, once all of them were found to open with this secret: a key that was made with another secret would stop
- * every node at its next start.
- */
+/** The stored keys. Throws if this secret does not unwrap all of them: a key with another secret would stop every node at its next start. */
 async function readKeys(keeping: KeyKeeping): Promise<KeyRecord[]> {
   const records = await keeping.book.listKeys()
   for (const record of records) materialOf(keeping.wrap, record)

@@ -1,28 +1,28 @@
 /**
- * The clock of a node whose store tells its own time. Nodes of one ledger have to agree on what time it is: when a code ends,
- * how long a session lay idle, what a token says of itself. So each follows the store's clock: an answer that tells it
- * corrects the node's, and between two answers time goes on by a clock that nobody sets (`elapsed`).
+ * The clock of a node that follows the clock of its store. All nodes of one store must agree on the time: on the expiry of codes, the
+ * idle time of sessions and the times in tokens. Each time that the store returns corrects the node's clock. Between two corrections
+ * the time advances with a monotonic clock (`elapsed`).
  *
- * How long the store took to answer is not known to either side, so an answer proves only an interval. The clock moves
- * as far as it must to lie within, and no further; it does not tremble with every answer.
+ * The delays of the request and of the response are unknown, so a returned time proves only an interval. The clock is moved just far
+ * enough to be inside this interval, so it does not jitter with every response.
  */
 export type StoreClock = {
   /** epoch seconds, whole ones */
   now(): number
-  /** The store said it was `at` (epoch seconds, with their fraction), asked when `elapsed()` was `asked`. */
+  /** Corrects the clock. `at` is the time that the store returned, in epoch seconds with a fraction; `asked` is `elapsed()` when the statement was sent. */
   told(at: number, asked: number): void
-  /** seconds on a clock that only goes forward, from anywhere */
+  /** seconds on a monotonic clock with any origin */
   elapsed(): number
 }
 
-/** `own` is the node's clock, in epoch seconds: it counts until the store was heard for the first time. */
+/** `own` is the node's own clock, in epoch seconds. It is used until the store returns a time for the first time. */
 export function createStoreClock(own: () => number, elapsed: () => number): StoreClock {
-  /** what the store's clock showed when `elapsed` was 0 */
+  /** the time of the store's clock when `elapsed` was 0 */
   let origin: number | null = null
   return {
     now: () => (origin === null ? own() : Math.floor(origin + elapsed())),
     told(at, asked) {
-      // It looked at its clock some time between the question and now.
+      // The store read its clock at some moment between sending the statement and now.
       const [earliest, latest] = [at - elapsed(), at - asked]
       origin = Math.min(Math.max(origin ?? (earliest + latest) / 2, earliest), latest)
     },

@@ -1,13 +1,13 @@
-/** What a node does beside answering: notice changed clients and keys within a second, and keep the keys young. */
+/** The periodic work of a node: it reloads changed clients and keys within a second, and rotates and retires keys. */
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
 import { type Store, StoreUnavailable } from './ports.ts'
 
 export type Upkeep = {
-  /** reads the store's revision and reloads what changed; to be called twice a second */
+  /** reads the store's revision and reloads what changed; call it twice a second */
   noticeChanges(): Promise<void>
-  /** rotates and retires keys by age; to be called once a minute */
+  /** rotates and retires keys by age; call it once a minute */
   keepKeys(): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export function createUpkeep(store: Store, clients: ClientDirectory, ring: KeyRi
   const readChanges = async (): Promise<void> => {
     if ((await store.readRevision()) === revision) return
     const changes = await store.readChanges(revision)
-    // Forgotten only after the read: what is looked up from here on is at least as new as this revision.
+    // Clients are dropped from memory only after this read: a client that is read from now on is at least as new as the revision.
     clients.forget(changes.changed)
     await loadKeys(keeping, ring)
     revision = changes.revision
