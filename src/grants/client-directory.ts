@@ -1,7 +1,6 @@
 /**
- * Clients from memory. The store's revision is read twice a second. When it has grown, the clients that have changed are forgotten,
- * and read again when they are next used. Before a client is refused, its id is looked up in the store, registered or not, but once a
- * second at most.
+ * A cache of clients. The store's revision is read twice a second. If the revision has increased, changed clients are dropped from the
+ * cache and read again at their next use. Before an id is refused, the store is queried, at most once a second per id.
  */
 import type { Changed } from './changes.ts'
 import { bytesOfClientId, isClientId } from './client-id.ts'
@@ -9,8 +8,9 @@ import type { Client } from './model.ts'
 import type { Store } from './ports.ts'
 import { PublicOrigins } from './public-origins.ts'
 
-/** Seconds for which a look-up is not repeated, and how many looked-up ids are remembered, at about 100 bytes each. */
+/** Seconds in which the look-up of an id is not repeated. */
 const LOOKED_UP_FOR = 1
+/** The number of looked-up ids in memory, about 100 bytes each. */
 const LOOKED_UP_AT_MOST = 10_000
 
 export class ClientDirectory {
@@ -19,7 +19,7 @@ export class ClientDirectory {
   readonly #origins: PublicOrigins
   readonly #known = new Map<string, Client>()
   readonly #underWay = new Map<string, Promise<Client | null>>()
-  /** by the bytes of the id: until when the id is not looked up again, whether or not a client was found */
+  /** from the bytes of an id to the time until which the id is not looked up again, whether or not the client exists */
   readonly #lookedUpUntil = new Map<string, number>()
 
   constructor(store: Pick<Store, 'clients'>, now: () => number) {
@@ -28,14 +28,14 @@ export class ClientDirectory {
     this.#origins = new PublicOrigins(store.clients)
   }
 
-  /** The client as registered, disabled ones included; null when there is none. */
+  /** The client, also if it is disabled; null if it is unknown. */
   async find(clientId: string): Promise<Client | null> {
     return this.known(clientId) ?? this.findAnew(clientId)
   }
 
   /**
-   * The client as the store has it, looked up once a second at most. A client authentication that failed calls this whether or not the
-   * client is known: if only unknown ids caused a query, the time of a refusal would show which ids are registered.
+   * The client as stored, looked up at most once a second. A failed client authentication always calls this function: if only unknown
+   * ids caused a query, the time of a refusal would show which ids are registered.
    */
   async findAnew(clientId: string): Promise<Client | null> {
     if (!isClientId(clientId)) return null
@@ -44,23 +44,23 @@ export class ClientDirectory {
     return this.#underWay.get(clientId) ?? this.#lookUp(clientId)
   }
 
-  /** The client if it may act now; null when there is none or it is disabled. */
+  /** The client; null if it is unknown or disabled. */
   findEnabled(clientId: string): Promise<Client | null> | Client | null {
     const known = this.known(clientId)
     return known === undefined ? this.find(clientId).then(ifEnabled) : ifEnabled(known)
   }
 
-  /** The client if it is in memory: after `find` every registered client is. */
+  /** The client if it is in the cache. After `find`, every registered client is. */
   known(clientId: string): Client | undefined {
     return this.#known.get(clientId)
   }
 
-  /** Whether scripts of this origin may read the token endpoint's answers: it is one of a public client's redirect URIs. */
+  /** Whether scripts of this origin may read responses of the token endpoint: a public client has a redirect URI with this origin. */
   isPublicOrigin(origin: string): Promise<boolean> {
     return this.#origins.has(origin)
   }
 
-  /** Forgets the clients with these ids, which have changed. Ids of other things do not matter. */
+  /** Drops the clients with these ids from the cache. Ids of keys are ignored. */
   forget(changed: Changed): void {
     if (changed === 'everything') {
       this.#origins.forget(changed)
@@ -79,7 +79,7 @@ export class ClientDirectory {
   async #lookUp(clientId: string): Promise<Client | null> {
     const looking = this.#store.clients.readClient(clientId)
     this.#underWay.set(clientId, looking)
-    // `forget` takes a look-up out that began before a change: its answer must not be remembered after it.
+    // `forget` removes look-ups that began before a change: their result may be out of date and must not be cached.
     const isCurrent = (): boolean => this.#underWay.get(clientId) === looking
     try {
       const client = await looking
@@ -93,7 +93,7 @@ export class ClientDirectory {
     if (this.#lookedUpUntil.size >= LOOKED_UP_AT_MOST) this.#lookedUpUntil.clear()
     this.#lookedUpUntil.set(bytesOfClientId(clientId), this.#now() + LOOKED_UP_FOR)
     const known = this.known(clientId)
-    // An unchanged client stays the same object, so the keys that were opened for it stay open.
+    // An unchanged client stays the same object, so that its parsed keys stay cached.
     if (known && JSON.stringify(known) === JSON.stringify(client)) return known
     if (client) this.#known.set(client.id, client)
     else this.#known.delete(clientId)
@@ -101,7 +101,7 @@ export class ClientDirectory {
   }
 }
 
-/** The client if it may act now. */
+/** Null if the client is disabled. */
 export function ifEnabled(client: Client | null): Client | null {
   return client?.disabledAt === null ? client : null
 }

@@ -1,4 +1,4 @@
-/** Everything about a client that cannot be registered, one clear line each (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
+/** Checks the metadata of a client. Each fault is one line (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
 import { jwkSetFaults } from '../keys/public-jwk.ts'
 import { formOrigin, redirectUriFault } from '../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../oauth/resource-uri.ts'
@@ -9,7 +9,7 @@ import { isSignableUri } from '../wallet/message-grammar.ts'
 import { calledUriFault } from './client-called-uri.ts'
 import type { Client } from './model.ts'
 
-/** For a new client and for a changed one. */
+/** The faults of a new or changed client. */
 export function clientFaults(client: Client): string[] {
   return [
     ...nameFaults(client),
@@ -27,7 +27,7 @@ export function clientFaults(client: Client): string[] {
 
 function nameFaults({ name }: Client): string[] {
   if (visibleText(name) === '') return ['A client needs a name that can be seen: people see it when they sign in.']
-  // Control characters and bidirectional overrides would let a name rewrite the page around it.
+  // With control characters or bidirectional overrides, a name could change how the surrounding page reads.
   if ([...name].length > 80 || hasInvisible(name)) return ['A name has at most 80 characters, none of them invisible.']
   return []
 }
@@ -52,14 +52,14 @@ function redirectUriFaults(client: Client): string[] {
     return isSignableUri(uri) ? [] : [`Redirect URI ${uri} cannot stand in a text to sign; give it a path, and no user name.`]
   })
   const redirects = client.grantTypes.includes('authorization_code')
-  const asksForItself = client.grantTypes.includes('client_credentials')
-  if (client.redirectUris.length === 0 && (redirects || (client.resourceServer === null && !asksForItself))) {
+  const usesClientCredentials = client.grantTypes.includes('client_credentials')
+  if (client.redirectUris.length === 0 && (redirects || (client.resourceServer === null && !usesClientCredentials))) {
     faults.push('A client needs at least one redirect URI, unless it is a resource server or asks for itself only.')
   }
   return faults
 }
 
-/** A client that is answered in no other mode could not even be sent an error. */
+/** If `form_post` is the client's only response mode, its redirect URI must accept a form; otherwise even errors could not be sent. */
 function responseModeFaults({ responseModes, redirectUris }: Client): string[] {
   if (responseModes?.length === 0) return ['A client that names its response modes names at least one.']
   if (responseModes === null || !responseModes.every(isFormPost)) return []
@@ -88,7 +88,7 @@ function resourceFaults(client: Client): string[] {
     )
 }
 
-/** RFC 9700 §2.5: whoever can keep a secret or a key authenticates. */
+/** RFC 9700 §2.5: a client that can keep a secret or a private key must authenticate. */
 function authenticationFaults(client: Client): string[] {
   const faults: string[] = []
   if (client.type === 'confidential' && client.authMethod === 'none')
@@ -128,7 +128,7 @@ function keyFaults(client: Client): string[] {
   return faults
 }
 
-/** FAPI 2.0 Security Profile §5.3.2.1, §5.3.2.2, §5.4.1. What it demands and nobody could want otherwise is set, not refused: `ruledByProfile`. */
+/** FAPI 2.0 Security Profile §5.3.2.1, §5.3.2.2, §5.4.1. `applyProfile` sets the members that have only one possible value. */
 function profileFaults(client: Client): string[] {
   if (client.profile !== 'fapi2') return []
   // "shall only support confidential clients"
@@ -136,7 +136,7 @@ function profileFaults(client: Client): string[] {
   const faults: string[] = []
   // "shall authenticate clients using one of [...] private_key_jwt"
   if (client.authMethod !== 'private_key_jwt') faults.push('A fapi2 client authenticates by private_key_jwt.')
-  // "shall not allow clients to use redirect URIs that use the http scheme", native ones excepted, which are public
+  // "shall not allow clients to use redirect URIs that use the http scheme". The exception is for native clients, which are public.
   for (const uri of client.redirectUris.filter((each) => !/^https:/i.test(each)))
     faults.push(`Redirect URI ${uri} is not https, as those of a fapi2 client are.`)
   // §5.4.1: "shall use PS256, ES256, or EdDSA"

@@ -1,27 +1,28 @@
 /**
- * The public keys of clients: registered with them, or read from their `jwks_uri` and kept for a while.
+ * The public keys of clients: registered keys, or keys that are fetched from the `jwks_uri` and cached.
  *
- * Whoever names a client can make us look for its keys, without any proof. So for each client there is one fetch a minute
- * at most, shared by all who ask meanwhile, and nothing is remembered but of clients that are registered.
+ * A caller can cause a fetch just by sending a client id, without authentication. So each client's keys are fetched at most once a
+ * minute, requests that arrive meanwhile share the fetch, and only keys of registered clients are cached.
  */
 import { type ClaimedJwt, clientJwtHolds } from '../keys/client-jwt.ts'
 import { type OpenJwkSet, openJwkSet } from '../keys/public-jwk.ts'
 import type { FetchFromClient } from './deps.ts'
 import type { Client } from './model.ts'
 
-/** Seconds for which fetched keys are taken as they are. */
+/** Seconds in which fetched keys are used without another fetch. */
 const FRESH_FOR = 300
-/** Seconds for which they still count where newer ones cannot be had. */
+/** Seconds in which fetched keys are used if newer keys cannot be fetched. */
 const KEPT_FOR = 3600
-/** Seconds between two fetches for one client, whatever came of the first. */
+/** Seconds between two fetches for one client, whether or not the first one succeeded. */
 const FETCHED_EVERY = 60
 
 type Fetched = {
   uri: string
   set: OpenJwkSet | null
-  /** of `set` */
+  /** when `set` was fetched */
   fetchedAt: number
-  askedAt: number
+  /** when the last fetch began */
+  triedAt: number
   underWay: Promise<void> | null
 }
 
@@ -40,8 +41,9 @@ export class ClientKeys {
   }
 
   /**
-   * Whether one of the client's keys signed the JWT. If none did, published keys are fetched again and tried once more: the client
-   * may have changed its keys a moment ago. Without a client or keys, one signature is checked all the same.
+   * Whether one of the client's keys signed the JWT. If not, the keys of a `jwks_uri` are fetched again and the JWT is checked once more:
+   * the client may have just changed its keys. If the client is unknown or has no keys, one signature is checked all the same, so that
+   * the response time is the same.
    */
   async check(client: Client | null, jwt: ClaimedJwt): Promise<KeyVerdict> {
     if (client && client.jwks !== null) return verdictOf(this.#open(client.jwks), jwt)
@@ -66,20 +68,20 @@ export class ClientKeys {
     const known = this.#fetched.get(clientId)
     if (known?.uri === uri) return known
     const never = Number.NEGATIVE_INFINITY
-    const fetched: Fetched = { uri, set: null, fetchedAt: never, askedAt: never, underWay: null }
+    const fetched: Fetched = { uri, set: null, fetchedAt: never, triedAt: never, underWay: null }
     this.#fetched.set(clientId, fetched)
     return fetched
   }
 
-  /** A clock that jumped back makes nothing fresh for ever. */
+  /** The absolute difference: if the clock jumps back, no key set stays fresh for too long. */
   #age({ fetchedAt }: Fetched): number {
     return Math.abs(this.#now() - fetchedAt)
   }
 
   async #renew(fetched: Fetched): Promise<void> {
     if (fetched.underWay) return fetched.underWay
-    if (Math.abs(this.#now() - fetched.askedAt) < FETCHED_EVERY) return
-    fetched.askedAt = this.#now()
+    if (Math.abs(this.#now() - fetched.triedAt) < FETCHED_EVERY) return
+    fetched.triedAt = this.#now()
     fetched.underWay = this.#read(fetched).finally(() => {
       fetched.underWay = null
     })

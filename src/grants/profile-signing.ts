@@ -1,8 +1,8 @@
 /**
- * What is signed for a client under the FAPI 2.0 Security Profile is signed with ES256 or EdDSA (§5.4.1: "shall use PS256,
- * ES256, or EdDSA"). Access tokens are signed with one algorithm for everybody, so where that is RS256 the profile cannot be had:
- * no client is registered for it, and `serve` does not start. What is left, a setting that changes while clients are there, is
- * answered 503 until the next key signs, so that nobody loses a grant by it.
+ * For a client with the FAPI 2.0 Security Profile, everything is signed with ES256 or EdDSA (§5.4.1: "shall use PS256, ES256, or
+ * EdDSA"). One algorithm signs the access tokens of all clients. If that is RS256, no client can be registered with the profile, and
+ * `serve` does not start if such a client exists. If the setting changes later, requests of such clients get 503 until the next key
+ * signs. They get an error before anything is used, so no client loses a grant.
  */
 import type { KeyRecord } from '../keys/key-ring.ts'
 import type { SigningAlgorithm } from '../keys/signing-key.ts'
@@ -10,16 +10,16 @@ import { signingUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 
-/** Throws where an access token for this client would be signed as its profile forbids. */
+/** Throws if the key that signs access tokens has an algorithm that the client's profile forbids. */
 export function requireSigningOfProfile({ keys }: Pick<Deps, 'keys'>, client: Client): void {
   if (isForbidden(client, keys.maker('sign').algorithm)) throw signingUnavailable('signing_algorithm_not_of_the_profile')
 }
 
-/** One clear line for each reason why this store's keys cannot sign for the client. None if no service has run on the store yet. */
+/** One line for each reason why the keys of this store cannot sign for the client. Empty if no service has run on the store yet. */
 export function signingFaults(client: Client, records: readonly KeyRecord[], at: number): string[] {
   const keys = records.filter(({ retiredAt }) => retiredAt === null).toSorted((a, b) => b.number - a.number)
   const usual = keys.filter(({ kind }) => kind === 'sign')
-  // What the youngest key signs access tokens with, or will once it starts.
+  // The newest key signs access tokens, now or when its announcement ends.
   const faults = isForbidden(client, usual[0]?.algorithm)
     ? ['Access tokens are signed with RS256 here, which profile fapi2 does not allow: set GRANTOR_SIGNING_ALG to ES256 or EdDSA.']
     : []
@@ -33,7 +33,7 @@ export function signingFaults(client: Client, records: readonly KeyRecord[], at:
   return faults
 }
 
-/** `wait`: seconds until the first key in the algorithm signs; `Infinity` if there is none. RFC 7591 §3.2.2 */
+/** `wait`: seconds until the first key with the algorithm signs; `Infinity` if no such key exists. RFC 7591 §3.2.2 */
 function notPublishedYet(algorithm: SigningAlgorithm, wait: number): string {
   const what = `invalid_client_metadata: the ${algorithm} key`
   return Number.isFinite(wait)
@@ -41,12 +41,12 @@ function notPublishedYet(algorithm: SigningAlgorithm, wait: number): string {
     : `${what} has not been published yet: start grantor serve of this version, and try again a minute later.`
 }
 
-/** The clients that stand in the way of signing with this algorithm. */
+/** The enabled clients whose profile forbids this algorithm. */
 export function clientsAgainst(clients: readonly Client[], algorithm: SigningAlgorithm): Client[] {
   return clients.filter((client) => client.disabledAt === null && isForbidden(client, algorithm))
 }
 
-/** Whether there may be clients at all that stand in the way. */
+/** Whether the profile of any client can forbid this algorithm. */
 export function breaksProfiles(algorithm: KeyRecord['algorithm'] | undefined): boolean {
   return algorithm === 'RS256'
 }

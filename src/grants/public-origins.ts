@@ -1,21 +1,21 @@
 /**
- * The origins of public clients' redirect URIs. A preflight request names an origin and no client, so all of them are kept in
- * memory: read once, page by page, and from then on only for the clients that have changed.
+ * The origins of public clients' redirect URIs. A preflight request names an origin and no client, so all origins are kept in memory.
+ * All clients are read once, page by page. Afterwards only changed clients are read.
  */
 import type { Changed } from './changes.ts'
 import type { Client } from './model.ts'
 import type { ClientBook } from './ports.ts'
 
-/** Clients that are read at a time: a few milliseconds, in which no other request is served. */
+/** Clients of one page. Reading a page takes a few milliseconds, in which no other request is served. */
 const PAGE = 200
 
 export class PublicOrigins {
   readonly #book: Pick<ClientBook, 'readClient' | 'readClients'>
-  /** by client; those of public and enabled ones */
+  /** from the id of an enabled public client to its origins */
   #originsOf = new Map<string, readonly string[]>()
-  /** by origin: how many clients have it */
+  /** from an origin to the number of clients that have it */
   #count = new Map<string, number>()
-  /** clients to be read again */
+  /** ids of clients that must be read again */
   readonly #changed = new Set<string>()
   #isLoaded = false
   #loading: Promise<void> | undefined
@@ -41,11 +41,11 @@ export class PublicOrigins {
 
   async #load(): Promise<void> {
     while (!this.#isLoaded) await this.#loadAll()
-    // What is added meanwhile is visited too.
+    // The loop also visits ids that are added meanwhile.
     for (const id of this.#changed) await this.#readAgain(id)
   }
 
-  /** Ends with `isLoaded` unset if everything was forgotten meanwhile. */
+  /** Returns with `isLoaded` false if `forget('everything')` was called meanwhile. */
   async #loadAll(): Promise<void> {
     this.#originsOf = new Map()
     this.#count = new Map()
@@ -65,7 +65,7 @@ export class PublicOrigins {
   }
 
   async #readAgain(id: string): Promise<void> {
-    // Before the client is read: a change that comes while it is read has it read once more.
+    // The id is removed before the read, so that a change during the read causes another read.
     this.#changed.delete(id)
     try {
       this.#put(id, await this.#book.readClient(id))

@@ -1,4 +1,4 @@
-/** Registering a client (RFC 6749 §2; the words of RFC 7591 §2), and giving it a new secret. */
+/** Registers a client (RFC 6749 §2, with the metadata of RFC 7591 §2), and rotates its secret. */
 import { randomUUID } from 'node:crypto'
 import type { JwkSet } from '../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../keys/secret.ts'
@@ -8,14 +8,14 @@ import { clientFaults } from './client-faults.ts'
 import { CLIENT_DEFAULTS } from './client-record.ts'
 import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule, GrantType } from './model.ts'
 
-/** What an operator says of a client. What is left out gets the usual value. */
+/** The metadata that an operator provides. Missing members get a default value. */
 export type ClientRegistration = {
   name: string
   type: ClientType
   redirectUris: string[]
-  /** usually `enhancement` */
+  /** default: `enhancement` */
   scopes?: string[] | undefined
-  /** usually `enhancement` where it is among the scopes, else all of them */
+  /** default: `enhancement` if `scopes` includes it, otherwise all scopes */
   defaultScopes?: string[] | undefined
   resources?: string[] | undefined
   resourceServer?: string | null | undefined
@@ -41,26 +41,26 @@ export type ClientRegistration = {
 export type Registered = {
   kind: 'registered'
   client: Client
-  /** shown once, never kept; null for a client without one */
+  /** shown once and never stored; null for a client without a secret */
   secret: string | null
 }
 
-/** One clear line for each thing that cannot be registered. */
+/** One line for each fault in the metadata. */
 export type RegistrationFaults = { kind: 'faults'; faults: string[] }
 
 const USUAL_SCOPE = 'enhancement'
-/** Two secrets may be valid during a rotation. */
+/** During a rotation two secrets are valid. */
 const SECRETS_AT_MOST = 2
 
 /**
- * Only a confidential client is given a secret (RFC 6749 §10.1). A native one cannot be told from another that poses as it
- * (§2.3, §10.2), so its person is always asked. The id is made here, never chosen: it cannot pass for a wallet (RFC 9700 §2.6).
+ * Only a confidential client gets a secret (RFC 6749 §10.1). A native client can be impersonated (§2.3, §10.2), so the user must
+ * always consent. The service generates the client id: a chosen id could look like a wallet address (RFC 9700 §2.6).
  */
 export function registerClient(registration: ClientRegistration, at: number): Registered | RegistrationFaults {
   const authMethod = registration.authMethod ?? usualAuthMethod(registration)
   const secret = hasSecret(authMethod) ? newSecret() : null
   const scopes = unique(registration.scopes ?? [USUAL_SCOPE])
-  const client: Client = ruledByProfile({
+  const client: Client = applyProfile({
     id: randomUUID(),
     name: registration.name.trim(),
     type: registration.type,
@@ -69,7 +69,7 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     defaultScopes: unique(registration.defaultScopes ?? (scopes.includes(USUAL_SCOPE) ? [USUAL_SCOPE] : scopes)),
     resources: unique(registration.resources ?? []),
     resourceServer: registration.resourceServer ?? null,
-    // Nobody can prove which native app it is that asks: the person always decides.
+    // A native client cannot authenticate, so the user must always consent.
     consent: registration.type === 'native' ? 'signed' : (registration.consent ?? 'session'),
     requirePkce: registration.requirePkce ?? false,
     authMethod,
@@ -95,13 +95,13 @@ export function registerClient(registration: ClientRegistration, at: number): Re
   return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'registered', client, secret }
 }
 
-/** A client with what was said anew, and what follows from it. Its secrets go with the method that used them. */
-export function changeClient(client: Client, said: Partial<Client>): Client {
-  const changed = ruledByProfile({ ...client, ...said })
+/** The client with changed metadata. If the new authentication method has no secret, the secrets are removed. */
+export function changeClient(client: Client, changes: Partial<Client>): Client {
+  const changed = applyProfile({ ...client, ...changes })
   return hasSecret(changed.authMethod) ? changed : { ...changed, secrets: [] }
 }
 
-/** Whether clients that authenticate this way have a secret that we know. */
+/** Whether the method uses a client secret. */
 export function hasSecret(method: ClientAuthMethod): boolean {
   return method === 'client_secret_basic' || method === 'client_secret_post'
 }
@@ -111,13 +111,13 @@ function usualAuthMethod({ type, profile }: ClientRegistration): ClientAuthMetho
   return profile === 'fapi2' ? 'private_key_jwt' : 'client_secret_basic'
 }
 
-/** FAPI 2.0 Security Profile §5.3.2: what it demands of every client need not be said of each. */
-function ruledByProfile(client: Client): Client {
+/** FAPI 2.0 Security Profile §5.3.2: sets what the profile requires of every client. */
+function applyProfile(client: Client): Client {
   if (client.profile !== 'fapi2') return client
   return { ...client, requirePkce: true, requirePushedRequests: true, dpopBound: true }
 }
 
-/** A new secret beside the youngest present one, which stays valid until `at + overlap` seconds; older ones end now. */
+/** Adds a new secret. The newest existing secret stays valid until `at + overlap`. Older secrets end now. */
 export function rotateClientSecret(
   client: Client,
   overlap: number,

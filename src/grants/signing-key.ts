@@ -4,10 +4,10 @@ import { signingUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
 
 /**
- * The key that signs in an algorithm now, for an ID token or another statement to a client.
+ * The key that signs with an algorithm now, for an ID token or another JWT for a client.
  *
- * Throws while the first key in the algorithm is announced: clients that keep a copy of the key set do not have the key yet. Only
- * a store that an earlier version has used is ever in this state, for a minute.
+ * Throws while the first key with the algorithm is announced: clients that cache the key set do not have the key yet. This state lasts
+ * one minute, and only in a store that an earlier version has used.
  */
 export function signingKeyOf({ keys }: Pick<Deps, 'keys'>, algorithm: SigningAlgorithm): SigningKey {
   const key = keys.signer(algorithm)
@@ -15,7 +15,7 @@ export function signingKeyOf({ keys }: Pick<Deps, 'keys'>, algorithm: SigningAlg
   return key
 }
 
-/** What the metadata name: not an algorithm whose first key is announced, because clients may have a copy of the key set without it. */
+/** The algorithms in the metadata. An algorithm is missing while its first key is announced: clients may have cached the key set without it. */
 export function publishedAlgorithms({ keys }: Pick<Deps, 'keys'>): SigningAlgorithm[] {
   return SIGNING_ALGORITHMS.filter((algorithm) => keys.signer(algorithm) !== undefined)
 }
