@@ -1,20 +1,20 @@
 /**
- * The parameters of an authorization request as they came, wherever they came from: the query, a request object, a pushed
- * request. One reading serves them all, so a request is held to the same rules on every way in (RFC 9126 §4).
+ * The parameters of an authorization request as received: from the query, a request object or a pushed request. The same code reads
+ * all three, so the same rules apply to each (RFC 9126 §4).
  */
 import type { Form } from '../oauth/form.ts'
 import { invalidRequest } from '../oauth/oauth-error.ts'
 import { type TakenParameters, takeParameters } from '../oauth/parameters.ts'
 import type { ParameterName } from '../oauth/reasons.ts'
 import { redirectUriMatches } from '../oauth/redirect-uri.ts'
-import type { Answerable, AuthorizationRequest } from './authorization-request.ts'
+import type { AuthorizationRequest, ResponseTarget } from './authorization-request.ts'
 import { readRequest } from './authorize-parameters.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import { OPENID_PARAMETERS, type Prompt, readPrompt } from './openid-parameters.ts'
 import { chooseResponseMode } from './response-mode.ts'
 
-/** What a request consists of; `resource` may come more than once. */
+/** The parameters of a request, without `resource`, which may be repeated. */
 export const REQUEST_PARAMETERS = [
   'client_id',
   'redirect_uri',
@@ -28,39 +28,40 @@ export const REQUEST_PARAMETERS = [
   ...OPENID_PARAMETERS,
 ] as const
 
-/** Where else a request may be (RFC 9101 §5). */
-export const ELSEWHERE = ['request', 'request_uri'] as const
+/** The parameters that contain or name a request object (RFC 9101 §5). */
+export const REQUEST_OBJECT_PARAMETERS = ['request', 'request_uri'] as const
 
-export type AskedRequest = {
+export type ReceivedRequest = {
   form: Form
-  taken: TakenParameters<(typeof REQUEST_PARAMETERS)[number] | (typeof ELSEWHERE)[number], 'resource'>
-  /** whether the client signed it (RFC 9101) */
+  taken: TakenParameters<(typeof REQUEST_PARAMETERS)[number] | (typeof REQUEST_OBJECT_PARAMETERS)[number], 'resource'>
+  /** true if the client signed the request (RFC 9101) */
   signed: boolean
-  /** of the pushed request it is (RFC 9126) */
+  /** the id of the pushed request (RFC 9126); null if the request was not pushed */
   pushedId: string | null
 }
 
-/** Why there is nobody to redirect to. */
+/** Why the response cannot be redirected. */
 export type RedirectFault = 'redirect_uri_missing' | 'redirect_uri_mismatch'
 
-export function takeRequest(form: Form, { signed = false, pushedId = null as string | null } = {}): AskedRequest {
-  return { form, taken: takeParameters(form, [...REQUEST_PARAMETERS, ...ELSEWHERE], ['resource']), signed, pushedId }
+export function takeRequest(form: Form, { signed = false, pushedId = null as string | null } = {}): ReceivedRequest {
+  const taken = takeParameters(form, [...REQUEST_PARAMETERS, ...REQUEST_OBJECT_PARAMETERS], ['resource'])
+  return { form, taken, signed, pushedId }
 }
 
-/** The first known parameter that came twice. */
-export function repeatedParameter({ taken }: AskedRequest): ParameterName | null {
+/** The first known parameter that was sent more than once. */
+export function repeatedParameter({ taken }: ReceivedRequest): ParameterName | null {
   return taken.faults.find((fault) => fault.reason === 'parameter_repeated')?.parameter ?? null
 }
 
-/** Whom to answer and how: the request's redirect URI, if it is one of the client's. */
-export function readAnswerable(client: Client, { form, taken }: AskedRequest): Answerable | RedirectFault {
+/** Where and how to send the response: the redirect URI of the request, if the client registered it, and the response mode. */
+export function readResponseTarget(client: Client, { form, taken }: ReceivedRequest): ResponseTarget | RedirectFault {
   const redirectUri = taken.values.redirect_uri
   const misread = taken.faults.some((fault) => fault.parameter === 'redirect_uri')
   if (redirectUri === null && !misread) return 'redirect_uri_missing'
   if (redirectUri === null || !redirectUriMatches(client.redirectUris, redirectUri, client.type === 'native')) {
     return 'redirect_uri_mismatch'
   }
-  // As they were sent, whether or not their bytes are text.
+  // Percent-encoded as received; the bytes need not be UTF-8.
   const sent = (name: string): string | null => form.get(name)?.[0]?.encoded || null
   // FAPI 2.0 Security Profile §5.3.2.2: "shall return an iss parameter in the authorization response"
   const answersIss = client.profile === 'fapi2' || sent('response_type') !== null
@@ -69,26 +70,26 @@ export function readAnswerable(client: Client, { form, taken }: AskedRequest): A
   return { clientId: client.id, redirectUri, responseMode, state, answersIss }
 }
 
-/** JSON holds text only (JARM §2.1), and a form changes line breaks. A query holds any bytes. */
+/** A JWT can contain only text (JARM §2.1), and a form changes line breaks. A query can contain any bytes. */
 function hasUnsendableState(form: Form): boolean {
   const text = form.get('state')?.[0]?.text
   return text === null || (text !== undefined && /\p{Cc}/u.test(text))
 }
 
-/** What is asked for, or the refusal that goes to the redirect URI. */
-export function readAsked(
+/** Checks all parameters of a request. Throws the error that is sent to the redirect URI. */
+export function checkRequest(
   deps: Deps,
   client: Client,
-  { form, taken, signed, pushedId }: AskedRequest,
-  answerable: Answerable,
+  { form, taken, signed, pushedId }: ReceivedRequest,
+  target: ResponseTarget,
 ): { request: AuthorizationRequest; prompt: Prompt } {
-  if (answerable.responseMode !== 'query' && hasUnsendableState(form))
+  if (target.responseMode !== 'query' && hasUnsendableState(form))
     throw invalidRequest('state_not_text', 'In this response_mode state must be UTF-8 without control characters.')
-  // In a query `state` may hold any bytes at all; it goes back as it came.
+  // In a query, `state` can contain any bytes. It is returned unchanged.
   const unreadable = taken.faults.find((fault) => fault.parameter !== 'state')
   if (unreadable) throw invalidRequest(`${unreadable.parameter}_not_utf8`, `${unreadable.parameter} is not UTF-8.`)
   // RFC 9126 §2.3, FAPI 2.0 Message Signing §5.3.1, RFC 9101 §10.5: "the server MUST reject the authorization request from the client that does not conform"
   if (client.requestObjectSigned && !signed) throw invalidRequest('request_not_signed', 'This client must sign its requests.')
-  const request = { ...readRequest(deps, client, taken.values, answerable), pushedId }
+  const request = { ...readRequest(deps, client, taken.values, target), pushedId }
   return { request, prompt: readPrompt(taken.values.prompt) }
 }

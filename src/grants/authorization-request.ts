@@ -1,6 +1,6 @@
 /**
- * What an app asks for, once it has been checked (RFC 6749 §4.1.1): whom to answer, and what would be granted.
- * It travels inside challenges and confirmations, so nothing about a request is stored.
+ * A checked authorization request (RFC 6749 §4.1.1): where to send the response, and what the code would grant. Challenges and
+ * confirmations contain the request, so the service does not store requests.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -19,41 +19,41 @@ export type AuthorizationRequest = {
   scopes: string[]
   resources: string[]
   responseMode: ResponseMode
-  /** percent-encoded as it goes back: its bytes are the app's; UTF-8 in every response mode but `query` */
+  /** percent-encoded, and returned unchanged; UTF-8 in every response mode except `query` */
   state: string | null
-  /** whether the answer carries `iss` (RFC 9207 §2), which is the issuer of the metadata (§2.3): where the request named a `response_type` */
+  /** true if the response contains `iss` (RFC 9207 §2), the issuer of the metadata (§2.3): if the request has a `response_type` */
   answersIss: boolean
   codeChallenge: string | null
-  /** goes into the ID token as it came (OpenID Connect Core §3.1.2.1) */
+  /** copied to the ID token unchanged (OpenID Connect Core §3.1.2.1) */
   nonce: string | null
-  /** seconds that may have passed since the wallet was proved; null where any will do, and from a login on, which satisfies it */
+  /** the most seconds since the wallet signed in; null if the request has no limit, or after a login, which satisfies the limit */
   maxAge: number | null
-  /** the key that the code is bound to (RFC 9449 §10) */
+  /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
   dpopJkt: string | null
-  /** of the pushed request it came from (RFC 9126), which is spent when its code is issued */
+  /** the id of the pushed request (RFC 9126), which is spent when its code is issued */
   pushedId: string | null
-  /** the wallet that the app expects; somebody else may sign all the same */
+  /** the wallet that the app expects; another wallet may sign in too, unless `onlyHinted` */
   loginHint: Address | null
-  /** except where an ID token named it (`id_token_hint`): then nobody else gets an answer */
+  /** true if an ID token names the wallet (`id_token_hint`): then only this wallet gets a code */
   onlyHinted: boolean
 }
 
-/** Who a page or a text says is asking. */
-export type AskingApp = ClientPlace & { clientName: string }
+/** The app that a page or a text names. */
+export type RequestingApp = ClientPlace & { clientName: string }
 
-export function askingApp(client: Client, request: AuthorizationRequest): AskingApp {
+export function requestingApp(client: Client, request: AuthorizationRequest): RequestingApp {
   return { clientName: client.name, ...redirectUriPlace(request.redirectUri) }
 }
 
-/** The client of a request made earlier; null unless the client is enabled and still registered for the redirect URI and the response mode. */
+/** The client of an earlier request; null if the client is disabled or no longer registered for the redirect URI or the response mode. */
 export async function clientOfRequest(deps: Deps, request: AuthorizationRequest): Promise<Client | null> {
   const client = await deps.clients.findEnabled(request.clientId)
   if (!client || !redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native')) return null
   return client.responseModes === null || client.responseModes.includes(request.responseMode) ? client : null
 }
 
-/** An error for the app (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). A person who declines is one, too (Core §3.1.2.1). */
-export function errorRedirect(deps: Deps, request: Answerable, error: OAuthError): Promise<Destination> {
+/** An error response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6), also if the user declines (Core §3.1.2.1). */
+export function errorRedirect(deps: Deps, request: ResponseTarget, error: OAuthError): Promise<Destination> {
   return makeResponse(deps, request, [
     ['error', error.error],
     ['error_description', error.description],
@@ -64,7 +64,7 @@ export function deniedRedirect(deps: Deps, request: AuthorizationRequest): Promi
   return errorRedirect(deps, request, accessDenied('user_declined'))
 }
 
-/** What a code rests on: a session, the wallet's epoch, a signed text, and the grant's end. */
+/** What a code is based on: a session, the wallet's epoch, a receipt, and the end of the grant. */
 export type CodeBasis = {
   session: Session
   epoch: number
@@ -73,7 +73,7 @@ export type CodeBasis = {
   grantExpiresAt: number
 }
 
-/** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued for it. */
+/** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and already got its code. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt } = basis
@@ -102,8 +102,8 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
 }
 
 /**
- * The signed text that the session of a contract wallet began with, if the code rests on another one. The owners of the contract
- * can change, and a text that another owner signed does not stand in for the session's own.
+ * For a contract wallet: the receipt of the session's sign-in, if the code has another receipt. The owners of the contract can change,
+ * so a text that one owner signed does not prove the sign-in of another owner.
  */
 function proofToCheck({ walletKind, receiptId }: Session, consent: string | null): string | null {
   return walletKind === 'contract' && receiptId !== consent ? receiptId : null
@@ -119,8 +119,8 @@ async function codeLifetime({ clients, settings }: Deps, { clientId }: Authoriza
 }
 
 /**
- * A pushed request is good for one code (RFC 9126 §4, §7.3): spending it is one conditional update, so one of any number of
- * simultaneous requests gets it, on any number of nodes. Spent and then lost on the way is spent: the app pushes anew.
+ * A pushed request gets one code (RFC 9126 §4, §7.3). Spending the request is one conditional update: if several requests race, also
+ * on several nodes, one gets the code. If that response is lost, the app must push a new request.
  */
 async function mayIssueCode(deps: Deps, { clientId, pushedId }: AuthorizationRequest): Promise<boolean> {
   if (pushedId === null) return true
@@ -130,5 +130,5 @@ async function mayIssueCode(deps: Deps, { clientId, pushedId }: AuthorizationReq
   return false
 }
 
-/** As much of a request as an answer needs. */
-export type Answerable = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>
+/** The members of a request that the response needs. */
+export type ResponseTarget = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>

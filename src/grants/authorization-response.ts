@@ -1,25 +1,25 @@
-/** The response to an authorization request, in the mode that the request asked for (JARM §2.2: a JWT is signed). */
+/** The response to an authorization request, in the requested response mode (JARM §2.2: a JWT is signed). */
 import { signJwt } from '../keys/signed-jwt.ts'
 import { encodeFormValue } from '../oauth/form.ts'
 import { appendToRedirectUri } from '../oauth/redirect-uri.ts'
 import { isFormPost, isSignedMode } from '../oauth/response-mode.ts'
-import type { Answerable } from './authorization-request.ts'
+import type { ResponseTarget } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import { signingKeyOf } from './signing-key.ts'
 
-/** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2), from a page that is not stored. */
+/** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2). Browsers do not cache its page. */
 export type FormPost = { action: string; fields: [name: string, value: string][] }
 
-/** The next address of the browser: a URL to open, or a form to post to the app's redirect URI. */
+/** Where the browser goes next: to a URL, or with a form post to the app's redirect URI. */
 export type Destination = string | FormPost
 
-/** Seconds in which the client must read a signed response. JARM §2.1 recommends at most ten minutes. */
+/** Seconds until a signed response expires. JARM §2.1 recommends at most ten minutes. */
 const SIGNED_RESPONSE_LIFETIME = 600
 
-/** `parameters`: their text, not encoded yet. */
+/** The texts of `parameters` are not encoded yet. */
 export async function makeResponse(
   deps: Deps,
-  request: Answerable,
+  request: ResponseTarget,
   parameters: [name: string, value: string][],
 ): Promise<Destination> {
   const { redirectUri, responseMode, state, answersIss } = request
@@ -31,7 +31,7 @@ export async function makeResponse(
   }
   const issuer: [string, string][] = answersIss ? [['iss', deps.settings.authUrl]] : []
   if (isFormPost(responseMode)) return { action: redirectUri, fields: [...parameters, ...stateOf(request), ...issuer] }
-  // `state` goes back as the bytes that came, which need not be text.
+  // `state` is returned with the received bytes, which need not be UTF-8.
   const sent: [string, string][] = state === null ? [] : [['state', state]]
   return appendToRedirectUri(redirectUri, [...parameters.map(encoded), ...sent, ...issuer.map(encoded)])
 }
@@ -41,11 +41,10 @@ function encoded([name, value]: [string, string]): [string, string] {
 }
 
 /**
- * JARM §2.1: all parameters as claims, with `iss`, `aud` and `exp`. `iss` of RFC 9207 is this very claim and stands nowhere else
- * (RFC 9207 §2.4, FAPI 2.0 Message Signing §5.4.1). The type is `JWT`: JARM defines none, and there are libraries that refuse types
- * that they do not know.
+ * JARM §2.1: all parameters are claims, with `iss`, `aud` and `exp`. The `iss` parameter of RFC 9207 is sent only as this claim
+ * (RFC 9207 §2.4, FAPI 2.0 Message Signing §5.4.1). The `typ` is `JWT`: JARM defines no type, and some libraries refuse unknown types.
  */
-async function signResponse(deps: Deps, request: Answerable, parameters: [string, string][]): Promise<string> {
+async function signResponse(deps: Deps, request: ResponseTarget, parameters: [string, string][]): Promise<string> {
   const client = await deps.clients.find(request.clientId)
   const key = signingKeyOf(deps, client?.authorizationAlgorithm ?? 'ES256')
   return signJwt(key, 'JWT', {
@@ -56,7 +55,7 @@ async function signResponse(deps: Deps, request: Answerable, parameters: [string
   })
 }
 
-/** As text: in these modes a `state` that is none was refused. */
-function stateOf({ state }: Answerable): [string, string][] {
+/** `state` as text. In these modes, a `state` that is not UTF-8 was refused before. */
+function stateOf({ state }: ResponseTarget): [string, string][] {
   return state === null ? [] : [['state', decodeURIComponent(state)]]
 }

@@ -1,11 +1,11 @@
-/** What the parameters of an authorization request ask for, held against what the client may have (OpenID Connect Core §3.1.2.2). */
+/** Checks the parameters of an authorization request against the client's registration (OpenID Connect Core §3.1.2.2). */
 import { isCodeChallenge } from '../oauth/code-challenge.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient, unsupportedResponseType } from '../oauth/oauth-error.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { isResourceUri } from '../oauth/resource-uri.ts'
 import { isSignedMode } from '../oauth/response-mode.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
-import type { Answerable, AuthorizationRequest } from './authorization-request.ts'
+import type { AuthorizationRequest, ResponseTarget } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import { type OpenIdParameters, readHint, readMaxAge, readNonce, refuseUnsupported } from './openid-parameters.ts'
@@ -24,29 +24,29 @@ export function readRequest(
   deps: Deps,
   client: Client,
   parameters: RequestParameters,
-  answerable: Answerable,
+  target: ResponseTarget,
 ): AuthorizationRequest {
-  // RFC 6749 §3.1.1, RFC 9700 §2.1.2: no token comes this way. Absent means `code`: a request may be as bare as client_id and redirect_uri.
+  // RFC 6749 §3.1.1, RFC 9700 §2.1.2: no other response type is supported. The default is `code`: client_id and redirect_uri are sufficient.
   if (parameters.response_type !== null && parameters.response_type !== 'code') throw unsupportedResponseType()
   requireSigningOfProfile(deps, client)
   // FAPI 2.0 Security Profile §5.3.2.2: "shall require the value of response_type [...] to be code"
   if (client.profile === 'fapi2' && parameters.response_type === null)
     throw invalidRequest('response_type_missing', 'This client must send response_type=code.')
   refuseUnsupported(parameters)
-  const { refusal } = chooseResponseMode(client, parameters.response_mode, answerable.redirectUri)
+  const { refusal } = chooseResponseMode(client, parameters.response_mode, target.redirectUri)
   if (refusal) throw refusal
-  // Refused before anything is spent for a response that cannot be signed.
-  if (isSignedMode(answerable.responseMode)) signingKeyOf(deps, client.authorizationAlgorithm)
+  // If the response cannot be signed, this throws before anything is spent.
+  if (isSignedMode(target.responseMode)) signingKeyOf(deps, client.authorizationAlgorithm)
   if (!client.grantTypes.includes('authorization_code')) throw unauthorizedClient('grant_type_not_registered')
   const hint = readHint(deps, client, parameters)
   if (hint === 'unknown_id_token') deps.audit({ event: 'id_token_hint_unknown', client_id: client.id })
   return {
-    ...answerable,
+    ...target,
     codeChallenge: readCodeChallenge(client, parameters),
     scopes: readScopes(deps, client, parameters),
     resources: readResources(deps, client, parameters.resource),
     nonce: readNonce(parameters.nonce),
-    // No session is the one that an unknown ID token means: whoever it is signs in.
+    // An unknown ID token names no wallet, so no session can match the hint. A new login is required.
     maxAge: hint === 'unknown_id_token' ? 0 : readMaxAge(parameters.max_age),
     dpopJkt: readKeyThumbprint(parameters.dpop_jkt),
     pushedId: null,
@@ -54,7 +54,7 @@ export function readRequest(
   }
 }
 
-/** RFC 7636 §4.3, §4.4.1. An absent method would mean `plain`, which is not offered (RFC 9700 §2.1.1). */
+/** RFC 7636 §4.3, §4.4.1. If the method is missing, it is `plain`, which is not supported (RFC 9700 §2.1.1). */
 function readCodeChallenge(client: Client, parameters: RequestParameters): string | null {
   const { code_challenge: challenge, code_challenge_method: method } = parameters
   if (challenge === null) {
@@ -82,7 +82,7 @@ function readScopes(deps: Deps, client: Client, { scope, response_type: response
   if (!scopes) throw invalidScope('scope_malformed')
   const understood = understoodScopes(deps, client, scopes)
   if (!isSubset(understood, client.scopes)) throw invalidScope('scope_not_allowed')
-  // OpenID Connect Core §3.1.2.1: `response_type` is required there
+  // OpenID Connect Core §3.1.2.1 requires `response_type`.
   if (understood.includes('openid') && responseType === null)
     throw invalidRequest('response_type_missing', 'scope openid needs response_type=code.')
   return understood
@@ -95,6 +95,6 @@ function readResources(deps: Deps, client: Client, resources: string[]): string[
     if (!isResourceUri(resource)) throw invalidTarget('resource_malformed')
     if (!allowed.includes(resource)) throw invalidTarget('resource_not_allowed')
   }
-  // Written down as what it is, so that what was agreed stays the same if the operator's default moves later.
+  // The default resource is stored by name, so that the grant stays the same if the operator changes the default.
   return resources.length > 0 ? [...new Set(resources)] : [deps.settings.defaultResource]
 }

@@ -1,28 +1,28 @@
 /**
- * The authorization request (RFC 6749 §3.1, §4.1.1; OpenID Connect Core §3.1.2.1 to §3.1.2.4, §3.1.2.6), step by step.
+ * The authorization request (RFC 6749 §3.1, §4.1.1; OpenID Connect Core §3.1.2.1 to §3.1.2.4, §3.1.2.6).
  *
- * Until the client and its redirect URI are known to belong together every fault is a page: a redirect would make
- * the service an open redirector (RFC 9700 §2.1, §4.11.2). After that, faults go to the redirect URI. Nothing is written.
+ * Until the redirect URI is known to be registered for the client, an error is shown on a page: a redirect would make the service an
+ * open redirector (RFC 9700 §2.1, §4.11.2). After that, errors are sent to the redirect URI. An unauthenticated request writes nothing.
  */
 import type { Form } from '../oauth/form.ts'
 import { accountSelectionRequired, consentRequired, invalidRequest, loginRequired, OAuthError } from '../oauth/oauth-error.ts'
 import type { Reason } from '../oauth/reasons.ts'
 import {
-  type AskedRequest,
+  checkRequest,
+  type ReceivedRequest,
   type RedirectFault,
-  readAnswerable,
-  readAsked,
+  readResponseTarget,
   repeatedParameter,
   takeRequest,
 } from './asked-request.ts'
 import {
-  type Answerable,
-  type AskingApp,
   type AuthorizationRequest,
-  askingApp,
   type CodeBasis,
   codeRedirect,
   errorRedirect,
+  type RequestingApp,
+  type ResponseTarget,
+  requestingApp,
 } from './authorization-request.ts'
 import type { Destination } from './authorization-response.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
@@ -34,62 +34,62 @@ import { findCoveringReceipt } from './receipt.ts'
 import { resolveRequest } from './resolve-request.ts'
 import { findSession, isRecent, meetsConsentRule, touchSession } from './session.ts'
 
-/** The browser, by its two cookies. */
+/** The two cookies of the browser. */
 export type Browser = { sessionId: string | null; browserKey: string | null }
 
-/** Faults that are shown to the person, because there is nobody to redirect to. */
+/** Faults that are shown to the user, because no redirect URI can be trusted. */
 export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
 
 export type AuthorizeOutcome =
   | { kind: 'page'; fault: PageFault; reason: Reason }
   | { kind: 'redirect'; to: Destination }
   | { kind: 'login'; to: string; browserKey: string }
-  | { kind: 'confirm'; confirmation: string; app: AskingApp; scopes: string[]; session: Session }
+  | { kind: 'confirm'; confirmation: string; app: RequestingApp; scopes: string[]; session: Session }
 
 export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
-  const asked = takeRequest(query)
-  const repeated = repeatedParameter(asked)
+  const received = takeRequest(query)
+  const repeated = repeatedParameter(received)
   if (repeated !== null) return page('malformed_request', `${repeated}_repeated`)
 
-  // RFC 6749 §3.1.2.4, §4.1.2.1: an invalid client identifier or redirection URI: inform the user, "MUST NOT automatically redirect"
-  const { client_id: clientId } = asked.taken.values
+  // RFC 6749 §3.1.2.4, §4.1.2.1: for an invalid client id or redirect URI, inform the user and "MUST NOT automatically redirect"
+  const { client_id: clientId } = received.taken.values
   const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
   if (!client) return page('unknown_client', clientId === null ? 'client_id_missing' : 'client_unknown_or_disabled')
   try {
-    const resolved = await resolveRequest(deps, client, asked)
+    const resolved = await resolveRequest(deps, client, received)
     return typeof resolved === 'string' ? page('request_unusable', resolved) : await answerTo(deps, client, resolved, browser)
   } catch (error) {
-    // Nothing in a request that cannot be read is believed. What stands in the query itself may still be an address of the client's.
-    return refuse(deps, client, readAnswerable(client, asked), error)
+    // The contents of an unreadable request object are not used. The query itself may still name a registered redirect URI.
+    return refuse(deps, client, readResponseTarget(client, received), error)
   }
 }
 
-/** A request in full: its faults go to its own redirect URI. */
-async function answerTo(deps: Deps, client: Client, asked: AskedRequest, browser: Browser): Promise<AuthorizeOutcome> {
-  const answerable = readAnswerable(client, asked)
-  if (answerable === 'redirect_uri_missing') return page(answerable, answerable)
-  if (answerable === 'redirect_uri_mismatch') return page(answerable, 'redirect_uri_not_registered')
+/** Answers a resolved request. Its errors go to its redirect URI. */
+async function answerTo(deps: Deps, client: Client, received: ReceivedRequest, browser: Browser): Promise<AuthorizeOutcome> {
+  const target = readResponseTarget(client, received)
+  if (target === 'redirect_uri_missing') return page(target, target)
+  if (target === 'redirect_uri_mismatch') return page(target, 'redirect_uri_not_registered')
   try {
-    const { request, prompt } = readAsked(deps, client, asked, answerable)
+    const { request, prompt } = checkRequest(deps, client, received, target)
     return await answer(deps, client, request, prompt, browser)
   } catch (error) {
-    return refuse(deps, client, answerable, error)
+    return refuse(deps, client, target, error)
   }
 }
 
 async function refuse(
   deps: Deps,
   client: Client,
-  answerable: Answerable | RedirectFault,
+  target: ResponseTarget | RedirectFault,
   error: unknown,
 ): Promise<AuthorizeOutcome> {
   if (!(error instanceof OAuthError)) throw error
-  if (typeof answerable === 'string') return page('request_unusable', error.reason)
+  if (typeof target === 'string') return page('request_unusable', error.reason)
   deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
-  return { kind: 'redirect', to: await errorRedirect(deps, answerable, error) }
+  return { kind: 'redirect', to: await errorRedirect(deps, target, error) }
 }
 
-/** A request that may be granted: a code at once, or first a login or a confirmation. */
+/** Answers a valid request with a code, or first with a login or a confirmation. */
 async function answer(
   deps: Deps,
   client: Client,
@@ -97,16 +97,16 @@ async function answer(
   prompt: Prompt,
   browser: Browser,
 ): Promise<AuthorizeOutcome> {
-  // OpenID Connect Core §3.1.2.2: a person who is meant by a hint, and nobody else; §3.1.2.3: nobody is asked under prompt=none
+  // OpenID Connect Core §3.1.2.2: only the wallet that a hint names is accepted. §3.1.2.3: prompt=none shows no page to the user.
   const found = await findSession(deps, browser.sessionId)
-  const fits = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
-  const another = found && request.loginHint !== null && found.wallet !== request.loginHint
-  const session = fits && !another ? found : null
+  const isUsable = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
+  const isOtherWallet = found && request.loginHint !== null && found.wallet !== request.loginHint
+  const session = isUsable && !isOtherWallet ? found : null
   if (!session) {
-    if (prompt.none) throw fits && another && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
+    if (prompt.none) throw isUsable && isOtherWallet && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
     return toLogin(deps, client, request, browser)
   }
-  // A code counts while its session lives and the epoch stays, so both may be read in any order.
+  // The redemption of the code checks session and epoch again, so they can be read here in any order.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   return client.consent === 'signed'
     ? answerSigned(deps, client, request, prompt, { session, epoch }, browser)
@@ -114,44 +114,43 @@ async function answer(
 }
 
 /** A session, and the epoch of its wallet. */
-type Standing = Pick<CodeBasis, 'session' | 'epoch'>
+type SessionBasis = Pick<CodeBasis, 'session' | 'epoch'>
 
-/** Consent rule `signed`: a receipt that covers the request, or a new signature. */
+/** Consent rule `signed`: needs a receipt that covers the request, or a new signature. */
 async function answerSigned(
   deps: Deps,
   client: Client,
   request: AuthorizationRequest,
   prompt: Prompt,
-  standing: Standing,
+  basis: SessionBasis,
   browser: Browser,
 ): Promise<AuthorizeOutcome> {
-  // Read after the epoch: a receipt withdrawn since makes a code that counts no more.
-  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, standing.session, client, request)
+  // The receipt is read after the epoch: if it is withdrawn meanwhile, the epoch in the code is out of date and the code is void.
+  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, basis.session, client, request)
   if (!receipt) {
     if (prompt.none) throw consentRequired()
     return toLogin(deps, client, request, browser)
   }
-  return giveCode(deps, request, { ...standing, receiptId: receipt.id, consented: true }, receipt.expiresAt)
+  return issueCode(deps, request, { ...basis, receiptId: receipt.id, consented: true }, receipt.expiresAt)
 }
 
-/** Consent rule `session`: the session is enough, unless the app itself wants the person asked. */
+/** Consent rule `session`: the session is sufficient, unless the app requests a confirmation (`prompt=consent`). */
 async function answerBySession(
   deps: Deps,
   client: Client,
   request: AuthorizationRequest,
   prompt: Prompt,
-  standing: Standing,
+  basis: SessionBasis,
 ): Promise<AuthorizeOutcome> {
-  const { session } = standing
+  const { session } = basis
   if (prompt.consent) {
     const confirmation = sealConfirmation(deps, request, session)
-    return { kind: 'confirm', confirmation, app: askingApp(client, request), scopes: request.scopes, session }
+    return { kind: 'confirm', confirmation, app: requestingApp(client, request), scopes: request.scopes, session }
   }
-  const basis = { ...standing, receiptId: session.receiptId, consented: false }
-  return giveCode(deps, request, basis, Number.POSITIVE_INFINITY)
+  return issueCode(deps, request, { ...basis, receiptId: session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
 }
 
-async function giveCode(
+async function issueCode(
   deps: Deps,
   request: AuthorizationRequest,
   basis: Omit<CodeBasis, 'grantExpiresAt'>,
@@ -170,7 +169,7 @@ function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, brow
   return { kind: 'login', to: loginPageUrl(deps, challenge), browserKey }
 }
 
-/** Where a browser signs in. */
+/** The URL of the login page for a challenge. */
 export function loginPageUrl(deps: Deps, challenge: string): string {
   return `${deps.settings.loginUrl}/login?login_challenge=${challenge}`
 }

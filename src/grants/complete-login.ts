@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto'
 import { unseal } from '../keys/sealed.ts'
 import { loginRequired } from '../oauth/oauth-error.ts'
 import {
-  type AskingApp,
   type AuthorizationRequest,
-  askingApp,
   clientOfRequest,
   codeRedirect,
   deniedRedirect,
   errorRedirect,
+  type RequestingApp,
+  requestingApp,
 } from './authorization-request.ts'
 import type { Destination } from './authorization-response.ts'
 import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './challenge.ts'
@@ -25,17 +25,17 @@ import { hashSessionId, meetsConsentRule } from './session.ts'
 
 export type CompleteOutcome =
   /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
-  | { kind: 'signed_in'; sessionId: string; to: Destination; app: AskingApp | null }
+  | { kind: 'signed_in'; sessionId: string; to: Destination; app: RequestingApp | null }
   /** signed in, but not as whom the app's ID token hint names: the app gets an error */
-  | { kind: 'another_wallet'; sessionId: string; to: Destination; app: AskingApp }
+  | { kind: 'another_wallet'; sessionId: string; to: Destination; app: RequestingApp }
   /** signed on another device than the one that asked: a session here, and no code anywhere */
-  | { kind: 'signed_in_elsewhere'; sessionId: string; app: AskingApp; redirectUri: string }
+  | { kind: 'signed_in_elsewhere'; sessionId: string; app: RequestingApp; redirectUri: string }
   /** signed in, but the pushed request got its one code by another way */
   | { kind: 'request_spent'; sessionId: string }
-  | { kind: 'denied'; to: Destination; app: AskingApp }
+  | { kind: 'denied'; to: Destination; app: RequestingApp }
   /** declined, and no app asked */
   | { kind: 'cancelled' }
-  | { kind: 'denied_elsewhere'; app: AskingApp }
+  | { kind: 'denied_elsewhere'; app: RequestingApp }
   | { kind: 'everything_ended' }
   | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
 
@@ -47,7 +47,7 @@ type CompleteRequest = {
   sessionId: string | null
 }
 
-type RequestedApp = { client: Client; request: AuthorizationRequest; app: AskingApp }
+type RequestedApp = { client: Client; request: AuthorizationRequest; app: RequestingApp }
 
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = await openChallenge(deps, request.challenge ?? '')
@@ -71,7 +71,7 @@ export async function completeLogin(deps: Deps, request: CompleteRequest): Promi
 async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
   if (purpose.kind !== 'app') return null
   const client = await clientOfRequest(deps, purpose.request)
-  return client ? { client, request: purpose.request, app: askingApp(client, purpose.request) } : 'unknown_client'
+  return client ? { client, request: purpose.request, app: requestingApp(client, purpose.request) } : 'unknown_client'
 }
 
 function isFor(verifier: Verifier, { nonce, browserHash, elsewhere }: Challenge): boolean {

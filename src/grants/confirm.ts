@@ -1,12 +1,12 @@
-/** A confirmation with one button, where a session would be consent enough but the app wants the person asked (`prompt=consent`). */
+/** A confirmation page with a button: the session would be sufficient, but the app requests a confirmation (`prompt=consent`). */
 import { seal, unseal } from '../keys/sealed.ts'
 import {
-  type AskingApp,
   type AuthorizationRequest,
-  askingApp,
   clientOfRequest,
   codeRedirect,
   deniedRedirect,
+  type RequestingApp,
+  requestingApp,
 } from './authorization-request.ts'
 import type { Destination } from './authorization-response.ts'
 import type { Deps } from './deps.ts'
@@ -18,7 +18,7 @@ const CONFIRMATION_LIFETIME = 600
 type Confirmation = { request: AuthorizationRequest; sessionHash: string; expiresAt: number }
 
 export type ConfirmOutcome =
-  | { kind: 'allowed' | 'denied'; to: Destination; app: AskingApp }
+  | { kind: 'allowed' | 'denied'; to: Destination; app: RequestingApp }
   | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
 export function sealConfirmation(deps: Deps, request: AuthorizationRequest, session: Session): string {
@@ -26,7 +26,7 @@ export function sealConfirmation(deps: Deps, request: AuthorizationRequest, sess
   return seal(deps.keys, 'grf', confirmation)
 }
 
-/** Carries on with the sealed request, only in the very session it was asked in: another site can send nobody here (RFC 6749 §10.12). */
+/** Continues the sealed request, only in the session that saw the page, so that another site cannot confirm for the user (RFC 6749 §10.12). */
 export async function confirm(
   deps: Deps,
   sealed: string,
@@ -40,16 +40,16 @@ export async function confirm(
   const request: AuthorizationRequest = { ...confirmation.request, responseMode: confirmation.request.responseMode ?? 'query' }
   if (expiresAt <= deps.now()) return { kind: 'expired' }
   const session = await findSession(deps, sessionId)
-  // A page that was open for minutes does not make the login behind it younger.
+  // The page may have been open for minutes, so `max_age` is checked again.
   if (session?.hash !== sessionHash || !isRecent(deps, session, request.maxAge)) return { kind: 'no_session' }
   const client = await clientOfRequest(deps, request)
   if (!client) return { kind: 'unknown_client' }
-  const app = askingApp(client, request)
+  const app = requestingApp(client, request)
   if (decision === 'deny') {
     deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
     return { kind: 'denied', to: await deniedRedirect(deps, request), app }
   }
-  // The client's rule may have changed since: a button is no signature.
+  // The client's consent rule may have changed meanwhile. A button does not replace a signature.
   if (client.consent === 'signed') return { kind: 'no_session' }
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   await touchSession(deps, session)

@@ -10,7 +10,7 @@ import type { Form } from '../oauth/form.ts'
 import { takeParameters } from '../oauth/parameters.ts'
 import type { PageReason } from '../oauth/reasons.ts'
 import { appendToRedirectUri, type ClientPlace, redirectUriPlace } from '../oauth/redirect-uri.ts'
-import type { AskingApp } from './authorization-request.ts'
+import type { RequestingApp } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import { endSession } from './end-grants.ts'
 import { openIdTokenHint, sidOf } from './id-token.ts'
@@ -30,9 +30,9 @@ export type LogoutFault =
 export type LogoutOutcome =
   | { kind: 'refused'; fault: LogoutFault; reason: PageReason }
   /** `app` where it is known who asks */
-  | { kind: 'ask'; question: string; app: AskingApp | null; session: Session }
+  | { kind: 'ask'; question: string; app: RequestingApp | null; session: Session }
   /** `to`: where the app wants the browser back; null where it said nothing */
-  | { kind: 'signed_out'; to: string | null; app: AskingApp | null }
+  | { kind: 'signed_out'; to: string | null; app: RequestingApp | null }
 
 const KNOWN = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const
 
@@ -98,7 +98,7 @@ function sealQuestion(deps: Deps, session: Session, uri: string | null, to: stri
 }
 
 export type LogoutAnswer =
-  | { kind: 'signed_out'; to: string | null; app: AskingApp | null }
+  | { kind: 'signed_out'; to: string | null; app: RequestingApp | null }
   | { kind: 'stayed' }
   | { kind: 'broken' | 'expired' }
 

@@ -1,9 +1,10 @@
 /**
- * Pushed authorization requests (RFC 9126): an app hands its request in behind the browser's back, and sends the browser with a
- * name for it.
+ * Pushed authorization requests (RFC 9126): the app sends its request to the service directly. The browser carries only the
+ * `request_uri`.
  *
- * The name works for its client, for 60 seconds, and until a code is issued: not only once, because a person may have to sign in
- * first, or reload. Spending it is one conditional update, so of any number of simultaneous requests one gets a code.
+ * A `request_uri` works for its client, for 60 seconds, until a code is issued. The user may have to sign in first or may reload the
+ * page, so the `request_uri` can be used several times before that. Spending the request is one conditional update: if several requests
+ * race, one gets a code.
  */
 import { randomBytes } from 'node:crypto'
 import { seal, unseal } from '../keys/sealed.ts'
@@ -11,10 +12,10 @@ import { type Form, parseForm, serializeForm } from '../oauth/form.ts'
 import { invalidDpopProof, invalidRequest, OAuthError } from '../oauth/oauth-error.ts'
 import { requestUriOf } from '../oauth/request-uri.ts'
 import {
-  type AskedRequest,
+  checkRequest,
   REQUEST_PARAMETERS,
-  readAnswerable,
-  readAsked,
+  type ReceivedRequest,
+  readResponseTarget,
   repeatedParameter,
   takeRequest,
 } from './asked-request.ts'
@@ -24,60 +25,60 @@ import { type DpopProof, type PresentedProof, readProof, spendProof } from './dp
 import type { Client } from './model.ts'
 import { openRequestObject } from './request-object.ts'
 
-/** Seconds from the push to the browser's coming (RFC 9126 §2.2); a login that has begun may end later. */
+/** Seconds from the push to the authorization request (RFC 9126 §2.2). A login that has begun may end later. */
 const LIFETIME = 60
-/** Characters; sealed into a confirmation's form it must still be well below what a form may have. */
+/** Characters. A confirmation form contains the sealed request, and must be smaller than the limit for a form. */
 const FORM_AT_MOST = 8000
 
-/** What is kept: the parameters as text, sealed, because an `id_token_hint` may be among them. */
-type Kept = { form: string; signed: boolean }
+/** The stored parameters. They are sealed, because they may include an `id_token_hint`. */
+type StoredRequest = { form: string; signed: boolean }
 
 /** `expiresIn` in seconds. */
 export type PushedResponse = { requestUri: string; expiresIn: number }
 
-/** Takes a request of an authenticated client. Refused at once is whatever would be refused later (§2.1). */
+/** Stores the request of an authenticated client. A request that the authorization endpoint would refuse is refused here (§2.1). */
 export async function pushRequest(deps: Deps, client: Client, form: Form, presented: PresentedProof): Promise<PushedResponse> {
   const proof = readProof(deps, presented, null)
-  const asked = await askedFor(deps, client, form)
-  requireSound(deps, client, asked)
-  const kept: Kept = { form: serializeForm(boundTo(proof, requestPart(asked.form))), signed: asked.signed }
-  if (kept.form.length > FORM_AT_MOST) throw invalidRequest('request_too_long', 'The request is too long.')
+  const received = await readPushedForm(deps, client, form)
+  requireAcceptable(deps, client, received)
+  const stored: StoredRequest = { form: serializeForm(bindToKey(proof, requestPart(received.form))), signed: received.signed }
+  if (stored.form.length > FORM_AT_MOST) throw invalidRequest('request_too_long', 'The request is too long.')
 
   if (proof) await spendProof(deps, proof)
   const id = randomBytes(32).toString('base64url')
-  const request = seal(deps.keys, 'grp', kept)
+  const request = seal(deps.keys, 'grp', stored)
   await deps.store.pushedRequests.push({ id, clientId: client.id, request, expiresAt: deps.now() + LIFETIME })
   deps.audit({ event: 'request_pushed', client_id: client.id })
   return { requestUri: requestUriOf(id), expiresIn: LIFETIME }
 }
 
-async function askedFor(deps: Deps, client: Client, form: Form): Promise<AskedRequest> {
-  const asked = takeRequest(form)
-  const repeated = repeatedParameter(asked)
+async function readPushedForm(deps: Deps, client: Client, form: Form): Promise<ReceivedRequest> {
+  const received = takeRequest(form)
+  const repeated = repeatedParameter(received)
   if (repeated !== null) throw invalidRequest(`${repeated}_repeated`, `${repeated} was sent more than once.`)
-  const { request, request_uri: requestUri } = asked.taken.values
+  const { request, request_uri: requestUri } = received.taken.values
   // §2.1: "The authorization server MUST reject the request if the request_uri authorization request parameter is provided."
   if (requestUri !== null) throw invalidRequest('request_uri_pushed', 'request_uri cannot be pushed.')
-  // §3: beside a request object there is nothing that counts
-  return request === null ? asked : takeRequest(await openRequestObject(deps, client, request), { signed: true })
+  // §3: if the form has a request object, its other parameters are ignored.
+  return request === null ? received : takeRequest(await openRequestObject(deps, client, request), { signed: true })
 }
 
-function requireSound(deps: Deps, client: Client, asked: AskedRequest): void {
-  const answerable = readAnswerable(client, asked)
-  // RFC 9126 §7.2: no redirect URI is taken here that was not registered
-  if (answerable === 'redirect_uri_missing') throw invalidRequest(answerable, 'redirect_uri is required.')
-  if (answerable === 'redirect_uri_mismatch') throw invalidRequest(answerable, 'redirect_uri is not a registered one.')
-  readAsked(deps, client, asked, answerable)
+function requireAcceptable(deps: Deps, client: Client, received: ReceivedRequest): void {
+  const target = readResponseTarget(client, received)
+  // RFC 9126 §7.2: the redirect URI must be registered here too
+  if (target === 'redirect_uri_missing') throw invalidRequest(target, 'redirect_uri is required.')
+  if (target === 'redirect_uri_mismatch') throw invalidRequest(target, 'redirect_uri is not a registered one.')
+  checkRequest(deps, client, received, target)
 }
 
-/** Without what only authenticated the client. */
+/** The form without the parameters that authenticate the client. */
 function requestPart(form: Form): Form {
   const names: string[] = [...REQUEST_PARAMETERS, 'resource']
   return new Map([...form].filter(([name]) => names.includes(name)))
 }
 
-/** RFC 9449 §10.1: a proof beside the request says the same as `dpop_jkt` in it, and "MUST reject the request if" they differ. */
-function boundTo(proof: DpopProof | null, form: Form): Form {
+/** RFC 9449 §10.1: a proof has the same effect as the parameter `dpop_jkt`. If the two name different keys, the request is refused. */
+function bindToKey(proof: DpopProof | null, form: Form): Form {
   if (proof === null) return form
   const [named] = form.get('dpop_jkt') ?? []
   if (named?.encoded && named.text !== proof.jkt) throw invalidDpopProof('proof_key_is_not_dpop_jkt')
@@ -87,8 +88,8 @@ function boundTo(proof: DpopProof | null, form: Form): Form {
 /** Why a pushed request cannot be used; for the log only. */
 export type PushedFault = 'pushed_unknown' | 'pushed_by_another_client' | 'pushed_expired' | 'pushed_spent'
 
-/** A pushed request that its client's browser comes with. It is checked anew, because the client's rules may have changed (RFC 9126 §7.4). */
-export async function findPushed(deps: Deps, client: Client, id: string): Promise<AskedRequest | PushedFault> {
+/** Reads the pushed request of a client. The caller checks its parameters again: the client's registration may have changed (RFC 9126 §7.4). */
+export async function findPushed(deps: Deps, client: Client, id: string): Promise<ReceivedRequest | PushedFault> {
   const pushed = await deps.store.pushedRequests.readPushed(id)
   if (!pushed) return 'pushed_unknown'
   // §2.2: "The request_uri value MUST be bound to the client that posted the authorization request."
@@ -99,22 +100,22 @@ export async function findPushed(deps: Deps, client: Client, id: string): Promis
   return openPushed(deps, id, pushed.request) ?? 'pushed_unknown'
 }
 
-function openPushed(deps: Deps, id: string, sealed: string): AskedRequest | null {
-  const kept = unseal(deps.keys, 'grp', sealed) as Kept | undefined
-  return kept ? takeRequest(parseForm(kept.form), { signed: kept.signed, pushedId: id }) : null
+function openPushed(deps: Deps, id: string, sealed: string): ReceivedRequest | null {
+  const stored = unseal(deps.keys, 'grp', sealed) as StoredRequest | undefined
+  return stored ? takeRequest(parseForm(stored.form), { signed: stored.signed, pushedId: id }) : null
 }
 
-/** The request of a login that has begun, where it is too long for the challenge to carry. Null where it cannot be taken any more. */
+/** The request of a login, if the request is too long for the challenge. Null if the request can no longer be accepted. */
 export async function requestOfLogin(deps: Deps, id: string): Promise<AuthorizationRequest | null> {
   const pushed = await deps.store.pushedRequests.readPushed(id)
   const client = pushed && (await deps.clients.findEnabled(pushed.clientId))
-  const asked = pushed && openPushed(deps, id, pushed.request)
-  if (!client || !asked) return null
-  const answerable = readAnswerable(client, asked)
-  if (typeof answerable === 'string') return null
+  const received = pushed && openPushed(deps, id, pushed.request)
+  if (!client || !received) return null
+  const target = readResponseTarget(client, received)
+  if (typeof target === 'string') return null
   try {
     // The login satisfies `max_age` and `prompt`.
-    return { ...readAsked(deps, client, asked, answerable).request, maxAge: null }
+    return { ...checkRequest(deps, client, received, target).request, maxAge: null }
   } catch (error) {
     if (error instanceof OAuthError) return null
     throw error

@@ -1,20 +1,20 @@
-/** Which response mode an authorization request is answered in. */
+/** Chooses the response mode of an authorization response. */
 import { invalidRequest, type OAuthError } from '../oauth/oauth-error.ts'
 import { formOrigin } from '../oauth/redirect-uri.ts'
 import { isFormPost, parseResponseMode, RESPONSE_MODES, type ResponseMode } from '../oauth/response-mode.ts'
 import type { Client } from './model.ts'
 
-/** `refusal`: why the mode that was asked for cannot be had. The refusal itself is sent in `mode`. */
+/** `refusal`: why the requested mode cannot be used. The error is sent in `mode`. */
 export type ChosenMode = { mode: ResponseMode; refusal: OAuthError | null }
 
 /**
- * A client that registered its response modes is answered in no other, errors included (FAPI 2.0 Message Signing §5.3.3, §5.4.1):
- * a request in another mode is refused in the first that it registered.
+ * If a client registered response modes, every response uses one of them, errors included (FAPI 2.0 Message Signing §5.3.3, §5.4.1).
+ * If a request has another mode, the error is sent in the first registered mode.
  */
-export function chooseResponseMode(client: Client, asked: string | null, redirectUri: string): ChosenMode {
+export function chooseResponseMode(client: Client, requested: string | null, redirectUri: string): ChosenMode {
   const registered = client.responseModes ?? RESPONSE_MODES
   const usable = registered.filter((mode) => !isFormPost(mode) || formOrigin(redirectUri) !== null)
-  const mode = parseResponseMode(asked)
+  const mode = parseResponseMode(requested)
   if (mode !== null && usable.includes(mode)) return { mode, refusal: null }
   return { mode: usable[0] ?? 'query', refusal: refuseMode(mode, registered) }
 }

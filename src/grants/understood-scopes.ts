@@ -4,13 +4,13 @@ import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 
 /**
- * What of the asked scopes counts: with `openid` among them those that mean something here, to this client or to another;
- * `offline_access` (§11) is not one of them. Without `openid` all of them.
+ * With `openid`: the requested scopes that the service or the client defines, so not `offline_access` (§11). Without `openid`: all
+ * requested scopes.
  *
- * A refresh is read the same way, because many libraries name there what they named at first.
+ * A refresh uses the same rule, because many libraries repeat the scopes of the authorization request.
  */
-export function understoodScopes(deps: Deps, client: Client, asked: string[]): string[] {
-  if (!asked.includes('openid')) return asked
+export function understoodScopes(deps: Deps, client: Client, requested: string[]): string[] {
+  if (!requested.includes('openid')) return requested
   const defined = [...OPENID_SCOPES, ...Object.keys(deps.settings.scopeDescriptions), ...client.scopes]
-  return asked.filter((each) => defined.includes(each))
+  return requested.filter((each) => defined.includes(each))
 }
