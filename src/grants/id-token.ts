@@ -1,7 +1,4 @@
-/**
- * The ID token: what a client is told about the sign-in (OpenID Connect Core §2), and what it hands back as a hint about
- * the person it means (`id_token_hint`).
- */
+/** The ID token: the claims about the sign-in (OpenID Connect Core §2). A client can send it back as `id_token_hint`. */
 import { createHash } from 'node:crypto'
 import { accessTokenHash, openIdToken, signIdToken } from '../keys/id-token.ts'
 import type { SigningKey } from '../keys/key-ring.ts'
@@ -17,17 +14,17 @@ export type ForIdToken = {
   expiresAt: number
 }
 
-/** How a sign-in was proved (`acr`): by the wallet's own signature, or by the word of the platform's login server. */
+/** The values of `acr`: the wallet signed, or the platform's login server vouched for the wallet. */
 export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grantor:acr:vouched' } as const
 
 /**
- * Signed as the client is registered to check it (OpenID Connect Core §10.1). `sub` is nobody else's, ever (§5.7); what has no
- * value is left out (§13.3).
+ * Signed with the algorithm that the client registered (OpenID Connect Core §10.1). `sub` is unique and never reassigned (§5.7). Claims
+ * without a value are omitted (§13.3).
  */
 export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): string {
   const { key } = token
   const { authTime, sessionHash } = grant
-  // Every sign-in by signature leaves a signed text; one that was vouched for leaves none.
+  // A sign-in with a signature always has a receipt. A vouched sign-in has none.
   const signed = grant.receiptId !== null
   return signIdToken(key, {
     iss: deps.settings.authUrl,
@@ -46,20 +43,20 @@ export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: For
   })
 }
 
-/** What scope `wallet` tells, in the ID token and at the userinfo endpoint alike. */
+/** The claims of scope `wallet`, in the ID token and at the userinfo endpoint. */
 export function walletClaims({ wallet, chainId }: Pick<Grant, 'wallet' | 'chainId'>, scopes: readonly string[]): object {
   if (!scopes.includes('wallet')) return {}
-  // CAIP-10: the account on the chain it signed in on
+  // CAIP-10: the account on the chain of the sign-in
   const onChain = chainId === null ? {} : { chain_id: chainId, account_id: `eip155:${chainId}:${wallet}` }
   return { wallet_address: wallet, ...onChain }
 }
 
-/** The name of a session for one client. Nothing can be done with it, and two clients cannot compare theirs. */
+/** The `sid` of a session for one client. It gives no access, and it is different for each client. */
 export function sidOf(sessionHash: string, clientId: string): string {
   return createHash('sha256').update(`sid ${sessionHash} ${clientId}`).digest().subarray(0, 16).toString('base64url')
 }
 
-/** What a hint says, where it is an ID token of this service, of any age (OpenID Connect Core §3.1.2.1, §3.1.2.2, RP-Initiated Logout §2). */
+/** The claims of a hint, if it is an ID token of this service, also an expired one (OpenID Connect Core §3.1.2.1, §3.1.2.2, RP-Initiated Logout §2). */
 export function openIdTokenHint(deps: Deps, hint: string): { wallet: Address; clientId: string; sid: string | null } | null {
   const claims = openIdToken(deps.keys, deps.settings.authUrl, hint)
   const parsed = claims && parseAddress(claims.sub)

@@ -1,15 +1,15 @@
 /**
- * Says whether an access token is active (RFC 7662).
+ * Token introspection (RFC 7662).
  *
- * A signature tells what was issued, only the ledger tells what still holds: so each question costs one read,
- * and a grant that ended is inactive everywhere from that moment on.
+ * The signature only proves that a token was issued, so each introspection reads the grant. When a grant ends, its tokens are inactive
+ * on every node from that moment on.
  */
 import { type AccessTokenClaims, openAccessToken } from '../keys/access-token.ts'
 import { hashOfUse } from './client-assertion.ts'
 import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 
-/** RFC 7662 §2.2, exactly these members and no others; `cnf` where the token is bound to a key. */
+/** RFC 7662 §2.2: exactly these members. `cnf` is present only if the token is bound to a key. */
 export type ActiveToken = {
   active: true
   client_id: string
@@ -30,10 +30,10 @@ const INACTIVE = { active: false } as const
 export async function introspect(deps: Deps, caller: Client, token: string): Promise<Introspection> {
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
   if (!claims || claims.exp <= deps.now()) return INACTIVE
-  // §2.3, §4: a caller learns only of its own tokens, and a resource server of those made for it.
+  // §2.3, §4: a client can introspect only its own tokens; a resource server can introspect all tokens with its audience.
   if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE
   const client = await deps.clients.findEnabled(claims.client_id)
-  if (!client || !(await stillStands(deps, client, claims))) return INACTIVE
+  if (!client || !(await isStillValid(deps, client, claims))) return INACTIVE
   return {
     active: true,
     client_id: claims.client_id,
@@ -43,13 +43,13 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
     jti: claims.jti,
     scope: claims.scope,
     sub: claims.sub,
-    // RFC 9449 §6.2: of such a token token_type "MUST contain the value DPoP"
+    // RFC 9449 §6.2: for a bound token, token_type "MUST contain the value DPoP"
     ...(claims.cnf ? { token_type: 'DPoP', cnf: claims.cnf } : { token_type: 'Bearer' }),
   }
 }
 
-/** The one read: of the grant, or, for a client's own token, whether it was revoked. */
-async function stillStands(
+/** Reads the grant, or, for a token of the client credentials grant, whether the token was revoked. */
+async function isStillValid(
   { store, now }: Deps,
   client: Client,
   { grant_id: grantId, jti }: AccessTokenClaims,

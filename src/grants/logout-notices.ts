@@ -1,6 +1,6 @@
 /**
- * Who is to hear that a session ended (OpenID Connect Back-Channel Logout §2.5), and the logout token for each: every client
- * with a logout address that got a grant from that session and whose grant still lived when it ended.
+ * The notices about an ended session (OpenID Connect Back-Channel Logout §2.5). A client gets a logout token if it registered a logout
+ * URI and had a valid grant from that session when the session ended.
  */
 import { randomUUID } from 'node:crypto'
 import { signJwt } from '../keys/signed-jwt.ts'
@@ -12,7 +12,7 @@ import { signingKeyOf } from './signing-key.ts'
 /** §2.5: a POST of the form parameter `logout_token`. */
 export type LogoutNotice = { clientId: string; url: string; form: { logout_token: string } }
 
-/** Seconds a logout token is good for: §4 recommends at most two minutes. */
+/** Seconds until a logout token expires. §4 recommends at most two minutes. */
 const LOGOUT_TOKEN_LIFETIME = 120
 
 const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
@@ -31,7 +31,7 @@ export async function logoutNotices(
   return notices
 }
 
-/** §2.4. It has no nonce, and a `typ` of its own, so that it never passes for an ID token. Signed like the client's ID tokens (§2.6). */
+/** §2.4: no `nonce` and a special `typ`, so that the token cannot be used as an ID token. Signed like the client's ID tokens (§2.6). */
 function makeLogoutToken(
   deps: Pick<Deps, 'settings' | 'now' | 'keys'>,
   client: Client,
@@ -52,7 +52,7 @@ function makeLogoutToken(
   })
 }
 
-/** The line of the audit log for a notice that arrived, or did not. */
+/** The audit event for a notice that was delivered or lost. */
 export function logoutEvent({ delivered, clientId, why }: { delivered: boolean; clientId?: string; why?: string }): AuditEvent {
   return {
     event: delivered ? 'logout_notice_delivered' : 'logout_notice_lost',

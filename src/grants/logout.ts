@@ -1,9 +1,8 @@
 /**
- * Signing out because an app says so (OpenID Connect RP-Initiated Logout §2): ends the session of this browser. What the
- * wallet allowed to apps stays allowed.
+ * OpenID Connect RP-Initiated Logout §2: an app requests that the session of this browser ends. Grants stay valid.
  *
- * Any page can send a browser here. So a session ends at once only for whoever holds an ID token that came from it; all
- * others have to ask the person.
+ * Any page can send a browser to this endpoint. So the session ends at once only if the app sends an ID token of this session. Otherwise
+ * the user must confirm.
  */
 import { seal, unseal } from '../keys/sealed.ts'
 import type { Form } from '../oauth/form.ts'
@@ -17,7 +16,7 @@ import { openIdTokenHint, sidOf } from './id-token.ts'
 import type { Client, Session } from './model.ts'
 import { findSession } from './session.ts'
 
-/** Seconds in which the question may be answered. */
+/** Seconds in which the user can confirm. */
 const QUESTION_LIFETIME = 600
 
 export type LogoutFault =
@@ -29,14 +28,14 @@ export type LogoutFault =
 
 export type LogoutOutcome =
   | { kind: 'refused'; fault: LogoutFault; reason: PageReason }
-  /** `app` where it is known who asks */
+  /** `app` is null if the request does not identify a client */
   | { kind: 'ask'; question: string; app: RequestingApp | null; session: Session }
-  /** `to`: where the app wants the browser back; null where it said nothing */
+  /** `to` is the post-logout redirect URI; null if the browser is not redirected */
   | { kind: 'signed_out'; to: string | null; app: RequestingApp | null }
 
 const KNOWN = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const
 
-/** `logout_hint` and `ui_locales` are wishes that need not be met. */
+/** `logout_hint` and `ui_locales` are optional to support, and are ignored. */
 export async function requestLogout(deps: Deps, query: Form, sessionId: string | null): Promise<LogoutOutcome> {
   const { values, faults } = takeParameters(query, KNOWN)
   const fault = faults.find(({ reason, parameter }) => reason === 'parameter_repeated' || parameter !== 'state')
@@ -50,21 +49,21 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
   const clientId = hint?.clientId ?? values.client_id
   const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
   if (clientId !== null && !client) return refused('unknown_client', 'client_unknown_or_disabled')
-  // Forged, or signed with a key that is gone: it names no client and no session.
+  // A hint that is forged or signed with a retired key identifies no client and no session.
   const isUnknownHint = values.id_token_hint !== null && hint === null
   if (isUnknownHint) deps.audit({ event: 'id_token_hint_unknown', ...(client ? { client_id: client.id } : {}) })
   const uri = values.post_logout_redirect_uri
-  // §2, §3: an address counts only for a client that is named, by an ID token or by `client_id`
+  // §2, §3: a redirect URI is accepted only if an ID token or `client_id` identifies the client
   if (uri !== null && client === null) {
     return isUnknownHint
       ? refused('logout_hint_unknown', 'id_token_hint_invalid')
       : refused('logout_client_missing', 'id_token_hint_and_client_id_missing')
   }
-  // §3: only to an address that the client registered, byte for byte
+  // §3: the redirect URI must be equal to a registered one, byte for byte
   if (uri !== null && !client?.postLogoutRedirectUris.includes(uri))
     return refused('logout_address_unknown', 'post_logout_redirect_uri_not_registered')
 
-  // As it was sent, whether or not its bytes are text.
+  // Percent-encoded as received; the bytes need not be UTF-8.
   const state = query.get('state')?.[0]?.encoded || null
   // §4: "when the OP detects errors in the RP-Initiated Logout request, the OP MUST not perform post-logout redirection"
   const to = uri === null || isUnknownHint ? null : state === null ? uri : appendToRedirectUri(uri, [['state', state]])
@@ -88,7 +87,7 @@ function placeOf(client: Client, uri: string | null): ClientPlace {
   return redirectUriPlace(uri ?? client.redirectUris[0] ?? '')
 }
 
-/** `uri`: as it is registered; `to` is the same with the app's `state`. Absent in a question of an earlier version. */
+/** `uri` is the registered redirect URI; absent in a question of an earlier version. `to` is the same URI with the app's `state`. */
 type Question = { sessionHash: string; uri?: string | null; to: string | null; clientId: string | null; expiresAt: number }
 
 function sealQuestion(deps: Deps, session: Session, uri: string | null, to: string | null, client: Client | null): string {
@@ -102,7 +101,7 @@ export type LogoutAnswer =
   | { kind: 'stayed' }
   | { kind: 'broken' | 'expired' }
 
-/** The person's answer, in the very session it was asked in. One that is over by now needs no ending. */
+/** Applies the user's decision, only in the session that saw the question. If that session has ended meanwhile, nothing more must end. */
 export async function answerLogout(
   deps: Deps,
   sealed: string,
@@ -114,14 +113,14 @@ export async function answerLogout(
   if (question.expiresAt <= deps.now()) return { kind: 'expired' }
   if (decision === 'stay') return { kind: 'stayed' }
   const session = await findSession(deps, sessionId)
-  // Signed in anew meanwhile, perhaps with another wallet: nobody asked about that.
+  // The user has signed in again meanwhile, perhaps with another wallet. The question was about the earlier session.
   if (session && session.hash !== question.sessionHash) return { kind: 'expired' }
   if (session) await endSession(deps, session)
-  // The address was the client's when it was asked, and may have been taken from it since.
+  // The client's registered redirect URIs may have changed since the question.
   const client = question.clientId === null ? null : await deps.clients.findEnabled(question.clientId)
   const app = client && { clientName: client.name, ...placeOf(client, question.to) }
-  const isStillTheirs = client?.postLogoutRedirectUris.includes(question.uri ?? '')
-  return { kind: 'signed_out', to: isStillTheirs ? question.to : null, app }
+  const isStillRegistered = client?.postLogoutRedirectUris.includes(question.uri ?? '')
+  return { kind: 'signed_out', to: isStillRegistered ? question.to : null, app }
 }
 
 function refused(fault: LogoutFault, reason: PageReason): LogoutOutcome {

@@ -1,8 +1,8 @@
 /**
  * Revokes a token (RFC 7009).
  *
- * A refresh token of any generation ends its grant and with it every access token; an access token ends itself alone.
- * §2.2: "invalid tokens do not cause an error response", so all that is not a living token of somebody else is done.
+ * A refresh token of any generation ends its grant with all access tokens. An access token is revoked alone. §2.2: "invalid tokens do
+ * not cause an error response", so the only error is for a valid token of another client.
  */
 import { randomUUID } from 'node:crypto'
 import { type AccessTokenClaims, openAccessToken } from '../keys/access-token.ts'
@@ -13,10 +13,10 @@ import type { Client } from './model.ts'
 import { openRefreshToken } from './refresh-token.ts'
 
 /**
- * For how many seconds after its expiry a revoked access token is still remembered: a node whose clock is ahead takes a
- * token for expired that is good on the others, and would say "done" without doing it, or forget what was done.
+ * Seconds for which a revoked access token is remembered after its expiry. For a node whose clock is ahead, the token expires before it
+ * expires on the other nodes. That node must neither skip the revocation nor forget it.
  */
-const CLOCKS_DIFFER_BY = 3600
+const REMEMBERED_AFTER_EXPIRY = 3600
 
 export async function revoke(deps: Deps, client: Client, token: string): Promise<void> {
   const outcome = await endToken(deps, client, token)
@@ -35,7 +35,7 @@ async function endToken(deps: Deps, client: Client, token: string): Promise<'don
   }
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
   if (!claims) return 'done'
-  const rememberedUntil = claims.exp + CLOCKS_DIFFER_BY
+  const rememberedUntil = claims.exp + REMEMBERED_AFTER_EXPIRY
   if (rememberedUntil <= at) return 'done'
   if (claims.client_id !== client.id) return 'foreign'
   if (claims.grant_id === undefined) return endClientToken(deps, client, claims)
@@ -50,7 +50,7 @@ async function endToken(deps: Deps, client: Client, token: string): Promise<'don
   return 'done'
 }
 
-/** A client's own token has no grant to be noted in: it is remembered by itself, until an hour after it expired. */
+/** A token of the client credentials grant has no grant row. Its revocation is stored separately, until one hour after its expiry. */
 async function endClientToken(deps: Deps, client: Client, { jti, exp }: AccessTokenClaims): Promise<'done'> {
   const hash = hashOfUse(client.id, jti)
   const reason = await deps.store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })
