@@ -1,7 +1,4 @@
-/**
- * What a wallet sees of itself: the apps it allowed, with the texts it signed for them, and its sessions; and how it ends
- * them.
- */
+/** The account page of a wallet: its connected apps with their receipts, its sessions, and how to end them. */
 import { seal, unseal } from '../keys/sealed.ts'
 import { type ClientPlace, redirectUriPlace } from '../oauth/redirect-uri.ts'
 import type { Address } from '../wallet/address.ts'
@@ -13,9 +10,9 @@ import type { Grant, Receipt, Session } from './model.ts'
 import { pagesOf, type SessionPage } from './pages.ts'
 import { openReceipt, type SignedMessage } from './receipt.ts'
 
-/** Apps, sessions, and receipts of an app, on one page. */
+/** The number of apps, of sessions, and of receipts of an app on one page. */
 const SHOWN = 50
-/** Grants, and receipts, that are read for a page of apps. If one app has more, the page shows what the newest allow. */
+/** The number of grants and of receipts that are read for a page of apps. If one app has more, the page shows the newest. */
 const READ = 500
 
 export type ConnectedApp = ClientPlace & {
@@ -27,160 +24,158 @@ export type ConnectedApp = ClientPlace & {
   until: number
   lastUsed: number
   receipts: Receipt[]
-  /** the cursor of the next page of its receipts */
+  /** the cursor of the next page of receipts; null on the last page */
   moreReceipts: string | null
 }
 
 /** One page of a list. `more` is the cursor of the next page; null on the last page. */
-type Part<Row> = { rows: Row[]; more: string | null }
+type ListPage<Row> = { rows: Row[]; more: string | null }
 
-/** A page after the first has one of the lists only. */
-export type Account = { apps?: Part<ConnectedApp>; sessions?: Part<Session> }
+/** What the account page shows. The first page has both lists, every other page only one. */
+export type ConnectedAccount = { apps?: ListPage<ConnectedApp>; sessions?: ListPage<Session> }
 
-/** A cursor: the last row of the page before. It is sealed for its wallet, because a person can change a URL. */
-type Place = { wallet: Address } & (
+/** A cursor: the last row of the previous page. A cursor is sealed with its wallet, because a user can change a URL. */
+type Cursor = { wallet: Address } & (
   | { list: 'apps'; clientId: string }
   | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
-  | ({ list: 'receipts' } & ReceiptPlace)
+  | ({ list: 'receipts' } & ReceiptCursor)
 )
 
 /**
- * What a session may see. One that was only vouched for is shown no receipts. `page` is a cursor of an earlier page; anything
- * else shows the first page.
+ * What the session may see. A vouched session sees no receipts. `page` is a cursor of an earlier page; any other text returns the first
+ * page.
  */
-export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<Account> {
-  const place = page === null ? undefined : (unseal(deps.keys, 'gra', page) as Place | undefined)
-  if (place?.wallet !== session.wallet) return { ...(await readApps(deps, session)), ...(await readSessions(deps, session)) }
-  if (place.list === 'apps') return readApps(deps, session, place.clientId)
-  if (place.list === 'sessions') return readSessions(deps, session, place)
-  const { clientId } = place
+export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<ConnectedAccount> {
+  const cursor = page === null ? undefined : (unseal(deps.keys, 'gra', page) as Cursor | undefined)
+  if (cursor?.wallet !== session.wallet) return { ...(await readApps(deps, session)), ...(await readSessions(deps, session)) }
+  if (cursor.list === 'apps') return readApps(deps, session, cursor.clientId)
+  if (cursor.list === 'sessions') return readSessions(deps, session, cursor)
+  const { clientId } = cursor
   const allowed = await readAllowed(deps, session, { clientId })
-  // Ended since the page before.
+  // The user ended the app since the previous page was shown.
   if (allowed.grants.length + allowed.receipts.length === 0) return { apps: { rows: [], more: null } }
-  return { apps: { rows: [await connectedApp(deps, session, { clientId, ...allowed, place })], more: null } }
+  return { apps: { rows: [await connectedApp(deps, session, { clientId, ...allowed, cursor })], more: null } }
 }
 
-async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage['after']): Promise<Account> {
+async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage['after']): Promise<ConnectedAccount> {
   const read = await deps.store.sessions.listSessions(wallet, { at: deps.now(), limit: SHOWN + 1, after })
   const sessions = read.slice(0, SHOWN)
   const last = sessions.at(-1)
   const isMore = last && read.length > SHOWN
-  const more = isMore ? sealPlace(deps, { wallet, list: 'sessions', authTime: last.authTime, hash: last.hash }) : null
+  const more = isMore ? sealCursor(deps, { wallet, list: 'sessions', authTime: last.authTime, hash: last.hash }) : null
   return { sessions: { rows: sessions, more } }
 }
 
-/** A page of apps, in the order of their client ids: so each app is on one page, with all that it may do. */
-async function readApps(deps: Deps, session: Session, after?: string): Promise<Account> {
-  const { grants, receipts, whole } = await readAllowed(deps, session, { after })
+/** A page of apps, sorted by client id, so that each app is on one page with all its grants and receipts. */
+async function readApps(deps: Deps, session: Session, after?: string): Promise<ConnectedAccount> {
+  const { grants, receipts, completeFrom } = await readAllowed(deps, session, { after })
   const clientIds = [...new Set([...grants, ...receipts].map(({ clientId }) => clientId))]
-    .filter((clientId) => clientId >= whole)
+    .filter((clientId) => clientId >= completeFrom)
     .toSorted()
     .toReversed()
   const shown = clientIds.slice(0, SHOWN)
-  const last = clientIds.length > SHOWN ? shown.at(-1) : whole
+  const last = clientIds.length > SHOWN ? shown.at(-1) : completeFrom
   const apps = await Promise.all(
     shown.map((clientId) => {
       const isOfApp = (row: Grant | Receipt): boolean => row.clientId === clientId
       return connectedApp(deps, session, { clientId, grants: grants.filter(isOfApp), receipts: receipts.filter(isOfApp) })
     }),
   )
-  const more = last ? sealPlace(deps, { wallet: session.wallet, list: 'apps', clientId: last }) : null
+  const more = last ? sealCursor(deps, { wallet: session.wallet, list: 'apps', clientId: last }) : null
   return { apps: { rows: apps.toSorted((a, b) => b.lastUsed - a.lastUsed), more } }
 }
 
 /**
- * What a wallet allows now: to one client, or to the clients that come after one, or to all. Clients before `whole` were not
- * read to their end.
+ * The valid grants and receipts of a wallet: for one client, for the clients after a cursor, or for all. They are complete for the
+ * clients from `completeFrom` on.
  */
 async function readAllowed(
   { store, now }: Deps,
   { wallet, method }: Session,
   { clientId, after }: { clientId?: string; after?: string | undefined },
-): Promise<{ grants: Grant[]; receipts: Receipt[]; whole: string }> {
+): Promise<{ grants: Grant[]; receipts: Receipt[]; completeFrom: string }> {
   const at = now()
-  const place = after === undefined ? after : { clientId: after, createdAt: 0, issuedAt: 0, id: '' }
-  const page = { clientId, limit: READ, after: place }
+  const afterClient = after === undefined ? after : { clientId: after, createdAt: 0, issuedAt: 0, id: '' }
+  const page = { clientId, limit: READ, after: afterClient }
   const [grants, receipts] = await Promise.all([
     store.grants.listUnendedGrants({ wallet, ...page }),
     method === 'vouched' ? [] : store.receipts.listReceipts(wallet, page),
   ])
   return {
     grants: grants.filter(({ refreshExpiresAt }) => refreshExpiresAt > at),
-    // A sign-in to the account page is kept too, but it allowed no app anything.
+    // The receipt of a sign-in to the account page is no consent to an app.
     receipts: receipts.filter((receipt) => receipt.clientId !== '' && receipt.expiresAt > at),
-    whole: [lastWhole(grants), lastWhole(receipts)].toSorted().at(-1) ?? '',
+    completeFrom: [lastComplete(grants), lastComplete(receipts)].toSorted().at(-1) ?? '',
   }
 }
 
-/** The last client of which every row was read, or as many as are read at once. Empty if the list was read to its end. */
-function lastWhole(rows: { clientId: string }[]): string {
+/** The last client with all its rows in the list, or with `READ` rows. Empty if the list was read to its end. */
+function lastComplete(rows: { clientId: string }[]): string {
   const [last = '', before = last] = [...new Set(rows.map(({ clientId }) => clientId))].toReversed()
   return rows.length < READ || last === '' ? '' : before
 }
 
-type Allowed = { clientId: string; grants: Grant[]; receipts: Receipt[]; place?: ReceiptPlace }
-type ReceiptPlace = Pick<Receipt, 'clientId' | 'issuedAt' | 'id' | 'withdrawnAt'>
+type Allowed = { clientId: string; grants: Grant[]; receipts: Receipt[]; cursor?: ReceiptCursor }
+type ReceiptCursor = Pick<Receipt, 'clientId' | 'issuedAt' | 'id' | 'withdrawnAt'>
 
 async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Allowed): Promise<ConnectedApp> {
-  const { clientId, grants, receipts: holding, place } = allowed
+  const { clientId, grants, receipts: valid, cursor } = allowed
   const client = await deps.clients.find(clientId)
-  const read = method === 'vouched' ? [] : await readReceipts(deps, wallet, clientId, place)
+  const read = method === 'vouched' ? [] : await readReceipts(deps, { wallet, clientId, cursor })
   const receipts = read.slice(0, SHOWN)
   const last = read.length > SHOWN ? receipts.at(-1) : undefined
   const uri = receipts[0]?.redirectUri ?? client?.redirectUris[0]
   return {
     clientId,
-    // A client that was deleted since keeps at least the host that was agreed to.
+    // If the client was deleted, the page shows only the host of the redirect URI.
     name: client?.name ?? '',
     ...redirectUriPlace(uri ?? ''),
-    scopes: [...new Set([...grants, ...holding].flatMap(({ scopes }) => scopes))].sort(),
-    since: Math.min(...grants.map(({ createdAt }) => createdAt), ...holding.map(({ issuedAt }) => issuedAt)),
-    until: Math.max(...[...grants, ...holding].map(({ expiresAt }) => expiresAt)),
-    lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...holding.map(({ issuedAt }) => issuedAt)),
+    scopes: [...new Set([...grants, ...valid].flatMap(({ scopes }) => scopes))].sort(),
+    since: Math.min(...grants.map(({ createdAt }) => createdAt), ...valid.map(({ issuedAt }) => issuedAt)),
+    until: Math.max(...[...grants, ...valid].map(({ expiresAt }) => expiresAt)),
+    lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...valid.map(({ issuedAt }) => issuedAt)),
     receipts,
-    moreReceipts: last ? placeAfter(deps, last) : null,
+    moreReceipts: last ? receiptCursor(deps, last) : null,
   }
 }
 
-/** The receipts of an app from a place on, one more than are shown. Those that stand come first. */
+/** The receipts of an app after a cursor, one more than are shown. Valid receipts come first, then withdrawn ones. */
 async function readReceipts(
   { store: { receipts } }: Deps,
-  wallet: Address,
-  clientId: string,
-  place?: ReceiptPlace,
+  { wallet, clientId, cursor }: { wallet: Address; clientId: string; cursor: ReceiptCursor | undefined },
 ): Promise<Receipt[]> {
-  const [standingAfter, withdrawnAfter] = place && place.withdrawnAt !== null ? [undefined, place] : [place, undefined]
-  const standing = withdrawnAfter ? [] : await receipts.listReceipts(wallet, { clientId, limit: SHOWN + 1, after: standingAfter })
-  const limit = SHOWN + 1 - standing.length
-  if (limit === 0) return standing
-  return [...standing, ...(await receipts.listReceipts(wallet, { clientId, state: 'withdrawn', limit, after: withdrawnAfter }))]
+  const [validAfter, withdrawnAfter] = cursor && cursor.withdrawnAt !== null ? [undefined, cursor] : [cursor, undefined]
+  const valid = withdrawnAfter ? [] : await receipts.listReceipts(wallet, { clientId, limit: SHOWN + 1, after: validAfter })
+  const limit = SHOWN + 1 - valid.length
+  if (limit === 0) return valid
+  return [...valid, ...(await receipts.listReceipts(wallet, { clientId, state: 'withdrawn', limit, after: withdrawnAfter }))]
 }
 
-function placeAfter(deps: Deps, { wallet, clientId, issuedAt, id, withdrawnAt }: Receipt): string {
-  return sealPlace(deps, { wallet, list: 'receipts', clientId, issuedAt, id, withdrawnAt })
+function receiptCursor(deps: Deps, { wallet, clientId, issuedAt, id, withdrawnAt }: Receipt): string {
+  return sealCursor(deps, { wallet, list: 'receipts', clientId, issuedAt, id, withdrawnAt })
 }
 
-function sealPlace(deps: Deps, place: Place): string {
-  return seal(deps.keys, 'gra', place)
+function sealCursor(deps: Deps, cursor: Cursor): string {
+  return seal(deps.keys, 'gra', cursor)
 }
 
-/** A receipt of this session's own wallet, opened; null where there is none, or the session may not see it. */
+/** An opened receipt of the session's wallet; null if the receipt does not exist or the session may not see it. */
 export async function readOwnReceipt(deps: Deps, session: Session, id: string): Promise<(Receipt & SignedMessage) | null> {
   if (session.method === 'vouched') return null
   const receipt = await deps.store.receipts.readReceipt(session.wallet, id)
-  // A sign-in to the account page is kept too, but it allowed no app anything.
+  // The receipt of a sign-in to the account page is no consent to an app.
   if (receipt?.clientId === '') return null
   const signed = receipt && openReceipt(deps.keys, receipt)
   return receipt && signed ? { ...receipt, ...signed } : null
 }
 
-/** Ends what the wallet allowed to one app, and withdraws what it signed for it. */
+/** Ends the grants of one app, and withdraws its receipts. */
 export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
   await endAllowed(deps.store, { wallet: session.wallet, clientId }, 'user', deps.now())
   deps.audit({ event: 'app_ended', client_id: clientId })
 }
 
-/** Ends one session of the wallet, by its handle; true where it was the caller's own. */
+/** Ends one session of the wallet, by its handle. Returns true if the session is the caller's own. */
 export async function endSessionOf(deps: Deps, session: Session, handle: string): Promise<boolean> {
   const { sessions } = deps.store
   for await (const page of pagesOf<Session>((part) => sessions.listSessions(session.wallet, { at: deps.now(), ...part }))) {
@@ -192,12 +187,12 @@ export async function endSessionOf(deps: Deps, session: Session, handle: string)
   return false
 }
 
-/** Names a session on its owner's page without being of use for anything else. */
+/** A short name of a session for forms of the account page. It gives no access to the session. */
 export function sessionHandle(hash: string): string {
   return hash.slice(0, 16)
 }
 
-/** Begins a sign-in that no app asked for. */
+/** Begins a login without an app. */
 export function beginLogin(
   deps: Deps,
   kind: Exclude<LoginPurpose['kind'], 'app'>,

@@ -1,6 +1,6 @@
 /**
- * Whether a contract wallet's signature still holds. Its owners can change: somebody who was removed must not keep
- * tokens alive. An RPC that does not answer rests on the last good check for a grace period, and then is 503.
+ * Checks again whether the signature of a contract wallet is valid. The owners of the contract can change, and a former owner must not
+ * keep tokens. If the chain does not respond, the last successful check counts for a grace period. After that the status is 503.
  */
 import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Deps } from './deps.ts'
@@ -9,12 +9,12 @@ import type { Grant, Receipt, Session } from './model.ts'
 import { openReceipt } from './receipt.ts'
 import { findSession } from './session.ts'
 
-/** Seconds between two notes of a good check. */
-const NOTED_EVERY = 60
+/** Seconds after which a successful check is stored again. */
+const STORED_EVERY = 60
 
 type RestsOnReceipts = Pick<Grant, 'wallet' | 'walletKind' | 'receiptId' | 'sessionReceiptId' | 'consented'>
 
-/** False for an ordinary wallet, and for one that was only vouched for: there is no signature to check again. */
+/** False for an ordinary wallet, and if the login server vouched for the wallet: then no signature must be checked again. */
 export function restsOnContract({
   walletKind,
   receiptId,
@@ -26,8 +26,8 @@ export function restsOnContract({
 type Verdict = 'holds' | 'withdrawn' | 'wallet_changed'
 
 /**
- * Checks the signature that a grant's session began with, and the one that consented. A consent that another owner of the same
- * contract signed does not stand in for the session's own. Throws 503 if a signature can no longer be checked.
+ * Checks the signature of the session's sign-in and the signature of the consent. Both must be valid, because different owners of the
+ * contract may have signed them. Throws 503 if a signature cannot be checked.
  */
 export async function checkReceipts(deps: Deps, grant: RestsOnReceipts): Promise<Verdict> {
   const { wallet, receiptId, sessionReceiptId, consented } = grant
@@ -40,8 +40,8 @@ export async function checkReceipts(deps: Deps, grant: RestsOnReceipts): Promise
 }
 
 /**
- * The session of this browser, if it holds and a contract wallet's owner is one still. A session whose proof no longer holds is
- * ended. Throws 503 if the proof can no longer be checked.
+ * The session of this browser, if it is valid. For a contract wallet the signature of the sign-in is checked again. If that signature is
+ * no longer valid, the session ends. Throws 503 if the signature cannot be checked.
  */
 export async function findProvenSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
   const session = await findSession(deps, sessionId)
@@ -56,31 +56,31 @@ async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneRec
   const receipt = await deps.store.receipts.readReceipt(wallet, receiptId)
   const signed = receipt && openReceipt(deps.keys, receipt)
   if (!receipt || !signed) return 'withdrawn'
-  // The text of the session's sign-in may be another app's: ending that app says nothing about this grant.
+  // The sign-in may have been the consent to another app. If the user ended that app, this grant stays valid.
   if (consented && receipt.withdrawnAt !== null) return 'withdrawn'
 
-  // An address that has proved itself by its own key since then is no contract's, whatever an RPC says.
-  if ((await deps.store.wallets.readWallet(receipt.wallet)).provedItself) return giveUp(deps, receipt)
+  // An address that has signed with its own key since then is never treated as a contract.
+  if ((await deps.store.wallets.readWallet(receipt.wallet)).provedItself) return withdraw(deps, receipt)
 
   const at = deps.now()
   const claim = { ...signed, address: receipt.wallet, chainId: receipt.chainId, network: null }
   const verdict = await deps.contractWallets?.check(claim)
-  if (verdict?.kind === 'not_proven' || verdict?.kind === 'malformed') return giveUp(deps, receipt)
+  if (verdict?.kind === 'not_proven' || verdict?.kind === 'malformed') return withdraw(deps, receipt)
   if (verdict?.kind === 'valid') {
-    if (at - receipt.checkedAt >= NOTED_EVERY) await deps.store.receipts.noteReceiptCheck(receipt.wallet, receipt.id, at)
+    if (at - receipt.checkedAt >= STORED_EVERY) await deps.store.receipts.noteReceiptCheck(receipt.wallet, receipt.id, at)
     return 'holds'
   }
-  // A last check in the future is no check: a clock that jumped back must not lengthen the grace.
+  // A last check in the future does not count: a clock that jumped back must not extend the grace period.
   const since = at - receipt.checkedAt
   if (since < 0 || since >= deps.settings.lifetimes.contractGrace) throw walletUnavailable()
   return 'holds'
 }
 
 /**
- * What rests on the signature goes with it. A session or a consent that stayed would give codes that are never redeemed,
- * and whoever owns the wallet now would not be asked for a signature of theirs.
+ * Withdraws the receipt and ends the sessions that began with it. Otherwise they would produce codes that cannot be redeemed, and the
+ * present owner of the wallet would not get a login page.
  */
-async function giveUp(deps: Deps, { wallet, id }: Receipt): Promise<'wallet_changed'> {
+async function withdraw(deps: Deps, { wallet, id }: Receipt): Promise<'wallet_changed'> {
   await deps.store.receipts.withdrawReceipt(wallet, id, deps.now())
   await endSessions(deps, wallet, ({ receiptId }) => receiptId === id)
   return 'wallet_changed'

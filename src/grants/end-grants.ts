@@ -1,7 +1,6 @@
 /**
- * Endings. Sessions and receipts allow new codes, so they end first, between two raises of the wallet's epoch. The second raise
- * voids every code that was issued before it. So the grants that exist at that moment are all that remains to be ended. No
- * clock decides.
+ * Ends grants, sessions and receipts. Sessions and receipts allow new codes, so they end first, between two raises of the wallet's
+ * epoch. The second raise voids all earlier codes. After that, only the grants that exist at this moment must end. Clocks play no part.
  */
 import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../wallet/address.ts'
@@ -13,9 +12,8 @@ import type { Store } from './ports.ts'
 /**
  * Ends sessions or receipts of a wallet between two raises of its epoch.
  *
- * After the first raise, a redemption, proof or login that adds a row which the ending misses notices by the epoch that it
- * reads after its insert. After the second raise, an authorization request that read a row before it ended has made a code
- * that no longer counts.
+ * After the first raise: if a redemption, a proof or a login inserts a row that the ending misses, it reads the raised epoch after its
+ * insert. After the second raise: if an authorization request read a session or receipt before it ended, the code is void.
  */
 async function endForWallet<Ended>({ wallets }: Store, wallet: Address, endRows: () => Promise<Ended>): Promise<Ended> {
   await wallets.raiseEpoch(wallet)
@@ -24,19 +22,20 @@ async function endForWallet<Ended>({ wallets }: Store, wallet: Address, endRows:
   return ended
 }
 
-type Whose = { wallet: Address; clientId?: string | undefined }
+/** A wallet at one client, or at all clients. */
+type WalletAtClient = { wallet: Address; clientId?: string | undefined }
 
-function unendedGrants({ grants }: Store, of: Whose): AsyncGenerator<Grant[]> {
+function unendedGrants({ grants }: Store, of: WalletAtClient): AsyncGenerator<Grant[]> {
   return pagesOf((page) => grants.listUnendedGrants({ ...of, ...page }))
 }
 
-function standingReceipts({ receipts }: Store, { wallet, clientId }: Whose): AsyncGenerator<Receipt[]> {
+function validReceipts({ receipts }: Store, { wallet, clientId }: WalletAtClient): AsyncGenerator<Receipt[]> {
   return pagesOf((page) => receipts.listReceipts(wallet, { clientId, ...page }))
 }
 
 type GrantsEnding = { reason: EndReason; at: number; note?: (grants: Grant[]) => void }
 
-/** Ends the grants of these pages, each page in one step. Returns how many grants ended. */
+/** Ends the grants of these pages, page by page. Returns how many grants ended. */
 async function endPages({ grants }: Store, pages: AsyncGenerator<Grant[]>, { note, ...ending }: GrantsEnding): Promise<number> {
   let ended = 0
   for await (const page of pages) {
@@ -54,21 +53,21 @@ async function withdrawPages({ receipts }: Store, wallet: Address, pages: AsyncG
   }
 }
 
-/** Ends what a wallet allowed, to one client or to all, and withdraws what it signed for it. Returns how many grants ended. */
-export async function endAllowed(store: Store, of: Whose, reason: EndReason, at: number): Promise<number> {
-  // Otherwise a signed consent that still holds would allow the next code without a question.
-  await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, standingReceipts(store, of), at))
+/** Withdraws the receipts and ends the grants of a wallet, for one client or for all. Returns how many grants ended. */
+export async function endAllowed(store: Store, of: WalletAtClient, reason: EndReason, at: number): Promise<number> {
+  // A valid receipt would allow the next code without a new signature.
+  await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
   return endPages(store, unendedGrants(store, of), { reason, at })
 }
 
-/** What an operator ends of a wallet. Returns how many grants ended. */
+/** The same for an operator. Returns how many grants ended. */
 export function endGrantsOfWallet(store: Store, wallet: Address, clientId: string | undefined, at: number): Promise<number> {
   return endAllowed(store, { wallet, clientId }, 'operator', at)
 }
 
 export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
 
-/** Ends all of a wallet: every session, what it allowed to any app, and what it signed. */
+/** Ends all sessions and grants of a wallet, and withdraws all its receipts. */
 export async function endEverything(deps: Ending, wallet: Address): Promise<void> {
   const { store } = deps
   const at = deps.now()
@@ -80,12 +79,12 @@ export async function endEverything(deps: Ending, wallet: Address): Promise<void
   } finally {
     announce(deps, wallet, relying, hashes)
   }
-  // The receipts may stand until here: no session is left that could get a code by them.
-  await withdrawPages(store, wallet, standingReceipts(store, { wallet }), at)
+  // The receipts can be withdrawn last: no session is left that could use them to get a code.
+  await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
   deps.audit({ event: 'everything_ended', wallet: shortenAddress(wallet) })
 }
 
-/** Signs a browser out. What apps were allowed stays allowed. Codes of the session are void: redemption reads its state. */
+/** Signs a browser out. Grants stay valid. Codes of the session are void, because the redemption reads the session. */
 export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const { store, now } = deps
   const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
@@ -93,14 +92,14 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
   deps.audit({ event: 'session_ended' })
 }
 
-/** Ends all sessions of a wallet but this one, and every login under way, which would be another session in a moment. */
+/** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */
 export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
   await endAndAnnounce(deps, wallet, () => endForWallet(deps.store, wallet, end))
   deps.audit({ event: 'other_sessions_ended' })
 }
 
-/** Ends those sessions of a wallet that `isWanted` selects, page by page. Returns the hashes of the sessions that this call ended. */
+/** Ends the sessions of a wallet that `isWanted` selects, page by page. Returns the hashes of the sessions that this call ended. */
 export async function endSessions(
   { store: { sessions }, now }: Pick<Deps, 'store' | 'now'>,
   wallet: Address,
@@ -115,23 +114,23 @@ export async function endSessions(
   return hashes
 }
 
-/** Ends sessions of a wallet, and notifies the clients that have a grant from them. Returns the hashes of the sessions. */
+/** Ends sessions of a wallet, and notifies the clients that have grants from these sessions. Returns the hashes of the sessions. */
 export async function endAndAnnounce(deps: Ending, wallet: Address, end: () => Promise<string[]>): Promise<string[]> {
   const relying: RelyingClients = new Map()
   const noteGrants = async (): Promise<void> => {
     for await (const page of unendedGrants(deps.store, { wallet })) noteRelying(relying, page, deps.now())
   }
-  // Read before the sessions end. `endEverything` ends the sessions before the grants, so of two endings at once the one that ends
+  // The grants are read before the sessions end. `endEverything` ends sessions before grants, so if two endings race, the one that ends
   // the session also finds its grants.
   await noteGrants()
   const hashes = await end()
-  // Read after the sessions end too: a code that was redeemed just before gave a grant in between.
+  // The grants are read again afterwards: a code may have been redeemed in between.
   await noteGrants()
   announce(deps, wallet, relying, hashes)
   return hashes
 }
 
-/** The clients that have a grant from a session, by client and session. */
+/** The clients that have a grant from a session. The key consists of the client id and the session's hash. */
 type RelyingClients = Map<string, RelyingClient>
 
 function noteRelying(relying: RelyingClients, grants: Grant[], at: number): void {
@@ -147,10 +146,10 @@ function announce(deps: Pick<Deps, 'announceEnded'>, wallet: Address, relying: R
 }
 
 /**
- * Ends what a wallet allowed to an app before, as far as it names a scope that was switched off in a new receipt: older
- * receipts, and grants with all their tokens. `epoch` is the wallet's as it stood before.
+ * Withdraws older receipts and ends grants of a wallet at an app, if they include a scope that the user declined in the new receipt.
+ * `epoch` is the wallet's epoch before.
  *
- * Returns the epoch as it stands after; null where another ending came in between.
+ * Returns the wallet's epoch afterwards; null if another ending happened meanwhile.
  */
 export async function endDeclined(
   { store, now }: Pick<Deps, 'store' | 'now'>,
@@ -159,34 +158,34 @@ export async function endDeclined(
   epoch: number,
 ): Promise<number | null> {
   const at = now()
-  const naming = ({ scopes }: { scopes: string[] }): boolean => scopes.some((scope) => declined.includes(scope))
-  const older = () => selected(standingReceipts(store, { wallet, clientId }), (receipt) => receipt.id !== id && naming(receipt))
+  const hasDeclined = ({ scopes }: { scopes: string[] }): boolean => scopes.some((scope) => declined.includes(scope))
+  const older = () => selected(validReceipts(store, { wallet, clientId }), (receipt) => receipt.id !== id && hasDeclined(receipt))
   const grants = () =>
-    selected(unendedGrants(store, { wallet, clientId }), (grant) => grant.refreshExpiresAt > at && naming(grant))
+    selected(unendedGrants(store, { wallet, clientId }), (grant) => grant.refreshExpiresAt > at && hasDeclined(grant))
   const isNone = (await older().next()).done && (await grants().next()).done
   if (isNone) return (await store.wallets.readEpoch(wallet)) === epoch ? epoch : null
 
   const raised = await store.wallets.raiseEpoch(wallet)
   await withdrawPages(store, wallet, older(), at)
-  const standing = await store.wallets.raiseEpoch(wallet)
+  const raisedAgain = await store.wallets.raiseEpoch(wallet)
   await endPages(store, grants(), { reason: 'user', at })
-  return raised === epoch + 1 && standing === epoch + 2 ? standing : null
+  return raised === epoch + 1 && raisedAgain === epoch + 2 ? raisedAgain : null
 }
 
-/** Ends one grant, whoever allowed it. */
+/** Ends one grant for an operator. */
 export async function endOneGrant(store: Store, grantId: string, at: number): Promise<'ended' | 'ended_before' | 'unknown'> {
   const outcome = await store.grants.endGrant(grantId, 'operator', at)
   return outcome === 'foreign' ? 'unknown' : outcome
 }
 
-/** Ends every grant of a client, the oldest first, so that grants made meanwhile end too. Returns how many ended. */
+/** Ends all grants of a client, oldest first, so that grants that are created meanwhile end too. Returns how many grants ended. */
 export async function endGrantsOfClient(store: Store, clientId: string, reason: EndReason, at: number): Promise<number> {
   const all = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, order: 'oldest', at, ...page }))
   const unended = selected(all, ({ endedAt }) => endedAt === null)
   return endPages(store, unended, { reason, at })
 }
 
-/** Takes a client out of the registry for good: from the first step on it can redeem and refresh nothing more. */
+/** Deletes a client permanently. The client is disabled first, so from then on it cannot redeem a code or refresh a token. */
 export async function deleteClient(store: Store, client: Client, at: number): Promise<number> {
   await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
   const ended = await endGrantsOfClient(store, client.id, 'client_deleted', at)

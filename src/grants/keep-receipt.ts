@@ -1,4 +1,4 @@
-/** Keeps what a wallet signed, and lets go of what it says is over. */
+/** Stores what a wallet signed, and ends earlier grants with scopes that the user has just declined. */
 import type { Address } from '../wallet/address.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { type Challenge, requestIdOf } from './challenge.ts'
@@ -18,8 +18,8 @@ export type Signed = {
 }
 
 /**
- * Puts the receipt. Its id is the challenge's own, so a second proof of the same challenge finds it taken.
- * `epoch` is the wallet's from before the proof; returned is the one that the login goes on with.
+ * Inserts the receipt. Its id is derived from the challenge, so a second proof for the same challenge is refused. `epoch` is the
+ * wallet's epoch before the proof. Returns the epoch that the login continues with.
  */
 export async function keepReceipt(
   deps: Deps,
@@ -33,13 +33,13 @@ export async function keepReceipt(
   if (inserted === 'taken') throw new LoginError('already_used', 'receipt_taken')
   if (inserted === 'ended') throw new LoginError('expired', 'ended_since_proof')
   const declined = requestOf(challenge)?.scopes.filter((scope) => !signed.scopes.includes(scope)) ?? []
-  // What was switched off just now must not come back through an older consent.
-  const standing = declined.length > 0 ? await endDeclined(deps, receipt, declined, epoch) : epoch
-  if (standing === null) {
+  // The user declined these scopes just now, so no older consent may grant them.
+  const currentEpoch = declined.length > 0 ? await endDeclined(deps, receipt, declined, epoch) : epoch
+  if (currentEpoch === null) {
     await deps.store.receipts.withdrawReceipt(wallet, id, deps.now())
     throw new LoginError('expired', 'ended_since_proof')
   }
-  return { receiptId: id, epoch: standing }
+  return { receiptId: id, epoch: currentEpoch }
 }
 
 function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {

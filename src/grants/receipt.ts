@@ -1,4 +1,4 @@
-/** Receipts: what a wallet signed, kept sealed, and what may rest on it. */
+/** Receipts: the texts that wallets signed, stored sealed. */
 import type { KeyRing } from '../keys/key-ring.ts'
 import { seal, unseal } from '../keys/sealed.ts'
 import { redirectUriMatches } from '../oauth/redirect-uri.ts'
@@ -10,23 +10,23 @@ import type { Client, Receipt, Session } from './model.ts'
 
 export type SignedMessage = { message: string; signature: string }
 
-/** A store that leaks must not hand out signatures: they are kept like codes are sent. */
+/** Signatures are stored sealed, so that a leaked database reveals none. */
 export function sealSignedMessage(ring: KeyRing, signed: SignedMessage): string {
   return seal(ring, 'grx', signed)
 }
 
-/** What was signed; undefined where the key it was sealed with is retired. */
+/** The signed text and the signature; undefined if the key that sealed them is retired. */
 export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | undefined {
   return unseal(ring, 'grx', receipt.sealed) as SignedMessage | undefined
 }
 
 /**
- * How many of a client's receipts are looked at for one that covers a request. Not counted are withdrawn ones: of a node
- * whose clock was ahead they would pass for younger.
+ * How many receipts of a client are read to find one that covers a request. Withdrawn receipts are not read: if a node's clock was
+ * ahead, they would come before newer ones.
  */
-const LOOKED_AT = 50
+const READ_AT_MOST = 50
 
-/** The youngest receipt of this session's wallet that allows at least what is asked for, and still holds. */
+/** The newest valid receipt of the session's wallet that covers the request. */
 export async function findCoveringReceipt(
   deps: Deps,
   session: Session,
@@ -34,12 +34,11 @@ export async function findCoveringReceipt(
   request: AuthorizationRequest,
 ): Promise<Receipt | null> {
   const { redirectUri, scopes, resources, dpopJkt } = request
-  const of = { clientId: client.id, limit: LOOKED_AT }
-  const receipts = await deps.store.receipts.listReceipts(session.wallet, of)
+  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: READ_AT_MOST })
   const covering = receipts.find(
     (receipt) =>
       receipt.expiresAt > deps.now() &&
-      // ERC-5573: the URI is the one who was authorized, and its host the one the person read. A client's other one was not.
+      // ERC-5573: the user authorized this redirect URI and read its host. A consent does not cover the client's other redirect URIs.
       redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&
       isSubset(scopes, receipt.scopes) &&
       isSubset(resources, receipt.resources) &&
@@ -48,7 +47,7 @@ export async function findCoveringReceipt(
   return covering ?? null
 }
 
-/** A text that names a key (RFC 9449) allows what is bound to that key, and nothing else. One that cannot be read may name one. */
+/** A consent that names a key (RFC 9449) covers only requests with that key. An unreadable receipt may name a key, so it covers nothing. */
 function coversKey(ring: KeyRing, receipt: Receipt, dpopJkt: string | null): boolean {
   const signed = openReceipt(ring, receipt)
   const consent = signed ? readConsent(signed.message) : null

@@ -1,8 +1,8 @@
 /** The account page at `/account`: what a wallet allowed to which app, its sessions, and the way to end them (OpenID Connect Core §16.18). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
-  type Account,
   beginLogin,
+  type ConnectedAccount,
   type ConnectedApp,
   endApp,
   endSessionOf,
@@ -159,7 +159,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
     return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
   }
 
-  function viewOf({ apps, sessions }: Account, session: Session): AccountView {
+  function viewOf({ apps, sessions }: ConnectedAccount, session: Session): AccountView {
     return {
       walletShort: shortAddress(session.wallet),
       signedIn: session.method,
