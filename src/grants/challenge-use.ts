@@ -1,9 +1,9 @@
-/** Whether a login was finished: the session that its challenge can start was started, in the browser that asked or on another device. */
+/** Whether a challenge was used: its session was started, in the browser that requested the login or on another device. */
 import { type Challenge, sessionIdOf } from './challenge.ts'
 import type { Deps } from './deps.ts'
 import { hashSessionId } from './session.ts'
 
-/** `continued_elsewhere`: finished on another device than this challenge is for. `key_retired`: it can start no session any more. */
+/** `continued_elsewhere`: the login was finished on another device. `key_retired`: the challenge can no longer start a session. */
 export type ChallengeUse = 'open' | 'already_used' | 'continued_elsewhere' | 'key_retired'
 
 export async function readChallengeUse(deps: Deps, challenge: Challenge): Promise<ChallengeUse> {

@@ -1,6 +1,6 @@
 /**
- * The login challenge: what a sign-in is for, sealed, together with everything the text to sign is made of.
- * It is bound to the browser that asked, and worthless in any other.
+ * The login challenge: the sealed purpose of a sign-in, with everything that the text to sign contains. A challenge is bound to one
+ * browser and cannot be used in another.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -16,30 +16,31 @@ import type { Deps } from './deps.ts'
 import type { Client } from './model.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
-/** Seconds in which a login must be signed. */
+/** Seconds until a challenge expires. */
 export const CHALLENGE_LIFETIME = 600
-const CHALLENGE_AT_MOST = 4096
+/** in characters */
+const MAX_LENGTH = 4096
 
-/** Why a wallet is asked to sign: for an app, to see its own account page, or to end everything without a session. */
+/** What the signature is for: an app's request, the account page, or ending everything without a session. */
 export type LoginPurpose = { kind: 'app'; request: AuthorizationRequest } | { kind: 'account' } | { kind: 'end_everything' }
 
 export type Challenge = {
-  /** of the text to sign */
+  /** the number of the template of the text to sign */
   template: number
-  /** 128 random bits in hex: the text's `Nonce` (ERC-4361), and what makes this challenge this one */
+  /** 128 random bits in hex: the `Nonce` of the text (ERC-4361), which also identifies the challenge */
   nonce: string
   issuedAt: number
-  /** the end of the grant that the text names */
+  /** the end of the grant, as the text shows it */
   until: number
-  /** as the text names it; empty where there is no app */
+  /** as the text shows it; empty without an app */
   clientName: string
-  /** of the browser it is for */
+  /** the hash of the key of the browser that can use the challenge */
   browserHash: string
-  /** of the browser that asked: another one where this was taken up on another device */
-  askedBy: string
-  /** names the key this login's session id is derived with */
+  /** the hash of the key of the browser that requested the login; differs from `browserHash` if another device continues the login */
+  requestedBy: string
+  /** the id of the key from which the session id is derived */
   sessionKeyId: string
-  /** whether it was taken up on another device than the one that asked: that one never gets a code */
+  /** true if another device continues the login: this device gets a session, but never a code */
   elsewhere: boolean
   purpose: LoginPurpose
 }
@@ -48,7 +49,7 @@ export function newBrowserKey(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Seals a purpose into a challenge for one browser; null where it grows too long for a URL. */
+/** Seals a purpose into a challenge for one browser; null if the challenge is too long for a URL. */
 export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client | null, browserKey: string): string | null {
   const at = deps.now()
   const browserHash = hashBrowserKey(browserKey)
@@ -59,7 +60,7 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
     until: at + deps.settings.lifetimes.grant,
     clientName: client ? transliterateName(client.name) : '',
     browserHash,
-    askedBy: browserHash,
+    requestedBy: browserHash,
     sessionKeyId: deps.keys.maker('mac').id,
     elsewhere: false,
     purpose,
@@ -68,23 +69,23 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
 }
 
 /**
- * The same challenge for another device, with the same text and the same end. The app's `state` and verifier live in the
- * browser that asked: who takes its link up learns neither.
+ * The challenge for another device that continues the login, with the same text and the same expiry. The app's `state` and
+ * `code_challenge` are removed: they are useful only in the browser that requested the login.
  */
 export function resumeChallenge(
   deps: Deps,
   challenge: Challenge,
-  asked: AuthorizationRequest,
+  request: AuthorizationRequest,
   browserKey: string,
 ): string | null {
   const purpose = {
     kind: 'app' as const,
-    request: { ...asked, state: null, codeChallenge: null, nonce: null, pushedId: null },
+    request: { ...request, state: null, codeChallenge: null, nonce: null, pushedId: null },
   }
-  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, asked.pushedId)
+  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, request.pushedId)
 }
 
-/** What was sealed, whatever its age; undefined for anything this service did not seal, or of which the pushed request is gone. */
+/** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */
 export async function openChallenge(deps: Deps, text: string): Promise<Challenge | undefined> {
   const packed = unseal(deps.keys, 'grl', text) as Packed | undefined
   const purpose = packed && (await openPurpose(deps, packed))
@@ -106,15 +107,15 @@ export function isOfBrowser(challenge: Challenge, browserKey: string | null): bo
   return browserKey !== null && hashBrowserKey(browserKey) === challenge.browserHash
 }
 
-/** ERC-4361's `Request ID`, a UUID that follows from the nonce; a receipt is kept under it. */
+/** The `Request ID` of ERC-4361: a UUID that is derived from the nonce. It is also the id of the receipt. */
 export function requestIdOf(challenge: Challenge): string {
   const hex = createHash('sha256').update(`request ${challenge.nonce}`).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
 /**
- * The id of the one session that this challenge can start, on whichever device. Only the service can compute the id, and only
- * the browser whose session is inserted receives it: the insert is the once-only gate of the login. Undefined if the key is retired.
+ * The id of the one session that this challenge can start, on either device. Only the service can compute the id, and only the browser
+ * whose session was inserted receives it: so the insert makes the login work once. Undefined if the key is retired.
  */
 export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undefined {
   const key = ring.opener('mac', challenge.sessionKeyId)
@@ -126,10 +127,10 @@ function templateOf(purpose: LoginPurpose): number {
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }
 
-/** A request that is too long to be carried is looked up where it was pushed. */
+/** If the request is too long for the challenge and was pushed, the challenge contains only the id of the pushed request. */
 function sealFor(deps: Deps, challenge: Challenge, pushedId: string | null): string | null {
   const whole = seal(deps.keys, 'grl', pack(challenge, packPurpose(challenge.purpose)))
-  if (whole.length <= CHALLENGE_AT_MOST) return whole
+  if (whole.length <= MAX_LENGTH) return whole
   return pushedId === null ? null : seal(deps.keys, 'grl', pack(challenge, { pushed: pushedId }))
 }
 
@@ -137,9 +138,9 @@ function hashBrowserKey(browserKey: string): string {
   return createHash('sha256').update(browserKey).digest().subarray(0, 16).toString('base64url')
 }
 
-// Packed as an array: the names would cost a third of the URL.
+// A packed challenge is an array: member names would make the URL a third longer.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
-// What few requests have: by a letter each, and only where it is there.
+// Members that few requests have. Each has a name of one letter, and is omitted if it has no value.
 type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
 type Pushed = { pushed: string }
@@ -154,15 +155,15 @@ function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
     challenge.clientName,
     challenge.browserHash,
     challenge.sessionKeyId,
-    challenge.elsewhere ? challenge.askedBy : 0,
+    challenge.elsewhere ? challenge.requestedBy : 0,
     purpose,
   ]
 }
 
 function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
-  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, asker] = packed
-  const elsewhere = asker !== 0
-  const browsers = { browserHash, askedBy: elsewhere ? asker : browserHash, elsewhere }
+  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, requester] = packed
+  const elsewhere = requester !== 0
+  const browsers = { browserHash, requestedBy: elsewhere ? requester : browserHash, elsewhere }
   return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, purpose }
 }
 
@@ -175,7 +176,7 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
   return usual
 }
 
-/** `maxAge` is not among them: the login that the challenge is for satisfies it. */
+/** `maxAge` is not included: the login of the challenge satisfies it. */
 function packExtras(request: AuthorizationRequest): PackedExtras {
   const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode } = request
   return {

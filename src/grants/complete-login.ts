@@ -1,6 +1,6 @@
 /**
- * The end of a login: the browser comes back with its challenge and the proof, gets its session, and goes on. Inserting
- * the session is the once-only gate, so one challenge yields one session, however many requests race.
+ * The end of a login: the browser returns with its challenge and the login verifier, gets its session, and continues to the app. The
+ * insert of the session makes a challenge work once: if several requests race, exactly one starts the session.
  */
 import { randomUUID } from 'node:crypto'
 import { unseal } from '../keys/sealed.ts'
@@ -19,21 +19,21 @@ import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './chall
 import { readChallengeUse } from './challenge-use.ts'
 import type { Deps } from './deps.ts'
 import { endEverything, endSession } from './end-grants.ts'
-import type { Proof, Verifier } from './login.ts'
+import type { LoginVerifier, ProvenWallet } from './login.ts'
 import type { Client, Session } from './model.ts'
 import { hashSessionId, meetsConsentRule } from './session.ts'
 
 export type CompleteOutcome =
   /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
   | { kind: 'signed_in'; sessionId: string; to: Destination; app: RequestingApp | null }
-  /** signed in, but not as whom the app's ID token hint names: the app gets an error */
+  /** signed in, but with another wallet than the app's ID token hint names: the app gets an error */
   | { kind: 'another_wallet'; sessionId: string; to: Destination; app: RequestingApp }
-  /** signed on another device than the one that asked: a session here, and no code anywhere */
+  /** another device requested the login: this browser gets a session, and no browser gets a code */
   | { kind: 'signed_in_elsewhere'; sessionId: string; app: RequestingApp; redirectUri: string }
-  /** signed in, but the pushed request got its one code by another way */
+  /** signed in, but a code was already issued for the pushed request */
   | { kind: 'request_spent'; sessionId: string }
   | { kind: 'denied'; to: Destination; app: RequestingApp }
-  /** declined, and no app asked */
+  /** the user declined a login without an app */
   | { kind: 'cancelled' }
   | { kind: 'denied_elsewhere'; app: RequestingApp }
   | { kind: 'everything_ended' }
@@ -43,7 +43,7 @@ type CompleteRequest = {
   challenge: string | null
   verifier: string | null
   browserKey: string | null
-  /** of the session that the browser has so far */
+  /** the id of the session that the browser already has */
   sessionId: string | null
 }
 
@@ -51,21 +51,21 @@ type RequestedApp = { client: Client; request: AuthorizationRequest; app: Reques
 
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = await openChallenge(deps, request.challenge ?? '')
-  const verifier = unseal(deps.keys, 'grv', request.verifier ?? '') as Verifier | undefined
+  const verifier = unseal(deps.keys, 'grv', request.verifier ?? '') as LoginVerifier | undefined
   if (!challenge || !verifier || !isFor(verifier, challenge)) return { kind: 'broken' }
-  // Whoever is lured into a stranger's login must not end up in the stranger's session.
+  // A login link of an attacker must not give the user's browser a session of the attacker.
   if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }
   if (verifier.expiresAt <= deps.now()) return { kind: 'expired' }
-  const asked = await appOf(deps, challenge)
-  if (asked === 'unknown_client') return { kind: 'unknown_client' }
+  const requested = await appOf(deps, challenge)
+  if (requested === 'unknown_client') return { kind: 'unknown_client' }
   const { proof } = verifier
-  if (proof === 'denied') return denied(deps, challenge, asked)
+  if (proof === 'denied') return deny(deps, challenge, requested)
   const use = await readChallengeUse(deps, challenge)
   if (use !== 'open') return { kind: use === 'key_retired' ? 'expired' : use }
   if (challenge.purpose.kind === 'end_everything') return endAll(deps, challenge, proof)
-  // Asked again here: the client's rule may have changed since the wallet was vouched for.
-  if (asked && !meetsConsentRule(asked.client, proof.method)) return { kind: 'ended' }
-  return startSession(deps, { challenge, proof, asked, earlierId: request.sessionId })
+  // The client's consent rule may have changed since the login server vouched for the wallet.
+  if (requested && !meetsConsentRule(requested.client, proof.method)) return { kind: 'ended' }
+  return startSession(deps, { challenge, proof, requested, earlierId: request.sessionId })
 }
 
 async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
@@ -74,20 +74,20 @@ async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp |
   return client ? { client, request: purpose.request, app: requestingApp(client, purpose.request) } : 'unknown_client'
 }
 
-function isFor(verifier: Verifier, { nonce, browserHash, elsewhere }: Challenge): boolean {
+function isFor(verifier: LoginVerifier, { nonce, browserHash, elsewhere }: Challenge): boolean {
   return verifier.nonce === nonce && verifier.browserHash === browserHash && verifier.elsewhere === elsewhere
 }
 
-async function denied(deps: Deps, challenge: Challenge, asked: RequestedApp | null): Promise<CompleteOutcome> {
-  if (!asked) return { kind: 'cancelled' }
-  // The app waits for its answer in the browser that asked, where the person can still go on or decline.
-  if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: asked.app }
-  deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: asked.client.id })
-  return { kind: 'denied', to: await deniedRedirect(deps, asked.request), app: asked.app }
+async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | null): Promise<CompleteOutcome> {
+  if (!requested) return { kind: 'cancelled' }
+  // The app gets its response in the browser that requested the login. The user can still sign in or decline in that browser.
+  if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: requested.app }
+  deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: requested.client.id })
+  return { kind: 'denied', to: await deniedRedirect(deps, requested.request), app: requested.app }
 }
 
-/** Noted as used only when it is done: broken off half-way, it can be asked for again. The note is a session that never lived. */
-async function endAll(deps: Deps, challenge: Challenge, proof: Proof): Promise<CompleteOutcome> {
+/** The challenge is marked as used at the end, so that an interrupted request can be repeated. The mark is a session that has already ended. */
+async function endAll(deps: Deps, challenge: Challenge, proof: ProvenWallet): Promise<CompleteOutcome> {
   await endEverything(deps, proof.wallet)
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
@@ -95,17 +95,18 @@ async function endAll(deps: Deps, challenge: Challenge, proof: Proof): Promise<C
   return { kind: 'everything_ended' }
 }
 
-type ProvenLogin = { challenge: Challenge; proof: Proof; asked: RequestedApp | null; earlierId: string | null }
+type ProvenLogin = { challenge: Challenge; proof: ProvenWallet; requested: RequestedApp | null; earlierId: string | null }
 
-async function startSession(deps: Deps, { challenge, proof, asked, earlierId }: ProvenLogin): Promise<CompleteOutcome> {
+async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOutcome> {
+  const { challenge, proof, requested, earlierId } = login
   const sessionId = sessionIdOf(deps.keys, challenge)
   if (sessionId === undefined) return { kind: 'expired' }
   const session = newSession(deps, sessionId, challenge, proof)
-  // Before the challenge is used, so that the browser can repeat this request after a failure.
+  // This happens before the challenge is used, so that the browser can repeat the request after a failure.
   await endEarlier(deps, earlierId, session)
   if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
 
-  // Read after the insert, the epoch tells of every ending that could have missed the new session.
+  // The epoch is read after the insert: every ending that could have missed the new session has raised the epoch by now.
   const epoch = await deps.store.wallets.readEpoch(session.wallet)
   if (epoch !== proof.epoch) {
     await deps.store.sessions.endSession(session.hash, randomUUID(), deps.now())
@@ -113,33 +114,34 @@ async function startSession(deps: Deps, { challenge, proof, asked, earlierId }: 
     return { kind: 'ended' }
   }
   deps.bounds.noteSession(session)
-  deps.audit({ event: 'session_started', reason: session.method, ...(asked ? { client_id: asked.client.id } : {}) })
-  if (!asked) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
-  // The app's `state` and verifier live in the browser that asked, so a code would be of no use here.
-  if (challenge.elsewhere)
-    return { kind: 'signed_in_elsewhere', sessionId, app: asked.app, redirectUri: asked.request.redirectUri }
-  if (asked.request.onlyHinted && session.wallet !== asked.request.loginHint) {
+  deps.audit({ event: 'session_started', reason: session.method, ...(requested ? { client_id: requested.client.id } : {}) })
+  if (!requested) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
+  return continueToApp(deps, { ...login, requested }, { session, sessionId, epoch })
+}
+
+async function continueToApp(
+  deps: Deps,
+  { challenge, proof, requested: { client, request, app } }: ProvenLogin & { requested: RequestedApp },
+  { session, sessionId, epoch }: { session: Session; sessionId: string; epoch: number },
+): Promise<CompleteOutcome> {
+  // The app's `state` and `code_verifier` are in the browser that requested the login. A code would be useless in this browser.
+  if (challenge.elsewhere) return { kind: 'signed_in_elsewhere', sessionId, app, redirectUri: request.redirectUri }
+  if (request.onlyHinted && session.wallet !== request.loginHint) {
     // OpenID Connect Core §3.1.2.1: "otherwise, it MUST return an error, such as login_required"
     const refusal = loginRequired('another_wallet_than_hinted')
-    deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: asked.client.id })
-    return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, asked.request, refusal), app: asked.app }
+    deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: client.id })
+    return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, request, refusal), app }
   }
-  const request = { ...asked.request, scopes: proof.scopes }
-  const basis = {
-    session,
-    epoch,
-    receiptId: proof.receiptId,
-    consented: proof.receiptId !== null,
-    grantExpiresAt: challenge.until,
-  }
-  const to = await codeRedirect(deps, request, basis)
-  return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app: asked.app }
+  const { receiptId } = proof
+  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until }
+  const to = await codeRedirect(deps, { ...request, scopes: proof.scopes }, basis)
+  return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
 }
 
 /**
- * Ends the session that the browser had so far: a copy of its cookie must not outlive the login (ASVS 7.2.4). The wallet's epoch
- * stays, so that logins in other tabs go on. If the wallet is the same, codes under way go on too, and the clients hear nothing:
- * the person stays signed in.
+ * Ends the session that the browser already has: a copy of the session cookie must not outlive the new login (ASVS 7.2.4). The wallet's
+ * epoch is not raised, so that logins in other tabs stay valid. If the wallet is the same, the new session replaces the old one: pending
+ * codes stay valid and no client is notified, because the user stays signed in.
  */
 async function endEarlier(deps: Deps, earlierId: string | null, { hash, wallet }: Session): Promise<void> {
   const earlier = earlierId === null ? null : await deps.store.sessions.readSession(hashSessionId(earlierId))
@@ -148,7 +150,7 @@ async function endEarlier(deps: Deps, earlierId: string | null, { hash, wallet }
   else await endSession(deps, earlier)
 }
 
-function newSession(deps: Deps, sessionId: string, { elsewhere }: Challenge, proof: Proof): Session {
+function newSession(deps: Deps, sessionId: string, { elsewhere }: Challenge, proof: ProvenWallet): Session {
   const at = deps.now()
   return {
     hash: hashSessionId(sessionId),

@@ -1,9 +1,9 @@
 import { type LoginErrorCode, type LoginReasonOf, loginErrors } from '../oauth/reasons.ts'
 
-/** An error with one of its own reasons. */
+/** An error code with one of its reasons. */
 type Arguments = { [Code in LoginErrorCode]: [error: Code, reason: LoginReasonOf<Code>] }[LoginErrorCode]
 
-/** A refusal to the login server: a code it can act on, and the reason for our log. Never why a signature failed. */
+/** An error for the login server. The login server gets the code, and the log gets the reason. Neither contains why a signature failed. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
   readonly error: LoginErrorCode

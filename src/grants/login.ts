@@ -1,8 +1,8 @@
 /**
- * What the login server may ask: what a challenge is about, the text to sign, and whether a signature proves the wallet.
+ * The functions for the login server: describe a challenge, compose the text to sign, and accept or reject a login.
  *
- * Nothing is stored before the proof. A proof stores the signed text as a receipt: of any number of simultaneous proofs
- * of one challenge by one wallet exactly one succeeds.
+ * Nothing is stored before the wallet is proved. A proof stores the signed text as a receipt. If several proofs of one challenge by one
+ * wallet race, exactly one succeeds.
  */
 import { seal } from '../keys/sealed.ts'
 import { redirectUriPlace } from '../oauth/redirect-uri.ts'
@@ -24,47 +24,48 @@ import {
   type WalletClaim,
 } from './sign-in-text.ts'
 
-/** Seconds from the proof to its use. */
+/** Seconds until the login verifier expires. */
 const VERIFIER_LIFETIME = 60
+/** in characters */
 const SIGNATURE_AT_MOST = 8192
 
-/** What the page tells the person before anything is signed. */
+/** What the login page shows the user before the signature. */
 export type ChallengeDescription = {
   purpose: Challenge['purpose']['kind']
   client_name: string
-  /** '' for an app on the device */
+  /** empty for an app on the device */
   client_host: string
-  /** the private-use scheme of an app on the device (RFC 8252 §7.1); there only for one */
+  /** the private-use scheme of an app on the device (RFC 8252 §7.1); absent for other apps */
   client_scheme?: string
-  /** `required`: cannot be switched off; there only where it is so */
+  /** `required` is true if the user cannot decline the scope; otherwise absent */
   scopes: { name: string; description: string; required?: true }[]
-  /** whether single scopes may be switched off */
+  /** true if the user can decline single scopes */
   may_choose_scopes: boolean
   resources: string[]
   chain_ids: number[]
-  /** epoch seconds; until then the challenge is open */
+  /** when the challenge expires, in epoch seconds */
   expires_at: number
-  /** epoch seconds; until then lasts what is agreed to */
+  /** when the consent ends, in epoch seconds */
   until: number
-  /** where another device takes this up; null where it was taken up already, or where no app asked */
+  /** the URL for continuing on another device; null on that other device, and for a login without an app */
   resume_url: string | null
-  /** the wallet that the app expects, where it said so */
+  /** the wallet that the app expects; absent if the app named none */
   login_hint?: Address
 }
 
 export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: AdmitContractCheck }
 
-/** What a proof seals for `/login/complete`. */
-export type Verifier = {
+/** The sealed contents of `login_verifier`, for `/login/complete`. */
+export type LoginVerifier = {
   nonce: string
-  /** of the browser it is for: one challenge taken up on several devices has one nonce */
+  /** binds the verifier to one browser: the nonce alone is the same on each device that continues the login */
   browserHash: string
   elsewhere: boolean
   expiresAt: number
-  proof: Proof | 'denied'
+  proof: ProvenWallet | 'denied'
 }
 
-export type Proof = {
+export type ProvenWallet = {
   wallet: Address
   walletKind: WalletKind
   chainId: number
@@ -75,7 +76,7 @@ export type Proof = {
 }
 
 export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
-  const challenge = await openLiving(deps, text)
+  const challenge = await openUnexpired(deps, text)
   const { purpose } = challenge
   const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
   await refuseUsed(deps, challenge)
@@ -102,59 +103,60 @@ function describeScope(name: string, words: Record<string, string>): ChallengeDe
   return isRequiredScope(name) ? { ...scope, required: true } : scope
 }
 
-/** The exact text the wallet is to sign. */
+/** The text that the wallet signs. */
 export async function composeText(deps: Deps, claim: WalletClaim): Promise<string> {
-  return (await composeSignInText(deps, await openLiving(deps, claim.challenge), claim)).message
+  return (await composeSignInText(deps, await openUnexpired(deps, claim.challenge), claim)).message
 }
 
 /**
- * Takes a signature as the proof of an address, or the login server's word where vouching is on.
- * Returns where the browser goes on. For an ordinary wallet: one recovery, one write, and one more on its very first proof.
+ * Accepts a signature as the proof of an address, or, without a signature, a login that the login server vouches for, if the operator
+ * allows vouching. Returns the URL for the browser. An ordinary wallet costs one signature recovery and one write, and a second write
+ * at its first sign-in.
  */
 export async function acceptLogin(deps: Deps, { claim, signature, admitContractCheck }: SignInAttempt): Promise<string> {
   if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
-  const challenge = await openLiving(deps, claim.challenge)
+  const challenge = await openUnexpired(deps, claim.challenge)
   const text = await composeSignInText(deps, challenge, claim)
-  const proof =
+  const proven =
     signature === null
-      ? await takeWord(deps, challenge, claim, text)
-      : await takeSignature(deps, challenge, text, { claim, signature, admitContractCheck })
-  deps.audit({ event: 'wallet_proved', reason: proof.method, ...clientIdOf(challenge), wallet: shortenAddress(proof.wallet) })
-  return completeUrl(deps, claim.challenge, challenge, proof)
+      ? await acceptVouched(deps, challenge, claim, text)
+      : await acceptSignature(deps, challenge, text, { claim, signature, admitContractCheck })
+  deps.audit({ event: 'wallet_proved', reason: proven.method, ...clientIdOf(challenge), wallet: shortenAddress(proven.wallet) })
+  return completeUrl(deps, claim.challenge, challenge, proven)
 }
 
-/** The person declined. The way back to the app goes through `/login/complete` too, so that only this browser walks it. */
+/** The user declined. The browser returns to the app through `/login/complete` too, so that only this browser can do so. */
 export async function rejectLogin(deps: Deps, text: string): Promise<string> {
-  return completeUrl(deps, text, await openLiving(deps, text), 'denied')
+  return completeUrl(deps, text, await openUnexpired(deps, text), 'denied')
 }
 
-async function openLiving(deps: Deps, text: string): Promise<Challenge> {
+async function openUnexpired(deps: Deps, text: string): Promise<Challenge> {
   const challenge = await openChallenge(deps, text)
   if (!challenge) throw new LoginError('invalid_request', 'challenge_unknown')
   if (challengeExpiresAt(challenge) <= deps.now()) throw new LoginError('expired', 'challenge_expired')
   return challenge
 }
 
-async function takeSignature(
+async function acceptSignature(
   deps: Deps,
   challenge: Challenge,
   { address, message, scopes }: SignInText,
   { claim: { chainId }, signature, admitContractCheck }: SignInAttempt & { signature: string },
-): Promise<Proof> {
+): Promise<ProvenWallet> {
   // The epoch is read before the proof. If an ending raises it meanwhile, the insert of the receipt fails.
   const wallet = await deps.store.wallets.readWallet(address)
   const walletKind = await proveWallet(deps, { message, signature, address, chainId, wallet, admitContractCheck })
   await refuseUsed(deps, challenge)
   if (walletKind === 'ordinary' && !wallet.provedItself) await deps.store.wallets.rememberProof(address)
-  const proof = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes }
-  // It allows nobody anything, and whoever keeps ending things must not be able to stop it.
-  if (challenge.purpose.kind === 'end_everything') return { ...proof, epoch: wallet.epoch, receiptId: null }
+  const proven = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes }
+  // Ending everything allows nothing, so no receipt is stored. An attacker who keeps raising the epoch could make that insert fail.
+  if (challenge.purpose.kind === 'end_everything') return { ...proven, epoch: wallet.epoch, receiptId: null }
   const signed = { address, chainId, message, signature, scopes, walletKind }
-  return { ...proof, ...(await keepReceipt(deps, challenge, signed, wallet.epoch)) }
+  return { ...proven, ...(await keepReceipt(deps, challenge, signed, wallet.epoch)) }
 }
 
-/** The word of a platform's own login server, off unless the operator turned it on. It is no consent and makes no receipt. */
-async function takeWord(deps: Deps, challenge: Challenge, claim: WalletClaim, text: SignInText): Promise<Proof> {
+/** The login server vouches for the wallet. This is off by default. A vouched login is not a consent and has no receipt. */
+async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClaim, text: SignInText): Promise<ProvenWallet> {
   if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
   const { purpose } = challenge
   if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
@@ -163,7 +165,7 @@ async function takeWord(deps: Deps, challenge: Challenge, claim: WalletClaim, te
   }
   await refuseUsed(deps, challenge)
   const epoch = await deps.store.wallets.readEpoch(text.address)
-  // Nobody said what kind of wallet it is; there is no signature to check again either.
+  // The kind of the wallet is unknown. `ordinary` is correct, because no signature must be checked again.
   return {
     wallet: text.address,
     walletKind: 'ordinary',
@@ -186,8 +188,8 @@ function clientIdOf({ purpose }: Challenge): { client_id?: string } {
   return purpose.kind === 'app' ? { client_id: purpose.request.clientId } : {}
 }
 
-function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: Verifier['proof']): string {
+function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: LoginVerifier['proof']): string {
   const { nonce, browserHash, elsewhere } = challenge
-  const verifier: Verifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
+  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
   return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${seal(deps.keys, 'grv', verifier)}`
 }

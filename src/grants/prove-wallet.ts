@@ -1,8 +1,8 @@
 /**
- * Checks whether a signature proves an address: as the key of the address itself, or as the contract at the address.
+ * Checks whether a signature proves an address: a signature by the key of the address, or one that the contract at the address accepts.
  *
- * The own key is checked first and needs no chain. A contract is accepted only on the home chain, and never at an address that has
- * once proved itself by its own key: that key still works, whatever code the address points to today (EIP-7702).
+ * The key is checked first, without calling the chain. A contract is accepted only on the home chain, and only if the address has never
+ * signed with its own key: that key still works, whatever code the address points to today (EIP-7702).
  */
 import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Address } from '../wallet/address.ts'
@@ -21,7 +21,7 @@ export type ClaimedProof = {
   admitContractCheck: AdmitContractCheck
 }
 
-/** Throws if the caller may cause no more calls to a chain for this address. Returns the network of the caller, or null if it is not known. */
+/** Throws if the caller has reached the limit of chain calls. Returns the network of the caller, or null if the network is unknown. */
 export type AdmitContractCheck = (address: Address) => string | null
 
 export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...signed }: ClaimedProof): Promise<WalletKind> {
@@ -31,13 +31,13 @@ export async function proveWallet(deps: Deps, { wallet, admitContractCheck, ...s
   if (signed.chainId !== contractWallets?.homeChainId) throw refusalOf(plain.kind)
   const network = admitContractCheck(signed.address)
   const verdict = await contractWallets.check({ ...signed, network })
-  // The chain is also called for an address that has proved itself by its own key, although the answer can no longer help it. A failed
-  // proof would otherwise show, by its status, its delay and its count, whether the owner of the address has ever signed in here.
+  // The chain is called even if the address has signed with its own key, although the result cannot be accepted. Otherwise the status,
+  // the delay and the number of calls of a failed proof would show whether the owner of the address has ever signed in here.
   if (verdict.kind === 'valid') {
     if (wallet.provedItself) throw refusalOf('not_proven')
     return 'contract'
   }
-  // Never "wrong signature": the challenge stays valid, and the user can try again.
+  // This is not an invalid signature: the challenge stays valid, and the user can try again.
   if (verdict.kind === 'could_not_check') throw walletUnavailable(verdict.why)
   throw refusalOf(verdict.kind)
 }

@@ -1,4 +1,4 @@
-/** A login taken up on another device: a challenge of its own for the browser that opens the link, with the same text. */
+/** Continues a login on another device: the browser that opens the link gets its own challenge with the same text to sign. */
 import { loginPageUrl } from './authorize.ts'
 import { type Challenge, challengeExpiresAt, newBrowserKey, openChallenge, resumeChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'

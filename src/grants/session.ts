@@ -1,19 +1,19 @@
-/** Sessions: a browser in which a wallet proved itself. The id is only in the browser; the store keeps its hash. */
+/** Sessions of a wallet in a browser. Only the browser has the session id; the store has its hash. */
 import { createHash } from 'node:crypto'
 import type { Deps } from './deps.ts'
 import type { Client, LoginMethod, Session } from './model.ts'
 
-/** Seconds between two notes of a visit, unless the idle time is so short that it would run out in between. */
+/** Seconds between two updates of `lastSeenAt`. A short idle time needs more frequent updates. */
 const TOUCH_EVERY = 600
 
 export function hashSessionId(sessionId: string): string {
   return createHash('sha256').update(sessionId).digest('base64url')
 }
 
-/** The session of this browser where it holds now: not ended, not idle for too long, not past its absolute end. */
+/** The session of this browser, if it has not ended, was not idle for too long and has not reached its absolute end. */
 export async function findSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
   if (sessionId === null) {
-    // Asked all the same: a login that begins while the store is down could only end in a failure.
+    // Read the store all the same: if it is unavailable, a login could not succeed, so the request fails now.
     await deps.store.readRevision()
     return null
   }
@@ -21,19 +21,19 @@ export async function findSession(deps: Deps, sessionId: string | null): Promise
   return session && sessionHolds(deps, session) ? session : null
 }
 
-/** Notes that the session was used, so that its idle time starts again. */
+/** Restarts the idle time of the session. */
 export async function touchSession(deps: Deps, session: Session): Promise<void> {
   const at = deps.now()
   if (at - session.lastSeenAt >= Math.min(TOUCH_EVERY, deps.settings.lifetimes.sessionIdle / 10))
     await deps.store.sessions.touchSession(session.hash, at)
 }
 
-/** OpenID Connect Core §3.1.2.1. A `max_age` of 0 asks for a login, also in the second in which the last one was. */
+/** OpenID Connect Core §3.1.2.1. A `max_age` of 0 always requires a login, even one second after the previous login. */
 export function isRecent(deps: Deps, { authTime }: Session, maxAge: number | null): boolean {
   return maxAge === null || (maxAge > 0 && deps.now() - authTime <= maxAge)
 }
 
-/** Whether a login of this kind is consent enough: one the platform only vouched for never stands in for the wallet's own. */
+/** Whether a login by this method is sufficient for the client's consent rule: `signed` needs a signature of the wallet. */
 export function meetsConsentRule(client: Client, method: LoginMethod): boolean {
   return client.consent === 'session' || method !== 'vouched'
 }

@@ -1,7 +1,7 @@
 /**
- * The exact text a wallet is to sign, composed from the sealed challenge alone: composed once to be shown, and once more
- * when the signature arrives. Nothing is parsed, and no field of the browser's choosing is in the path of trust. It says which
- * app may do what, and until when (RFC 6749 §10.2).
+ * The text that a wallet signs. The service composes the text from the sealed challenge, once to show it and again when the signature
+ * arrives. So no text of the browser is parsed or trusted. The text names the app, what the app may do, and until when (RFC 6749
+ * §10.2).
  */
 import { redirectUriPlace } from '../oauth/redirect-uri.ts'
 import { isSubset, parseScope } from '../oauth/scope.ts'
@@ -14,10 +14,10 @@ import type { Deps } from './deps.ts'
 import { LoginError } from './login-error.ts'
 import type { Client } from './model.ts'
 
-/** A wallet's claim to a challenge, as the login server sent it. */
+/** The wallet and the choices of the user, as the login server sent them. Nothing is proved yet. */
 export type WalletClaim = { challenge: string; address: string; chainId: number; scope: string | null }
 
-/** What the wallet is asked to sign, and what of the request is left of it. */
+/** The text to sign, and the scopes that the user chose. */
 export type SignInText = { address: Address; message: string; scopes: string[] }
 
 export async function composeSignInText(deps: Deps, challenge: Challenge, claim: WalletClaim): Promise<SignInText> {
@@ -37,7 +37,7 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   if (purpose.kind !== 'app') {
     const fields = { ...header, loginUrl: `${loginUrl}/login`, expiresAt: challengeExpiresAt(challenge) }
     const compose = purpose.kind === 'account' ? composeAccountMessage : composeEndEverythingMessage
-    return { address, message: known(compose(fields)), scopes: [] }
+    return { address, message: requireTemplate(compose(fields)), scopes: [] }
   }
   const { request } = purpose
   const scopes = readScopes(await requireClient(deps, request), request, claim.scope)
@@ -46,30 +46,30 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const keyThumbprint = request.dpopJkt ?? undefined
   const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
   const app = { clientName, clientHost: clientScheme ?? clientHost, clientId, redirectUri, keyThumbprint }
-  return { address, message: known(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
+  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
 }
 
-/** The client of a login's request, as far as the request would still be taken. */
+/** The client of a login's request. Throws if the client can no longer make this request. */
 export async function requireClient(deps: Deps, request: AuthorizationRequest): Promise<Client> {
   const client = await clientOfRequest(deps, request)
   if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
   return client
 }
 
-/** Whether the person may switch off single scopes: only where the signed text, not the session, is what tokens rest on. */
+/** Whether the user may decline single scopes: only if tokens depend on the signed consent, not on the session. */
 export function mayChooseScopes(client: Client): boolean {
   return client.consent === 'signed'
 }
 
 function readAddress(text: string): Address {
   const parsed = parseAddress(text)
-  // An address without a key is refused before any cryptography: a failed recovery must never equal a claimed 0x0.
+  // An address without a key, such as 0x0, is refused before the signature is checked: a failed recovery could return this address.
   if (parsed.kind === 'keyless') throw new LoginError('address_not_allowed', 'address_keyless')
   if (parsed.kind !== 'address') throw new LoginError('invalid_request', `address_${parsed.kind}`)
   return parsed.address
 }
 
-/** The scopes that are left on, in the order the app asked for them. */
+/** The scopes that the user did not decline, in the order of the request. */
 function readScopes(client: Client, request: AuthorizationRequest, scope: string | null): string[] {
   const chosen = scope === null ? request.scopes : parseScope(scope)
   if (!chosen || !isSubset(chosen, request.scopes)) throw new LoginError('invalid_request', 'scope_not_asked_for')
@@ -79,13 +79,13 @@ function readScopes(client: Client, request: AuthorizationRequest, scope: string
   return request.scopes.filter((each) => chosen.includes(each) || isRequiredScope(each))
 }
 
-/** To sign in is what `openid` means: without it the app, which waits for an ID token, would get an answer that it cannot read. */
+/** `openid` cannot be declined: the app expects an ID token and could not use a response without one. */
 export function isRequiredScope(scope: string): boolean {
   return scope === 'openid'
 }
 
-/** Older templates are composed for one challenge lifetime; one that is not known any more is out of date, never "wrong". */
-function known(message: string | null): string {
+/** Older templates are supported for the lifetime of a challenge. If a template is unknown, the login has expired. */
+function requireTemplate(message: string | null): string {
   if (message === null) throw new LoginError('expired', 'template_unknown')
   return message
 }
