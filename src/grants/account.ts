@@ -1,4 +1,4 @@
-/** The account page of a wallet: its connected apps with their receipts, its sessions, and how to end them. */
+/** The account page of a wallet: the connected apps with their receipts, the sessions, and how to end them. */
 import { seal, unseal } from '../keys/sealed.ts'
 import { type ClientPlace, redirectUriPlace } from '../oauth/redirect-uri.ts'
 import type { Address } from '../wallet/address.ts'
@@ -34,7 +34,7 @@ type ListPage<Row> = { rows: Row[]; more: string | null }
 /** What the account page shows. The first page has both lists, every other page only one. */
 export type ConnectedAccount = { apps?: ListPage<ConnectedApp>; sessions?: ListPage<Session> }
 
-/** A cursor: the last row of the previous page. A cursor is sealed with its wallet, because a user can change a URL. */
+/** A cursor: the last row of the previous page. A cursor is sealed and names its wallet, because a user can change a URL. */
 type Cursor = { wallet: Address } & (
   | { list: 'apps'; clientId: string }
   | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
@@ -66,7 +66,7 @@ async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage
   return { sessions: { rows: sessions, more } }
 }
 
-/** A page of apps, sorted by client id, so that each app is on one page with all its grants and receipts. */
+/** A page of apps, sorted by client id, so that all grants and receipts of an app are on one page. */
 async function readApps(deps: Deps, session: Session, after?: string): Promise<ConnectedAccount> {
   const { grants, receipts, completeFrom } = await readAllowed(deps, session, { after })
   const clientIds = [...new Set([...grants, ...receipts].map(({ clientId }) => clientId))]
@@ -109,7 +109,7 @@ async function readAllowed(
   }
 }
 
-/** The last client with all its rows in the list, or with `READ` rows. Empty if the list was read to its end. */
+/** The last client whose rows are all in the list, or that has `READ` rows there. Empty if the list was read to its end. */
 function lastComplete(rows: { clientId: string }[]): string {
   const [last = '', before = last] = [...new Set(rows.map(({ clientId }) => clientId))].toReversed()
   return rows.length < READ || last === '' ? '' : before
@@ -169,13 +169,13 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
   return receipt && signed ? { ...receipt, ...signed } : null
 }
 
-/** Ends the grants of one app, and withdraws its receipts. */
+/** Ends the grants and withdraws the receipts of one app. */
 export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
   await endAllowed(deps.store, { wallet: session.wallet, clientId }, 'user', deps.now())
   deps.audit({ event: 'app_ended', client_id: clientId })
 }
 
-/** Ends one session of the wallet, by its handle. Returns true if the session is the caller's own. */
+/** Ends one session of the wallet, by the session's handle. Returns true if the session is the caller's own. */
 export async function endSessionOf(deps: Deps, session: Session, handle: string): Promise<boolean> {
   const { sessions } = deps.store
   for await (const page of pagesOf<Session>((part) => sessions.listSessions(session.wallet, { at: deps.now(), ...part }))) {
@@ -187,7 +187,7 @@ export async function endSessionOf(deps: Deps, session: Session, handle: string)
   return false
 }
 
-/** A short name of a session for forms of the account page. It gives no access to the session. */
+/** A short name of a session for forms of the account page. The name gives no access to the session. */
 export function sessionHandle(hash: string): string {
   return hash.slice(0, 16)
 }

@@ -85,7 +85,7 @@ export function checkRequest(
 ): { request: AuthorizationRequest; prompt: Prompt } {
   if (target.responseMode !== 'query' && hasUnsendableState(form))
     throw invalidRequest('state_not_text', 'In this response_mode state must be UTF-8 without control characters.')
-  // In a query, `state` can contain any bytes. It is returned unchanged.
+  // In a query, `state` can contain any bytes, and is returned unchanged.
   const unreadable = taken.faults.find((fault) => fault.parameter !== 'state')
   if (unreadable) throw invalidRequest(`${unreadable.parameter}_not_utf8`, `${unreadable.parameter} is not UTF-8.`)
   // RFC 9126 §2.3, FAPI 2.0 Message Signing §5.3.1, RFC 9101 §10.5: "the server MUST reject the authorization request from the client that does not conform"

@@ -13,7 +13,7 @@ import type { Client } from './model.ts'
 
 export type PresentedCredentials = {
   basic: BasicCredentials
-  /** `client_id` of the body; it identifies a public client */
+  /** `client_id` of the body; identifies a public client */
   clientId: string | null
   clientSecret: string | null
   assertion: string | null
@@ -53,7 +53,7 @@ export async function authenticateClient(deps: Deps, presented: PresentedCredent
   })
 }
 
-/** The client that whoever asks says it is, before anything is proved. */
+/** The client id that a request claims. Nothing is proved yet. */
 export function claimedClientId({ basic, clientId, assertion }: PresentedCredentials): string | null {
   if (basic.kind === 'credentials') return basic.id
   return clientId ?? (assertion === null ? null : assertionIssuer(assertion))

@@ -30,7 +30,7 @@ export type AuthorizationRequest = {
   maxAge: number | null
   /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
   dpopJkt: string | null
-  /** the id of the pushed request (RFC 9126), which is spent when its code is issued */
+  /** the id of the pushed request (RFC 9126), which is spent when the code is issued */
   pushedId: string | null
   /** the wallet that the app expects; another wallet may sign in too, unless `onlyHinted` */
   loginHint: Address | null
@@ -73,7 +73,7 @@ export type CodeBasis = {
   grantExpiresAt: number
 }
 
-/** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and already got its code. */
+/** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued. */
 export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
   if (!(await mayIssueCode(deps, request))) return null
   const { session, epoch, receiptId, consented, grantExpiresAt } = basis

@@ -7,7 +7,7 @@ import type { ResponseTarget } from './authorization-request.ts'
 import type { Deps } from './deps.ts'
 import { signingKeyOf } from './signing-key.ts'
 
-/** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2). Browsers do not cache its page. */
+/** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2). Browsers do not cache the page with the form. */
 export type FormPost = { action: string; fields: [name: string, value: string][] }
 
 /** Where the browser goes next: to a URL, or with a form post to the app's redirect URI. */

@@ -54,7 +54,7 @@ export function readRequest(
   }
 }
 
-/** RFC 7636 §4.3, §4.4.1. If the method is missing, it is `plain`, which is not supported (RFC 9700 §2.1.1). */
+/** RFC 7636 §4.3, §4.4.1. The default method is `plain`, which is not supported (RFC 9700 §2.1.1). */
 function readCodeChallenge(client: Client, parameters: RequestParameters): string | null {
   const { code_challenge: challenge, code_challenge_method: method } = parameters
   if (challenge === null) {

@@ -59,12 +59,12 @@ export async function authorize(deps: Deps, query: Form, browser: Browser): Prom
     const resolved = await resolveRequest(deps, client, received)
     return typeof resolved === 'string' ? page('request_unusable', resolved) : await answerTo(deps, client, resolved, browser)
   } catch (error) {
-    // The contents of an unreadable request object are not used. The query itself may still name a registered redirect URI.
+    // The contents of an unreadable request object are not used. The query may still name a registered redirect URI.
     return refuse(deps, client, readResponseTarget(client, received), error)
   }
 }
 
-/** Answers a resolved request. Its errors go to its redirect URI. */
+/** Answers a resolved request. Errors go to the redirect URI of the request. */
 async function answerTo(deps: Deps, client: Client, received: ReceivedRequest, browser: Browser): Promise<AuthorizeOutcome> {
   const target = readResponseTarget(client, received)
   if (target === 'redirect_uri_missing') return page(target, target)
@@ -113,7 +113,7 @@ async function answer(
     : answerBySession(deps, client, request, prompt, { session, epoch })
 }
 
-/** A session, and the epoch of its wallet. */
+/** A session, and the epoch of the wallet. */
 type SessionBasis = Pick<CodeBasis, 'session' | 'epoch'>
 
 /** Consent rule `signed`: needs a receipt that covers the request, or a new signature. */
@@ -125,7 +125,7 @@ async function answerSigned(
   basis: SessionBasis,
   browser: Browser,
 ): Promise<AuthorizeOutcome> {
-  // The receipt is read after the epoch: if it is withdrawn meanwhile, the epoch in the code is out of date and the code is void.
+  // The receipt is read after the epoch: a withdrawal meanwhile raises the epoch, so the code is void.
   const receipt = prompt.consent ? null : await findCoveringReceipt(deps, basis.session, client, request)
   if (!receipt) {
     if (prompt.none) throw consentRequired()

@@ -1,7 +1,7 @@
 /**
  * Limits the active grants of one wallet at one client, and the active sessions of one wallet. Beyond a limit the oldest end.
  *
- * A request only registers its new grant or session. The limits are checked once a second, after the response. If two nodes check the
+ * A request only registers the new grant or session. The limits are checked once a second, after the response. If two nodes check the
  * same wallet at once, both end the same grants or sessions: the oldest.
  */
 import { randomUUID } from 'node:crypto'
@@ -13,11 +13,11 @@ import { LATE_BY_AT_MOST } from './ports.ts'
 
 export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
 
-/** The most wallets that wait for a check. A wallet beyond this number is checked after its next grant or session. */
+/** The most wallets that wait for a check. A wallet beyond this number is checked after the next grant or session. */
 const WAITING_AT_MOST = 10_000
 
 export type BoundKeeper = Deps['bounds'] & {
-  /** Checks the wallets that were registered since the last call. Call it once a second. */
+  /** Checks the wallets that were registered since the last call. Runs once a second. */
   keep(stopping?: AbortSignal): Promise<void>
 }
 
@@ -51,8 +51,8 @@ type Check = () => Promise<'kept' | 'more'>
 
 /**
  * Ends the oldest active grants beyond `limit`, and expired grants beyond the first `limit` rows. A grant with a creation time in the
- * future was created before a clock jumped back. It is ignored until that time, because otherwise it would count as the newest and
- * newer grants would end.
+ * future was created before a clock jumped back. Until that time such a grant is ignored: as the
+ * newest grant, it would end grants that are newer.
  */
 async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number) {
   let [seen, kept] = [0, 0]
@@ -72,7 +72,7 @@ async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId
   return 'more'
 }
 
-/** The same for sessions. The wallet's epoch is not raised, so codes and logins of its other sessions stay valid. */
+/** The same for sessions. The wallet's epoch is not raised, so codes and logins of the other sessions stay valid. */
 async function endOldestSessions(ending: Ending, { wallet }: Session, limit: number) {
   const { store, now, audit } = ending
   const youngest = await store.sessions.listSessions(wallet, { at: now(), limit: limit + PAGE })

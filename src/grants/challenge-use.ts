@@ -1,4 +1,4 @@
-/** Whether a challenge was used: its session was started, in the browser that requested the login or on another device. */
+/** Whether a challenge was used: the session was started, in the browser that requested the login or on another device. */
 import { type Challenge, sessionIdOf } from './challenge.ts'
 import type { Deps } from './deps.ts'
 import { hashSessionId } from './session.ts'

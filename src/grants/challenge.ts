@@ -30,9 +30,9 @@ export type Challenge = {
   /** 128 random bits in hex: the `Nonce` of the text (ERC-4361), which also identifies the challenge */
   nonce: string
   issuedAt: number
-  /** the end of the grant, as the text shows it */
+  /** the end of the grant that the text shows */
   until: number
-  /** as the text shows it; empty without an app */
+  /** the name that the text shows; empty without an app */
   clientName: string
   /** the hash of the key of the browser that can use the challenge */
   browserHash: string
@@ -107,7 +107,7 @@ export function isOfBrowser(challenge: Challenge, browserKey: string | null): bo
   return browserKey !== null && hashBrowserKey(browserKey) === challenge.browserHash
 }
 
-/** The `Request ID` of ERC-4361: a UUID that is derived from the nonce. It is also the id of the receipt. */
+/** The `Request ID` of ERC-4361: a UUID that is derived from the nonce. The receipt has the same id. */
 export function requestIdOf(challenge: Challenge): string {
   const hex = createHash('sha256').update(`request ${challenge.nonce}`).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
@@ -115,7 +115,7 @@ export function requestIdOf(challenge: Challenge): string {
 
 /**
  * The id of the one session that this challenge can start, on either device. Only the service can compute the id, and only the browser
- * whose session was inserted receives it: so the insert makes the login work once. Undefined if the key is retired.
+ * whose session was inserted receives the id: so the insert makes the login work once. Undefined if the key is retired.
  */
 export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undefined {
   const key = ring.opener('mac', challenge.sessionKeyId)
@@ -140,7 +140,7 @@ function hashBrowserKey(browserKey: string): string {
 
 // A packed challenge is an array: member names would make the URL a third longer.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
-// Members that few requests have. Each has a name of one letter, and is omitted if it has no value.
+// Members that few requests have. Each has a name of one letter, and is omitted without a value.
 type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
 type Pushed = { pushed: string }

@@ -1,5 +1,5 @@
 /**
- * Recent changes of clients and keys. A store keeps the latest changes as one text beside its revision, each as `<revision>:<id>`. So
+ * Recent changes of clients and keys. A store keeps the latest changes as one text beside the revision, each as `<revision>:<id>`. So
  * a node that has seen an earlier revision reads again only what has changed since.
  */
 

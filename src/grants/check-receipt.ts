@@ -40,7 +40,7 @@ export async function checkReceipts(deps: Deps, grant: RestsOnReceipts): Promise
 }
 
 /**
- * The session of this browser, if it is valid. For a contract wallet the signature of the sign-in is checked again. If that signature is
+ * The valid session of this browser. For a contract wallet the signature of the sign-in is checked again. If that signature is
  * no longer valid, the session ends. Throws 503 if the signature cannot be checked.
  */
 export async function findProvenSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
@@ -59,7 +59,7 @@ async function checkReceipt(deps: Deps, { wallet, receiptId, consented }: OneRec
   // The sign-in may have been the consent to another app. If the user ended that app, this grant stays valid.
   if (consented && receipt.withdrawnAt !== null) return 'withdrawn'
 
-  // An address that has signed with its own key since then is never treated as a contract.
+  // An address that has signed with the address's key since then is never treated as a contract.
   if ((await deps.store.wallets.readWallet(receipt.wallet)).provedItself) return withdraw(deps, receipt)
 
   const at = deps.now()

@@ -7,11 +7,11 @@ import type { Lifetimes } from './deps.ts'
 import type { Cleaning, Leaving } from './ports.ts'
 
 /**
- * Seconds between the end of a row and its deletion: a day and an hour. By then everything that the row protects has expired,
+ * Seconds from the end of a row to the deletion: a day and an hour. By then everything that the row protects has expired,
  * whatever the settings are: a code expires after at most 600 s, an access token after a day, a challenge after 660 s.
  */
 const KEPT_FOR = 86_400 + 3600
-/** An assertion or a proof cannot be used after its expiry. One hour allows for clock differences. */
+/** An assertion or a proof cannot be used after the expiry. One hour allows for clock differences. */
 const USE_KEPT_FOR = 3600
 /** A login that began with a pushed request ends at most eleven minutes after the request expired. */
 const PUSHED_REQUEST_KEPT_FOR = 720
@@ -26,7 +26,7 @@ const USUAL_BATCH = 100
 /** Milliseconds between two batches, in which other statements run. After `BEHIND_AFTER` batches a sweep is behind and pauses less. */
 const PAUSE = { usual: 15, behind: 3 }
 const BEHIND_AFTER = 200
-/** After this many batches a sweep ends and reports what it deleted. */
+/** After this many batches a sweep ends and reports the deleted rows. */
 const MAX_BATCHES = 2000
 
 /** Seconds. One node cleans. If that node fails, another node takes over when the lease has expired. */
@@ -43,7 +43,7 @@ export type Sweeping = {
 }
 
 /**
- * Returns a function that runs one sweep: it deletes batch after batch until nothing is left to delete. The function does nothing
+ * Returns a function that runs one sweep, which deletes batch after batch until nothing is left to delete. The function does nothing
  * while another node has the lease.
  */
 export function createSweeper({ cleaning, lifetimes, now, note, pause }: Sweeping): (stopping?: AbortSignal) => Promise<void> {
@@ -81,7 +81,7 @@ export function createSweeper({ cleaning, lifetimes, now, note, pause }: Sweepin
   }
 }
 
-/** Seconds between the end of a row and its deletion. */
+/** Seconds from the end of a row to the deletion, by kind. */
 function retentionTimes(lifetimes: Pick<Lifetimes, 'session'>): Record<Leaving, number> {
   return {
     grants: KEPT_FOR,

@@ -1,5 +1,5 @@
 /**
- * `private_key_jwt`: a client authenticates with a JWT that the client signed with its private key (RFC 7523 §2.2, §3; OpenID
+ * `private_key_jwt`: a client authenticates with a JWT that the client signed with a private key (RFC 7523 §2.2, §3; OpenID
  * Connect Core §9). Each assertion works once (RFC 6749 §2.3.2, RFC 9700 §2.5).
  */
 import { createHash, randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /** The URIs of a client that the service calls: `jwks_uri`, `backchannel_logout_uri` (OpenID Connect Back-Channel Logout §2.2). */
 
-/** Why the URI cannot be registered; null if it can. The IP address of the host is checked at every call. */
+/** Why the URI cannot be registered; null for a valid URI. The IP address of the host is checked at every call. */
 export function calledUriFault(uri: string): string | null {
   if (uri.length > 500 || !/^https?:\/\/[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri))
     return 'is not an https URI of at most 500 characters.'

@@ -1,5 +1,5 @@
 /**
- * The client credentials grant (RFC 6749 §4.4): a token for the client itself, without a user.
+ * The client credentials grant (RFC 6749 §4.4): a token for the client, without a user.
  *
  * No user consents, so the token has no grant and no row. The client's registration alone limits what the token allows.
  * The token's `sub` is the client id (RFC 9068 §2.2), which cannot be confused with a wallet address (RFC 9700 §4.15.1).

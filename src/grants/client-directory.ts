@@ -28,7 +28,7 @@ export class ClientDirectory {
     this.#origins = new PublicOrigins(store.clients)
   }
 
-  /** The client, also if it is disabled; null if it is unknown. */
+  /** The client, enabled or disabled; null for an unknown id. */
   async find(clientId: string): Promise<Client | null> {
     return this.known(clientId) ?? this.findAnew(clientId)
   }
@@ -44,13 +44,13 @@ export class ClientDirectory {
     return this.#underWay.get(clientId) ?? this.#lookUp(clientId)
   }
 
-  /** The client; null if it is unknown or disabled. */
+  /** The client; null if unknown or disabled. */
   findEnabled(clientId: string): Promise<Client | null> | Client | null {
     const known = this.known(clientId)
     return known === undefined ? this.find(clientId).then(ifEnabled) : ifEnabled(known)
   }
 
-  /** The client if it is in the cache. After `find`, every registered client is. */
+  /** The client from the cache. After `find`, every registered client is. */
   known(clientId: string): Client | undefined {
     return this.#known.get(clientId)
   }
@@ -93,7 +93,7 @@ export class ClientDirectory {
     if (this.#lookedUpUntil.size >= LOOKED_UP_AT_MOST) this.#lookedUpUntil.clear()
     this.#lookedUpUntil.set(bytesOfClientId(clientId), this.#now() + LOOKED_UP_FOR)
     const known = this.known(clientId)
-    // An unchanged client stays the same object, so that its parsed keys stay cached.
+    // An unchanged client stays the same object, so that the parsed keys stay cached.
     if (known && JSON.stringify(known) === JSON.stringify(client)) return known
     if (client) this.#known.set(client.id, client)
     else this.#known.delete(clientId)

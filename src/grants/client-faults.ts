@@ -59,7 +59,7 @@ function redirectUriFaults(client: Client): string[] {
   return faults
 }
 
-/** If `form_post` is the client's only response mode, its redirect URI must accept a form; otherwise even errors could not be sent. */
+/** If `form_post` is the client's only response mode, the redirect URI must accept a form; otherwise even errors could not be sent. */
 function responseModeFaults({ responseModes, redirectUris }: Client): string[] {
   if (responseModes?.length === 0) return ['A client that names its response modes names at least one.']
   if (responseModes === null || !responseModes.every(isFormPost)) return []

@@ -8,7 +8,7 @@ export function isClientId(text: string): boolean {
 
 /**
  * The 16 bytes of a client id as a text of 16 characters. The engine may keep a substring as a reference to the whole request, which
- * then stays in memory. The new text references only its own bytes.
+ * then stays in memory. The new text references only 16 bytes.
  */
 export function bytesOfClientId(clientId: string): string {
   return Buffer.from(clientId.replaceAll('-', ''), 'hex').toString('latin1')

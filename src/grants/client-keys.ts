@@ -42,7 +42,7 @@ export class ClientKeys {
 
   /**
    * Whether one of the client's keys signed the JWT. If not, the keys of a `jwks_uri` are fetched again and the JWT is checked once more:
-   * the client may have just changed its keys. If the client is unknown or has no keys, one signature is checked all the same, so that
+   * the client may have just changed the keys. If the client is unknown or has no keys, one signature is checked all the same, so that
    * the response time is the same.
    */
   async check(client: Client | null, jwt: ClaimedJwt): Promise<KeyVerdict> {

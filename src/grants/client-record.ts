@@ -1,4 +1,4 @@
-/** A client as the stores keep it: one JSON text. Members that an older program did not write get their default value. */
+/** A client as the stores keep it: one JSON text. Members that an older program did not write get a default value. */
 import type { Client } from './model.ts'
 
 /** The members that are missing in records of versions before OpenID Connect and `private_key_jwt`. */

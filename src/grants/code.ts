@@ -17,9 +17,9 @@ export type Code = {
   walletKind: WalletKind
   /** the receipt of the text that the wallet signed */
   receiptId: string | null
-  /** true if that text is the consent to this request; false if it is only the sign-in of the session */
+  /** true if that text is the consent to this request; false if the text is only the sign-in of the session */
   consented: boolean
-  /** for a contract wallet: the receipt of the session's sign-in, if it is not `receiptId` */
+  /** for a contract wallet: the receipt of the session's sign-in, unless that is `receiptId` */
   sessionReceiptId: string | null
   /** the wallet's epoch when the code was issued; if the epoch was raised since, the code is void */
   epoch: number

@@ -1,5 +1,5 @@
 /**
- * The end of a login: the browser returns with its challenge and the login verifier, gets its session, and continues to the app. The
+ * The end of a login: the browser returns with the challenge and the login verifier, gets a session, and continues to the app. The
  * insert of the session makes a challenge work once: if several requests race, exactly one starts the session.
  */
 import { randomUUID } from 'node:crypto'
@@ -80,7 +80,7 @@ function isFor(verifier: LoginVerifier, { nonce, browserHash, elsewhere }: Chall
 
 async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | null): Promise<CompleteOutcome> {
   if (!requested) return { kind: 'cancelled' }
-  // The app gets its response in the browser that requested the login. The user can still sign in or decline in that browser.
+  // The app gets the response in the browser that requested the login. The user can still sign in or decline in that browser.
   if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: requested.app }
   deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: requested.client.id })
   return { kind: 'denied', to: await deniedRedirect(deps, requested.request), app: requested.app }

@@ -12,7 +12,7 @@ import type { RevokeTokenOutcome, SpendOutcome, Store } from './ports.ts'
 export type Lifetimes = {
   accessToken: number
   code: number
-  /** a refresh token expires if it is not used for this long */
+  /** an unused refresh token expires after this time */
   refreshIdle: number
   /** from the start of the login or the issuing of the code to the absolute end of the grant */
   grant: number
@@ -27,7 +27,7 @@ export type Lifetimes = {
 export type ServiceSettings = {
   /** the origin of the auth service: the issuer of every token and the base of every URL (RFC 8414 §2) */
   authUrl: string
-  /** the origin of the login server; its authority is the `domain` of every text to sign */
+  /** the origin of the login server; the authority of this URL is the `domain` of every text to sign */
   loginUrl: string
   defaultResource: string
   chainIds: number[]
@@ -43,7 +43,7 @@ export type ServiceSettings = {
 export type AuditEvent = AuditedObjects &
   ({ event: string; reason?: AuditReason } | { event: 'logout_notice_delivered' | 'logout_notice_lost'; reason?: string })
 
-/** Why something was refused or ended, or how it was done. The client never receives the reason. */
+/** Why something was refused or ended, or by which method something was done. The client never receives the reason. */
 type AuditReason = Reason | EndReason | LoginMethod | KeyKind | RevokeTokenOutcome | SpendOutcome
 
 type AuditedObjects = {

@@ -1,8 +1,8 @@
 /**
- * DPoP at the service's own endpoints (RFC 9449; RFC 9700 §2.2.1): reads the proof of a request, and accepts each proof once.
+ * DPoP at the endpoints of the service (RFC 9449; RFC 9700 §2.2.1): reads the proof of a request, and accepts each proof once.
  *
- * A proof is spent after all other checks of its request and before any change. So a captured proof that is sent again changes
- * nothing, and a refused request leaves its proof unused.
+ * A proof is spent after all other checks of the request and before any change. So a captured proof that is sent again changes
+ * nothing, and the proof of a refused request stays unused.
  */
 import { randomUUID } from 'node:crypto'
 import { dpopNonceEndsAt, makeDpopNonce } from '../keys/dpop-nonce.ts'
@@ -13,7 +13,7 @@ import type { Client } from './model.ts'
 
 export type { DpopProof }
 
-/** The `DPoP` header fields of a request, unparsed, with its method and the path of the endpoint. */
+/** The `DPoP` header fields of a request, unparsed, with the method and the path of the endpoint. */
 export type PresentedProof = { proofs: readonly string[]; method: string; path: string }
 
 /** The checked proof of a request; null if the request has none. Throws if the proof is invalid. Does not spend the proof. */

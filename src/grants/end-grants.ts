@@ -10,10 +10,10 @@ import { pagesOf, selected } from './pages.ts'
 import type { Store } from './ports.ts'
 
 /**
- * Ends sessions or receipts of a wallet between two raises of its epoch.
+ * Ends sessions or receipts of a wallet between two raises of the wallet's epoch.
  *
- * After the first raise: if a redemption, a proof or a login inserts a row that the ending misses, it reads the raised epoch after its
- * insert. After the second raise: if an authorization request read a session or receipt before it ended, the code is void.
+ * After the first raise: if a redemption, a proof or a login inserts a row that the ending misses, then the raised epoch is
+ * read after the insert. After the second raise: if an authorization request read a session or receipt before the end, the code is void.
  */
 async function endForWallet<Ended>({ wallets }: Store, wallet: Address, endRows: () => Promise<Ended>): Promise<Ended> {
   await wallets.raiseEpoch(wallet)
@@ -67,7 +67,7 @@ export function endGrantsOfWallet(store: Store, wallet: Address, clientId: strin
 
 export type Ending = Pick<Deps, 'store' | 'now' | 'audit' | 'announceEnded'>
 
-/** Ends all sessions and grants of a wallet, and withdraws all its receipts. */
+/** Ends all sessions and grants and withdraws all receipts of a wallet. */
 export async function endEverything(deps: Ending, wallet: Address): Promise<void> {
   const { store } = deps
   const at = deps.now()
@@ -185,7 +185,7 @@ export async function endGrantsOfClient(store: Store, clientId: string, reason: 
   return endPages(store, unended, { reason, at })
 }
 
-/** Deletes a client permanently. The client is disabled first, so from then on it cannot redeem a code or refresh a token. */
+/** Deletes a client permanently. The client is disabled first, so from then on no code can be redeemed and no token refreshed. */
 export async function deleteClient(store: Store, client: Client, at: number): Promise<number> {
   await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
   const ended = await endGrantsOfClient(store, client.id, 'client_deleted', at)

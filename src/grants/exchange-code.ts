@@ -25,7 +25,7 @@ export type CodeExchange = {
   proof: DpopProof | null
 }
 
-/** An opened code, with the grant that its redemption creates. */
+/** An opened code, with the grant that the redemption creates. */
 type Redemption = {
   code: Code
   grant: NewGrant
@@ -88,7 +88,7 @@ async function requireCodeVerifier(
 ): Promise<void> {
   const verdict = checkCodeVerifier(code, codeVerifier)
   if (verdict === 'holds') return
-  // If the code was already redeemed, its grant stays valid: otherwise an attacker without the verifier could revoke the grant.
+  // If the code was already redeemed, the grant stays valid: otherwise an attacker without the verifier could revoke the grant.
   await deps.store.grants.spendCode(grant, attemptId, at)
   throw invalidGrant(verdict)
 }
@@ -120,7 +120,7 @@ async function redeem(deps: Deps, client: Client, { code, grant, proof, attemptI
   const verdict = isReplay ? 'holds' : await checkReceipts(deps, code)
   if (verdict !== 'holds') throw invalidGrant(verdict)
 
-  // The proof is spent immediately before the code: a captured request that is sent again is refused here, before it counts as a
+  // The proof is spent immediately before the code: a captured request that is sent again is refused here, and does not count as a
   // second use of the code.
   if (proof) await spendProof(deps, proof)
   const outcome = isReplay ? ({ kind: 'taken' } as const) : await deps.store.grants.redeemCode(grant, attemptId, at)

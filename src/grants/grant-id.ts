@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 let second = 0
 let count = 0
 
-/** `at` is in epoch seconds. Only the order on disk depends on it: 62 random bits make the ids of one moment unique. */
+/** `at` is in epoch seconds. Only the order on disk depends on this time: 62 random bits make the ids of one moment unique. */
 export function newGrantId(at: number): string {
   count = at === second ? count + 1 : 0
   second = at

@@ -1,4 +1,4 @@
-/** The ID token: the claims about the sign-in (OpenID Connect Core §2). A client can send it back as `id_token_hint`. */
+/** The ID token: the claims about the sign-in (OpenID Connect Core §2). A client can send the token back as `id_token_hint`. */
 import { createHash } from 'node:crypto'
 import { accessTokenHash, openIdToken, signIdToken } from '../keys/id-token.ts'
 import type { SigningKey } from '../keys/key-ring.ts'
@@ -51,12 +51,12 @@ export function walletClaims({ wallet, chainId }: Pick<Grant, 'wallet' | 'chainI
   return { wallet_address: wallet, ...onChain }
 }
 
-/** The `sid` of a session for one client. It gives no access, and it is different for each client. */
+/** The `sid` of a session for one client. A `sid` gives no access, and is different for each client. */
 export function sidOf(sessionHash: string, clientId: string): string {
   return createHash('sha256').update(`sid ${sessionHash} ${clientId}`).digest().subarray(0, 16).toString('base64url')
 }
 
-/** The claims of a hint, if it is an ID token of this service, also an expired one (OpenID Connect Core §3.1.2.1, §3.1.2.2, RP-Initiated Logout §2). */
+/** The claims of a hint that is an ID token of this service, valid or expired (OpenID Connect Core §3.1.2.1, §3.1.2.2, RP-Initiated Logout §2). */
 export function openIdTokenHint(deps: Deps, hint: string): { wallet: Address; clientId: string; sid: string | null } | null {
   const claims = openIdToken(deps.keys, deps.settings.authUrl, hint)
   const parsed = claims && parseAddress(claims.sub)

@@ -1,7 +1,7 @@
 /**
  * Token introspection (RFC 7662).
  *
- * The signature only proves that a token was issued, so each introspection reads the grant. When a grant ends, its tokens are inactive
+ * The signature only proves that a token was issued, so each introspection reads the grant. When a grant ends, the tokens are inactive
  * on every node from that moment on.
  */
 import { type AccessTokenClaims, openAccessToken } from '../keys/access-token.ts'
@@ -30,7 +30,7 @@ const INACTIVE = { active: false } as const
 export async function introspect(deps: Deps, caller: Client, token: string): Promise<Introspection> {
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
   if (!claims || claims.exp <= deps.now()) return INACTIVE
-  // §2.3, §4: a client can introspect only its own tokens; a resource server can introspect all tokens with its audience.
+  // §2.3, §4: a client can introspect only tokens that were issued to the client; a resource server, all tokens for its audience.
   if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE
   const client = await deps.clients.findEnabled(claims.client_id)
   if (!client || !(await isStillValid(deps, client, claims))) return INACTIVE

@@ -2,7 +2,7 @@
  * The life of a key: stored, announced, used for making, used for opening only, retired.
  *
  * A new key is stored 60 s before the first use, so that every node and every cached JWK Set has the key by then. The first keys of a
- * new store are an exception: they are stored before any node listens. A key can open what it made until all of that has expired.
+ * new store are an exception: they are stored before any node listens. A key opens texts and tokens until the last one has expired.
  */
 import { randomBytes } from 'node:crypto'
 import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, type KeyRing, type OpenKey, SIGNING_KINDS } from '../keys/key-ring.ts'
@@ -13,7 +13,7 @@ import { CHALLENGE_LIFETIME } from './challenge.ts'
 import type { Lifetimes } from './deps.ts'
 import type { KeyBook } from './ports.ts'
 
-/** The kinds that always have a key. `sign` is created last: if a node finds it in a new store, all other kinds exist too. */
+/** The kinds that always have a key. `sign` is created last: if a node finds this kind in a new store, all other kinds exist too. */
 const KEY_KINDS: readonly KeyKind[] = [...Object.values(SIGNING_KINDS), 'seal', 'mac', 'sign']
 
 export type KeyKeeping = {
@@ -39,7 +39,7 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
   for (const kind of missing) {
     const key = await newKey(keeping, kind, nextNumber(records, kind))
     // No client has fetched the key set of a new store. If an earlier version has used the store, the key is announced first.
-    // `taken` means that another node was faster. Its key is read below.
+    // `taken` means that another node was faster. The key of that node is read below.
     await keeping.book.insertKey({ ...key, startsAt: isNew ? 0 : key.createdAt + ANNOUNCED_FOR })
   }
   if (missing.length > 0) records = await readKeys(keeping)
@@ -51,7 +51,7 @@ export async function rotateKey(keeping: KeyKeeping, kind: KeyKind, announcedFor
   return storeNext(keeping, await readKeys(keeping), { kind, announcedFor })
 }
 
-/** `records` are the keys on which the caller based its decision. If another node has rotated since, the next number is taken. */
+/** `records` are the keys on which the decision to rotate was based. If another node has rotated since, the next number is taken. */
 async function storeNext(
   keeping: KeyKeeping,
   records: KeyRecord[],
@@ -85,7 +85,7 @@ export type RetireOutcome =
   | { kind: 'still_opens'; until: number }
 
 /**
- * Retires a key permanently. Refused while the key is used for making, or while something that it made has not expired. With `atOnce`
+ * Retires a key permanently. Refused while the key is used for making, or while something made with the key has not expired. With `atOnce`
  * (for a key that leaked) a new key starts immediately, and everything that the old key made becomes invalid.
  */
 export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: boolean): Promise<RetireOutcome> {
@@ -163,7 +163,7 @@ function longestLife(lifetimes: Lifetimes, kind: KeyKind): number {
       // Receipts are sealed too, and are shown until the consent ends.
       return Math.max(CHALLENGE_LIFETIME, lifetimes.code, lifetimes.grant)
     case 'mac':
-      // An old refresh token must be recognised, so that its replay ends the grant.
+      // An old refresh token must be recognised, so that a replay ends the grant.
       return lifetimes.grant
   }
 }
@@ -195,7 +195,7 @@ async function newKey(keeping: KeyKeeping, kind: KeyKind, number: number): Promi
   return { id, kind, number, algorithm, wrapped, createdAt: keeping.now(), retiredAt: null }
 }
 
-/** The stored keys. Throws if this secret does not unwrap all of them: a key with another secret would stop every node at its next start. */
+/** The stored keys. Throws if this secret does not unwrap all of them: a key with another secret would stop every node at the next start. */
 async function readKeys(keeping: KeyKeeping): Promise<KeyRecord[]> {
   const records = await keeping.book.listKeys()
   for (const record of records) materialOf(keeping.wrap, record)

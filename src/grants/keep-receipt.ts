@@ -18,7 +18,7 @@ export type Signed = {
 }
 
 /**
- * Inserts the receipt. Its id is derived from the challenge, so a second proof for the same challenge is refused. `epoch` is the
+ * Inserts the receipt. The id is derived from the challenge, so a second proof for the same challenge is refused. `epoch` is the
  * wallet's epoch before the proof. Returns the epoch that the login continues with.
  */
 export async function keepReceipt(

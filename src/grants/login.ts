@@ -111,7 +111,7 @@ export async function composeText(deps: Deps, claim: WalletClaim): Promise<strin
 /**
  * Accepts a signature as the proof of an address, or, without a signature, a login that the login server vouches for, if the operator
  * allows vouching. Returns the URL for the browser. An ordinary wallet costs one signature recovery and one write, and a second write
- * at its first sign-in.
+ * at the first sign-in.
  */
 export async function acceptLogin(deps: Deps, { claim, signature, admitContractCheck }: SignInAttempt): Promise<string> {
   if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
@@ -143,7 +143,7 @@ async function acceptSignature(
   { address, message, scopes }: SignInText,
   { claim: { chainId }, signature, admitContractCheck }: SignInAttempt & { signature: string },
 ): Promise<ProvenWallet> {
-  // The epoch is read before the proof. If an ending raises it meanwhile, the insert of the receipt fails.
+  // The epoch is read before the proof. If an ending raises the epoch meanwhile, the insert of the receipt fails.
   const wallet = await deps.store.wallets.readWallet(address)
   const walletKind = await proveWallet(deps, { message, signature, address, chainId, wallet, admitContractCheck })
   await refuseUsed(deps, challenge)

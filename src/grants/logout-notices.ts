@@ -1,6 +1,6 @@
 /**
- * The notices about an ended session (OpenID Connect Back-Channel Logout §2.5). A client gets a logout token if it registered a logout
- * URI and had a valid grant from that session when the session ended.
+ * The notices about an ended session (OpenID Connect Back-Channel Logout §2.5). A client gets a logout token if the client registered a
+ * logout URI and had a valid grant from that session when the session ended.
  */
 import { randomUUID } from 'node:crypto'
 import { signJwt } from '../keys/signed-jwt.ts'

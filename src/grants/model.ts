@@ -16,7 +16,7 @@ export type ClientType = 'confidential' | 'public' | 'native'
 /** `session`: a valid session counts as consent. `signed`: the wallet must have signed a consent that covers the request. */
 export type ConsentRule = 'session' | 'signed'
 
-/** A client secret. Only the SHA-256 of its 256 random bits is stored. During a rotation two are valid, and the older one expires. */
+/** A client secret. Only the SHA-256 of the 256 random bits is stored. During a rotation two are valid, and the older one expires. */
 export type ClientSecret = {
   secretHash: string
   expiresAt: number | null
@@ -36,7 +36,7 @@ export type Client = {
   defaultScopes: string[]
   /** resources that the client may request, besides the default resource (RFC 8707) */
   resources: string[]
-  /** if the client is a resource server: its resource. It may introspect every token with that audience (RFC 7662 §2.1) */
+  /** for a resource server: the resource. The client may introspect every token with that audience (RFC 7662 §2.1) */
   resourceServer: string | null
   consent: ConsentRule
   requirePkce: boolean
@@ -65,7 +65,7 @@ export type Client = {
   /** OpenID Connect Back-Channel Logout §2.2 */
   backchannelLogoutUri: string | null
   backchannelLogoutSessionRequired: boolean
-  /** empty for a public client and for a client that authenticates with its own key */
+  /** empty for a public client and for a client that authenticates with a private key */
   secrets: ClientSecret[]
   createdAt: number
   disabledAt: number | null
@@ -91,7 +91,7 @@ export const endReasons = {
 } as const
 export type EndReason = keyof typeof endReasons
 
-/** `ordinary`: the key of the address signs. `contract`: the contract at the address accepts signatures of its owners (ERC-1271). */
+/** `ordinary`: the key of the address signs. `contract`: the contract at the address accepts signatures of the owners (ERC-1271). */
 export type WalletKind = 'ordinary' | 'contract'
 
 /** What one wallet allowed to one client, with the state of the refresh token. Tokens have no rows of their own. */
@@ -103,14 +103,14 @@ export type Grant = {
   walletKind: WalletKind
   /** the receipt of the text that the wallet signed; null if the login server vouched for the wallet */
   receiptId: string | null
-  /** true if that text is the consent to this grant; false if it is only the sign-in of the session */
+  /** true if that text is the consent to this grant; false if the text is only the sign-in of the session */
   consented: boolean
   scopes: string[]
   resources: string[]
   createdAt: number
   /** the absolute end of the grant */
   expiresAt: number
-  /** when the current refresh token expires if it is not used; never after `expiresAt` */
+  /** when the current refresh token expires without use; never after `expiresAt` */
   refreshExpiresAt: number
   /** the number of the current refresh token; the first has 0 */
   generation: number
@@ -128,7 +128,7 @@ export type Grant = {
   chainId: number | null
   /** the session of the code; the client is notified when that session ends (OpenID Connect Back-Channel Logout §2.3) */
   sessionHash: string | null
-  /** for a contract wallet: the receipt of the session's sign-in, if it is not `receiptId` */
+  /** for a contract wallet: the receipt of the session's sign-in, unless that is `receiptId` */
   sessionReceiptId: string | null
   /** access tokens that were revoked one by one: from `jti` to the time until which the revocation is remembered */
   revokedTokens: Record<string, number>
@@ -138,7 +138,7 @@ export type Grant = {
 export type LoginMethod = 'signature' | 'vouched'
 
 export type Session = {
-  /** SHA-256 of the session id, base64url; only the browser has the id itself */
+  /** SHA-256 of the session id, base64url; only the browser has the id */
   hash: string
   wallet: Address
   chainId: number

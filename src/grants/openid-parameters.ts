@@ -38,12 +38,12 @@ export function readMaxAge(maxAge: string | null): number | null {
 
 export type Hint = Pick<AuthorizationRequest, 'loginHint' | 'onlyHinted'>
 
-/** The wallet that the app expects. A `login_hint` counts only if it is an address. If `id_token_hint` is sent, `login_hint` is ignored. */
+/** The wallet that the app expects. Only an address counts as `login_hint`. If `id_token_hint` is sent, `login_hint` is ignored. */
 export function readHint(deps: Deps, client: Client, parameters: OpenIdParameters): Hint | 'unknown_id_token' {
   const { id_token_hint: idToken, login_hint: loginHint } = parameters
   if (idToken !== null) {
     const hint = openIdTokenHint(deps, idToken)
-    // The hint names no wallet if it is forged, was issued to another client, or is signed with a retired key.
+    // A hint that is forged, was issued to another client or is signed with a retired key names no wallet.
     return hint?.clientId === client.id ? { loginHint: hint.wallet, onlyHinted: true } : 'unknown_id_token'
   }
   const parsed = loginHint === null ? null : parseAddress(loginHint)

@@ -35,7 +35,7 @@ export type SessionPage = { at: number; limit: number; after?: Pick<Session, 'au
 /** Rows that are read and changed in one step. SQLite ends this many grants in 2 ms, and runs no other statement meanwhile. */
 export const PAGE = 50
 
-/** Reads a list to its end, page by page. */
+/** Reads a whole list, page by page. */
 export async function* pagesOf<Row>(
   read: (page: { limit: number; after: Row | undefined }) => Promise<Row[]>,
 ): AsyncGenerator<Row[]> {

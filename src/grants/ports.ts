@@ -1,6 +1,6 @@
 /**
- * The interface of a store. Each method is one atomic change that is safe to retry. Its promise settles only after the commit is
- * durable. A method returns the outcome as a value. It throws `StoreUnavailable` if the store cannot be read or written; the caller
+ * The interface of a store. Each method is one atomic change that is safe to retry. The promise settles only after the commit is
+ * durable. A method returns the outcome as a value, and throws `StoreUnavailable` if the store cannot be read or written; the caller
  * must never treat that error as an outcome.
  */
 import type { KeyKind, KeyRecord } from '../keys/key-ring.ts'
@@ -48,7 +48,7 @@ export type Rotation = {
   generation: number
   /** the key that the new refresh token is derived from */
   refreshKeyId: string
-  /** when the new refresh token expires if it is not used; the store limits this to the end of the grant */
+  /** when the new refresh token expires without use; the store limits this to the end of the grant */
   refreshExpiresAt: number
   /** for this many seconds a retry with the previous token gets the same new token; 0 disables retries */
   retryWindow: number
@@ -61,20 +61,20 @@ export type Rotation = {
   walletChecked: boolean
   /** RFC 7638 thumbprint of the key of the request's DPoP proof; null without a proof */
   dpopJkt: string | null
-  /** true if the refresh token stays the same (FAPI 2.0 Security Profile §5.3.2.1): only its expiry is extended */
+  /** true if the refresh token stays the same (FAPI 2.0 Security Profile §5.3.2.1): only the expiry is extended */
   keepsToken?: boolean
   attemptId: string
   at: number
 }
 
 export type RotateOutcome =
-  /** this attempt rotated the token, now or in an earlier try whose result was lost; or kept it, if `keepsToken` */
+  /** this attempt rotated the token, now or in an earlier try whose result was lost; or kept the token, if `keepsToken` */
   | { kind: 'rotated'; grant: Grant }
   /** the previous token was presented again within the retry window, and the new token is unused; the row is unchanged */
   | { kind: 'repeated'; grant: Grant }
   /** an older token was presented, or the previous one after the retry window; this call ended the grant */
   | { kind: 'replayed'; grant: Grant }
-  /** the token is authentic but newer than its row, so the store lost a write; this call ended the grant */
+  /** the token is authentic but newer than the row, so the store lost a write; this call ended the grant */
   | { kind: 'newer_than_row'; grant: Grant }
   /** the receipts of a contract wallet must be checked first; the row is unchanged */
   | { kind: 'wallet_unchecked'; grant: Grant }
@@ -89,16 +89,16 @@ export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknow
 export interface GrantLedger {
   /**
    * Creates the grant under the grant id of the code. If several attempts race, exactly one returns `redeemed`, and the others return
-   * `taken`. If an attempt is repeated because its result was lost, it returns `redeemed` again. An ending for the wallet cannot miss
+   * `taken`. If the result of that attempt was lost, the repeated attempt returns `redeemed` again. An ending for the wallet cannot miss
    * a redemption: either the redemption reads the raised epoch, or the ending finds the new grant. Likewise, either the redemption
    * reads that the session has ended, or a listing after the end of the session contains the new grant.
    *
-   * If this method throws, another attempt can still redeem the code, unless the write was committed and only its result was lost.
+   * If this method throws, another attempt can still redeem the code, unless the write was committed and only the result was lost.
    */
   redeemCode(grant: NewGrant, attemptId: string, at: number): Promise<RedeemOutcome>
   /** Inserts an ended grant under the code's grant id, so that the code can never be redeemed. An existing grant is not changed. */
   spendCode(grant: NewGrant, attemptId: string, at: number): Promise<void>
-  /** One conditional update of one row. `RotateOutcome` lists the results of its races. */
+  /** One conditional update of one row. `RotateOutcome` lists how races end. */
   rotateRefreshToken(rotation: Rotation): Promise<RotateOutcome>
   /** Ends a grant. The first reason is kept. Returns `foreign` if `clientId` is given and the grant belongs to another client. */
   endGrant(
@@ -141,7 +141,7 @@ export interface WalletBook {
   readWallet(wallet: Address): Promise<Wallet>
   /** 0 for an unknown wallet. */
   readEpoch(wallet: Address): Promise<number>
-  /** Stores that the address has signed with its own key. Returns the wallet's epoch. */
+  /** Stores that the address has signed with its own key. Returns the epoch of the wallet. */
   rememberProof(wallet: Address): Promise<number>
   /** Raises the epoch, which voids all earlier codes and logins of the wallet. Returns the new epoch. */
   raiseEpoch(wallet: Address): Promise<number>
@@ -153,9 +153,9 @@ export interface SessionBook {
   readSession(hash: string): Promise<Session | null>
   /** Stores when the session was last used. An ended session stays ended. */
   touchSession(hash: string, at: number): Promise<void>
-  /** If several attempts race, exactly one returns `ended`. If that attempt is repeated because its result was lost, it returns `ended` again. */
+  /** If several attempts race, exactly one returns `ended`. If the result was lost, the repeated attempt returns `ended` again. */
   endSession(hash: string, attemptId: string, at: number): Promise<'ended' | 'ended_before'>
-  /** Ends a session because a new session, with the hash `by`, replaces it. An ended session is not changed. */
+  /** Ends a session that a new session, with the hash `by`, replaces. An ended session is not changed. */
   replaceSession(hash: string, by: string, at: number): Promise<void>
   /** Ends these sessions. Returns the hashes that this attempt ended, now or in an earlier try whose result was lost. */
   endSessions(hashes: readonly string[], attemptId: string, at: number): Promise<string[]>
@@ -165,9 +165,9 @@ export interface SessionBook {
 
 export interface ReceiptBook {
   /**
-   * Inserts one receipt per signed text: if several calls race, exactly one inserts the receipt. If a call is repeated because its
-   * result was lost, it returns `inserted` again, unless the receipt was withdrawn since. `sealed`, which is unique to a request,
-   * shows that it is the same call.
+   * Inserts one receipt per signed text: if several calls race, exactly one inserts the receipt. If the result was lost, the
+   * repeated call returns `inserted` again, unless the receipt was withdrawn since. `sealed` is unique to a request and identifies
+   * the repeated call.
    *
    * `ended`: the wallet's epoch has changed, and nothing is inserted. The insert itself compares the epoch. So an ending, which raises
    * the epoch and then withdraws receipts, misses no receipt, even if the inserting node fails immediately.
@@ -201,7 +201,7 @@ export interface KeyBook {
   listKeys(): Promise<KeyRecord[]>
   /** Replaces the wrapped key `from` by `to`, the same key wrapped again. `changed`: the row no longer holds `from`, or the key is retired. */
   rewrapKey(key: Pick<KeyRecord, 'id' | 'kind'>, from: Uint8Array, to: Uint8Array): Promise<'rewrapped' | 'changed'>
-  /** Marks a key as retired and deletes its material. */
+  /** Marks a key as retired and deletes the key material. */
   retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
 }
 
@@ -210,8 +210,8 @@ export type SpentKind = 'assertion' | 'dpop' | 'access_token'
 
 export interface SpentBook {
   /**
-   * If several uses of one hash race, also on several nodes, exactly one returns `spent`. If that attempt is repeated because its
-   * result was lost, it returns `spent` again. `hash` identifies what is spent, for example a SHA-256 of the client id and the `jti`.
+   * If several uses of one hash race, also on several nodes, exactly one returns `spent`. If the
+   * result was lost, the repeated attempt returns `spent` again. `hash` identifies what is spent, for example a SHA-256 of the client id and the `jti`.
    * The use is remembered until one hour after `expiresAt`.
    */
   spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
@@ -233,7 +233,7 @@ export interface PushedRequestBook {
   push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
   /** Null for an unknown id. An expired or spent request may still be returned. */
   readPushed(id: string): Promise<PushedRequest | null>
-  /** If several attempts race, exactly one returns `spent`. If that attempt is repeated because its result was lost, it returns `spent` again. */
+  /** If several attempts race, exactly one returns `spent`. If the result was lost, the repeated attempt returns `spent` again. */
   spendPushed(id: string, attemptId: string, at: number): Promise<'spent' | 'spent_before' | 'unknown'>
 }
 
@@ -243,13 +243,13 @@ export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'p
 export interface Cleaning {
   /**
    * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
-   * same second. The end of a grant or a session is when it ended, or otherwise its absolute end. The end of a receipt, a use or an
-   * unspent pushed request is its expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is its
+   * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use or an
+   * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
    * retirement. Returns the number of deleted rows.
    */
   sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
   /**
-   * Takes or renews a lease for `lifetime` seconds. One holder has the lease, until it expires without being renewed. A lease that ends
+   * Takes or renews a lease for `lifetime` seconds. One holder has the lease, until the lease expires without a renewal. A lease that ends
    * more than two lifetimes from now was written with a wrong clock and is ignored.
    */
   takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
@@ -263,7 +263,7 @@ export interface RestorationBook {
   beginRestoration(at: number): Promise<Restoration>
   /** The latest restoration. */
   readRestoration(): Promise<Restoration | null>
-  /** Ends all grants and sessions and withdraws all receipts, in batches. If the call is interrupted, call it again. */
+  /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
   endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
   /** Stores that an operator checked the clients, secrets and keys. */
   confirmRestoration(number: number, at: number): Promise<void>

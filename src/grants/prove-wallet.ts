@@ -2,7 +2,7 @@
  * Checks whether a signature proves an address: a signature by the key of the address, or one that the contract at the address accepts.
  *
  * The key is checked first, without calling the chain. A contract is accepted only on the home chain, and only if the address has never
- * signed with its own key: that key still works, whatever code the address points to today (EIP-7702).
+ * signed with its key: that key still works, whatever code the address points to today (EIP-7702).
  */
 import { walletUnavailable } from '../oauth/oauth-error.ts'
 import type { Address } from '../wallet/address.ts'

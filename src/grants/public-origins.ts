@@ -11,9 +11,9 @@ const PAGE = 200
 
 export class PublicOrigins {
   readonly #book: Pick<ClientBook, 'readClient' | 'readClients'>
-  /** from the id of an enabled public client to its origins */
+  /** from the id of an enabled public client to the origins */
   #originsOf = new Map<string, readonly string[]>()
-  /** from an origin to the number of clients that have it */
+  /** from an origin to the number of clients with this origin */
   #count = new Map<string, number>()
   /** ids of clients that must be read again */
   readonly #changed = new Set<string>()

@@ -1,8 +1,8 @@
 /**
- * Pushed authorization requests (RFC 9126): the app sends its request to the service directly. The browser carries only the
+ * Pushed authorization requests (RFC 9126): the app sends the request to the service directly. The browser carries only the
  * `request_uri`.
  *
- * A `request_uri` works for its client, for 60 seconds, until a code is issued. The user may have to sign in first or may reload the
+ * A `request_uri` works for one client, for 60 seconds, until a code is issued. The user may have to sign in first or may reload the
  * page, so the `request_uri` can be used several times before that. Spending the request is one conditional update: if several requests
  * race, one gets a code.
  */
@@ -59,7 +59,7 @@ async function readPushedForm(deps: Deps, client: Client, form: Form): Promise<R
   const { request, request_uri: requestUri } = received.taken.values
   // §2.1: "The authorization server MUST reject the request if the request_uri authorization request parameter is provided."
   if (requestUri !== null) throw invalidRequest('request_uri_pushed', 'request_uri cannot be pushed.')
-  // §3: if the form has a request object, its other parameters are ignored.
+  // §3: beside a request object, other parameters of the form are ignored.
   return request === null ? received : takeRequest(await openRequestObject(deps, client, request), { signed: true })
 }
 
@@ -88,7 +88,7 @@ function bindToKey(proof: DpopProof | null, form: Form): Form {
 /** Why a pushed request cannot be used; for the log only. */
 export type PushedFault = 'pushed_unknown' | 'pushed_by_another_client' | 'pushed_expired' | 'pushed_spent'
 
-/** Reads the pushed request of a client. The caller checks its parameters again: the client's registration may have changed (RFC 9126 §7.4). */
+/** Reads the pushed request of a client. The caller checks the parameters again: the client's registration may have changed (RFC 9126 §7.4). */
 export async function findPushed(deps: Deps, client: Client, id: string): Promise<ReceivedRequest | PushedFault> {
   const pushed = await deps.store.pushedRequests.readPushed(id)
   if (!pushed) return 'pushed_unknown'

@@ -38,7 +38,7 @@ export async function findCoveringReceipt(
   const covering = receipts.find(
     (receipt) =>
       receipt.expiresAt > deps.now() &&
-      // ERC-5573: the user authorized this redirect URI and read its host. A consent does not cover the client's other redirect URIs.
+      // ERC-5573: the user authorized this redirect URI and read the host. A consent does not cover the client's other redirect URIs.
       redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&
       isSubset(scopes, receipt.scopes) &&
       isSubset(resources, receipt.resources) &&
@@ -47,7 +47,7 @@ export async function findCoveringReceipt(
   return covering ?? null
 }
 
-/** A consent that names a key (RFC 9449) covers only requests with that key. An unreadable receipt may name a key, so it covers nothing. */
+/** A consent that names a key (RFC 9449) covers only requests with that key. An unreadable receipt may name a key, so nothing is covered. */
 function coversKey(ring: KeyRing, receipt: Receipt, dpopJkt: string | null): boolean {
   const signed = openReceipt(ring, receipt)
   const consent = signed ? readConsent(signed.message) : null

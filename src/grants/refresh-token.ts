@@ -1,7 +1,7 @@
 /**
  * Refresh tokens: `grr.<key id>.<base64url(grant id ‖ generation ‖ MAC)>`.
  *
- * A refresh token is derived from its grant id, its generation and a key. It is neither stored nor random: every node derives the
+ * A refresh token is derived from the grant id, the generation and a key, and is neither stored nor random: every node derives the
  * same token. The MAC of a forged token fails before any query (RFC 6749 §10.4, RFC 7009 §5, RFC 9700 §4.14.2).
  */
 

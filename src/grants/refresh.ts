@@ -2,7 +2,7 @@
  * Refreshes an access token (RFC 6749 §6, §10.4, OpenID Connect Core §12.1) and rotates the refresh token (RFC 9700 §2.2.2, §4.14.2).
  *
  * One conditional update of one row decides every race. Simultaneous refreshes with one token all get the same successor. A client
- * that lost the response can repeat its request. If an older token is presented, the grant ends.
+ * that lost the response can repeat the request. If an older token is presented, the grant ends.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -61,7 +61,7 @@ export async function refresh(deps: Deps, client: Client, request: RefreshReques
   })
 }
 
-/** The scopes that the request names; null if it names none. */
+/** The scopes that the request names; null without a `scope` parameter. */
 function readScopes(deps: Deps, client: Client, scope: string | null): string[] | null {
   if (scope === null) return null
   const requested = parseScope(scope)
@@ -103,7 +103,7 @@ function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proo
 
 /**
  * The rule for the DPoP proof of a refresh: the proof is spent if the rotation can rotate or end the grant. Otherwise the request is
- * refused, and its proof stays unused. The rule ignores expiry, because the store compares expiry with its own clock.
+ * refused, and the proof stays unused. The rule ignores expiry, because the store compares expiry with the store's clock.
  */
 function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
   return (
@@ -116,7 +116,7 @@ function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes,
   )
 }
 
-/** Rotates the refresh token and returns its grant, or throws the refusal. */
+/** Rotates the refresh token and returns the grant, or throws the refusal. */
 async function rotateOrRefuse(deps: Deps, client: Client, rotation: Rotation): Promise<Grant> {
   const outcome = await rotate(deps, client, rotation)
   if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
@@ -163,7 +163,7 @@ function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, o
       deps.audit({ event: 'grant_ended', reason: 'refresh_replayed', client_id: client.id, grant_id: grantId })
       return invalidGrant('refresh_replayed')
     case 'newer_than_row':
-      // The token was issued after its row was written. An older row means that the store lost an acknowledged write.
+      // The token was issued after the row was written. An older row means that the store lost an acknowledged write.
       deps.audit({
         event: 'store_lost_a_write',
         reason: 'refresh_newer_than_row',

@@ -1,4 +1,4 @@
-/** Registers a client (RFC 6749 §2, with the metadata of RFC 7591 §2), and rotates its secret. */
+/** Registers a client (RFC 6749 §2, with the metadata of RFC 7591 §2), and rotates client secrets. */
 import { randomUUID } from 'node:crypto'
 import type { JwkSet } from '../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../keys/secret.ts'
@@ -15,7 +15,7 @@ export type ClientRegistration = {
   redirectUris: string[]
   /** default: `enhancement` */
   scopes?: string[] | undefined
-  /** default: `enhancement` if `scopes` includes it, otherwise all scopes */
+  /** default: `enhancement` if that is one of `scopes`, otherwise all scopes */
   defaultScopes?: string[] | undefined
   resources?: string[] | undefined
   resourceServer?: string | null | undefined

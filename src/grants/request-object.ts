@@ -1,4 +1,4 @@
-/** Request objects (RFC 9101): the client signs its authorization request as a JWT, so that the browser cannot change the request. */
+/** Request objects (RFC 9101): the client signs the authorization request as a JWT, so that the browser cannot change the request. */
 import { readClientJwt } from '../keys/client-jwt.ts'
 import { encodeFormValue, type Form, type FormValue } from '../oauth/form.ts'
 import { invalidRequestObject, requestNotSupported } from '../oauth/oauth-error.ts'
@@ -12,12 +12,12 @@ type Claims = Record<string, unknown>
 const TYPES = [null, 'jwt', 'oauth-authz-req+jwt']
 /** Seconds by which a client's clock may be ahead. */
 const CLIENT_CLOCK_AHEAD_AT_MOST = 30
-/** Seconds. A request object passes through the browser and stays in its history. */
+/** Seconds. A request object stays in the history of the browser. */
 const MAX_LIFETIME = 3600
 /** Seconds from `iat` or `nbf` until a request object without `exp` expires. */
 const LIFETIME_WITHOUT_EXP = 600
 
-/** The parameters of a request object. Throws unless this client made and signed the object, for this server, and it is valid now. */
+/** The parameters of a request object. Throws unless this client made and signed the object, for this server, and for the present time. */
 export async function openRequestObject(deps: Deps, client: Client, text: string): Promise<Form> {
   // OpenID Connect Core §6.1
   if (client.jwks === null && client.jwksUri === null) throw requestNotSupported()
@@ -56,7 +56,7 @@ function requireValidTimes(at: number, { profile }: Client, { exp, nbf, iat }: C
   if (profile === 'fapi2') requireTimesOfProfile(at, exp, nbf)
   const from = iat ?? nbf
   const end = isTime(exp) ? exp : isTime(from) ? from + LIFETIME_WITHOUT_EXP : null
-  // Without any time, the object could be replayed as long as its key is registered.
+  // Without any time, the object could be replayed as long as the key is registered.
   if (end === null) throw invalidRequestObject('request_object_without_time')
   if (end <= at) throw invalidRequestObject('request_object_expired')
   if (end > at + MAX_LIFETIME + CLIENT_CLOCK_AHEAD_AT_MOST) throw invalidRequestObject('request_object_lives_too_long')

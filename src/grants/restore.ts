@@ -10,8 +10,8 @@ import type { Restoration, Store } from './ports.ts'
 export type Ended = { grants: number; sessions: number; receipts: number; keys: number }
 
 /**
- * After the first step the store is unconfirmed. If this function is interrupted, call it again: it ends what is left and replaces the
- * keys again.
+ * After the first step the store is unconfirmed. After an interruption, call this function again: the second call ends what
+ * is left and replaces the keys again.
  */
 export async function endRestored(
   { restorations }: Pick<Store, 'restorations'>,

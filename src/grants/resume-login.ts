@@ -1,4 +1,4 @@
-/** Continues a login on another device: the browser that opens the link gets its own challenge with the same text to sign. */
+/** Continues a login on another device: the browser that opens the link gets a new challenge with the same text to sign. */
 import { loginPageUrl } from './authorize.ts'
 import { type Challenge, challengeExpiresAt, newBrowserKey, openChallenge, resumeChallenge } from './challenge.ts'
 import type { Deps } from './deps.ts'

@@ -13,8 +13,8 @@ import type { Client } from './model.ts'
 import { openRefreshToken } from './refresh-token.ts'
 
 /**
- * Seconds for which a revoked access token is remembered after its expiry. For a node whose clock is ahead, the token expires before it
- * expires on the other nodes. That node must neither skip the revocation nor forget it.
+ * Seconds for which a revoked access token is remembered after the expiry. A node whose clock is ahead sees the expiry before other
+ * nodes do. Even then that node must store the revocation, and must not delete an entry.
  */
 const REMEMBERED_AFTER_EXPIRY = 3600
 
@@ -50,7 +50,7 @@ async function endToken(deps: Deps, client: Client, token: string): Promise<'don
   return 'done'
 }
 
-/** A token of the client credentials grant has no grant row. Its revocation is stored separately, until one hour after its expiry. */
+/** A token of the client credentials grant has no grant row. The revocation is stored separately, until one hour after the expiry. */
 async function endClientToken(deps: Deps, client: Client, { jti, exp }: AccessTokenClaims): Promise<'done'> {
   const hash = hashOfUse(client.id, jti)
   const reason = await deps.store.spent.spend({ kind: 'access_token', hash, expiresAt: exp, attemptId: randomUUID() })

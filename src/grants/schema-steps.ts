@@ -1,7 +1,7 @@
 /**
  * Decides whether a program may work on a database. The schema changes in numbered steps. Each step names the oldest program that
- * still works after the step, and the database stores this number. So a program can read whether it supports a step that was added
- * after its version: see docs/decisions/0005-versions-side-by-side.md.
+ * still works after the step, and the database stores this number. So a program can read whether a step of a
+ * later version is supported: see docs/decisions/0005-versions-side-by-side.md.
  */
 import { SchemaMismatch } from './ports.ts'
 
@@ -9,7 +9,7 @@ export type SchemaStep = {
   number: number
   name: string
   /**
-   * After this step, a program works only if it includes the step with this number. A step that only adds something (an expansion)
+   * After this step, only programs that include the step with this number still work. A step that only adds something (an expansion)
    * names an earlier step. A step that changes or removes what programs use names itself.
    */
   oldest: number

@@ -1,4 +1,4 @@
-/** Sessions of a wallet in a browser. Only the browser has the session id; the store has its hash. */
+/** Sessions of a wallet in a browser. Only the browser has the session id; the store has the hash. */
 import { createHash } from 'node:crypto'
 import type { Deps } from './deps.ts'
 import type { Client, LoginMethod, Session } from './model.ts'
@@ -10,10 +10,10 @@ export function hashSessionId(sessionId: string): string {
   return createHash('sha256').update(sessionId).digest('base64url')
 }
 
-/** The session of this browser, if it has not ended, was not idle for too long and has not reached its absolute end. */
+/** The session of this browser; null if the session has ended, was idle for too long or has reached the absolute end. */
 export async function findSession(deps: Deps, sessionId: string | null): Promise<Session | null> {
   if (sessionId === null) {
-    // Read the store all the same: if it is unavailable, a login could not succeed, so the request fails now.
+    // Read the store all the same: if the store is unavailable, a login could not succeed, so the request fails now.
     await deps.store.readRevision()
     return null
   }

@@ -12,7 +12,7 @@ import { signingKeyOf } from './signing-key.ts'
 
 export const SIGNED_INTROSPECTION = 'token-introspection+jwt'
 
-/** §5: `iss`, `aud`, `iat` and the response, also for inactive tokens. Without `sub` and `exp` it cannot be used as an access token (§8.1). */
+/** §5: `iss`, `aud`, `iat` and the response, also for inactive tokens. Without `sub` and `exp`, the JWT cannot be used as an access token (§8.1). */
 export function signIntrospection(deps: Deps, caller: Client, answer: Introspection): string {
   const key = caller.introspectionSigned === null ? usualKey(deps, caller) : signingKeyOf(deps, caller.introspectionSigned)
   const claims = { iss: deps.settings.authUrl, aud: caller.id, iat: deps.now(), token_introspection: answer }

@@ -15,7 +15,7 @@ export function signingKeyOf({ keys }: Pick<Deps, 'keys'>, algorithm: SigningAlg
   return key
 }
 
-/** The algorithms in the metadata. An algorithm is missing while its first key is announced: clients may have cached the key set without it. */
+/** The algorithms in the metadata. An algorithm is missing while the first key is announced: clients may have cached the key set without it. */
 export function publishedAlgorithms({ keys }: Pick<Deps, 'keys'>): SigningAlgorithm[] {
   return SIGNING_ALGORITHMS.filter((algorithm) => keys.signer(algorithm) !== undefined)
 }

@@ -1,10 +1,10 @@
 /**
- * The clock of a node that follows the clock of its store. All nodes of one store must agree on the time: on the expiry of codes, the
+ * The clock of a node that follows the clock of the store. All nodes of one store must agree on the time: on the expiry of codes, the
  * idle time of sessions and the times in tokens. Each time that the store returns corrects the node's clock. Between two corrections
  * the time advances with a monotonic clock (`elapsed`).
  *
  * The delays of the request and of the response are unknown, so a returned time proves only an interval. The clock is moved just far
- * enough to be inside this interval, so it does not jitter with every response.
+ * enough to be inside this interval, which avoids jitter.
  */
 export type StoreClock = {
   /** epoch seconds, whole ones */
@@ -15,14 +15,14 @@ export type StoreClock = {
   elapsed(): number
 }
 
-/** `own` is the node's own clock, in epoch seconds. It is used until the store returns a time for the first time. */
+/** `own` is the node's own clock, in epoch seconds. This clock is used until the store returns a time. */
 export function createStoreClock(own: () => number, elapsed: () => number): StoreClock {
   /** the time of the store's clock when `elapsed` was 0 */
   let origin: number | null = null
   return {
     now: () => (origin === null ? own() : Math.floor(origin + elapsed())),
     told(at, asked) {
-      // The store read its clock at some moment between sending the statement and now.
+      // The store read the clock at some moment between sending the statement and now.
       const [earliest, latest] = [at - elapsed(), at - asked]
       origin = Math.min(Math.max(origin ?? (earliest + latest) / 2, earliest), latest)
     },

@@ -41,14 +41,14 @@ export function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): Si
  * also contains the grant's current refresh token.
  *
  * The access token has those scopes of the consent that the client is still registered for, and the response names them (RFC 6749
- * §3.3, §10.3, RFC 9700 §2.3). Its audience is one resource (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10,
+ * §3.3, §10.3, RFC 9700 §2.3). The audience is one resource (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10,
  * OpenID Connect Core §16.8).
  *
- * This function does no I/O: the code or refresh token is already used, so an error here would cost the client its grant.
+ * The code or the refresh token is already used at this point, so this function does no I/O that could fail.
  */
 export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: TokenContents): TokenResponse {
   const at = deps.now()
-  // A token never outlives its grant.
+  // A token never outlives the grant.
   const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
   if (lifetime <= 0) throw invalidGrant('grant_expired')
   const scopes = requireScopeLeft(client, contents.scopes)

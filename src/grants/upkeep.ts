@@ -1,13 +1,13 @@
-/** The periodic work of a node: it reloads changed clients and keys within a second, and rotates and retires keys. */
+/** The periodic work of a node: reloading changed clients and keys within a second, and rotating and retiring keys. */
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
 import { type Store, StoreUnavailable } from './ports.ts'
 
 export type Upkeep = {
-  /** reads the store's revision and reloads what changed; call it twice a second */
+  /** reads the store's revision and reloads what changed; runs twice a second */
   noticeChanges(): Promise<void>
-  /** rotates and retires keys by age; call it once a minute */
+  /** rotates and retires keys by age; runs once a minute */
   keepKeys(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /**
  * The claims about the wallet, for an access token with scope `openid` (OpenID Connect Core §5.3).
  *
- * The audience of the token is not checked: the userinfo endpoint belongs to the service itself and requires only scope `openid`.
+ * The audience of the token is not checked: the userinfo endpoint belongs to the service and requires only scope `openid`.
  */
 import { type AccessTokenClaims, openAccessToken } from '../keys/access-token.ts'
 import type { TokenScheme } from '../oauth/bearer-token.ts'
@@ -10,7 +10,7 @@ import type { Deps } from './deps.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from './dpop.ts'
 import { walletClaims } from './id-token.ts'
 
-/** An access token, its authentication scheme, and the unchecked DPoP proof. */
+/** An access token, the authentication scheme, and the unchecked DPoP proof. */
 export type UserinfoRequest = { scheme: TokenScheme; token: string; presented: PresentedProof }
 
 /** `sub`, and the claims of scope `wallet` (OpenID Connect Core §5.3.2). Errors are those for bearer tokens (§5.3.3). */
