@@ -12,6 +12,7 @@ import {
 } from '../../grants/account.ts'
 import { findProvenSession } from '../../grants/check-receipt.ts'
 import { isClientId } from '../../grants/client-id.ts'
+import type { Deps } from '../../grants/deps.ts'
 import { endOtherSessions } from '../../grants/end-grants.ts'
 import type { Session } from '../../grants/model.ts'
 import { touchSession } from '../../grants/session.ts'
@@ -34,6 +35,12 @@ const PAGE = { config: { answers: 'page' } } as const
 const DONE = ['app_ended', 'session_ended', 'others_ended'] as const
 
 export function accountRoutes(server: FastifyInstance, service: Service): void {
+  viewRoutes(server, service)
+  endingRoutes(server, service)
+  endEverythingRoutes(server, service)
+}
+
+function viewRoutes(server: FastifyInstance, service: Service): void {
   const { deps } = service
 
   server.get<{ Querystring: { done?: string; page?: unknown } }>(
@@ -41,19 +48,19 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
     { ...PAGE, onRequest: requireNavigation },
     async (request, reply) => {
       void reply.headers(pageHeaders())
-      const session = await sessionOf(request)
-      if (!session) return signIn(request, reply)
+      const session = await sessionOf(service, request)
+      if (!session) return signIn(service, request, reply)
       await touchSession(deps, session)
       const { done, page } = request.query
       const account = await readAccount(deps, session, typeof page === 'string' ? page : null)
-      return reply.send(accountPage({ ...viewOf(account, session), done: DONE.find((each) => each === done) }))
+      return reply.send(accountPage({ ...viewOf(deps, account, session), done: DONE.find((each) => each === done) }))
     },
   )
 
   server.get<{ Params: { id: string } }>('/account/receipts/:id', PAGE, async (request, reply) => {
     void reply.headers(pageHeaders())
-    const session = await sessionOf(request)
-    if (!session) return signIn(request, reply)
+    const session = await sessionOf(service, request)
+    if (!session) return signIn(service, request, reply)
     const [, id = '', download] = /^([0-9a-f-]{36})(\.json)?$/.exec(request.params.id) ?? []
     const receipt = await readOwnReceipt(deps, session, id)
     if (!receipt) return reply.code(404).send(noticePage({ kind: 'receipt_not_found', retryUrl: '/account' }))
@@ -70,7 +77,7 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
         id,
         clientName: client?.name ?? '',
         ...redirectUriPlace(receipt.redirectUri),
-        scopes: receipt.scopes.map(describeScope),
+        scopes: receipt.scopes.map((name) => describeScope(deps, name)),
         resources: receipt.resources,
         issuedAt: receipt.issuedAt,
         until: receipt.expiresAt,
@@ -83,9 +90,13 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
       }),
     )
   })
+}
+
+function endingRoutes(server: FastifyInstance, service: Service): void {
+  const { deps } = service
 
   server.post('/account/apps/end', PAGE, async (request, reply) =>
-    forSession(request, reply, async (session) => {
+    forSession(service, { request, reply }, async (session) => {
       const { client_id: clientId } = formParameters(request, ['client_id'])
       if (clientId !== null && isClientId(clientId)) await endApp(deps, session, clientId)
       return seeOther(reply, '/account?done=app_ended')
@@ -93,29 +104,33 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
   )
 
   server.post('/account/sessions/end', PAGE, async (request, reply) =>
-    forSession(request, reply, async (session) => {
+    forSession(service, { request, reply }, async (session) => {
       const { session: handle } = formParameters(request, ['session'])
       const own = handle !== null && (await endSessionOf(deps, session, handle))
-      return own ? signedOut(reply) : seeOther(reply, '/account?done=session_ended')
+      return own ? signedOut(service, reply) : seeOther(reply, '/account?done=session_ended')
     }),
   )
 
   server.post('/account/sessions/end-others', PAGE, async (request, reply) =>
-    forSession(request, reply, async (session) => {
+    forSession(service, { request, reply }, async (session) => {
       await endOtherSessions(deps, session)
       return seeOther(reply, '/account?done=others_ended')
     }),
   )
 
   server.post('/account/sign-out', PAGE, async (request, reply) =>
-    forSession(request, reply, async (session) => {
+    forSession(service, { request, reply }, async (session) => {
       await endSessionOf(deps, session, sessionHandle(session.hash))
-      return signedOut(reply)
+      return signedOut(service, reply)
     }),
   )
+}
+
+function endEverythingRoutes(server: FastifyInstance, service: Service): void {
+  const { deps } = service
 
   server.get('/account/end-everything', PAGE, async (request, reply) => {
-    const session = await sessionOf(request)
+    const session = await sessionOf(service, request)
     const walletShort = session ? shortAddress(session.wallet) : null
     return reply.headers(pageHeaders()).send(endEverythingPage({ action: '/account/end-everything', walletShort }))
   })
@@ -130,69 +145,69 @@ export function accountRoutes(server: FastifyInstance, service: Service): void {
     const page = movingOnPage({ to, clientName: '', clientHost, purpose: 'end_everything', outcome: 'to_sign' })
     return reply.headers(pageHeaders()).send(page)
   })
+}
 
-  function sessionOf(request: FastifyRequest): Promise<Session | null> {
-    return findProvenSession(deps, browserOf(service, request).sessionId)
-  }
+function sessionOf(service: Service, request: FastifyRequest): Promise<Session | null> {
+  return findProvenSession(service.deps, browserOf(service, request).sessionId)
+}
 
-  /** To the login page, and from there back to the account page. */
-  function signIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const { to, browserKey } = beginLogin(deps, 'account', browserOf(service, request).browserKey)
-    setBrowserCookie(service, reply, browserKey)
-    return redirect(reply, to)
-  }
+/** To the login page, and from there back to the account page. */
+function signIn(service: Service, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { to, browserKey } = beginLogin(service.deps, 'account', browserOf(service, request).browserKey)
+  setBrowserCookie(service, reply, browserKey)
+  return redirect(reply, to)
+}
 
-  async function forSession(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    run: (session: Session) => Promise<FastifyReply>,
-  ): Promise<FastifyReply> {
-    requireOwnOrigin(request, deps.settings.authUrl)
-    void reply.headers(pageHeaders())
-    const session = await sessionOf(request)
-    if (!session) return reply.code(401).send(noticePage({ kind: 'login_required_again', retryUrl: '/account' }))
-    return run(session)
-  }
+async function forSession(
+  service: Service,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  run: (session: Session) => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  requireOwnOrigin(request, service.deps.settings.authUrl)
+  void reply.headers(pageHeaders())
+  const session = await sessionOf(service, request)
+  if (!session) return reply.code(401).send(noticePage({ kind: 'login_required_again', retryUrl: '/account' }))
+  return run(session)
+}
 
-  function signedOut(reply: FastifyReply): FastifyReply {
-    clearSessionCookie(service, reply)
-    return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
-  }
+function signedOut(service: Service, reply: FastifyReply): FastifyReply {
+  clearSessionCookie(service, reply)
+  return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
+}
 
-  function viewOf({ apps, sessions }: ConnectedAccount, session: Session): AccountView {
-    return {
-      walletShort: shortAddress(session.wallet),
-      signedIn: session.method,
-      apps: apps && { ...apps, rows: apps.rows.map(appView) },
-      sessions: sessions && {
-        ...sessions,
-        rows: sessions.rows.map(({ hash, authTime, lastSeenAt, expiresAt, chainId }) => ({
-          handle: sessionHandle(hash),
-          current: hash === session.hash,
-          since: authTime,
-          lastSeen: lastSeenAt,
-          until: expiresAt,
-          chainId,
-        })),
-      },
-      now: deps.now(),
-    }
-  }
-
-  function appView({ receipts, scopes, ...app }: ConnectedApp): AppView {
-    return {
-      ...app,
-      scopes: scopes.map(describeScope),
-      receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
-        id,
-        issuedAt,
+function viewOf(deps: Deps, { apps, sessions }: ConnectedAccount, session: Session): AccountView {
+  return {
+    walletShort: shortAddress(session.wallet),
+    signedIn: session.method,
+    apps: apps && { ...apps, rows: apps.rows.map((app) => appView(deps, app)) },
+    sessions: sessions && {
+      ...sessions,
+      rows: sessions.rows.map(({ hash, authTime, lastSeenAt, expiresAt, chainId }) => ({
+        handle: sessionHandle(hash),
+        current: hash === session.hash,
+        since: authTime,
+        lastSeen: lastSeenAt,
         until: expiresAt,
-        withdrawn: withdrawnAt !== null,
+        chainId,
       })),
-    }
+    },
+    now: deps.now(),
   }
+}
 
-  function describeScope(name: string): { name: string; description: string } {
-    return { name, description: deps.settings.scopeDescriptions[name] ?? name }
+function appView(deps: Deps, { receipts, scopes, ...app }: ConnectedApp): AppView {
+  return {
+    ...app,
+    scopes: scopes.map((name) => describeScope(deps, name)),
+    receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
+      id,
+      issuedAt,
+      until: expiresAt,
+      withdrawn: withdrawnAt !== null,
+    })),
   }
+}
+
+function describeScope({ settings }: Deps, name: string): { name: string; description: string } {
+  return { name, description: settings.scopeDescriptions[name] ?? name }
 }
