@@ -1,5 +1,5 @@
 /** The account page of a wallet: the connected apps with their receipts, the sessions, and how to end them. */
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import { type ClientPlace, redirectUriPlace } from '../oauth/redirect-uri.ts'
 import type { Address } from '../wallet/address.ts'
 import { loginPageUrl } from './authorize.ts'
@@ -41,12 +41,14 @@ type Cursor = { wallet: Address } & (
   | ({ list: 'receipts' } & ReceiptCursor)
 )
 
+const CURSOR = sealedFormat<Cursor>('gra')
+
 /**
  * What the session may see. A vouched session sees no receipts. `page` is a cursor of an earlier page; any other text returns the first
  * page.
  */
 export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<ConnectedAccount> {
-  const cursor = page === null ? undefined : (unseal(deps.keys, 'gra', page) as Cursor | undefined)
+  const cursor = page === null ? undefined : CURSOR.open(deps.keys, page)
   if (cursor?.wallet !== session.wallet) return { ...(await readApps(deps, session)), ...(await readSessions(deps, session)) }
   if (cursor.list === 'apps') return readApps(deps, session, cursor.clientId)
   if (cursor.list === 'sessions') return readSessions(deps, session, cursor)
@@ -156,7 +158,7 @@ function receiptCursor(deps: Deps, { wallet, clientId, issuedAt, id, withdrawnAt
 }
 
 function sealCursor(deps: Deps, cursor: Cursor): string {
-  return seal(deps.keys, 'gra', cursor)
+  return CURSOR.seal(deps.keys, cursor)
 }
 
 /** An opened receipt of the session's wallet; null if the receipt does not exist or the session may not see it. */

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { macOf } from '../keys/mac.ts'
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import type { ResponseMode } from '../oauth/response-mode.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../wallet/account-message.ts'
 import type { Address } from '../wallet/address.ts'
@@ -87,7 +87,7 @@ export function resumeChallenge(
 
 /** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */
 export async function openChallenge(deps: Deps, text: string): Promise<Challenge | undefined> {
-  const packed = unseal(deps.keys, 'grl', text) as Packed | undefined
+  const packed = PACKED_CHALLENGE.open(deps.keys, text)
   const purpose = packed && (await openPurpose(deps, packed))
   return purpose && unpack(packed, purpose)
 }
@@ -129,9 +129,9 @@ function templateOf(purpose: LoginPurpose): number {
 
 /** If the request is too long for the challenge and was pushed, the challenge contains only the id of the pushed request. */
 function sealFor(deps: Deps, challenge: Challenge, pushedId: string | null): string | null {
-  const whole = seal(deps.keys, 'grl', pack(challenge, packPurpose(challenge.purpose)))
+  const whole = PACKED_CHALLENGE.seal(deps.keys, pack(challenge, packPurpose(challenge.purpose)))
   if (whole.length <= MAX_LENGTH) return whole
-  return pushedId === null ? null : seal(deps.keys, 'grl', pack(challenge, { pushed: pushedId }))
+  return pushedId === null ? null : PACKED_CHALLENGE.seal(deps.keys, pack(challenge, { pushed: pushedId }))
 }
 
 function hashBrowserKey(browserKey: string): string {
@@ -145,6 +145,8 @@ type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
+
+const PACKED_CHALLENGE = sealedFormat<Packed>('grl')
 
 function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
   return [

@@ -3,7 +3,7 @@
  * challenge in it (RFC 7636 §4.4, §7.2). A code expires after a short time (OpenID Connect Core §16.9).
  */
 import type { KeyRing } from '../keys/key-ring.ts'
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import type { Address } from '../wallet/address.ts'
 import { newGrantId } from './grant-id.ts'
 import type { WalletKind } from './model.ts'
@@ -40,12 +40,12 @@ export type Code = {
 }
 
 export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
-  return seal(ring, 'grc', pack({ ...code, grantId: newGrantId(code.expiresAt) }))
+  return PACKED_CODE.seal(ring, pack({ ...code, grantId: newGrantId(code.expiresAt) }))
 }
 
 export function openCode(ring: KeyRing, text: string): Code | undefined {
-  const packed = unseal(ring, 'grc', text)
-  return packed === undefined ? undefined : unpack(packed as Packed)
+  const packed = PACKED_CODE.open(ring, text)
+  return packed === undefined ? undefined : unpack(packed)
 }
 
 // A packed code is an array: member names would make the URL a third longer.
@@ -71,6 +71,8 @@ type Packed = [
   (string | null)?,
   (string | null)?,
 ]
+
+const PACKED_CODE = sealedFormat<Packed>('grc')
 
 function pack(code: Code): Packed {
   return [

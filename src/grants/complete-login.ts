@@ -3,7 +3,6 @@
  * insert of the session makes a challenge work once: if several requests race, exactly one starts the session.
  */
 import { randomUUID } from 'node:crypto'
-import { unseal } from '../keys/sealed.ts'
 import { loginRequired } from '../oauth/oauth-error.ts'
 import {
   type AuthorizationRequest,
@@ -19,7 +18,7 @@ import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from './chall
 import { readChallengeUse } from './challenge-use.ts'
 import type { Deps } from './deps.ts'
 import { endEverything, endSession } from './end-grants.ts'
-import type { LoginVerifier, ProvenWallet } from './login.ts'
+import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login.ts'
 import type { Client, Session } from './model.ts'
 import { hashSessionId, meetsConsentRule } from './session.ts'
 
@@ -51,7 +50,7 @@ type RequestedApp = { client: Client; request: AuthorizationRequest; app: Reques
 
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = await openChallenge(deps, request.challenge ?? '')
-  const verifier = unseal(deps.keys, 'grv', request.verifier ?? '') as LoginVerifier | undefined
+  const verifier = LOGIN_VERIFIER.open(deps.keys, request.verifier ?? '')
   if (!challenge || !verifier || !isFor(verifier, challenge)) return { kind: 'broken' }
   // A login link of an attacker must not give the user's browser a session of the attacker.
   if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }

@@ -1,5 +1,5 @@
 /** A confirmation page with a button: the session would be sufficient, but the app requests a confirmation (`prompt=consent`). */
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import {
   type AuthorizationRequest,
   clientOfRequest,
@@ -17,13 +17,15 @@ const CONFIRMATION_LIFETIME = 600
 
 type Confirmation = { request: AuthorizationRequest; sessionHash: string; expiresAt: number }
 
+const CONFIRMATION = sealedFormat<Confirmation>('grf')
+
 export type ConfirmOutcome =
   | { kind: 'allowed' | 'denied'; to: Destination; app: RequestingApp }
   | { kind: 'broken' | 'expired' | 'no_session' | 'unknown_client' | 'already_used' }
 
 export function sealConfirmation(deps: Deps, request: AuthorizationRequest, session: Session): string {
   const confirmation: Confirmation = { request, sessionHash: session.hash, expiresAt: deps.now() + CONFIRMATION_LIFETIME }
-  return seal(deps.keys, 'grf', confirmation)
+  return CONFIRMATION.seal(deps.keys, confirmation)
 }
 
 /** Continues the sealed request, only in the session that saw the page, so that another site cannot confirm for the user (RFC 6749 §10.12). */
@@ -33,7 +35,7 @@ export async function confirm(
   sessionId: string | null,
   decision: 'allow' | 'deny',
 ): Promise<ConfirmOutcome> {
-  const confirmation = unseal(deps.keys, 'grf', sealed) as Confirmation | undefined
+  const confirmation = CONFIRMATION.open(deps.keys, sealed)
   if (!confirmation) return { kind: 'broken' }
   const { sessionHash, expiresAt } = confirmation
   // A confirmation of an earlier version has no response mode.

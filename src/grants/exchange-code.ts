@@ -1,8 +1,8 @@
 /**
  * Exchanges an authorization code for tokens (RFC 6749 §4.1.3, OpenID Connect Core §3.1.3.2).
  *
- * The store redeems a code at most once, on any number of nodes (RFC 6749 §10.5, RFC 9700 §4.2.4). If a check fails before the
- * redemption, the code stays usable.
+ * The store redeems a code at most once, on any number of nodes (RFC 6749 §10.5, RFC 9700 §4.2.4). If a check before the redemption
+ * fails, the code stays usable. The exception is a wrong code verifier, which spends the code.
  */
 import { randomUUID } from 'node:crypto'
 import { challengeOf, isCodeVerifier } from '../oauth/code-challenge.ts'

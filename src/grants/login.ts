@@ -4,7 +4,7 @@
  * Nothing is stored before the wallet is proved. A proof stores the signed text as a receipt. If several proofs of one challenge by one
  * wallet race, exactly one succeeds.
  */
-import { seal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import { redirectUriPlace } from '../oauth/redirect-uri.ts'
 import { type Address, shortenAddress } from '../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from './challenge.ts'
@@ -64,6 +64,8 @@ export type LoginVerifier = {
   expiresAt: number
   proof: ProvenWallet | 'denied'
 }
+
+export const LOGIN_VERIFIER = sealedFormat<LoginVerifier>('grv')
 
 export type ProvenWallet = {
   wallet: Address
@@ -191,5 +193,5 @@ function clientIdOf({ purpose }: Challenge): { client_id?: string } {
 function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: LoginVerifier['proof']): string {
   const { nonce, browserHash, elsewhere } = challenge
   const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
-  return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${seal(deps.keys, 'grv', verifier)}`
+  return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
 }

@@ -4,7 +4,7 @@
  * Any page can send a browser to this endpoint. So the session ends at once only if the app sends an ID token of this session. Otherwise
  * the user must confirm.
  */
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import type { Form } from '../oauth/form.ts'
 import { takeParameters } from '../oauth/parameters.ts'
 import type { PageReason } from '../oauth/reasons.ts'
@@ -90,10 +90,12 @@ function placeOf(client: Client, uri: string | null): ClientPlace {
 /** `uri` is the registered redirect URI; absent in a question of an earlier version. `to` is the same URI with the app's `state`. */
 type Question = { sessionHash: string; uri?: string | null; to: string | null; clientId: string | null; expiresAt: number }
 
+const QUESTION = sealedFormat<Question>('gro')
+
 function sealQuestion(deps: Deps, session: Session, uri: string | null, to: string | null, client: Client | null): string {
   const expiresAt = deps.now() + QUESTION_LIFETIME
   const question: Question = { sessionHash: session.hash, uri, to, clientId: client?.id ?? null, expiresAt }
-  return seal(deps.keys, 'gro', question)
+  return QUESTION.seal(deps.keys, question)
 }
 
 export type LogoutAnswer =
@@ -108,7 +110,7 @@ export async function answerLogout(
   sessionId: string | null,
   decision: 'sign_out' | 'stay',
 ): Promise<LogoutAnswer> {
-  const question = unseal(deps.keys, 'gro', sealed) as Question | undefined
+  const question = QUESTION.open(deps.keys, sealed)
   if (!question) return { kind: 'broken' }
   if (question.expiresAt <= deps.now()) return { kind: 'expired' }
   if (decision === 'stay') return { kind: 'stayed' }

@@ -7,7 +7,7 @@
  * race, one gets a code.
  */
 import { randomBytes } from 'node:crypto'
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import { type Form, parseForm, serializeForm } from '../oauth/form.ts'
 import { invalidDpopProof, invalidRequest, OAuthError } from '../oauth/oauth-error.ts'
 import { requestUriOf } from '../oauth/request-uri.ts'
@@ -33,6 +33,8 @@ const FORM_AT_MOST = 8000
 /** The stored parameters. They are sealed, because they may include an `id_token_hint`. */
 type StoredRequest = { form: string; signed: boolean }
 
+const STORED_REQUEST = sealedFormat<StoredRequest>('grp')
+
 /** `expiresIn` in seconds. */
 export type PushedResponse = { requestUri: string; expiresIn: number }
 
@@ -46,7 +48,7 @@ export async function pushRequest(deps: Deps, client: Client, form: Form, presen
 
   if (proof) await spendProof(deps, proof)
   const id = randomBytes(32).toString('base64url')
-  const request = seal(deps.keys, 'grp', stored)
+  const request = STORED_REQUEST.seal(deps.keys, stored)
   await deps.store.pushedRequests.push({ id, clientId: client.id, request, expiresAt: deps.now() + LIFETIME })
   deps.audit({ event: 'request_pushed', client_id: client.id })
   return { requestUri: requestUriOf(id), expiresIn: LIFETIME }
@@ -101,7 +103,7 @@ export async function findPushed(deps: Deps, client: Client, id: string): Promis
 }
 
 function openPushed(deps: Deps, id: string, sealed: string): ReceivedRequest | null {
-  const stored = unseal(deps.keys, 'grp', sealed) as StoredRequest | undefined
+  const stored = STORED_REQUEST.open(deps.keys, sealed)
   return stored ? takeRequest(parseForm(stored.form), { signed: stored.signed, pushedId: id }) : null
 }
 

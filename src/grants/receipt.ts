@@ -1,6 +1,6 @@
 /** Receipts: the texts that wallets signed, stored sealed. */
 import type { KeyRing } from '../keys/key-ring.ts'
-import { seal, unseal } from '../keys/sealed.ts'
+import { sealedFormat } from '../keys/sealed.ts'
 import { redirectUriMatches } from '../oauth/redirect-uri.ts'
 import { isSubset } from '../oauth/scope.ts'
 import { readConsent } from '../wallet/read-consent.ts'
@@ -10,14 +10,16 @@ import type { Client, Receipt, Session } from './model.ts'
 
 export type SignedMessage = { message: string; signature: string }
 
+const SIGNED_MESSAGE = sealedFormat<SignedMessage>('grx')
+
 /** Signatures are stored sealed, so that a leaked database reveals none. */
 export function sealSignedMessage(ring: KeyRing, signed: SignedMessage): string {
-  return seal(ring, 'grx', signed)
+  return SIGNED_MESSAGE.seal(ring, signed)
 }
 
 /** The signed text and the signature; undefined if the key that sealed them is retired. */
 export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | undefined {
-  return unseal(ring, 'grx', receipt.sealed) as SignedMessage | undefined
+  return SIGNED_MESSAGE.open(ring, receipt.sealed)
 }
 
 /**

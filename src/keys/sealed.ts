@@ -41,3 +41,17 @@ export function unseal(ring: KeyRing, purpose: SealPurpose, text: string): unkno
     return undefined
   }
 }
+
+/** Seals and opens contents of one type for one purpose. `open` returns undefined for a text that was not sealed for this purpose. */
+export type SealedFormat<Contents> = {
+  seal(ring: KeyRing, contents: Contents): string
+  open(ring: KeyRing, text: string): Contents | undefined
+}
+
+/** Declares the type of the contents of a purpose. The authentication tag proves that `seal` made the text, so the contents have this type. */
+export function sealedFormat<Contents>(purpose: SealPurpose): SealedFormat<Contents> {
+  return {
+    seal: (ring, contents) => seal(ring, purpose, contents),
+    open: (ring, text) => unseal(ring, purpose, text) as Contents | undefined,
+  }
+}
