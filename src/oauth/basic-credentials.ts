@@ -1,19 +1,21 @@
 /**
- * Client credentials in `Authorization: Basic` (RFC 7617), id and secret each form-urlencoded first (RFC 6749 §2.3.1).
+ * Client credentials in `Authorization: Basic` (RFC 7617). The id and the secret are form-urlencoded before they are
+ * joined (RFC 6749 §2.3.1).
  */
 export type BasicCredentials = { kind: 'absent' } | { kind: 'malformed' } | { kind: 'credentials'; id: string; secret: string }
 
 const SCHEME = /^basic(?: +|$)/i
-// Fatal: two different secrets must not both read as one with U+FFFD in it.
+// Fatal: otherwise two different secrets could both be read as one with U+FFFD in it.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads the header's value; another scheme is `malformed`, because a client that sent it meant to authenticate. */
+/** Reads the header's value. Another scheme is `malformed`, because a client that sends one intends to authenticate. */
 export function parseBasicCredentials(authorization: string | undefined): BasicCredentials {
   if (authorization === undefined) return { kind: 'absent' }
   const scheme = SCHEME.exec(authorization)
   const encoded = scheme ? authorization.slice(scheme[0].length) : ''
   const bytes = Buffer.from(encoded, 'base64')
-  // Buffer skips over what is not base64. Only the one spelling counts (RFC 4648 §4), or that without its padding.
+  // Buffer skips characters that are not base64. Only the canonical spelling is accepted (RFC 4648 §4), or the same
+  // without padding.
   const padded = bytes.toString('base64')
   if (padded !== encoded && padded.replaceAll('=', '') !== encoded) return { kind: 'malformed' }
   const pair = bytes.toString('latin1')
@@ -24,7 +26,7 @@ export function parseBasicCredentials(authorization: string | undefined): BasicC
   return id === null || secret === null || id === '' ? { kind: 'malformed' } : { kind: 'credentials', id, secret }
 }
 
-// Nothing to decode: what the service itself hands out.
+// Ids and secrets that the service issued need no decoding.
 const PLAIN = /^[A-Za-z0-9\-._~]*$/
 
 function decodeCredential(part: string): string | null {

@@ -1,23 +1,27 @@
 /**
  * `application/x-www-form-urlencoded`, byte for byte (WHATWG URL §5.1, RFC 6749 appendix B).
  *
- * `URLSearchParams` turns bytes that are not UTF-8 into U+FFFD, and then a `state` cannot go back as it came.
- * So every value is kept in two spellings: the text it stands for, and its bytes percent-encoded anew.
+ * `URLSearchParams` turns bytes that are not UTF-8 into U+FFFD, so a `state` could not be returned unchanged. Every
+ * value is therefore kept in two forms: the decoded text, and the bytes percent-encoded again.
  */
 export type FormValue = {
-  /** null where the bytes are not UTF-8 */
+  /** null if the bytes are not UTF-8 */
   text: string | null
-  /** the value's bytes, each outside RFC 3986's unreserved set as %XX: safe to append to any query */
+  /**
+   * the value's bytes; each byte outside RFC 3986's unreserved set is written as %XX, so the value can be appended to
+   * any query
+   */
   encoded: string
 }
 
 export type Form = ReadonlyMap<string, readonly FormValue[]>
 
-/** Reads a query or a body. Never fails: a stray `%` stands for itself, as browsers read it. */
+/** Reads a query or a body. Never fails: a stray `%` is taken literally, as browsers do. */
 export function parseForm(raw: string | Uint8Array): Form {
-  // Node gives a request target as latin1: one character, one byte.
+  // Node gives a request target as latin1: one character per byte.
   const source = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
-  // Nearly every form is well-formed. The whole is tried once: a failed attempt throws, which is too costly for each part.
+  // Nearly every form is well-formed. The whole form is tried once: a failed attempt throws, which is too slow to
+  // repeat for each part.
   const wellFormed = !BEYOND_ASCII.test(source) && isDecodable(source)
   const form = new Map<string, FormValue[]>()
   for (const pair of source.split('&')) {
@@ -32,7 +36,7 @@ export function parseForm(raw: string | Uint8Array): Form {
   return form
 }
 
-/** The same form as text again, byte for byte what it means. */
+/** The form as text again, with the same bytes after decoding. */
 export function serializeForm(form: Form): string {
   const pairs = [...form].flatMap(([name, values]) => values.map(({ encoded }) => `${encodeFormValue(name)}=${encoded}`))
   return pairs.join('&')
@@ -43,7 +47,7 @@ export function encodeFormValue(text: string): string {
   return encodeBytes(Buffer.from(text, 'utf8'))
 }
 
-/** The part of a request target behind its first `?`. */
+/** The part of a request target after its first `?`. */
 export function queryOf(target: string): string {
   const mark = target.indexOf('?')
   return mark < 0 ? '' : target.slice(mark + 1)
@@ -51,7 +55,7 @@ export function queryOf(target: string): string {
 
 const BEYOND_ASCII = /[\u0080-\uffff]/
 const PLAIN = /^[A-Za-z0-9\-._~]*$/
-/** Each byte as it is written: itself where it is unreserved, else %XX. */
+/** How each byte is written: unreserved bytes as they are, all others as %XX. */
 const ENCODED = Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte)
   return PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
@@ -63,12 +67,12 @@ function decode(part: string, wellFormed: boolean): FormValue {
   const spaced = part.replaceAll('+', ' ')
   if (wellFormed) return new Text(decodeURIComponent(spaced))
   const bytes = Buffer.from(unescapePercent(spaced), 'latin1')
-  // Bytes that are not UTF-8 are replaced when they are read, and so become other bytes when the text is written.
+  // Bytes that are not UTF-8 are replaced when they are decoded, so encoding the text gives different bytes.
   const text = bytes.toString('utf8')
   return { text: Buffer.from(text).equals(bytes) ? text : null, encoded: encodeBytes(bytes) }
 }
 
-/** A value whose second spelling is made when somebody asks for it: most are read as text alone. */
+/** A value whose encoded form is computed on demand: most values are read as text only. */
 class Text implements FormValue {
   readonly text: string
 
@@ -81,7 +85,7 @@ class Text implements FormValue {
   }
 }
 
-/** Whether each `%` begins a whole escape, and the escapes are UTF-8. */
+/** Whether every `%` begins a complete escape, and the escapes are UTF-8. */
 function isDecodable(source: string): boolean {
   try {
     decodeURIComponent(source)
@@ -91,7 +95,7 @@ function isDecodable(source: string): boolean {
   }
 }
 
-/** What `encodeBytes` makes of the text's bytes. */
+/** The result of `encodeBytes` for the text's bytes. */
 function encodeText(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (character) => ENCODED[character.charCodeAt(0)] ?? '')
 }

@@ -2,21 +2,21 @@ import { DPOP_ALGORITHMS } from './dpop.ts'
 import { RESPONSE_MODES } from './response-mode.ts'
 
 /**
- * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only what works is named, a list
- * without anything in it is not (RFC 8414 §3.2, Discovery §4.2), and no endpoint has a fragment (RFC 6749 §3.1, §3.2). The
- * issuer is the one of every token (Discovery §4.3, Core §16.15).
+ * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only supported features are
+ * listed, empty lists are left out (RFC 8414 §3.2, Discovery §4.2), and no endpoint has a fragment (RFC 6749 §3.1,
+ * §3.2). The issuer is the `iss` of every token (Discovery §4.3, Core §16.15).
  */
 export type MetadataFacts = {
   issuer: string
   scopes: readonly string[]
-  /** in which a published key signs now */
+  /** the algorithms in which a published key signs now */
   signingAlgorithms: readonly string[]
 }
 
 export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
   const { issuer } = facts
   const clientAuthMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
-  // RFC 8414 §2: required where private_key_jwt is named. The value "none" MUST NOT be used.
+  // RFC 8414 §2: this list is required if private_key_jwt is listed. The value "none" MUST NOT be used.
   const clientAlgorithms = ['ES256', 'PS256', 'EdDSA']
   return {
     issuer,
@@ -43,9 +43,10 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     authorization_signing_alg_values_supported: facts.signingAlgorithms,
     // RFC 9449 §5.1
     dpop_signing_alg_values_supported: DPOP_ALGORITHMS,
-    // RFC 9126 §2, §5, and what is registered for single clients only
+    // RFC 9126 §2, §5. Single clients can be registered so that they must push.
     require_pushed_authorization_requests: false,
-    // RFC 9101 §10.5, OpenID Connect Discovery §3. False is said of addresses; a pushed request's own URI works (RFC 9126 §5).
+    // RFC 9101 §10.5, OpenID Connect Discovery §3. `request_uri` is not supported for web addresses; the URI of a
+    // pushed request works (RFC 9126 §5).
     require_signed_request_object: false,
     request_parameter_supported: true,
     request_uri_parameter_supported: false,
@@ -62,7 +63,7 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
 const ID_TOKEN_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'at_hash', 'acr', 'amr', 'sid']
 const WALLET_CLAIMS = ['wallet_address', 'chain_id', 'account_id']
 
-/** The same for OpenID Connect: all that the server says of itself, and what its ID tokens and sessions can do. */
+/** OpenID Connect's metadata: all of the server's metadata, and what ID tokens and sessions support. */
 export function openidConfiguration(facts: MetadataFacts, acrValues: readonly string[]): Record<string, unknown> {
   const { issuer } = facts
   return {
@@ -70,7 +71,7 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
     // RP-Initiated Logout §2.1
     end_session_endpoint: `${issuer}/oauth/logout`,
-    // Core §8: everybody reads the same address
+    // Core §8: every client receives the same `sub`
     subject_types_supported: ['public'],
     // Discovery §3: "The algorithm RS256 MUST be included."
     id_token_signing_alg_values_supported: facts.signingAlgorithms,
@@ -79,7 +80,8 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     claim_types_supported: ['normal'],
     claims_supported: [...ID_TOKEN_CLAIMS, ...WALLET_CLAIMS],
     ui_locales_supported: ['en'],
-    // Said because an absent member means true for one of them and nothing clear for people.
+    // Stated because a missing `request_uri_parameter_supported` means true, and because a missing
+    // `claims_parameter_supported` leaves readers in doubt.
     claims_parameter_supported: false,
     // Back-Channel Logout §2.1
     backchannel_logout_supported: true,

@@ -14,16 +14,17 @@ type Refusal = {
     status?: 429
     /** seconds, if the response has a `Retry-After` header */
     retryAfter?: number
-    /** for the log: what the reason does not say, such as which host did not answer */
+    /** for the log: what the reason alone does not show, such as which host did not respond */
     detail?: string
   }
 }[OAuthErrorCode]
 
 /**
- * A refusal in the protocol's own words (RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3; RFC 8707 §2; OpenID Connect Core §3.1.3.4).
+ * A refusal with the protocol's error codes (RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3; RFC 8707 §2; OpenID Connect Core
+ * §3.1.3.4).
  *
- * `error` and `description` are for the client and say no more than the RFC lets them; `reason` is for the audit
- * log and says precisely what was wrong.
+ * `error` and `description` are for the client and reveal only what the RFC allows. `reason` is for the audit log and
+ * names the exact fault.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
@@ -34,7 +35,10 @@ export class OAuthError extends Error {
   readonly retryAfter: number | undefined
   /** the client that was refused, for the audit log only */
   clientId: string | undefined
-  /** how the access token came that this is about; undefined where it is about none (RFC 6750 §3, RFC 9449 §7.1) */
+  /**
+   * the scheme with which the access token was presented; undefined if the error is not about an access token (RFC 6750
+   * §3, RFC 9449 §7.1)
+   */
   tokenScheme: TokenScheme | undefined
   readonly #limit: 429 | undefined
 
@@ -47,7 +51,7 @@ export class OAuthError extends Error {
     this.#limit = status
   }
 
-  /** The HTTP status of this error at an endpoint that answers in JSON. */
+  /** The HTTP status of this error at an endpoint that responds in JSON. */
   get status(): number {
     const ofToken = this.tokenScheme !== undefined && (this.error === 'invalid_dpop_proof' || this.error === 'use_dpop_nonce')
     return ofToken ? 401 : (this.#limit ?? oauthErrors[this.error].status)
@@ -62,11 +66,11 @@ export class OAuthError extends Error {
 export const invalidRequest = (reason: ReasonOf<'invalid_request'>, description: string): OAuthError =>
   new OAuthError({ error: 'invalid_request', reason, description })
 
-/** One wording for an unknown client and a wrong secret: the answer must not tell which it was. */
+/** One wording for an unknown client and a wrong secret: the response must not show which of them it was. */
 export const invalidClient = (reason: ReasonOf<'invalid_client'>): OAuthError =>
   new OAuthError({ error: 'invalid_client', reason })
 
-/** One wording for every way a code or a refresh token can be bad. */
+/** One wording for every fault of a code or a refresh token. */
 export const invalidGrant = (reason: ReasonOf<'invalid_grant'>): OAuthError => new OAuthError({ error: 'invalid_grant', reason })
 
 export const unauthorizedClient = (reason: ReasonOf<'unauthorized_client'>): OAuthError =>
@@ -101,7 +105,7 @@ export const invalidDpopProof = (reason: ReasonOf<'invalid_dpop_proof'>): OAuthE
 /** RFC 9449 §8 */
 export const wantsDpopNonce = (): OAuthError => new OAuthError({ error: 'use_dpop_nonce', reason: 'dpop_nonce_missing_or_old' })
 
-/** One wording for every way an access token can be bad (RFC 6750 §3.1). */
+/** One wording for every fault of an access token (RFC 6750 §3.1). */
 export const invalidToken = (reason: ReasonOf<'invalid_token'>): OAuthError => new OAuthError({ error: 'invalid_token', reason })
 
 export const insufficientScope = (): OAuthError => new OAuthError({ error: 'insufficient_scope', reason: 'openid_not_granted' })
@@ -110,7 +114,7 @@ export const insufficientScope = (): OAuthError => new OAuthError({ error: 'insu
 export const accountSelectionRequired = (): OAuthError =>
   new OAuthError({ error: 'account_selection_required', reason: 'session_of_another_wallet' })
 
-/** One wording for every way a request object can be bad (RFC 9101 §7). */
+/** One wording for every fault of a request object (RFC 9101 §7). */
 export const invalidRequestObject = (reason: ReasonOf<'invalid_request_object'>): OAuthError =>
   new OAuthError({ error: 'invalid_request_object', reason })
 
@@ -124,8 +128,9 @@ export const registrationNotSupported = (): OAuthError =>
   new OAuthError({ error: 'registration_not_supported', reason: 'registration_sent' })
 
 /**
- * 429 (RFC 6585 §4) with `temporarily_unavailable`, the one registered code for a server that does not handle a request at the moment.
- * `slow_down` (RFC 8628 §3.5) also means that an authorization is still pending, and its readers go on polling.
+ * 429 (RFC 6585 §4) with `temporarily_unavailable`, the only registered code for a server that cannot handle a request
+ * at the moment. `slow_down` (RFC 8628 §3.5) would also mean that an authorization is still pending, and clients that
+ * receive `slow_down` continue to poll.
  */
 const overLimit = (reason: ReasonOf<'temporarily_unavailable'>, description: string, retryAfter: number): OAuthError =>
   new OAuthError({ error: 'temporarily_unavailable', reason, description, status: 429, retryAfter })
@@ -151,7 +156,7 @@ export const storeUnavailable = (): OAuthError =>
     retryAfter: 5,
   })
 
-/** `detail` names what did not answer, for the log. */
+/** `detail` names the host that did not respond, for the log. */
 export const walletUnavailable = (detail?: string): OAuthError =>
   new OAuthError({
     error: 'temporarily_unavailable',
@@ -161,7 +166,7 @@ export const walletUnavailable = (detail?: string): OAuthError =>
     ...(detail !== undefined && { detail }),
   })
 
-/** For two minutes at most after the algorithm was set anew: then the next key signs. */
+/** Lasts two minutes at most after the algorithm was changed: then the next key signs. */
 export const signingUnavailable = (reason: ReasonOf<'temporarily_unavailable'>): OAuthError =>
   new OAuthError({
     error: 'temporarily_unavailable',

@@ -1,9 +1,9 @@
 /**
- * Takes the parameters an endpoint knows out of a form.
+ * Reads the parameters of an endpoint from a form.
  *
- * RFC 6749 §3.1 and §3.2: "Parameters sent without a value MUST be treated as if they were omitted",
- * "Request and response parameters MUST NOT be included more than once". Unknown ones are ignored, even twice (OpenID Connect
- * Core §3.1.2.2).
+ * RFC 6749 §3.1 and §3.2: "Parameters sent without a value MUST be treated as if they were omitted", "Request and
+ * response parameters MUST NOT be included more than once". Unknown parameters are ignored, even if they are repeated
+ * (OpenID Connect Core §3.1.2.2).
  */
 import type { Form, FormValue } from './form.ts'
 
@@ -17,12 +17,12 @@ export type ParameterFault<Name extends string = string> = {
 }
 
 export type TakenParameters<Single extends string, Many extends string> = {
-  /** the faults in the order of `names`; where there is one, its value reads as absent */
+  /** the faults, in the order of `single` and then `many`; a parameter with a fault has the value null */
   faults: ParameterFault<Single | Many>[]
   values: Parameters<Single, Many>
 }
 
-/** `single` names may come once, `many` names (`resource`, RFC 8707 §2) any number of times. */
+/** Names in `single` may occur once, names in `many` (`resource`, RFC 8707 §2) any number of times. */
 export function takeParameters<Single extends string, Many extends string = never>(
   form: Form,
   single: readonly Single[],

@@ -1,11 +1,12 @@
 /**
- * Every refusal of the service: the `error` that a client reads, and the reasons behind it that only the log names.
+ * Every refusal of the service: the `error` that a client reads, and the reasons that only the log names.
  *
- * These tables are written once. The types of errors and reasons are derived from them, so the compiler refuses a reason that has no
- * row. docs/errors.md is made from them: `npx vitest run test/docs/errors-page -u`. A new reason is one line.
+ * These tables are the single source. The types of errors and reasons are derived from them, so a reason without a row
+ * does not compile. docs/errors.md is generated from them: `npx vitest run test/docs/errors-page -u`. A new reason is
+ * one line.
  */
 
-/** Where a reason is met. `clients`: each endpoint that authenticates clients. `any`: each endpoint. */
+/** The endpoint at which a reason occurs. `clients`: every endpoint that authenticates clients. `any`: every endpoint. */
 export type Endpoint =
   | 'any'
   | 'clients'
@@ -28,12 +29,12 @@ type ErrorRow = {
   definedIn: string
   /** the fixed `error_description`; `invalid_request` names the parameter instead */
   description: string
-  /** what the builder does about it */
+  /** what the builder should do */
   act: string
   reasons: Readonly<Record<string, Row>>
 }
 
-/** The parameters of the service. `PARAMETER` in the name of a row stands for each of them. */
+/** The parameters of the service. `PARAMETER` in a row's name means each of them. */
 export type ParameterName =
   | 'access_token'
   | 'address'
@@ -80,9 +81,12 @@ const AT_PROOF = ['token', 'par', 'userinfo'] as const
 const CLIENT = 'The client is unknown or disabled.'
 const KEYS_AWAY = 'The keys at the client’s `jwks_uri` could not be fetched.'
 const KEY_UNUSABLE = 'The key of the client has a type or length that is not accepted.'
-const LIMIT = 'Wait as long as `Retry-After` says. A correct request of others is not affected.'
+const LIMIT = 'Wait for the seconds in `Retry-After`. Correct requests of other clients and users are not affected.'
 
-/** OAuth 2.0 and OpenID Connect. `error_description` never repeats what was sent, and holds only what RFC 6749 §5.2 allows. */
+/**
+ * OAuth 2.0 and OpenID Connect. `error_description` never repeats what was sent, and has only characters that RFC 6749
+ * §5.2 allows.
+ */
 export const oauthErrors = {
   invalid_request: {
     status: 400,
@@ -98,18 +102,18 @@ export const oauthErrors = {
       http_408: ['any', 'The request did not arrive completely in time.', 'Look for a slow network or a wrong `Content-Length`.'],
       http_413: ['any', 'The body is larger than 16 KiB, or a chunk extension is too long.'],
       http_415: ['any', 'The body is not `application/x-www-form-urlencoded` in UTF-8.'],
-      http_417: ['any', 'The header `Expect` wants something other than `100-continue`.'],
+      http_417: ['any', 'The header `Expect` has a value other than `100-continue`.'],
       http_431: ['any', 'A header field, or all of them together, are too long.', 'Send fewer or smaller cookies and headers.'],
       host_malformed: ['any', 'The header `Host` is missing, was sent more than once, or is not a host (RFC 9112 §3.2).'],
       foreign_origin: ['any', 'A form was sent from a page of another site.', 'Send the person to the service’s own page.'],
       prefetch: [
         ['authorize', 'login-complete', 'logout'],
-        'A prefetch asked for a page that does something.',
+        'A prefetch requested a page that has an effect.',
         'Status 403. Let a person open it.',
       ],
       subresource_load: [
         ['authorize', 'login-complete', 'logout'],
-        'An image, script or fetch asked for a page.',
+        'An image, script or fetch requested a page.',
         'Status 403. Send the browser there.',
       ],
       two_client_auth_methods: ['clients', 'The client authenticated in more than one way.', 'Send credentials in one way only.'],
@@ -118,12 +122,12 @@ export const oauthErrors = {
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code is still good.'],
       verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
       request_too_long: [AT_REQUEST, 'The authorization request is too long.', 'Push it (RFC 9126), or send less.'],
-      request_not_signed: [AT_REQUEST, 'The client must sign its requests, and this one is not signed.'],
-      request_not_pushed: ['authorize', 'The client must push its requests, and this one was not pushed.'],
+      request_not_signed: [AT_REQUEST, 'The client must sign its requests, and this request is not signed.'],
+      request_not_pushed: ['authorize', 'The client must push its requests, and this request was not pushed.'],
       request_twice: ['authorize', '`request` and `request_uri` were both sent.'],
       request_uri_pushed: ['par', '`request_uri` cannot be pushed (RFC 9126 §2.1).'],
       redirect_uri_mismatch: ['par', '`redirect_uri` is not registered for the client, byte for byte.'],
-      response_type_missing: [AT_REQUEST, '`response_type=code` is required: by the client, or by the scope `openid`.'],
+      response_type_missing: [AT_REQUEST, 'The client, or the scope `openid`, requires `response_type=code`.'],
       response_mode_unknown: [AT_REQUEST, '`response_mode` is not offered.'],
       response_mode_not_registered: [AT_REQUEST, 'The client is registered for other response modes.'],
       response_mode_without_form: [AT_REQUEST, 'The redirect URI is of an app on a device, and cannot receive a form.'],
@@ -182,15 +186,15 @@ export const oauthErrors = {
       redirect_uri_mismatch: ['token', '`redirect_uri` is not that of the authorization request.'],
       verifier_missing: ['token', '`code_verifier` is missing, although `code_challenge` was sent; the code is spent.'],
       verifier_wrong: ['token', '`code_verifier` does not match `code_challenge`; the code is spent.'],
-      consent_missing: ['token', 'The client now needs a signed consent, and the code or grant rests on none.'],
-      withdrawn: ['token', 'The user withdrew the consent that the code rests on.'],
+      consent_missing: ['token', 'The client now needs a signed consent, and the code or grant has none.'],
+      withdrawn: ['token', 'The user withdrew the consent behind the code.'],
       wallet_changed: ['token', 'The contract wallet has other owners now; the signature no longer holds.'],
-      ended_since_code: ['token', 'The user signed out or ended things after the code was issued.'],
-      grant_expired: ['token', 'The grant reached its absolute end.'],
+      ended_since_code: ['token', 'The user signed out or ended access after the code was issued.'],
+      grant_expired: ['token', 'The grant reached its maximum lifetime.'],
       refresh_token_unknown: ['token', 'The refresh token was not made by this service, is damaged, or its grant was cleaned.'],
       refresh_token_foreign: ['token', 'The refresh token was issued to another client.'],
       refresh_token_ended: ['token', 'The grant was ended: by the user, the operator, a revocation or a replay.'],
-      refresh_token_expired: ['token', 'The refresh token was idle too long, or the grant reached its end.'],
+      refresh_token_expired: ['token', 'The refresh token was idle too long, or the grant reached its maximum lifetime.'],
       refresh_token_wrong_key: ['token', 'The refresh token is bound to another DPoP key.'],
       refresh_replayed: ['token', 'A used refresh token was sent again; the grant was ended.', 'Store each new token at once.'],
       refresh_newer_than_row: [
@@ -290,7 +294,10 @@ export const oauthErrors = {
     description: 'The request object is malformed, expired, not for this server, or not signed with a key of the client.',
     act: 'Make a new request object with the issuer as `aud`, and sign it with a registered key.',
     reasons: {
-      request_object_malformed: [AT_REQUEST, 'The request object is not a signed JWT. Unsigned and encrypted ones are not read.'],
+      request_object_malformed: [
+        AT_REQUEST,
+        'The request object is not a signed JWT. Unsigned and encrypted ones are not supported.',
+      ],
       request_object_type_wrong: [AT_REQUEST, 'The header `typ` is that of another kind of JWT.'],
       request_object_of_another_client: [AT_REQUEST, 'The claim `client_id` is not the client of the request.'],
       request_object_issuer_wrong: [AT_REQUEST, '`iss` is not the client id.'],
@@ -391,7 +398,7 @@ export const oauthErrors = {
     description: 'The authorization server cannot handle the request at the moment.',
     act: 'Nothing is lost. Send the same request again after `Retry-After`.',
     reasons: {
-      failure_limit: [['clients', 'login-api'], 'Status 429: too many failures of this network with this client.', LIMIT],
+      failure_limit: [['clients', 'login-api'], 'Status 429: too many failures from this network for this client.', LIMIT],
       pushed_too_often: ['par', 'Status 429: too many pushed requests.', LIMIT],
       sign_in_limit: ['login-api', 'Status 429: too many sign-ins from this network.', LIMIT],
       contract_checks: ['login-api', 'Status 429: too many checks of this contract wallet.', LIMIT],
@@ -417,7 +424,10 @@ export const oauthErrors = {
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** The API between the two servers. It is no OAuth endpoint, so it has codes of its own (docs/own-login-server.md). */
+/**
+ * The API between the two servers. It is not an OAuth endpoint, so it has error codes of its own
+ * (docs/own-login-server.md).
+ */
 export const loginErrors = {
   invalid_request: {
     status: 400,
@@ -506,7 +516,7 @@ export const loginErrors = {
     act: 'The person starts again at the app.',
     reasons: {
       challenge_expired: ['login-api', 'The sign-in was begun more than ten minutes ago.'],
-      ended_since_proof: ['login-api', 'The user ended things while the sign-in was under way.'],
+      ended_since_proof: ['login-api', 'The user signed out or ended access while the sign-in was under way.'],
       session_key_retired: ['login-api', 'The key that would make the session was retired.'],
       template_unknown: ['login-api', 'The text to sign is of a version that is no longer composed.'],
     },
@@ -530,7 +540,7 @@ export const loginErrors = {
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** Refusals that only a page shows, because no redirect URI is known to be the client's (RFC 6749 §4.1.2.1). */
+/** Refusals that only a page shows, because no redirect URI is known to belong to the client (RFC 6749 §4.1.2.1). */
 export const pageReasons = {
   PARAMETER_repeated: [['authorize', 'logout'], 'A parameter was sent more than once.'],
   PARAMETER_not_utf8: ['logout', 'The value of a parameter is not UTF-8.'],
@@ -542,8 +552,8 @@ export const pageReasons = {
   pushed_unknown: ['authorize', 'The pushed request is unknown: damaged, or cleaned after it expired.'],
   pushed_by_another_client: ['authorize', 'Another client pushed the request.'],
   pushed_expired: ['authorize', 'The pushed request is older than 60 seconds.', 'Push again, then send the browser at once.'],
-  pushed_spent_before: ['authorize', 'The pushed request had its code in another request at the same moment.'],
-  pushed_spent: ['authorize', 'The pushed request has had its code.', 'Push again for each authorization.'],
+  pushed_spent_before: ['authorize', 'Another request redeemed the pushed request for a code at the same moment.'],
+  pushed_spent: ['authorize', 'The pushed request was already redeemed for a code.', 'Push again for each authorization.'],
   client_id_not_of_the_hint: ['logout', '`client_id` is not the client of `id_token_hint`.'],
   post_logout_redirect_uri_not_registered: [
     'logout',
@@ -562,16 +572,16 @@ export const pageReasons = {
   complete_wrong_browser: ['login-complete', 'The sign-in was begun in another browser, or its cookie is gone.'],
   complete_expired: ['login-complete', 'The verifier is older than 60 seconds.'],
   complete_already_used: ['login-complete', 'The sign-in was finished before.'],
-  complete_request_spent: ['login-complete', 'The pushed request had its code by another way.'],
+  complete_request_spent: ['login-complete', 'The pushed request was already redeemed for a code.'],
   complete_continued_elsewhere: ['login-complete', 'The sign-in was finished on another device.'],
-  complete_ended: ['login-complete', 'The user ended things meanwhile, or the client now needs a signature.'],
+  complete_ended: ['login-complete', 'The user signed out or ended access meanwhile, or the client now needs a signature.'],
   complete_unknown_client: ['login-complete', 'The client was disabled, or its redirect URI removed.'],
 } as const satisfies Record<string, Row>
 
 export type OAuthErrorCode = keyof typeof oauthErrors
 export type LoginErrorCode = keyof typeof loginErrors
 
-/** A row whose name begins with PARAMETER stands for one reason for each parameter. */
+/** A row whose name begins with PARAMETER means one reason for each parameter. */
 type Spelled<Name> = Name extends `PARAMETER_${infer Fault}` ? `${ParameterName}_${Fault}` : Name
 
 /** The reasons of one `error`. */

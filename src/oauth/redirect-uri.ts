@@ -1,4 +1,7 @@
-/** Redirect URIs (RFC 6749 §3.1.2, OpenID Connect Core §3.1.2.1): which may be registered, which one a request may name, and how an answer is appended. */
+/**
+ * Redirect URIs (RFC 6749 §3.1.2, OpenID Connect Core §3.1.2.1): which URIs may be registered, which one a request may
+ * name, and how a response is appended.
+ */
 import { parseForm, queryOf } from './form.ts'
 
 export type RedirectUriFault =
@@ -11,44 +14,45 @@ export type RedirectUriFault =
   | 'scheme_not_allowed'
   | 'too_long'
 
-// RFC 3986 appendix A, closely enough: scheme, then only characters a URI may hold, percent signs only in %XX.
+// RFC 3986 appendix A, approximately: a scheme, then only characters that a URI may contain; percent signs only in %XX.
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 const HTTP = /^(https?):\/\/([^/?#]*)/i
 const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'response']
 const LOOPBACK_IP = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(?=[/?]|$)/
 
-/** Says why a URI cannot be registered, or null when it can. */
+/** Returns why a URI cannot be registered, or null if it can. */
 export function redirectUriFault(uri: string, native: boolean): RedirectUriFault | null {
   if (uri.length > 2000) return 'too_long'
   if (!URI.test(uri)) return 'not_rfc3986'
   // RFC 6749 §3.1.2: "The endpoint URI MUST NOT include a fragment component."
   if (uri.includes('#')) return 'has_fragment'
-  // An answer would carry the parameter twice, and an app could read the wrong one.
+  // The response would contain the parameter twice, and an app could read the wrong one.
   const query = parseForm(queryOf(uri))
   if (ANSWER_PARAMETERS.some((name) => query.has(name))) return 'has_answer_parameter'
   const http = HTTP.exec(uri)
   if (!http) return privateUseFault(uri, native)
   const [, scheme = '', authority = ''] = http
   if (authority.includes('@')) return 'has_userinfo'
-  // Nobody's host is called *: whoever writes one expects a match that is never made (RFC 9700 §2.1).
+  // No host is called `*`: a URI with a wildcard was registered in the hope of a match that never happens (RFC 9700
+  // §2.1).
   if (authority.includes('*')) return 'has_wildcard'
   if (!URL.canParse(uri) || authority === '' || /[[\]]/.test(uri.slice(http[0].length))) return 'not_rfc3986'
   const { hostname } = new URL(uri)
   return scheme.toLowerCase() === 'http' && !isLoopbackHost(hostname) ? 'http_outside_loopback' : null
 }
 
-/** RFC 8252 §7.1: private-use schemes are a reversed domain name, so `javascript:` and `data:` never pass. */
+/** RFC 8252 §7.1: a private-use scheme is a reversed domain name, so `javascript:` and `data:` are refused. */
 function privateUseFault(uri: string, native: boolean): RedirectUriFault | null {
   const scheme = uri.slice(0, uri.indexOf(':'))
   if (!native || !scheme.includes('.')) return 'scheme_not_allowed'
   if (/^[^:]+:\/\/[^/?]*@/.test(uri)) return 'has_userinfo'
-  // Brackets belong around an IP address only (RFC 3986 §3.2.2), and no such scheme has one.
+  // Brackets may only enclose an IP address (RFC 3986 §3.2.2), and a private-use scheme has none.
   return URL.canParse(uri) && !/[[\]]/.test(uri) ? null : 'not_rfc3986'
 }
 
 /**
- * `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. Plain http is registered there and nowhere
- * else, so no code travels in the clear (RFC 6749 §3.1.2.1, §10.5, RFC 9700 §2.6).
+ * `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. Plain http can be registered for
+ * these hosts only, so no code travels unencrypted (RFC 6749 §3.1.2.1, §10.5, RFC 9700 §2.6).
  */
 export function isLoopbackHost(hostname: string): boolean {
   return (
@@ -57,8 +61,9 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /**
- * RFC 9700 §2.1, §4.1.3: exact string matching of whole URIs; no normalising, no prefix, no wildcard (RFC 6749 §3.1.2.2,
- * §3.1.2.3, §10.6, §10.15, OpenID Connect Core §14). RFC 8252 §7.3: for a native client the port of a loopback IP literal, and only it, may differ.
+ * RFC 9700 §2.1, §4.1.3: exact string matching of whole URIs; no normalising, no prefix, no wildcard (RFC 6749
+ * §3.1.2.2, §3.1.2.3, §10.6, §10.15, OpenID Connect Core §14). RFC 8252 §7.3: for a native client, only the port of a
+ * loopback IP literal may differ.
  */
 export function redirectUriMatches(registered: readonly string[], presented: string, native: boolean): boolean {
   if (registered.includes(presented)) return true
@@ -73,8 +78,9 @@ function withoutLoopbackPort(uri: string): string | null {
 }
 
 /**
- * Where an answer goes, as a user is shown it: a website by its host and port, or an app on the device by its private-use scheme (RFC 8252
- * §7.1). A scheme is never shown as a host: `login.bank.example:` can be registered by anybody, and proves nothing about that domain.
+ * The destination of a response, as pages show it to a user: a website by its host and port, an app on the device by
+ * its private-use scheme (RFC 8252 §7.1). A scheme is never shown as a host: anyone can register `login.bank.example:`,
+ * and the scheme proves nothing about that domain.
  */
 export type ClientPlace = { clientHost: string; clientScheme?: string | undefined }
 
@@ -84,19 +90,23 @@ export function redirectUriPlace(uri: string): ClientPlace {
 }
 
 /**
- * The origin that a form is posted to, as `form-action` of a Content Security Policy takes it. Null if no form reaches this URI. An
- * app behind a private-use scheme gets the URI and no body. A policy cannot name an IPv6 address, and a host with a semicolon or a
- * comma would end the policy (Content Security Policy Level 3, `host-source`).
+ * The origin that a form is posted to, as a source of `form-action` in a Content Security Policy. Null if a form cannot
+ * be posted to this URI: an app with a private-use scheme receives the URI and no body. A policy cannot name an IPv6
+ * address, and a semicolon or a comma in the host would end the policy (Content Security Policy Level 3,
+ * `host-source`).
  */
 export function formOrigin(uri: string): string | null {
   const origin = HTTP.test(uri) ? new URL(uri).origin : ''
   return /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/.test(origin) ? origin : null
 }
 
-/** Appends parameters, each once (RFC 6749 §3.1), without touching the URI's own bytes (§4.1.2). Values are percent-encoded already. */
+/**
+ * Appends parameters, each once (RFC 6749 §3.1), without changing the URI's own bytes (§4.1.2). The values must be
+ * percent-encoded.
+ */
 export function appendToRedirectUri(uri: string, parameters: readonly (readonly [name: string, encoded: string])[]): string {
   const query = parameters.map(([name, encoded]) => `${name}=${encoded}`).join('&')
-  // Only the first question mark opens the query; another one belongs to it (RFC 3986 §3.4).
+  // Only the first question mark begins the query; a second one is part of the query (RFC 3986 §3.4).
   const mark = uri.indexOf('?')
   const joint = mark < 0 ? '?' : mark === uri.length - 1 || uri.endsWith('&') ? '' : '&'
   return `${uri}${joint}${query}`

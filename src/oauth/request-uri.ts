@@ -1,6 +1,9 @@
-/** `request_uri` (RFC 9101 §5.2, RFC 9126 §2.2): a pushed request's own name. Addresses of requests are never followed. */
+/**
+ * `request_uri` (RFC 9101 §5.2, RFC 9126 §2.2): the reference to a pushed request. The service never fetches a request
+ * from a web address.
+ */
 const PUSHED = 'urn:ietf:params:oauth:request_uri:'
-/** 256 random bits: nobody guesses one (RFC 9126 §7.1) */
+/** 256 random bits, which cannot be guessed (RFC 9126 §7.1) */
 const ID = /^[A-Za-z0-9_-]{43}$/
 
 export type RequestUri = { kind: 'pushed'; id: string } | { kind: 'malformed' } | { kind: 'address' }

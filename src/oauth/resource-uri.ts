@@ -7,7 +7,7 @@ export function isResourceUri(text: string): boolean {
   )
 }
 
-/** A resource a signed text can hold: neither quotes nor percent signs, which sign-in parsers refuse. */
+/** Whether a signed text can contain the resource: no quotes and no percent signs, which sign-in parsers refuse. */
 export function isSignableResourceUri(text: string): boolean {
   return isResourceUri(text) && !text.includes('%')
 }

@@ -4,7 +4,7 @@
 export const RESPONSE_MODES = ['query', 'form_post', 'query.jwt', 'form_post.jwt'] as const
 export type ResponseMode = (typeof RESPONSE_MODES)[number]
 
-/** The mode that a request names; null for one that is not offered. The fragment modes are for responses with tokens. */
+/** The mode that a request names, or null if the mode is not offered. The fragment modes are for responses with tokens. */
 export function parseResponseMode(sent: string | null): ResponseMode | null {
   if (sent === null) return 'query'
   // JARM §2.3.4: for response type `code`, `jwt` is short for `query.jwt`.
@@ -17,7 +17,10 @@ export function isSignedMode(mode: ResponseMode): boolean {
   return mode === 'query.jwt' || mode === 'form_post.jwt'
 }
 
-/** Whether the browser posts the response as a form (OAuth 2.0 Form Post Response Mode §2, JARM §2.3.3). In a query: JARM §2.3.1. */
+/**
+ * Whether the browser posts the response as a form (OAuth 2.0 Form Post Response Mode §2, JARM §2.3.3). The other modes
+ * use the query (JARM §2.3.1).
+ */
 export function isFormPost(mode: ResponseMode): boolean {
   return mode === 'form_post' || mode === 'form_post.jwt'
 }

@@ -3,15 +3,15 @@
 // scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/
 
-/** The scopes of a `scope` parameter, each once, or null where the grammar does not hold. */
+/** The scopes of a `scope` parameter without duplicates, or null if the parameter does not match the grammar. */
 export function parseScope(text: string): string[] | null {
   return SCOPE.test(text) ? [...new Set(text.split(' '))] : null
 }
 
-/** Those that mean something by themselves: an ID token (OpenID Connect Core §3.1.2.1), and claims about the wallet. */
+/** Scopes with a meaning of their own: an ID token (OpenID Connect Core §3.1.2.1), and claims about the wallet. */
 export const OPENID_SCOPES = ['openid', 'wallet'] as const
 
-/** What a scope may be called when it is registered: words a signed text can hold. */
+/** Whether a scope of this name can be registered: a signed text must be able to contain it. */
 export function isScopeName(name: string): boolean {
   return /^[A-Za-z0-9._-]{1,64}$/.test(name)
 }
