@@ -11,17 +11,17 @@ import { JSON_HEADERS } from '../error-reply.ts'
 import { formOf, formParameters } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
-const URL = '/oauth/par'
+const PATH = '/oauth/par'
 
 export function pushedRequestRoute(server: FastifyInstance, service: Service): void {
-  const open = openToPublicClients(server, service, URL)
-  server.post(URL, open, async (request, reply) => {
+  const open = openToPublicClients(server, service, PATH)
+  server.post(PATH, open, async (request, reply) => {
     offerNonce(service, request, reply)
     // RFC 9126 §2, §2.1: "The rules for client authentication as defined in [RFC6749] for token endpoint requests [...] apply"
     const credentials = presentedCredentials(request, formParameters(request, CREDENTIAL_PARAMETERS))
     const { requestUri, expiresIn } = await forClient(service, request, credentials, true, (client) => {
       limitPushes(service, request, client)
-      return pushRequest(service.deps, client, formOf(request), presentedProof(request, URL))
+      return pushRequest(service.deps, client, formOf(request), presentedProof(request, PATH))
     })
     return reply.code(201).headers(JSON_HEADERS).send({ request_uri: requestUri, expires_in: expiresIn })
   })

@@ -10,12 +10,12 @@ import { formParameters } from '../form-body.ts'
 import { headerFields } from '../header-fields.ts'
 import type { Service } from '../service.ts'
 
-const URL = '/oauth/userinfo'
+const PATH = '/oauth/userinfo'
 
 export function userinfoRoute(server: FastifyInstance, service: Service): void {
-  const open = openToPublicClients(server, service, URL, ['GET', 'POST'])
-  server.get(URL, open, async (request, reply) => answer(request, reply, null))
-  server.post(URL, open, async (request, reply) => {
+  const open = openToPublicClients(server, service, PATH, ['GET', 'POST'])
+  server.get(PATH, open, async (request, reply) => answer(request, reply, null))
+  server.post(PATH, open, async (request, reply) => {
     const inBody = request.body === undefined ? null : formParameters(request, ['access_token']).access_token
     return answer(request, reply, inBody)
   })
@@ -34,7 +34,7 @@ export function userinfoRoute(server: FastifyInstance, service: Service): void {
     }
     const { scheme, token } = presented
     try {
-      const claims = await readUserinfo(service.deps, { scheme, token, presented: presentedProof(request, URL) })
+      const claims = await readUserinfo(service.deps, { scheme, token, presented: presentedProof(request, PATH) })
       return await reply.headers(JSON_HEADERS).send(claims)
     } catch (error) {
       if (error instanceof OAuthError) error.tokenScheme = scheme
