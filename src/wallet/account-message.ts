@@ -1,15 +1,16 @@
 /**
- * The texts a wallet signs for itself, with no app in them (ERC-4361): to open its account page (template 3), and to end everything
- * (template 4). Each says in its statement what it is for, so that neither can be obtained in place of the other.
+ * The texts that a wallet signs for itself, without an app (ERC-4361): to open its account page (template 3), and to
+ * end everything (template 4). The statement of each text names its purpose, so neither can be obtained in place of the
+ * other.
  */
 
 import { composeLines, type MessageHeader } from './message-lines.ts'
 
-/** What the texts are made of. Times in epoch seconds. */
+/** The fields of the texts. Times in epoch seconds. */
 export type AccountFields = MessageHeader & {
-  /** Number of the template; the challenge carries it. */
+  /** Number of the template, from the challenge. */
   template: number
-  /** The configured login URL: nobody else is authorized to anything. */
+  /** The configured login URL: the text authorizes no other party. */
   loginUrl: string
   /** A few minutes after `issuedAt`. */
   expiresAt: number
@@ -33,16 +34,20 @@ const endEverythingStatements: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * The text to sign in to the account page.
+ * The text for signing in to the account page.
  *
- * @returns null when the template's number is not known here (any more): the caller answers 410, never "wrong signature".
- * @throws RangeError when a field of our own making does not fit the grammar: a defect.
+ * @returns null if this version does not know the template's number: the caller responds with 410, never with "wrong
+ * signature".
+ * @throws RangeError if a field that the service chose does not fit the grammar: a defect.
  */
 export function composeAccountMessage(fields: AccountFields): string | null {
   return composeFor(accountStatements.get(fields.template), fields)
 }
 
-/** The text that ends every app's access and every session of the address. Returns and throws as above. */
+/**
+ * The text that ends every app's access and every session of the address. Returns and throws as `composeAccountMessage`
+ * does.
+ */
 export function composeEndEverythingMessage(fields: AccountFields): string | null {
   return composeFor(endEverythingStatements.get(fields.template), fields)
 }

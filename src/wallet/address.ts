@@ -1,7 +1,8 @@
 /**
- * A wallet's address as a person, a wallet and a token write it (EIP-55).
+ * A wallet's address (EIP-55).
  *
- * Wallets hand addresses over in lower case; tokens and texts carry the EIP-55 form only, so that one wallet is one `sub`, byte for byte.
+ * Wallets give addresses in lower case. Tokens and texts contain the EIP-55 form only, so that one wallet has exactly
+ * one `sub`.
  */
 
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -17,12 +18,13 @@ export type ParsedAddress =
   | { kind: 'keyless' }
 
 /**
- * Parses an address from outside.
+ * Parses an address from a request, a wallet or a receipt.
  *
  * - `malformed`: not `0x` and 40 hexadecimal digits.
- * - `keyless`: `0x0` to `0xff`, which nobody has a key for. Libraries exist whose failed recovery returns the zero address, so a claim of
- *   `0x0` with any garbage would be a login: such a claim is refused before any cryptography.
- * - `wrong_checksum`: mixed case that is not the EIP-55 form, that is, a typing error (EIP-55). All-lower and all-upper case carry no checksum.
+ * - `keyless`: `0x0` to `0xff`, addresses without a key. Some libraries return the zero address if recovery fails, so a
+ *   claim of `0x0` with any signature would be a login. Such a claim is refused before any cryptography.
+ * - `wrong_checksum`: mixed case that is not the EIP-55 form, that is, a typing error (EIP-55). All-lower and all-upper
+ *   case contain no checksum.
  */
 export function parseAddress(text: string): ParsedAddress {
   if (typeof text !== 'string' || !/^0x[0-9A-Fa-f]{40}$/.test(text)) return { kind: 'malformed' }
@@ -36,13 +38,13 @@ export function parseAddress(text: string): ParsedAddress {
   return { kind: 'address', address: `0x${checksummed}` }
 }
 
-/** EIP-55: a letter is a capital where the same digit of the hash of the lower-case text is 8 or more. */
+/** EIP-55: a letter is a capital if the digit at the same position in the hash of the lower-case text is 8 or more. */
 function applyChecksum(lower: string): string {
   const hash = bytesToHex(keccak_256(utf8ToBytes(lower)))
   return Array.from(lower, (digit, i) => (hash.charAt(i) >= '8' ? digit.toUpperCase() : digit)).join('')
 }
 
-/** `0xf39F…2266`, for logs and pages. What is no address becomes `…`: this is called to keep something out of a log. */
+/** `0xf39F…2266`, for logs and pages. A text that is not an address becomes `…`, because a log must not contain it. */
 export function shortenAddress(address: string): string {
   return /^0x[0-9A-Fa-f]{40}$/.test(address) ? `${address.slice(0, 6)}…${address.slice(-4)}` : '…'
 }

@@ -1,38 +1,41 @@
 /**
- * The few instructions that ask a contract wallet about a signature, run by `eth_call` without a recipient.
+ * EVM code that checks a signature with a contract wallet. `eth_call` runs the code without a recipient.
  *
- * Such a call runs init code and hands back what the code would have deployed; nothing is stored and nobody pays. All questions are so
- * answered in one call and of one and the same block: is this the right chain, is there code, is it the account's own, what does it say.
- * And whatever a hostile contract does, reverting in some dialect of some client, looping, answering at length, happens inside a call
- * of ours that survives it: the node has nothing to report but one byte.
+ * Such a call runs init code and returns what the code would have deployed; nothing is stored and no gas is paid. One
+ * call checks everything against the same block: the chain id, whether the address has code, whether the code is the
+ * account's own, and the wallet's response. A hostile contract may revert, loop or return too much: that happens in an
+ * inner call that this code survives, so the node returns one byte in every case.
  */
 
-/** What the code hands back, one byte. */
+/** The byte that the code returns. */
 export const answers = {
   no: '0x00',
   yes: '0x01',
-  /** The chain that ran it is another one; whether the wallet there said yes (3) or no (2) means nothing. */
+  /** The node is of another chain, so the wallet's yes (3) or no (2) on that chain proves nothing. */
   otherChain: ['0x02', '0x03'],
 }
 
-/** What the whole call may burn. Under what a transaction may (EIP-7825), so that no client refuses it. */
+/** Gas limit of the whole call. It is below the limit of a transaction (EIP-7825), so no client refuses the call. */
 export const checkGas = 10_000_000
-/** What deploying the wallet may burn: about twenty times a proxy wallet, so that an endless loop ends. */
+/** Gas limit for deploying the wallet: about twenty times what a proxy wallet needs, so that an endless loop ends. */
 const deployGas = 7_000_000
-/** What the wallet's answer may burn: several passkeys checked without a precompile. Both leave enough for the rest of the code. */
+/**
+ * Gas limit for the wallet's response: several passkeys checked without a precompile. Both limits leave enough for the
+ * rest of the code.
+ */
 const answerGas = 2_500_000
 
 export type WalletCheck = {
   chainId: number
-  /** `0x` and 40 digits, as are all addresses here. */
+  /** `0x` and 40 digits, like all addresses here. */
   wallet: string
-  /** The call of ERC-1271, in digits. */
+  /** The calldata of ERC-1271, in digits. */
   question: string
-  /** How the wallet is deployed where it has no code yet (ERC-6492). */
+  /** How the wallet is deployed if it has no code yet (ERC-6492). */
   deployment?: { factory: string; factoryCall: string } | undefined
 }
 
-/** Memory: the answer in the first word, the question behind it, the factory's call behind that. */
+/** Memory layout: the response in the first word, then the question, then the factory's calldata. */
 const answerAt = 0
 const questionAt = 32
 
@@ -46,34 +49,35 @@ export function composeCheck({ chainId, wallet, question, deployment }: WalletCh
     deployment === undefined ? '' : deployUnlessThere(ask, wallet, deployment.factory, factoryTexts),
     askWallet(chainId, wallet, texts),
   ]
-  // Numbers have a fixed width, so the parts have the same sizes whatever stands in them: measured first, then written.
+  // Numbers have a fixed width, so the size of each part does not depend on them: the parts are measured first and then
+  // written.
   const [load, deploy, ask] = parts(0, 0).map(sizeOf) as [number, number, number]
   return `0x${parts(load + deploy + ask, load + deploy).join('')}${question}${factoryCall}`
 }
 
-/** The texts follow the instructions; they are copied into memory. */
+/** The texts follow the instructions and are copied into memory. */
 function loadTexts(start: number, size: number): string {
   return [
     push(2, size), //            how much
-    push(2, start), //           from behind the instructions
-    push(1, questionAt), //      to behind the answer's word
+    push(2, start), //           from the end of the instructions
+    push(1, questionAt), //      to the memory after the response's word
     op.codecopy,
   ].join('')
 }
 
 /**
- * Where the wallet has code already the factory is never called, also when the wallet then says no: the call is the claimant's own, and
- * could move a living wallet, for one moment, into a state in which it says yes. A wallet without code has no state of its own yet, and
- * code can come to its address by nothing but the deployment that the address was computed from.
+ * If the wallet has code, the factory is never called, even if the wallet then refuses the signature. The claimant
+ * chose the factory's calldata, which could bring an existing wallet briefly into a state in which it accepts. A wallet
+ * without code has no state yet, and only the deployment from which the address was computed can put code there.
  */
 function deployUnlessThere(ask: number, wallet: string, factory: string, factoryCall: Span): string {
   return [
     pushAddress(wallet),
     op.extcodesize,
-    push(2, ask), //             code there: do not deploy
+    push(2, ask), //             the address has code: do not deploy
     op.jumpi,
 
-    push(1, 0), //               no room for what the factory answers: the address is what counts
+    push(1, 0), //               no room for the factory's return data: only the address matters
     push(1, 0),
     push(2, factoryCall.size),
     push(2, factoryCall.at),
@@ -81,17 +85,17 @@ function deployUnlessThere(ask: number, wallet: string, factory: string, factory
     pushAddress(factory),
     push(3, deployGas),
     op.call,
-    op.pop, //                   failed or not: is there code now?
+    op.pop, //                   whether or not the call failed, check for code again
   ].join('')
 }
 
 /**
- * Yes only when all of it holds: the call succeeds, what comes back is one word and no more, the word is the magic value and zeros
- * (ERC-1271), there is code, and the code is the account's own.
+ * Yes only if all of this holds: the call succeeds, the response is exactly one word, the word is the magic value
+ * followed by zeros (ERC-1271), the address has code, and the code is the account's own.
  *
- * An account that only delegates (EIP-7702: its code is 0xef0100 and an address) still has its key, which signs for it; what it
- * delegates to does not speak for the key. No other code begins with 0xef (EIP-3541). A precompile, such as the one that echoes what it
- * is asked, answers but has no code.
+ * An account that only delegates (EIP-7702: its code is 0xef0100 and an address) still has its key, and only that key
+ * signs for it. The contract that it delegates to cannot sign for the key. No other code begins with 0xef (EIP-3541). A
+ * precompile, such as the one that returns its input, responds but has no code.
  */
 function askWallet(chainId: number, wallet: string, question: Span): string {
   return [
@@ -125,7 +129,7 @@ function askWallet(chainId: number, wallet: string, question: Span): string {
 
     push(1, 1), //               the first byte of its code …
     push(1, 0),
-    push(1, answerAt), //        … over the first byte of the answer, which was compared already
+    push(1, answerAt), //        … over the first byte of the response, which was compared before
     pushAddress(wallet),
     op.extcodecopy,
     push(1, answerAt),
@@ -153,10 +157,13 @@ function askWallet(chainId: number, wallet: string, question: Span): string {
   ].join('')
 }
 
-/** ERC-1271: the first four bytes of the hash of `isValidSignature(bytes32,bytes)`, both the question's selector and the answer. */
+/**
+ * ERC-1271: the first four bytes of the hash of `isValidSignature(bytes32,bytes)`, which are both the selector of the
+ * call and its response.
+ */
 export const magicValue = 0x1626ba7e
 
-/** No PUSH0 among them: chains that lag behind can be homes too. */
+/** Without PUSH0, because older chains do not support it. */
 const op = {
   eq: '14',
   iszero: '15',
@@ -181,7 +188,7 @@ const op = {
 
 type Span = { at: number; size: number }
 
-/** PUSHn: the number, `bytes` wide. */
+/** PUSHn: the number in `bytes` bytes. */
 function push(bytes: number, number: number): string {
   const digits = number.toString(16).padStart(bytes * 2, '0')
   if (digits.length !== bytes * 2) throw new RangeError(`a number of the wallet check needs more than ${bytes} bytes`)

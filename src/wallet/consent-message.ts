@@ -1,26 +1,26 @@
 /**
- * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a website, template 5 for an
- * app on the device.
+ * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a
+ * website, template 5 for an app on the device.
  *
- * It is kept as a receipt, so it says everything that was agreed: to whom, what, on which resources, until when (OpenID Connect
- * Core §16.18).
+ * The signed text is kept as a receipt, so it contains everything that was agreed: the app, the scopes, the resources
+ * and the end (OpenID Connect Core §16.18).
  */
 
 import { checkForm, forms } from './message-grammar.ts'
 import { composeLines, type MessageHeader, writeApp, writeDay, writeHost } from './message-lines.ts'
 import { encodeRecap, translateRecap } from './recap.ts'
 
-/** What the text is made of. Times in epoch seconds. */
+/** The fields of the text. Times in epoch seconds. */
 export type ConsentFields = MessageHeader & {
-  /** Number of the template; the challenge carries it. */
+  /** Number of the template, from the challenge. */
   template: number
   /** As registered, any Unicode. */
   clientName: string
-  /** Host, and port if any, of the redirect URI; for a private-use scheme (RFC 8252 §7.1) the scheme. */
+  /** Host, and port if any, of the redirect URI. For a private-use scheme (RFC 8252 §7.1), the scheme. */
   clientHost: string
   /** A UUID. */
   clientId: string
-  /** The one the answer goes to: the delegate. */
+  /** The redirect URI of the request: the party that the text authorizes. */
   redirectUri: string
   /** At least one; each `[A-Za-z0-9._-]{1,64}`. Order does not matter. */
   scopes: readonly string[]
@@ -35,22 +35,30 @@ export type ConsentFields = MessageHeader & {
 export const WEBSITE_TEMPLATE = 2
 export const DEVICE_TEMPLATE = 5
 
-/** A template is never edited: a new one gets the next free number, and the old one stays for as long as receipts of it do. */
+/**
+ * A template is never edited. A new template gets the next free number, and an old one is kept as long as receipts of
+ * it exist.
+ */
 const templates: ReadonlyMap<number, (fields: ConsentFields) => string | null> = new Map([
   [WEBSITE_TEMPLATE, (fields) => composeConsent(fields, `at ${writeHost(fields.clientHost)}`)],
   [DEVICE_TEMPLATE, composeDeviceConsent],
 ])
 
-/** The template of new challenges. Template 2 also wrote private-use schemes, as if they were hosts: old receipts and challenges are of it. */
+/**
+ * The template of new challenges. Template 2 also wrote private-use schemes as if they were hosts, so old receipts and
+ * challenges with such schemes have template 2.
+ */
 export function consentTemplateOf(redirectUri: string): number {
   return privateUseScheme(redirectUri) === null ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
 }
 
 /**
- * Composes the text, byte for byte the same for the same fields.
+ * Composes the text. The same fields always give the same bytes.
  *
- * @returns null when the template's number is not known here (any more), or is not for this redirect URI: the caller answers 410, never "wrong signature".
- * @throws RangeError when a field does not fit the grammar: a defect, because registration refuses what the text cannot hold.
+ * @returns null if this version does not know the template's number, or if the template is not for this redirect URI:
+ * the caller responds with 410, never with "wrong signature".
+ * @throws RangeError if a field does not fit the grammar: a defect, because registration refuses values that the text
+ * cannot contain.
  */
 export function composeConsentMessage(fields: ConsentFields): string | null {
   const compose = templates.get(fields.template)
@@ -58,11 +66,11 @@ export function composeConsentMessage(fields: ConsentFields): string | null {
 }
 
 /**
- * ERC-5573: the URI is the one who is authorized, Expiration Time the end of what is authorized, the ReCap the last resource,
- * and its sentence the end of the statement.
+ * ERC-5573: the URI names the authorized party, Expiration Time is the end of the authorization, the ReCap is the last
+ * resource, and its sentence is the end of the statement.
  */
 function composeConsent(fields: ConsentFields, place: string): string {
-  // A statement that names one host beside the URI of another would be a lie with a signature under it.
+  // Otherwise a signed statement could name one host and the URI another.
   if (fields.clientHost !== hostOf(fields.redirectUri)) throw new RangeError('clientHost is not the host of redirectUri')
   const key = fields.keyThumbprint
   return composeLines({
@@ -82,7 +90,10 @@ function composeConsent(fields: ConsentFields, place: string): string {
   })
 }
 
-/** As a browser that follows the URI understands it; the scheme where that names the app (RFC 8252 §7.1); '' where there is none. */
+/**
+ * The host as a browser that follows the URI reads it; the scheme if a scheme names the app (RFC 8252 §7.1); '' if
+ * there is neither.
+ */
 export function hostOf(uri: string): string {
   return privateUseScheme(uri) ?? (URL.canParse(uri) ? new URL(uri).host : '')
 }
@@ -92,13 +103,16 @@ export function privateUseScheme(uri: string): string | null {
   return /^https?:/i.test(uri) ? null : uri.slice(0, uri.indexOf(':'))
 }
 
-/** Null for a web address: a text that does not name its host must not be signed. */
+/** Null for a web address: a text that does not name the app's host must not be signed. */
 function composeDeviceConsent(fields: ConsentFields): string | null {
   const scheme = privateUseScheme(fields.redirectUri)
   return scheme === null ? null : composeConsent(fields, `(an app on this device that opens ${scheme}: links)`)
 }
 
-/** Which app, where it is, until when, and that signing moves nothing. What it may do is the sentence that follows. */
+/**
+ * Names the app, its host or scheme and the end, and states that signing transfers nothing. The next sentence lists the
+ * permissions.
+ */
 function composePlainWords(fields: ConsentFields, place: string): string {
   return `Allow ${writeApp(fields.clientName)} ${place} to do only what follows, until ${writeDay('until', fields.until)} (UTC). Signing costs no gas and makes no transfer.`
 }

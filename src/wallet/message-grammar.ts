@@ -1,10 +1,10 @@
 /**
- * What the fields of a text to sign may be: the ABNF of ERC-4361, narrowed to what we ever put there.
+ * The grammar of the fields of a text to sign: the ABNF of ERC-4361, narrowed to the values that the service uses.
  *
- * None of these forms holds a line break, so no field can write another one.
+ * None of these forms allows a line break, so no field can add a line.
  */
 
-// RFC 3986, by its own names.
+// RFC 3986, with its names.
 const unreserved = 'A-Za-z0-9._~\\-'
 const subDelims = `!$&'()*+,;=`
 const pctEncoded = '%[0-9A-Fa-f]{2}'
@@ -13,23 +13,23 @@ const ipLiteral = '\\[[0-9A-Fa-f:.]{2,45}\\]'
 const regName = `(?:[${unreserved}${subDelims}]|${pctEncoded})+`
 const port = '(?::[0-9]{0,5})?'
 const segments = `(?:/${pchar}*)*`
-// Native apps write their redirect URI as `com.example.app:///callback`, with nothing between the slashes.
+// Native apps have redirect URIs such as `com.example.app:///callback`, with an empty authority.
 const hierPart = `(?://(?:(?:${ipLiteral}|${regName})(?::[0-9]*)?${segments}|/${pchar}*${segments})|/?${pchar}+${segments}|/)`
 const more = `(?:${pchar}|[/?])*`
 
 export const forms = {
-  /** RFC 3986 §3.2 without user information, which could pass for the host. */
+  /** RFC 3986 §3.2 without user information, which a reader could mistake for the host. */
   authority: new RegExp(`^(?:${ipLiteral}|[A-Za-z0-9._-]+)${port}$`),
   /** RFC 3986 §3 without user information. */
   uri: new RegExp(`^[A-Za-z][A-Za-z0-9+.-]*:${hierPart}(?:\\?${more})?(?:#${more})?$`),
-  /** ERC-4361: `1*( reserved / unreserved / " " )`: no quotes, percent signs or angle brackets, and no line break. */
+  /** ERC-4361: `1*( reserved / unreserved / " " )`: no quotes, percent signs, angle brackets or line breaks. */
   statement: new RegExp(`^[${unreserved}${subDelims}:/?#[\\]@ ]+$`),
   chainId: /^[1-9][0-9]{0,15}$/,
-  /** 22 letters and digits are the fewest that can hold 128 random bits. */
+  /** 22 letters and digits are the minimum for 128 random bits. */
   nonce: /^[A-Za-z0-9]{22,}$/,
   requestId: new RegExp(`^[${unreserved}]+$`),
   scope: /^[A-Za-z0-9._-]{1,64}$/,
-  /** An absolute URI (RFC 8707 §2) between single quotes in a statement: so without those, percent signs, and brackets. */
+  /** An absolute URI (RFC 8707 §2) between single quotes in a statement, so without quotes, percent signs and brackets. */
   resource: /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?@!$&()*+,;=]+$/,
   /** RFC 9562 §4 */
   uuid: /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/,
@@ -37,13 +37,18 @@ export const forms = {
   sha256: /^[A-Za-z0-9_-]{43}$/,
 }
 
-/** @throws RangeError naming the field, never its content: a log is no place for what a challenge holds. */
+/**
+ * @throws RangeError that names the field and never its content, because the error is logged.
+ */
 export function checkForm(field: string, text: string, form: RegExp): string {
   if (!form.test(text)) throw new RangeError(`${field} does not fit the text to sign (ERC-4361)`)
   return text
 }
 
-/** Whether a text to sign can hold this URI: what registration asks of a redirect URI. RFC 3986 without user information. */
+/**
+ * Whether a text to sign can contain this URI, which registration requires of a redirect URI. RFC 3986 without user
+ * information.
+ */
 export function isSignableUri(text: string): boolean {
   return forms.uri.test(text)
 }

@@ -1,16 +1,19 @@
 /**
- * The lines of a text to sign (ERC-4361), in their order, and the few words whose form every template shares.
+ * The lines of a text to sign (ERC-4361), in their order, and the values that all templates write in the same form.
  *
- * Templates are built on these, and a template keeps its bytes: so does every function here.
+ * Every template uses these functions and must keep its bytes, so these functions must not change their output.
  */
 
 import { type Address, parseAddress } from './address.ts'
 import { checkForm, forms } from './message-grammar.ts'
 import { transliterateName } from './plain-words.ts'
 
-/** What every text names. Times in epoch seconds. */
+/** The fields of every text. Times in epoch seconds. */
 export type MessageHeader = {
-  /** Authority of the configured login URL, such as `login.example.com` or `localhost:4001`: what the wallet compares with the page's host. */
+  /**
+   * Authority of the configured login URL, such as `login.example.com` or `localhost:4001`. Wallets compare it with the
+   * page's host.
+   */
   domain: string
   address: Address
   chainId: number
@@ -22,14 +25,16 @@ export type MessageHeader = {
 
 type MessageLines = MessageHeader & { statement: string; uri: string; expiresAt: number; resources?: readonly string[] }
 
-/** @throws RangeError when a field of our own making does not fit the grammar: a defect. */
+/**
+ * @throws RangeError if a field that the service chose does not fit the grammar: a defect.
+ */
 export function composeLines(lines: MessageLines): string {
   const address = parseAddress(lines.address)
-  // Both parsers refuse, or warn about, an address that is not in EIP-55 form.
+  // Both SIWE parsers refuse, or warn about, an address that is not in EIP-55 form.
   if (address.kind !== 'address' || address.address !== lines.address) throw new RangeError('address is not in EIP-55 form')
 
   return [
-    // No scheme before the domain: it is optional, and wallets without support for it would fail to parse the line.
+    // No scheme before the domain: the scheme is optional, and wallets without support for it cannot parse the line.
     `${checkForm('domain', lines.domain, forms.authority)} wants you to sign in with your Ethereum account:`,
     address.address,
     '',
@@ -51,8 +56,8 @@ function writeResource(uri: string): string {
 }
 
 /**
- * The app as a statement names it: between quotes, which its name cannot contain, so that no choice of the app's reads as words of ours.
- * An app whose name has no plain form is named by its host alone.
+ * The app as a statement names it: between quotes, which the name cannot contain, so that an app cannot choose a name
+ * that reads as part of the service's text. An app whose name has no ASCII form is named by its host alone.
  */
 export function writeApp(clientName: string): string {
   const name = transliterateName(clientName)
@@ -60,8 +65,8 @@ export function writeApp(clientName: string): string {
 }
 
 /**
- * The host as it is, but for characters the statement cannot hold or that could end the host early: each becomes `_`, which no RFC 1123
- * host name contains, so the result never names somebody else's.
+ * The host. Characters that a statement cannot contain, or that could end the host early, become `_`. No RFC 1123 host
+ * name contains `_`, so the result never names another host.
  */
 export function writeHost(host: string): string {
   if (host === '') throw new RangeError('clientHost is empty: a text that names no host must not be signed')

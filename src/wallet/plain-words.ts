@@ -1,22 +1,25 @@
 /**
- * An app's name in the few characters that a text to sign can hold (ERC-4361).
+ * An app's name in the few characters that a text to sign can contain (ERC-4361).
  *
- * The name is the one part of the text that an app chooses freely, so it is also where an app would try to lie: with a sentence of its
- * own ("Evil. No permissions"), with a host ("Bank at bank.example"), with a quote that ends the name early, with invisible or
- * right-to-left marks. Only letters, digits, spaces and `&`, `+`, `-` pass: no full stop, no colon, no quote, nothing invisible.
+ * The name is the only part of the text that an app chooses freely, so an app could use it to deceive: with a sentence
+ * ("Evil. No permissions"), with a host ("Bank at bank.example"), with a quote that ends the name early, with invisible
+ * or right-to-left marks. Only letters, digits, spaces and `&`, `+`, `-` are allowed: no full stop, no colon, no quote,
+ * nothing invisible.
  */
 
 const longestName = 40
-/** Bounds the work; forty characters cannot come from further back unless most of the name is decoration. */
+/** Bounds the work. The first 200 characters contain forty usable ones unless most of the name is decoration. */
 const longestRead = 200
 
 /**
- * Writes a name of any script in ASCII, at most 40 characters; '' when that is not possible.
+ * Writes a name of any script in ASCII, at most 40 characters; '' if that is not possible.
  *
- * A name with a letter or digit that has no ASCII form here is left out whole: half a name could be another app's.
+ * If a letter or digit of the name has no ASCII form here, the whole name is left out: half a name could be another
+ * app's name.
  */
 export function transliterateName(name: string): string {
-  // NFKD takes accents off letters and turns compatibility forms (full-width, mathematical bold) into what they look like.
+  // NFKD separates accents from letters and turns compatibility forms (full-width, mathematical bold) into ordinary
+  // letters.
   const letters = name.slice(0, longestRead).normalize('NFKD').replace(unseen, '')
   const ascii = Array.from(letters, spell).join('')
   if (unspelled.test(ascii)) return ''
@@ -28,10 +31,10 @@ export function transliterateName(name: string): string {
   return /[A-Za-z0-9]/.test(plain) ? plain : ''
 }
 
-/** Accents, invisible and direction marks, and apostrophes: they vanish without a gap. */
+/** Accents, invisible and direction marks, and apostrophes: removed without a space in their place. */
 const unseen = /[\p{M}\p{Cf}'\u2018\u2019\u02bc`\u00b4]/gu
 
-/** Letters and digits that stayed outside ASCII. Every other leftover is decoration and becomes a space. */
+/** Letters and digits that are still outside ASCII. All other remaining characters are decoration and become spaces. */
 const unspelled = /(?![\0-\x7f])[\p{L}\p{N}]/u
 
 function spell(letter: string): string {
@@ -41,7 +44,7 @@ function spell(letter: string): string {
   return letter === lower ? spelling : spelling.charAt(0).toUpperCase() + spelling.slice(1)
 }
 
-/** Latin letters that have no accent to take off, then Greek, then Cyrillic. */
+/** Latin letters without a removable accent, then Greek, then Cyrillic. */
 const spellings = new Map(
   `ß ss, æ ae, œ oe, ø o, đ d, ð d, þ th, ł l, ħ h, ı i, ŋ ng, ŧ t, ə e,
    α a, β v, γ g, δ d, ε e, ζ z, η i, θ th, ι i, κ k, λ l, μ m, ν n, ξ x, ο o, π p, ρ r, σ s, ς s, τ t, υ y, φ f, χ ch, ψ ps, ω o,

@@ -1,21 +1,22 @@
 /**
- * Reads what a signed consent says (templates 2 and 5), for receipts.
+ * Reads the fields of a signed consent (templates 2 and 5), for receipts.
  *
- * Nothing is believed because it parsed: the text is composed again from what was read, and only the very same bytes count. So there is
- * one way to read a text, its sentence and its ReCap cannot disagree, and nothing in it goes unread.
+ * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
+ * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
+ * part of the text is left unread.
  */
 
 import { type Address, parseAddress } from './address.ts'
 import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE, hostOf, WEBSITE_TEMPLATE } from './consent-message.ts'
 
-/** What the wallet's owner agreed to. Times in epoch seconds; every text printable ASCII. */
+/** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
 export type Consent = {
-  /** Authority of the login page that asked. */
+  /** Authority of the login page that requested the signature. */
   domain: string
   /** EIP-55 */
   address: Address
   chainId: number
-  /** As the text writes it; '' where the app is named by its host alone. */
+  /** As the text writes it; '' if the text names the app by its host alone. */
   clientName: string
   /** Host, and port if any, of the redirect URI, or its private-use scheme. */
   clientHost: string
@@ -26,22 +27,22 @@ export type Consent = {
   issuedAt: number
   nonce: string
   requestId: string
-  /** The key that the tokens are bound to (RFC 9449), where the text names one. */
+  /** The key that the tokens are bound to (RFC 9449), if the text names one. */
   keyThumbprint?: string
 }
 
-/** Longer than any text composed here; bounds the work on a text that is none. */
+/** Longer than any text that the service composes; bounds the work on other texts. */
 const longestText = 200_000
 
-/** What the text says; null when it is not, byte for byte, a consent that this service composes. Never throws. */
+/** The consent in the text; null if the text is not, byte for byte, a consent that this service composes. Never throws. */
 export function readConsent(message: string): Consent | null {
   const read = readText(message)
   return read !== null && composeAgain(read) === message ? toConsent(read.fields) : null
 }
 
 /**
- * Whether the text would be a consent if only its ReCap were another: the two say different things, and a reader of one would be deceived
- * about the other. For telling why a text was refused.
+ * Whether the text is a consent except for its ReCap: the sentence and the ReCap then differ, and a reader of one would
+ * be deceived about the other. Used to explain why a text was refused.
  */
 export function recapContradicts(message: string): boolean {
   const read = readText(message)
@@ -79,30 +80,37 @@ const textForm = new RegExp(
 type Fields = Omit<ConsentFields, 'template'>
 type ReadText = { template: number; fields: Fields }
 
-/** Loosely: composing again is the judge. */
+/** Parses loosely: `readConsent` composes the text again and compares. */
 function readText(message: string): ReadText | null {
   if (typeof message !== 'string' || message.length > longestText) return null
-  const { clientName = '', redirectUri = '', entries = '', keyThumbprint, device, ...said } = textForm.exec(message)?.groups ?? {}
-  const address = parseAddress(said.address ?? '')
+  const {
+    clientName = '',
+    redirectUri = '',
+    entries = '',
+    keyThumbprint,
+    device,
+    ...fieldTexts
+  } = textForm.exec(message)?.groups ?? {}
+  const address = parseAddress(fieldTexts.address ?? '')
   if (address.kind !== 'address') return null
   const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)]
-  const { domain = '', nonce = '', requestId = '', clientId = '' } = said
+  const { domain = '', nonce = '', requestId = '', clientId = '' } = fieldTexts
   const fields = {
     address: address.address,
-    chainId: Number(said.chainId),
+    chainId: Number(fieldTexts.chainId),
     domain,
     nonce,
     requestId,
     clientId,
     redirectUri,
     clientName,
-    // Not read: a statement that names another host is not composed again.
+    // Derived from the redirect URI: if the statement names another host, the composed text differs.
     clientHost: hostOf(redirectUri),
-    // Every resource gets every scope, so the first entry has them all.
+    // Every resource has every scope, so the first entry contains all scopes.
     scopes: grants[0]?.[1]?.split("', '") ?? [],
     resources: grants.map(([, , resource = '']) => resource),
-    issuedAt: Date.parse(said.issuedAt ?? '') / 1000,
-    until: Date.parse(said.until ?? '') / 1000,
+    issuedAt: Date.parse(fieldTexts.issuedAt ?? '') / 1000,
+    until: Date.parse(fieldTexts.until ?? '') / 1000,
     keyThumbprint,
   }
   return { template: device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE, fields }

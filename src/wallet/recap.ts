@@ -1,7 +1,9 @@
 /**
- * A ReCap (ERC-5573): what a consent allows, once for machines as a URI and once for people as a sentence, each made from the same lists.
+ * A ReCap (ERC-5573): the permissions of a consent, as a URI for programs and as a sentence for people, both made from
+ * the same lists.
  *
- * Every resource gets every scope, as in OAuth, where `scope` and `resource` of a request are independent (RFC 8707 §2).
+ * Every resource gets every scope, as in OAuth, where `scope` and `resource` of a request are independent (RFC 8707
+ * §2).
  */
 
 import { checkForm, forms } from './message-grammar.ts'
@@ -9,30 +11,32 @@ import { checkForm, forms } from './message-grammar.ts'
 /** The scopes are abilities in this namespace: `oauth/<scope>`. */
 const namespace = 'oauth'
 
-/** Each list at least one, in any order; both forms sort them and write each once. */
+/** Each list has at least one entry, in any order. Both forms sort the entries and remove duplicates. */
 export type Capability = { scopes: readonly string[]; resources: readonly string[] }
 
 /**
- * `urn:recap:` and the base64url, unpadded, of `{"att":{"<resource>":{"oauth/<scope>":[{}]}}}` (ERC-5573, "ReCap URI Scheme").
+ * `urn:recap:` and the base64url, unpadded, of `{"att":{"<resource>":{"oauth/<scope>":[{}]}}}` (ERC-5573, "ReCap URI
+ * Scheme").
  *
- * `[{}]` is "no further restriction"; `[]` would be "no way to use it".
+ * `[{}]` means "no further restriction"; `[]` would mean "cannot be used".
  *
- * @throws RangeError when a list is empty or holds something the text cannot.
+ * @throws RangeError if a list is empty or contains an entry that the text cannot contain.
  */
 export function encodeRecap(capability: Capability): string {
   const { scopes, resources } = inOrder(capability)
   const abilities = Object.fromEntries(scopes.map((scope) => [`${namespace}/${scope}`, [{}]]))
-  // JSON.stringify keeps this order: a key with a colon or a slash is never taken for an index.
+  // JSON.stringify keeps this order: a key with a colon or a slash is never treated as an array index.
   const details = { att: Object.fromEntries(resources.map((resource) => [resource, abilities])) }
   return `urn:recap:${base64url(JSON.stringify(details))}`
 }
 
 /**
- * The sentence that ERC-5573's translation algorithm makes of it.
+ * The sentence that ERC-5573's translation algorithm gives.
  *
- * The algorithm's prose leaves out spaces that its own examples have; parsers and wallets follow the examples, and so does this.
+ * The algorithm's prose leaves out spaces that its examples contain. Parsers and wallets follow the examples, and so
+ * does this function.
  *
- * @throws RangeError as above.
+ * @throws RangeError as `encodeRecap` does.
  */
 export function translateRecap(capability: Capability): string {
   const { scopes, resources } = inOrder(capability)
@@ -41,9 +45,12 @@ export function translateRecap(capability: Capability): string {
   return `I further authorize the stated URI to perform the following actions on my behalf:${entries.join('')}`
 }
 
-/** ERC-5573: keys by byte value, a shorter one before its continuations, none twice. All are ASCII, so this is `sort()`. */
+/**
+ * ERC-5573: keys sorted by byte value, a shorter key before its continuations, no duplicates. All keys are ASCII, so
+ * `sort()` gives this order.
+ */
 function inOrder({ scopes, resources }: Capability): Capability {
-  // An object without abilities is no ReCap ("minProperties": 1), and a consent to nothing is no consent.
+  // An object without abilities is not a ReCap ("minProperties": 1), and a consent to nothing is not a consent.
   if (scopes.length === 0) throw new RangeError('scopes are empty')
   if (resources.length === 0) throw new RangeError('resources are empty')
   return {

@@ -1,7 +1,8 @@
 /**
- * A verdict on a receipt in plain words, for the command line and for the page that checks one offline.
+ * The verdict on a receipt in plain words, for the command line and for the page that checks a receipt offline.
  *
- * Of the receipt itself, words repeat nothing but what a wallet signed, which is printable ASCII; of one that does not hold, nothing at all.
+ * The words repeat only what a wallet signed, which is printable ASCII. For a receipt that does not hold, the words
+ * repeat nothing of the receipt.
  */
 
 import { privateUseScheme } from './consent-message.ts'
@@ -9,15 +10,15 @@ import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
 export type ReceiptWords = {
-  /** One sentence: does it hold? */
+  /** One sentence: whether the receipt holds. */
   title: string
-  /** What follows from it; each a sentence or two. */
+  /** What follows from the verdict, in one or two sentences each. */
   remarks: string[]
-  /** Who allowed what to whom until when; empty unless the receipt holds. */
+  /** Address, app, permissions and times; empty unless the receipt holds. */
   facts: [name: string, value: string][]
 }
 
-/** `chainAsked`: whether a chain would have been asked about a contract wallet. */
+/** `chainAsked`: whether the check could call a chain about a contract wallet. */
 export function describeVerdict(verdict: ReceiptVerdict, chainAsked: boolean): ReceiptWords {
   switch (verdict.kind) {
     case 'holds':
@@ -37,10 +38,10 @@ function describeConsent({ consent, expired, wallet }: Extract<ReceiptVerdict, {
   const proof =
     wallet === 'ordinary'
       ? 'The key of this wallet signed exactly what follows.'
-      : 'This is a contract wallet, and its chain says now that it accepts the signature under exactly what follows.'
+      : 'This is a contract wallet, and its chain now confirms its signature over exactly what follows.'
   return {
     title: expired ? 'This receipt holds, and what it allowed is over.' : 'This receipt holds.',
-    remarks: [proof, 'It proves what was allowed, not that it still is: the owner may have ended it since.'],
+    remarks: [proof, 'It proves what was allowed, not that it still is allowed: the owner may have ended the access since.'],
     facts: listFacts(consent),
   }
 }
@@ -67,15 +68,15 @@ function placeOf({ redirectUri, clientHost }: Consent): string {
 }
 
 const askTheChain =
-  'Contract wallets are the exception: of theirs only the chain can tell. To ask it: grantor verify-receipt FILE --rpc URL'
+  'Contract wallets are the exception: only their chain can verify the signature. To check with a chain: grantor verify-receipt FILE --rpc URL'
 
 const faults: Record<ReceiptFault, string> = {
   recap_contradicts:
-    'The words of its text and the part for machines (the line with urn:recap) say different things, so it proves neither.',
+    'The sentence in its text and the part for programs (the line with urn:recap) differ, so the text proves neither.',
   not_a_consent: 'Its text is not a consent as Grantor writes it, to the letter. One changed character is enough for that.',
   address_differs: 'It names another wallet than its text does.',
   chain_differs: 'It names another chain than its text does.',
-  not_signed: 'The signature is not one of this wallet under this text: one of the three was changed, or somebody else signed.',
+  not_signed: 'The signature was not made by this wallet over this text: one of the three was changed, or another key signed.',
 }
 
 const malformations: Record<ReceiptMalformation, string> = {
@@ -85,12 +86,13 @@ const malformations: Record<ReceiptMalformation, string> = {
 }
 
 function describeSilence(why: string): string[] {
-  const neither = 'That says nothing for or against it.'
+  const neither = 'That is no evidence for or against the receipt.'
   if (why === 'no_chain') return ['No ordinary wallet signs like this.', askTheChain]
-  if (why === 'other_chain') return ['The chain that was asked is not the one of this receipt.', neither]
-  if (why === 'chains_disagree') return ['The chain was asked in more than one place, and the answers differ.', neither]
-  // From outside, in the end: so only what a terminal takes for text.
-  return [`Its chain gave no answer (${why.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)}).`, neither]
+  if (why === 'other_chain') return ['The chain that was called is not the chain of this receipt.', neither]
+  if (why === 'chains_disagree')
+    return ['The chain was called through more than one endpoint, and the responses differ.', neither]
+  // The text comes from another server, so only printable ASCII is shown.
+  return [`Its chain did not respond (${why.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)}).`, neither]
 }
 
 /** `2026-12-20 12:00:00 UTC` */

@@ -1,8 +1,8 @@
 /**
- * A receipt: a consent with the signature that proves it, checkable by anybody, anywhere, with no server.
+ * A receipt: a consent with the signature that proves it. Anyone can check a receipt without a server.
  *
- * The signed text alone says what was agreed. The fields beside it may only repeat what it says, so nobody can dress a genuine signature
- * in other claims.
+ * Only the signed text counts. The other fields must repeat what the text contains, so that a genuine signature cannot
+ * be presented with other claims.
  */
 
 import { parseAddress } from './address.ts'
@@ -10,7 +10,7 @@ import type { ContractClaim, ContractVerdict } from './contract-signature.ts'
 import { type Consent, readConsent, recapContradicts } from './read-consent.ts'
 import { verifyPlainSignature } from './signature.ts'
 
-/** As it is stored and downloaded: these four members and nothing else. */
+/** A receipt as it is stored and downloaded: exactly these four members. */
 export type Receipt = {
   /** the text, byte for byte as it was signed */
   message: string
@@ -22,43 +22,44 @@ export type Receipt = {
 }
 
 export type ReceiptVerdict =
-  /** The owner of the address did agree to `consent`. `expired`: and it is over. */
+  /** The owner of the address agreed to `consent`. `expired`: its time has passed. */
   | { kind: 'holds'; consent: Consent; expired: boolean; wallet: 'ordinary' | 'contract' }
   | { kind: 'does_not_hold'; why: ReceiptFault }
-  /** Signed by a contract wallet, if at all, and its chain gave no answer: neither proven nor refuted. */
+  /** The signature can only be that of a contract wallet, and its chain did not respond: neither proven nor refuted. */
   | { kind: 'could_not_check'; why: string }
-  /** Not a receipt at all. */
+  /** Not a receipt. */
   | { kind: 'malformed'; why: ReceiptMalformation }
 
 export type ReceiptFault =
-  /** The text is genuine in form, but its sentence and its ReCap say different things. */
+  /** The text has the form of a consent, but its sentence and its ReCap differ. */
   | 'recap_contradicts'
   /** The text is not, byte for byte, a consent as this service composes it. */
   | 'not_a_consent'
   /** The receipt names another address, or another chain, than its text. */
   | 'address_differs'
   | 'chain_differs'
-  /** The signature is another's, or of another text, or of nothing. */
+  /** Another key made the signature, or it was made over another text, or it is not a signature. */
   | 'not_signed'
 
 export type ReceiptMalformation = 'not_a_receipt' | 'bad_address' | 'bad_signature'
 
-/** Asks the chain whether a contract wallet stands behind a signature (ERC-1271). */
+/** Checks with the chain whether a contract wallet accepts a signature (ERC-1271). */
 export type VerifyContract = (claim: ContractClaim) => Promise<ContractVerdict>
 
 export type ReceiptCheck = {
   /** epoch seconds */
   now: number
-  /** without it no chain is asked, and an ordinary wallet's receipt never needs one */
+  /** if absent, no chain is called; a receipt of an ordinary wallet never needs a chain */
   verifyContract?: VerifyContract | undefined
 }
 
-/** Checks what somebody hands over as a receipt. Takes anything; throws only what `verifyContract` throws. */
+/** Checks a value that may be a receipt. Accepts any value; throws only what `verifyContract` throws. */
 export async function checkReceipt(receipt: unknown, { now, verifyContract }: ReceiptCheck): Promise<ReceiptVerdict> {
   if (!isReceipt(receipt)) return { kind: 'malformed', why: 'not_a_receipt' }
   const { message, signature } = receipt
   const claimed = parseAddress(receipt.address)
-  // EIP-55 and nothing else: a mistyped address, or one in another spelling, is not the one that the text names.
+  // Only the EIP-55 spelling is accepted: a mistyped address, or another spelling, is not the address that the text
+  // names.
   if (claimed.kind !== 'address' || claimed.address !== receipt.address) return { kind: 'malformed', why: 'bad_address' }
   if (!signatureForm.test(signature) || signature.length > longestSignature) return { kind: 'malformed', why: 'bad_signature' }
 
@@ -68,12 +69,12 @@ export async function checkReceipt(receipt: unknown, { now, verifyContract }: Re
   if (consent.chainId !== receipt.chain_id) return { kind: 'does_not_hold', why: 'chain_differs' }
 
   const holds = { kind: 'holds', consent, expired: consent.until <= now } as const
-  // First and without any network, so that no chain is ever asked about an ordinary wallet.
+  // First and without any network, so that no chain is called for an ordinary wallet.
   const plain = verifyPlainSignature(message, signature, consent.address)
   if (plain.kind === 'valid') return { ...holds, wallet: 'ordinary' }
 
   if (verifyContract === undefined) {
-    // 65 bytes are what an ordinary wallet gives, and no ordinary wallet of this address gave these.
+    // Ordinary wallets give 65 bytes, and the key of this address did not make these 65 bytes.
     if (plain.kind === 'not_proven') return { kind: 'does_not_hold', why: 'not_signed' }
     return { kind: 'could_not_check', why: 'no_chain' }
   }
@@ -86,12 +87,12 @@ export async function checkReceipt(receipt: unknown, { now, verifyContract }: Re
 
 /** A contract may accept any bytes, even none. */
 const signatureForm = /^0x(?:[0-9A-Fa-f]{2})*$/
-/** In characters; the login refuses longer ones too. */
+/** In characters; the login refuses longer signatures too. */
 const longestSignature = 8192
 
 function isReceipt(receipt: unknown): receipt is Receipt {
   if (typeof receipt !== 'object' || receipt === null || Array.isArray(receipt)) return false
-  // Nothing else: a claim beside the signed text would be read as if it were signed too.
+  // A member beside these four is refused: a reader could believe that it was signed too.
   if (Object.keys(receipt).sort().join() !== 'address,chain_id,message,signature') return false
   const { message, signature, address, chain_id: chainId } = receipt as Record<keyof Receipt, unknown>
   return [message, signature, address].every((text) => typeof text === 'string') && Number.isSafeInteger(chainId)

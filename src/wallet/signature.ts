@@ -1,7 +1,7 @@
 /**
  * Proof that an ordinary wallet signed a text (`personal_sign`, ERC-191 version 0x45).
  *
- * Pure: no chain is asked. Asking a chain first would let one lying node sign in as anybody.
+ * This check calls no chain. If a chain were called first, one lying node could sign in as any address.
  */
 
 import { secp256k1 } from '@noble/curves/secp256k1.js'
@@ -12,17 +12,19 @@ import { type Address, parseAddress } from './address.ts'
 export type SignatureVerdict = { kind: 'valid' } | { kind: 'malformed' } | { kind: 'not_proven' }
 
 /**
- * Checks that the key behind `address` signed exactly `message`.
+ * Checks that the key of `address` signed exactly `message`.
  *
- * - `malformed`: not `0x` and 65 bytes in hexadecimal. The 64-byte form (ERC-2098) counts as malformed: one proof, one spelling.
- * - `not_proven`: 65 bytes that prove nothing: another signer, another text, or numbers no wallet of this address produces.
+ * - `malformed`: not `0x` and 65 bytes in hexadecimal. The 64-byte form (ERC-2098) is malformed too, so that a proof
+ *   has one spelling.
+ * - `not_proven`: 65 bytes that prove nothing: another signer, another text, or numbers that no wallet of this address
+ *   produces.
  *
  * Never throws.
  */
 export function verifyPlainSignature(message: string, signature: string, address: Address): SignatureVerdict {
   if (typeof signature !== 'string' || !/^0x[0-9A-Fa-f]{130}$/.test(signature)) return { kind: 'malformed' }
-  // The caller refused keyless addresses at its door already. Here again, before any cryptography, because the price of forgetting it is
-  // that anybody signs in as 0x0.
+  // The caller refuses keyless addresses before. The check is repeated here, before any cryptography, because without
+  // it any caller could sign in as 0x0.
   const claim = parseAddress(address)
   if (claim.kind !== 'address') return { kind: 'not_proven' }
 
@@ -30,28 +32,30 @@ export function verifyPlainSignature(message: string, signature: string, address
   return signer !== null && signer === claim.address.toLowerCase() ? { kind: 'valid' } : { kind: 'not_proven' }
 }
 
-/** The signer's address in lower case; null, never an address that stands for failure, when there is none. */
+/** The signer's address in lower case. If there is no signer, null and never an address that means failure. */
 function recoverSigner(message: string, signature: string): string | null {
   const r = BigInt(`0x${signature.slice(2, 66)}`)
   const s = BigInt(`0x${signature.slice(66, 130)}`)
   const recovery = recoveryBits.get(Number.parseInt(signature.slice(130), 16))
   if (recovery === undefined) return null
   const order = secp256k1.Point.Fn.ORDER
-  // Also checked inside the library; not left to it, because a zero here is how garbage became a login elsewhere.
+  // The library checks this too. It is checked here as well, because in other systems a zero here turned an invalid
+  // signature into a login.
   if (r === 0n || r >= order || s === 0n) return null
-  // Low s only (EIP-2): otherwise every signature has a second one, (r, n - s), that anybody can compute.
+  // Low s only (EIP-2): otherwise anyone can compute a second signature, (r, n - s), from the first.
   if (s > order / 2n) return null
   try {
     const publicKey = new secp256k1.Signature(r, s, recovery).recoverPublicKey(hashPersonalMessage(message))
-    // An address is the last 20 bytes of the hash of the key's two coordinates, without the 0x04 in front.
+    // An address is the last 20 bytes of the hash of the key's two coordinates, without the leading 0x04.
     return `0x${bytesToHex(keccak_256(publicKey.toBytes(false).subarray(1)).subarray(-20))}`
   } catch {
-    // r is the x of no point on the curve, or the key comes out at infinity: nobody signed this.
+    // r is not the x coordinate of a point on the curve, or the key is the point at infinity: the signature has no
+    // signer.
     return null
   }
 }
 
-/** v as wallets write it: 27 and 28, or 0 and 1 from some hardware wallets. 2 and 3 (r above n) come from no wallet. */
+/** v as wallets write it: 27 and 28, or 0 and 1 from some hardware wallets. No wallet produces 2 and 3 (r above n). */
 const recoveryBits: ReadonlyMap<number, 0 | 1> = new Map([
   [0, 0],
   [1, 1],
@@ -59,7 +63,7 @@ const recoveryBits: ReadonlyMap<number, 0 | 1> = new Map([
   [28, 1],
 ])
 
-/** ERC-191: the prefix keeps a signed text from ever being a transaction; the length counts bytes. */
+/** ERC-191: the prefix prevents a signed text from being a transaction; the length counts bytes. */
 function hashPersonalMessage(message: string): Uint8Array {
   const text = utf8ToBytes(message)
   return keccak_256(concatBytes(utf8ToBytes(`\x19Ethereum Signed Message:\n${text.length}`), text))

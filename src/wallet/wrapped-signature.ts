@@ -1,7 +1,7 @@
 /**
  * A signature of a contract wallet that may not be deployed yet (ERC-6492).
  *
- * Such a signature comes in a wrapper that also says how the wallet would be deployed: which factory, called with what.
+ * The wrapper of such a signature contains how to deploy the wallet: the factory and its calldata.
  */
 
 export type UnwrappedSignature =
@@ -9,18 +9,19 @@ export type UnwrappedSignature =
   | { kind: 'wrapped'; factory: string; factoryCall: string; signature: string }
   | { kind: 'malformed' }
 
-/** ERC-6492: what a wrapped signature ends with. 32 bytes, so no bare signature ends with it by chance. */
+/** ERC-6492: the end of a wrapped signature. It has 32 bytes, so no bare signature ends with it by chance. */
 const suffix = '6492'.repeat(16)
-/** The two offsets of a canonical encoding begin behind three words: the address, the first offset, the second. */
+/** The head of a canonical encoding has three words: the address, the first offset, the second offset. */
 const headSize = 3 * 32
 
 /**
- * Takes the wrapper off, if there is one: `abi.encode(address factory, bytes factoryCall, bytes signature)` and the suffix.
+ * Removes the wrapper, if there is one: `abi.encode(address factory, bytes factoryCall, bytes signature)` and the
+ * suffix.
  *
- * Only the one canonical encoding passes. The ABI would also allow fields that overlap, lie outside, or leave room between them: no
- * wallet writes those, and what is not read cannot be read wrongly.
+ * Only the canonical encoding is accepted. The ABI would also allow fields that overlap, lie outside, or leave gaps. No
+ * wallet writes such encodings, and refusing them avoids parsing differences.
  *
- * @param signature `0x` and whole bytes in hexadecimal. All that comes back is lower case with `0x`.
+ * @param signature `0x` and whole bytes in hexadecimal. All results are lower case with `0x`.
  */
 export function unwrapSignature(signature: string): UnwrappedSignature {
   const digits = signature.slice(2).toLowerCase()
@@ -35,11 +36,11 @@ export function unwrapSignature(signature: string): UnwrappedSignature {
   return { kind: 'wrapped', factory: `0x${factory}`, factoryCall: `0x${factoryCall}`, signature: `0x${inner}` }
 }
 
-/** The `bytes` whose length stands at `offset`, or null where they would reach beyond the end. */
+/** The `bytes` whose length is at `offset`, or null if they would reach beyond the end. */
 function readBytes(encoded: string, offset: number): string | null {
   const start = (offset + 32) * 2
   const lengthWord = encoded.slice(offset * 2, start)
-  // Four digits are more than the longest signature: a longer length lies.
+  // Four digits are enough for the longest signature: a longer length is wrong.
   if (!/^0{60}[0-9a-f]{4}$/.test(lengthWord)) return null
   const end = start + Number.parseInt(lengthWord, 16) * 2
   return end <= encoded.length ? encoded.slice(start, end) : null
@@ -50,7 +51,7 @@ function encodeWrapped(factory: string, factoryCall: string, signature: string):
   return factory.padStart(64, '0') + offsets + encodeBytes(factoryCall) + encodeBytes(signature)
 }
 
-/** ABI `bytes`: a word with the length, then the bytes, filled up to whole words with zeros. Digits in, digits out. */
+/** ABI `bytes`: a word with the length, then the bytes, padded with zeros to whole words. Digits in, digits out. */
 export function encodeBytes(digits: string): string {
   return writeWord(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / 64) * 64, '0')
 }

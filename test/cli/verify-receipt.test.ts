@@ -35,7 +35,7 @@ describe('grantor verify-receipt', () => {
       exit: 0,
       out: `This receipt holds.
 The key of this wallet signed exactly what follows.
-It proves what was allowed, not that it still is: the owner may have ended it since.
+It proves what was allowed, not that it still is allowed: the owner may have ended the access since.
 
   Who            0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 (chain 1)
   Allowed        'MyApp' at app.example.net
@@ -214,7 +214,7 @@ describe("a contract wallet's receipt", () => {
       0,
       [
         'This receipt holds.',
-        'This is a contract wallet, and its chain says now that it accepts the signature under exactly what follows.',
+        'This is a contract wallet, and its chain now confirms its signature over exactly what follows.',
       ],
     ])
     expect(out).toContain(`${receipt.address} (chain ${chain.chainId})`)
