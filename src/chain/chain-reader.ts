@@ -1,4 +1,4 @@
-/** Reads a chain through one RPC endpoint: the port `ChainReader`, made real. */
+/** Reads a chain through one RPC endpoint: the implementation of the port `ChainReader`. */
 
 import type { ChainAnswer, ChainReader } from '../wallet/contract-signature.ts'
 import { createRpc, type RpcOptions } from './json-rpc.ts'
@@ -6,15 +6,20 @@ import { createRpc, type RpcOptions } from './json-rpc.ts'
 export type ConnectedReader = ChainReader & {
   /** The endpoint's host, for messages. */
   host: string
-  /** What the endpoint says its chain is (`eth_chainId`, EIP-695). */
+  /** The chain id that the endpoint reports (`eth_chainId`, EIP-695). */
   chainId(): Promise<{ kind: 'chain'; chainId: number } | { kind: 'unavailable'; why: string }>
 }
 
-/** @throws TypeError when `url` is none; the settings were checked before. */
+/**
+ * @throws TypeError if `url` is not a URL; the settings were checked before.
+ */
 export function createChainReader(options: RpcOptions): ConnectedReader {
   const { host, ask } = createRpc(options)
 
-  /** Without `to`, `eth_call` runs `data` as init code. `data` and not `input`: every client knows the older name. */
+  /**
+   * Without `to`, `eth_call` runs `data` as init code. The member is `data`, not `input`, because every client supports
+   * the older name.
+   */
   async function call({ data, gas }: { data: string; gas: number }): Promise<ChainAnswer> {
     const answer = await ask('eth_call', [{ data, gas: `0x${gas.toString(16)}` }, 'latest'])
     if (answer.kind === 'unavailable') return answer
@@ -38,7 +43,7 @@ function isBytes(result: unknown): result is string {
   return typeof result === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(result)
 }
 
-/** A quantity without leading zeros, within what a JavaScript number holds. */
+/** A quantity without leading zeros, within what a JavaScript number can represent. */
 function isChainId(result: unknown): result is string {
   return typeof result === 'string' && /^0x[1-9a-f][0-9a-f]{0,12}$/i.test(result)
 }

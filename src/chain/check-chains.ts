@@ -1,22 +1,27 @@
-/** A look at every configured endpoint before the service opens: is it there, is it of that chain, can it check a wallet? */
+/**
+ * Checks every configured endpoint before the service starts: it must respond, be of its chain, and be able to check a
+ * wallet.
+ */
 
 import { verifyContractSignature } from '../wallet/contract-signature.ts'
 import type { ConnectedReader } from './chain-reader.ts'
 
 /**
- * What is wrong with an endpoint, in words for the operator.
+ * A fault of an endpoint, in words for the operator.
  *
- * - `wrong`: it is of another chain, or says yes to a check that must say no. The settings are wrong: do not start.
- * - `unavailable`: it did not answer. It may in a minute, and ordinary wallets need no chain: start, and warn.
+ * - `wrong`: the endpoint is of another chain, or accepts a signature that must be refused. The settings are wrong: do
+ *   not start.
+ * - `unavailable`: the endpoint did not respond. It may recover, and ordinary wallets need no chain: start, and log a
+ *   warning.
  */
 export type ChainFault = { kind: 'wrong' | 'unavailable'; chainId: number; host: string; words: string }
 
-/** Asks all endpoints at once, two questions each. An empty list: all is well. */
+/** Checks all endpoints at once, with two calls each. An empty list means no faults. */
 export async function checkChains(
   chains: readonly { chainId: number; readers: readonly ConnectedReader[] }[],
 ): Promise<ChainFault[]> {
-  const looks = chains.flatMap(({ chainId, readers }) => readers.map((reader) => checkReader(chainId, reader)))
-  return (await Promise.all(looks)).filter((fault) => fault !== null)
+  const checks = chains.flatMap(({ chainId, readers }) => readers.map((reader) => checkReader(chainId, reader)))
+  return (await Promise.all(checks)).filter((fault) => fault !== null)
 }
 
 async function checkReader(chainId: number, reader: ConnectedReader): Promise<ChainFault | null> {
@@ -24,16 +29,16 @@ async function checkReader(chainId: number, reader: ConnectedReader): Promise<Ch
     return { kind, chainId, host: reader.host, words: `the RPC of chain ${chainId} at ${reader.host} ${words}` }
   }
   const answer = await reader.chainId()
-  if (answer.kind === 'unavailable') return fault('unavailable', `does not answer eth_chainId (${answer.why})`)
+  if (answer.kind === 'unavailable') return fault('unavailable', `does not respond to eth_chainId (${answer.why})`)
   if (answer.chainId !== chainId) return fault('wrong', `is of chain ${answer.chainId}`)
 
-  // Some endpoints run no eth_call without a recipient: better said now than at somebody's login.
-  const check = await verifyContractSignature([reader], { message: '', signature: '0x', address: nobody, chainId })
+  // Some endpoints refuse an eth_call without a recipient. Report that at startup, not at a user's login.
+  const check = await verifyContractSignature([reader], { message: '', signature: '0x', address: keylessAddress, chainId })
   if (check.kind === 'not_proven') return null
   if (check.kind === 'could_not_check')
     return fault('unavailable', `does not run a wallet check, an eth_call without "to" (${check.why})`)
-  return fault('wrong', 'accepts a signature of nobody')
+  return fault('wrong', 'accepts a signature without a signer')
 }
 
-/** The best known address that nobody has a key for and no code is at: a check of it must say no. */
-const nobody = '0x000000000000000000000000000000000000dEaD'
+/** The best known address that has neither a key nor code: a check of it must be refused. */
+const keylessAddress = '0x000000000000000000000000000000000000dEaD'

@@ -1,22 +1,28 @@
 /**
- * One question to one JSON-RPC endpoint (JSON-RPC 2.0 over HTTP).
+ * One call to one JSON-RPC endpoint (JSON-RPC 2.0 over HTTP).
  *
- * An endpoint is somebody else's server: it may hang, answer at length, redirect, or answer something else. All of that is
- * `unavailable`, within the time given; nothing throws.
+ * Another party runs the endpoint: it may hang, respond at length, redirect, or send anything else. All of that is
+ * `unavailable`, within the timeout; nothing throws.
  */
 
 export type RpcOptions = {
-  /** Configured by the operator; nothing a user sends ever gets in here. */
+  /** From the operator's configuration; it never contains anything that a user sent. */
   url: string
-  /** From the question to the last byte of the answer; 2,000 unless set. */
+  /** From the request to the last byte of the response; 2,000 unless set. */
   timeoutMs?: number
-  /** Bytes of the longest answer read; 16,384 unless set. The answers we ask for have a few dozen. */
+  /** Maximum size of a response in bytes; 16,384 unless set. Expected responses have a few dozen. */
   responseLimit?: number
-  /** Questions under way at once; 32 unless set. One more is refused here, before the endpoint limits everybody. */
+  /**
+   * Maximum number of concurrent calls; 32 unless set. A further call is refused here, before the endpoint applies its
+   * rate limit to all calls.
+   */
   concurrency?: number
 }
 
-/** `why` names the endpoint's host and what happened, nothing of its path or of what it said: providers put keys into paths. */
+/**
+ * `why` names the endpoint's host and the failure. It never contains the path, because providers put keys into paths,
+ * or the endpoint's text.
+ */
 export type RpcAnswer = { kind: 'result'; result: unknown } | { kind: 'unavailable'; why: string }
 
 export type Rpc = { host: string; ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> }
@@ -45,9 +51,9 @@ export function createRpc(options: RpcOptions): Rpc {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body,
-      // Followed, a redirect would let the endpoint choose whom this machine talks to.
+      // If redirects were followed, the endpoint could choose the server that this machine calls.
       redirect: 'manual',
-      // Runs on while the body is read, so an answer that trickles ends as well.
+      // The timeout includes reading the body, so a slow response ends as well.
       signal: AbortSignal.timeout(timeoutMs),
     })
     if (response.status !== 200) {
@@ -69,19 +75,19 @@ async function readText(response: Response, limit: number): Promise<string> {
   let size = 0
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (size > limit) throw new Unavailable('too_long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** JSON-RPC 2.0 §5: the result of the question with this id. */
+/** JSON-RPC 2.0 §5: the result of the call with this id. */
 function readResult(text: string, id: number): unknown {
   const answer = parse(text)
   if (typeof answer !== 'object' || answer === null || !('id' in answer) || answer.id !== id) throw new Unavailable('malformed')
   if ('error' in answer && answer.error !== null && answer.error !== undefined) {
-    // Of the error only its number: what it says is the endpoint's own text.
+    // Only the error's number: its message is text that the endpoint chose.
     const code = typeof answer.error === 'object' && 'code' in answer.error ? answer.error.code : undefined
     throw new Unavailable(typeof code === 'number' ? `error_${code}` : 'error')
   }

@@ -1,22 +1,23 @@
 /**
- * JSON Web Tokens that clients sign with their own keys (RFC 7515): assertions, request objects, DPoP proofs. Read first, because it says
- * which key to look for; believed only once `clientJwtHolds`.
+ * JSON Web Tokens that clients sign with their own keys (RFC 7515): assertions, request objects, DPoP proofs. They are
+ * parsed before the signature is checked, because the claims name the client whose keys apply. The claims are
+ * unverified until `clientJwtHolds` returns true.
  *
- * A key has one algorithm, whatever a header says, and keys that travel in a header (`jwk`, `x5c`, `jku`, `x5u`) are not looked at:
- * a DPoP proof alone is about the key that it brings along.
+ * A key has one algorithm, whatever a header contains. Keys in a header (`jwk`, `x5c`, `jku`, `x5u`) are ignored; only
+ * a DPoP proof uses the key in its header.
  */
 import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import type { ClientKey } from './public-jwk.ts'
 
-/** Longer ones are not looked at: a form has 16 KiB in all. */
+/** Longer tokens are refused: a form has 16 KiB in all. */
 const JWT_AT_MOST = 12_000
 
-/** Not checked yet: everything in here is what somebody claims. */
+/** Unverified: a caller can write anything here. */
 export type ClaimedJwt = {
   typ: string | null
   alg: string
   kid: string | null
-  /** the key in its header, which proves nothing but itself (RFC 9449 §4.2) */
+  /** the key in the header, which proves only itself (RFC 9449 §4.2) */
   jwk: unknown
   claims: Record<string, unknown>
   signed: Buffer
@@ -30,15 +31,16 @@ export function readClientJwt(text: string): ClaimedJwt | null {
   const [header, claims, signature] = [decodeObject(head), decodeObject(body), decodePart(tail)]
   if (!header || !claims || !signature) return null
   const { typ = null, alg, kid = null, jwk, crit, b64 } = header
-  // RFC 7515 §4.1.11: an extension that must be understood and is not. None is.
+  // RFC 7515 §4.1.11: `crit` lists extensions that must be understood. No extension is supported.
   if (crit !== undefined || b64 !== undefined) return null
   if (typeof alg !== 'string' || !isTextOrNull(typ) || !isTextOrNull(kid)) return null
   return { typ: mediaType(typ), alg, kid, jwk, claims, signed: Buffer.from(`${head}.${body}`), signature }
 }
 
 /**
- * Whether one of these keys signed it: of those with the `kid` it names, if it names one (RFC 7515 §4.1.4). If there is no such key, one
- * signature is checked all the same: the time must not show whether the issuer is registered and which keys it has.
+ * Whether one of these keys made the signature. If the token names a `kid`, only keys with this `kid` count (RFC 7515
+ * §4.1.4). If no key fits, one signature is checked with a dummy key: the response time must not show whether the
+ * issuer is registered and which keys it has.
  */
 export function clientJwtHolds(jwt: ClaimedJwt, keys: readonly ClientKey[]): boolean {
   const algorithm = algorithmOf(jwt.alg)
@@ -49,16 +51,19 @@ export function clientJwtHolds(jwt: ClaimedJwt, keys: readonly ClientKey[]): boo
   return false
 }
 
-/** An odd number of 2048 bits that is the modulus of no key: checking against it takes as long as against a real one. */
+/**
+ * An odd number of 2048 bits that is not the modulus of any key. A check against it takes as long as a check against a
+ * real modulus.
+ */
 const DUMMY_RSA_KEY = { kty: 'RSA', n: Buffer.alloc(256, 0xff).toString('base64url'), e: 'AQAB' }
-/** Keys with which nothing was ever signed, one for each algorithm. */
+/** Keys that never signed anything, one for each algorithm. */
 const DUMMY_KEYS: ClientKey[] = [
   { kid: null, algorithm: 'ES256', publicKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey },
   { kid: null, algorithm: 'EdDSA', publicKey: generateKeyPairSync('ed25519').publicKey },
   { kid: null, algorithm: 'PS256', publicKey: createPublicKey({ key: DUMMY_RSA_KEY, format: 'jwk' }) },
 ]
 
-/** RFC 9864 §2.2: `Ed25519` is what `EdDSA` is here. */
+/** RFC 9864 §2.2: `Ed25519` is the same algorithm as `EdDSA` here. */
 function algorithmOf(alg: string): string {
   return alg === 'Ed25519' ? 'EdDSA' : alg
 }
@@ -95,7 +100,7 @@ function decodeObject(part: string): Record<string, unknown> | null {
   }
 }
 
-/** One spelling each: trailing bits that base64url would ignore, and other alphabets, do not count. */
+/** Only the canonical spelling: trailing bits that base64url ignores, and other alphabets, are refused. */
 function decodePart(part: string): Buffer | null {
   const bytes = Buffer.from(part, 'base64url')
   return bytes.toString('base64url') === part ? bytes : null

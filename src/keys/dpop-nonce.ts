@@ -1,13 +1,13 @@
 /**
- * Nonces for DPoP proofs (RFC 9449 §8): `<key id>.<base64url(window ‖ MAC)>`, the same for everybody for two minutes.
+ * Nonces for DPoP proofs (RFC 9449 §8): `<key id>.<base64url(window ‖ MAC)>`, the same for all callers for two minutes.
  *
- * They are told, not stored: any node knows those of any other. Nobody can know one before its time, so a proof that holds
- * one was not made in advance.
+ * Nonces are computed and not stored, so every node accepts the nonces of every other node. A nonce cannot be
+ * predicted, so a proof that contains one was not made before the nonce's time window.
  */
 import type { KeyRing } from './key-ring.ts'
 import { macMatches, macOf } from './mac.ts'
 
-/** Seconds. One is taken in the window it was made in and in the next. */
+/** Seconds. A nonce is accepted in its own window and in the next. */
 const WINDOW = 120
 const NONCE = /^([0-9a-f]{10})\.([A-Za-z0-9_-]{48})$/
 
@@ -19,7 +19,7 @@ export function makeDpopNonce(ring: KeyRing, at: number): string {
   return `${key.id}.${Buffer.concat([body, macOf(key, 'dpop nonce', body)]).toString('base64url')}`
 }
 
-/** When a nonce of ours ends (epoch seconds); null for one that has ended or is not ours. */
+/** When a nonce of this service expires (epoch seconds); null for an expired nonce or any other text. */
 export function dpopNonceEndsAt(ring: KeyRing, nonce: string, at: number): number | null {
   const [, keyId = '', encoded = ''] = NONCE.exec(nonce) ?? []
   const key = ring.opener('mac', keyId)
@@ -28,7 +28,7 @@ export function dpopNonceEndsAt(ring: KeyRing, nonce: string, at: number): numbe
   const body = bytes.subarray(0, 4)
   if (!macMatches(key, 'dpop nonce', body, bytes.subarray(4))) return null
   const window = body.readUInt32BE()
-  // The next one too: the clock of the node that made it may be a little ahead of ours.
+  // The next window is accepted too: the clock of the node that made the nonce may be slightly ahead.
   return Math.abs(windowOf(at) - window) <= 1 ? (window + 2) * WINDOW : null
 }
 

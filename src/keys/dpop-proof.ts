@@ -1,8 +1,8 @@
 /**
- * DPoP proofs (RFC 9449 §4): a small JWT in which whoever calls shows, for this one call, that the private key of a public
- * key is theirs. Both who issues tokens and who takes them check proofs, by the twelve points of §4.3.
+ * DPoP proofs (RFC 9449 §4): a small JWT in which a caller proves, for one request, possession of a private key. Both
+ * the authorization server and resource servers check proofs, by the twelve points of §4.3.
  *
- * What only a store can tell, whether a proof was used before, is left to whoever asks.
+ * The caller of this module checks whether a proof was used before, because that needs a store.
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { normalizeHttpUri } from '../oauth/http-uri.ts'
@@ -10,39 +10,42 @@ import type { ReasonOf } from '../oauth/reasons.ts'
 import { clientJwtHolds, readClientJwt } from './client-jwt.ts'
 import { openPublicJwk } from './public-jwk.ts'
 
-/** Seconds a proof is good for, and by which its maker's clock may be ahead (§11.1: "a relatively brief period"). */
+/** Seconds in which a proof is accepted, and by which its maker's clock may be ahead (§11.1: "a relatively brief period"). */
 const PROOF_LIFETIME = 60
 const PROOF_AHEAD_BY_AT_MOST = 10
 const JTI_AT_MOST = 256
 
-/** What a proof must be of, and for. */
+/** The values that a proof must match. */
 export type ExpectedProof = {
   method: string
-  /** the address that was called, as configured, never as the request names it */
+  /** the address that was called, from the configuration and never from the request */
   url: string
-  /** the access token beside it; null where there is none */
+  /** the access token that the request presents; null if there is none */
   accessToken: string | null
   /** epoch seconds */
   at: number
-  /** When a nonce of ours ends, or null for any other; absent where time alone says how fresh a proof is. */
+  /**
+   * When a nonce of this service expires, or null for any other nonce. If absent, `iat` alone decides whether a proof
+   * is fresh.
+   */
   nonceEndsAt?: ((nonce: string) => number | null) | undefined
 }
 
 export type DpopProof = {
-  /** RFC 7638 thumbprint (SHA-256) of the key that was shown */
+  /** RFC 7638 thumbprint (SHA-256) of the proven key */
   jkt: string
-  /** what one use of it is remembered by, for where it was meant for (§11.1), in base64url of a SHA-256 */
+  /** identifies this proof at this address in the record of used proofs (§11.1); base64url of a SHA-256 */
   useHash: string
-  /** from then on no such proof is taken any more, used or not */
+  /** from then on this proof is refused, used or not */
   expiresAt: number
 }
 
-/** Why a proof does not hold; for the log. */
+/** Why a proof was refused; for the log. */
 type ProofFault = ReasonOf<'invalid_dpop_proof'>
 
 export type ProofVerdict =
   | { kind: 'holds'; proof: DpopProof }
-  /** it lacks a nonce of ours that is young enough (§8), and nothing else */
+  /** the proof lacks a fresh nonce of this service (§8) and is otherwise correct */
   | { kind: 'nonce_wanted' }
   | { kind: 'refused'; reason: ProofFault }
 
@@ -52,9 +55,10 @@ export function checkDpopProof(proofs: readonly string[], expected: ExpectedProo
   if (more.length > 0) return refused('proof_repeated')
   const jwt = readClientJwt(text)
   if (!jwt) return refused('proof_malformed')
-  // §11.5: what was made for another purpose is no proof
+  // §11.5: a JWT that was made for another purpose is not a proof
   if (jwt.typ !== 'dpop+jwt') return refused('proof_type_wrong')
-  // Points 5 and 7, §11.6: an asymmetric key for signatures, without its private part. Its algorithm is the key's, never a choice.
+  // Points 5 and 7, §11.6: an asymmetric public key for signatures, without its private part. The key determines the
+  // algorithm.
   const key = openPublicJwk(jwt.jwk)
   if (typeof key === 'string') return refused('proof_key_unusable')
 
@@ -66,7 +70,7 @@ export function checkDpopProof(proofs: readonly string[], expected: ExpectedProo
   if (typeof iat !== 'number' || !Number.isFinite(iat)) return refused('proof_iat_missing')
   // Point 12
   if (expected.accessToken !== null && ath !== hashOf(expected.accessToken)) return refused('proof_of_another_token')
-  // One key, whatever it is called: `kid` tells keys of a set apart, and here is none.
+  // The header has exactly one key, so `kid` is ignored: it distinguishes the keys of a set.
   if (!clientJwtHolds({ ...jwt, kid: null }, [{ ...key, kid: null }])) return refused('proof_signature_wrong')
 
   const expiresAt = freshUntil(iat, nonce, expected)
@@ -75,7 +79,10 @@ export function checkDpopProof(proofs: readonly string[], expected: ExpectedProo
   return { kind: 'holds', proof: { jkt, useHash: hashOf(`${jkt}\0${url}\0${jti}`), expiresAt } }
 }
 
-/** Point 11: by its `iat`, or, where we hand out nonces and take no proof without one (§11.3), by when we handed out its nonce, whatever its maker's clock says. */
+/**
+ * Point 11: a proof is fresh by its `iat`. If the service requires nonces (§11.3), the time of the nonce decides
+ * instead, so the clock of the proof's maker does not matter.
+ */
 function freshUntil(iat: number, nonce: unknown, { at, nonceEndsAt }: ExpectedProof): number | ProofVerdict {
   if (nonceEndsAt) return (typeof nonce === 'string' && nonceEndsAt(nonce)) || { kind: 'nonce_wanted' }
   if (iat > at + PROOF_AHEAD_BY_AT_MOST) return refused('proof_of_the_future')
@@ -83,14 +90,14 @@ function freshUntil(iat: number, nonce: unknown, { at, nonceEndsAt }: ExpectedPr
   return Math.floor(iat) + PROOF_LIFETIME + 1
 }
 
-/** RFC 7638 §3.2, over the members as Node writes them: one spelling for each key. */
+/** RFC 7638 §3.2, over the members as Node exports them, in one spelling for each key. */
 function thumbprintOf(publicKey: KeyObject): string {
   const { crv, e, kty, n, x, y } = publicKey.export({ format: 'jwk' })
   const required = { RSA: { e, kty, n }, EC: { crv, kty, x, y }, OKP: { crv, kty, x } }[kty ?? '']
   return hashOf(JSON.stringify(required))
 }
 
-/** Base64url of the SHA-256, as thumbprints and `ath` are written. */
+/** Base64url of the SHA-256, the form of thumbprints and `ath`. */
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

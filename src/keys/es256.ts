@@ -1,9 +1,9 @@
 /**
  * ES256 signatures (RFC 7518 §3.4): r and s of 32 bytes each. OpenSSL uses the DER encoding; @noble/curves converts.
  *
- * Node converts too (`dsaEncoding: 'ieee-p1363'`), but with Node 24 a refresh then takes 218 µs of processor time instead of 182
- * (20 %): lowest tenth of 40 alternating runs on 2026-11-22, two busy cores of an AMD EPYC. To repeat the measurement:
- * `npm run bench -- peer --only refresh,new --baseline DIR`.
+ * Node can convert too (`dsaEncoding: 'ieee-p1363'`), but with Node 24 a refresh then takes 218 µs of processor time
+ * instead of 182 (20 %): lowest tenth of 40 alternating runs on 2026-11-22, two busy cores of an AMD EPYC. To repeat
+ * the measurement: `npm run bench -- peer --only refresh,new --baseline DIR`.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { p256 } from '@noble/curves/nist.js'

@@ -1,4 +1,4 @@
-/** ID tokens (OpenID Connect Core §2): who signed in, told to one client. */
+/** ID tokens (OpenID Connect Core §2): a statement to one client about the user who signed in. */
 import { createHash } from 'node:crypto'
 import type { KeyRing, SigningKey } from './key-ring.ts'
 import { openJwt, signJwt } from './signed-jwt.ts'
@@ -17,7 +17,7 @@ export type IdTokenClaims = {
   at_hash: string
   acr: string
   amr?: string[]
-  /** the session at this service, as this client knows it (OpenID Connect Back-Channel Logout §2.1) */
+  /** the session at this service, under an id that only this client receives (OpenID Connect Back-Channel Logout §2.1) */
   sid?: string
 }
 
@@ -27,13 +27,16 @@ export function signIdToken(key: SigningKey, claims: IdTokenClaims & Record<stri
   return signJwt(key, TYPE, claims)
 }
 
-/** The claims of an ID token this service signed for this issuer, whatever its age; undefined for anything else. */
+/**
+ * The claims of an ID token that this service signed for this issuer, whether or not it has expired; undefined for any
+ * other text.
+ */
 export function openIdToken(ring: KeyRing, issuer: string, token: string): IdTokenClaims | undefined {
   const claims = openJwt((id) => ring.verifier(id), TYPE, token) as IdTokenClaims | undefined
   return claims?.iss === issuer ? claims : undefined
 }
 
-/** §3.1.3.6: the left half of the hash that the signature's algorithm uses. */
+/** §3.1.3.6: the left half of the hash; the signature's algorithm determines the hash function. */
 export function accessTokenHash(algorithm: SigningAlgorithm, accessToken: string): string {
   const digest = createHash(algorithm === 'EdDSA' ? 'sha512' : 'sha256')
     .update(accessToken, 'ascii')

@@ -1,33 +1,33 @@
 /**
- * The keys in use, by what they are for. A key makes from `startsAt` on until a younger one of its kind starts;
- * it opens what it made until it is retired. An id that is not in the ring is a forgery and costs no I/O, unless the stored
- * keys could not be read lately: then it may name a new key.
+ * The keys in use, by kind. A key is used for signing or sealing from `startsAt` until a younger key of its kind
+ * starts. It opens what it made until it is retired. An id that is not in the ring is a forgery and costs no I/O,
+ * unless the stored keys could not be read lately: then the id may belong to a new key.
  */
 import type { KeyObject } from 'node:crypto'
 import type { SigningAlgorithm } from './signing-key.ts'
 import { VerifiedTokens } from './verified-tokens.ts'
 
 /**
- * `sign`: access tokens, in the algorithm that is set. `sign_…`: ID tokens and other statements to a client that wants them in
- * another algorithm; access tokens never. There is a key of each kind, so that an algorithm can be advertised and the algorithm of
- * access tokens can change without a gap.
+ * `sign`: access tokens, in the configured algorithm. `sign_…`: ID tokens and other statements to a client that is
+ * registered for another algorithm; never access tokens. Every kind has a key, so that every algorithm can be
+ * advertised and the algorithm of access tokens can change without a gap.
  */
 export type SigningKind = 'sign' | 'sign_es256' | 'sign_rs256' | 'sign_eddsa'
 
 /** `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
 export type KeyKind = SigningKind | 'seal' | 'mac'
 
-/** A key as the store keeps it. Its material is wrapped by the key-encryption key and bound to `id` and `kind`. */
+/** A key as the store holds it. Its material is wrapped by the key-encryption key and bound to `id` and `kind`. */
 export type KeyRecord = {
   id: string
   kind: KeyKind
-  /** counts within its kind from 1; unique, so that two nodes cannot both make "the next one" */
+  /** counts within its kind from 1; unique, so that two nodes cannot both insert the next key */
   number: number
   algorithm: SigningAlgorithm | 'AES-256-GCM' | 'HMAC-SHA-256'
-  /** null once retired */
+  /** null once the key is retired */
   wrapped: Uint8Array | null
   createdAt: number
-  /** epoch seconds from which on it makes; 60 s after `createdAt`, except for the first keys of a new store */
+  /** epoch seconds from which the key signs or seals; 60 s after `createdAt`, except for the first keys of a new store */
   startsAt: number
   retiredAt: number | null
 }
@@ -43,7 +43,7 @@ export type SigningKey = {
   publicJwk: Record<string, unknown>
 }
 
-/** 256 bits from which one subkey per purpose is derived; nothing made for one purpose opens as another. */
+/** 256 bits from which one subkey per purpose is derived. A text made for one purpose cannot be opened for another. */
 export type SecretKey = {
   kind: 'seal' | 'mac'
   id: string
@@ -57,7 +57,7 @@ type KeyOf<Kind extends KeyKind> = Kind extends SigningKind ? SigningKey : Secre
 /** Seconds between storing a key and using it, unless the store is new. */
 export const ANNOUNCED_FOR = 60
 
-/** The kind of the keys that sign in an algorithm if access tokens are signed in another one. */
+/** The kind of the keys that sign in an algorithm if access tokens are signed in another algorithm. */
 export const SIGNING_KINDS = {
   ES256: 'sign_es256',
   RS256: 'sign_rs256',
@@ -67,10 +67,10 @@ export const SIGNING_KINDS = {
 export class KeyRing {
   #keys: OpenKey[] = []
   #byId = new Map<string, OpenKey>()
-  /** Why the ring may lack a stored key. */
+  /** Why the ring may lack a stored key; null if the ring is complete. */
   #doubt: Error | null = null
   readonly #now: () => number
-  /** what these keys were found to have signed; gone with them */
+  /** tokens whose signatures these keys verified; cleared when the keys are replaced */
   readonly verified: VerifiedTokens
 
   constructor(now: () => number) {
@@ -78,47 +78,48 @@ export class KeyRing {
     this.verified = new VerifiedTokens(now)
   }
 
-  /** Puts a fresh set of keys, within each kind in the order of their numbers, in place of the present one, in one step. */
+  /** Replaces all keys at once. Within each kind, `keys` is in the order of the keys' numbers. */
   replace(keys: OpenKey[]): void {
-    // By number, as their retirement goes by it: two may start in the same second, and one made later may start earlier.
+    // Sorted by number, because retirement is by number: two keys may start in the same second, and a later key may
+    // start earlier.
     this.#keys = keys.toReversed()
     this.#byId = new Map(keys.map((key) => [`${key.kind}:${key.id}`, key]))
     this.verified.forget()
   }
 
-  /** The stored keys could not be read. Until `trust` is called, looking up an unknown id throws this error. */
+  /** The stored keys could not be read. Until `trust` is called, a look-up of an unknown id throws this error. */
   doubt(why: Error): void {
     this.#doubt = why
   }
 
-  /** The ring holds every key that is stored. */
+  /** The ring holds every stored key. */
   trust(): void {
     this.#doubt = null
   }
 
-  /** The key that makes now: the youngest that has started. */
+  /** The key that signs or seals now: the youngest key that has started. */
   maker<Kind extends KeyKind>(kind: Kind): KeyOf<Kind> {
     const at = this.#now()
-    // A clock set back behind every start is no reason to stop: then the first to start makes, as the very first key did.
+    // If the clock was set back to before every start, the first key to start is used, as with a new store.
     const key = this.#keys.find((each) => each.kind === kind && each.startsAt <= at) ?? this.#firstToStart(kind)
     if (!key) throw new Error(`there is no ${kind} key`)
     return key as KeyOf<Kind>
   }
 
-  /** The key that may open what names this id, or undefined for a forgery. */
+  /** The key with this id, or undefined for a forgery. */
   opener<Kind extends KeyKind>(kind: Kind, id: string): KeyOf<Kind> | undefined {
     const key = this.#byId.get(`${kind}:${id}`) as KeyOf<Kind> | undefined
     if (!key && this.#doubt) throw this.#doubt
     return key
   }
 
-  /** The signing key of any kind that has this id, or undefined for a forgery. */
+  /** The signing key of any kind with this id, or undefined for a forgery. */
   verifier(id: string): SigningKey | undefined {
-    // `opener` finds nothing more, but throws while there is a doubt.
+    // `opener` finds no further key, but throws if the ring may be incomplete.
     return this.signingKeys().find((key) => key.id === id) ?? this.opener('sign', id)
   }
 
-  /** The key that signs in an algorithm now; undefined as long as the first one is announced. */
+  /** The key that signs in an algorithm now; undefined while the first key of the algorithm is only announced. */
   signer(algorithm: SigningAlgorithm): SigningKey | undefined {
     const usual = this.maker('sign')
     if (usual.algorithm === algorithm) return usual
@@ -126,11 +127,14 @@ export class KeyRing {
     if (!this.#keys.some((key) => key.kind === kind)) return undefined
     const key = this.maker(kind)
     const wait = key.startsAt - this.#now()
-    // No announcement is that long: the clock was set back.
+    // No announcement takes that long: the clock was set back.
     return wait <= 0 || wait > ANNOUNCED_FOR ? key : undefined
   }
 
-  /** Every signing key, those before it starts and after it made its last included: what the JWK Set publishes (OpenID Connect Core §10.1, §10.1.1). */
+  /**
+   * Every signing key, including announced keys and keys that no longer sign: the content of the JWK Set (OpenID
+   * Connect Core §10.1, §10.1.1).
+   */
   signingKeys(): SigningKey[] {
     return this.#keys.filter(isSigningKey)
   }

@@ -1,16 +1,16 @@
 /**
- * Wraps keys at rest (AES-256-GCM) under the key-encryption key derived from `GRANTOR_SECRET`. While that secret is being
- * changed, keys that are wrapped with the previous one open too.
- * What is wrapped is bound to the key's id and kind: a row cannot be passed off as another.
+ * Wraps stored keys (AES-256-GCM) with the key-encryption key, which is derived from `GRANTOR_SECRET`. While that
+ * secret is being changed, keys that are wrapped with the previous secret can be opened too. Wrapped material is bound
+ * to the key's id and kind: it cannot be moved to another row.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { KeyKind } from './key-ring.ts'
 
 export type KeyWrap = {
   wrap(material: Uint8Array, id: string, kind: KeyKind): Uint8Array
-  /** null if neither secret is the one it was wrapped with, or if the row was tampered with */
+  /** null if neither secret opens the row, or if the row was tampered with */
   unwrap(wrapped: Uint8Array, id: string, kind: KeyKind): Uint8Array | null
-  /** whether it is wrapped with the present secret, not with the previous one */
+  /** whether the row is wrapped with the present secret, not with the previous one */
   isCurrent(wrapped: Uint8Array, id: string, kind: KeyKind): boolean
 }
 

@@ -1,29 +1,32 @@
 /**
- * Public keys of clients, as JWKs (RFC 7517, RFC 7518 §6, RFC 8037). A client proves itself with the private one;
- * it never gets in here, and neither does a shared secret.
+ * Public keys of clients, as JWKs (RFC 7517, RFC 7518 §6, RFC 8037). A client authenticates with the private key.
+ * Private keys and shared secrets are refused here.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 
 export type PublicJwk = Record<string, unknown>
 export type JwkSet = { keys: PublicJwk[] }
 
-/** What clients may sign with: those of the FAPI 2.0 Security Profile §5.4.1. */
+/** The algorithms that clients may sign with: those of the FAPI 2.0 Security Profile §5.4.1. */
 export const CLIENT_ALGORITHMS = ['ES256', 'PS256', 'EdDSA'] as const
 export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number]
 
-/** A key of a client, ready to check signatures, with the one algorithm it is for. */
+/** A public key of a client, imported, with the one algorithm that it is used with. */
 export type ClientKey = { kid: string | null; algorithm: ClientAlgorithm; publicKey: KeyObject }
 
 const RSA_BITS_AT_LEAST = 2048
 /** Anonymous callers choose the keys of DPoP proofs, and a longer modulus makes each check slower. */
 const RSA_BITS_AT_MOST = 4096
-/** 65537, as RFC 7518 §6.3.1.2 writes it. A longer exponent makes each check slower; with 1 every text is its own signature. */
+/**
+ * 65537, as RFC 7518 §6.3.1.2 writes it. A longer exponent makes each check slower; with exponent 1 every text is its
+ * own signature.
+ */
 const RSA_EXPONENT = 'AQAB'
 const KEYS_AT_MOST = 20
 /** Members of private and of symmetric keys (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Opens one JWK; a text says why it is not one we check signatures with. */
+/** Imports one JWK. If the key cannot be used, the result is a text that says why. */
 export function openPublicJwk(jwk: unknown): ClientKey | string {
   if (!isRecord(jwk)) return 'is not a JWK (RFC 7517)'
   const { kid, kty, crv, alg, use, key_ops: operations } = jwk
@@ -34,7 +37,7 @@ export function openPublicJwk(jwk: unknown): ClientKey | string {
     return 'is not for signatures (key_ops)'
   const algorithm = algorithmOf(kty, crv)
   if (algorithm === null) return 'is neither EC P-256, RSA nor Ed25519'
-  // RFC 8037 §3.1 says EdDSA, RFC 9864 §2.2 says Ed25519 of the same thing.
+  // RFC 8037 §3.1 names the algorithm EdDSA, RFC 9864 §2.2 names the same algorithm Ed25519.
   if (alg !== undefined && alg !== algorithm && !(algorithm === 'EdDSA' && alg === 'Ed25519'))
     return `is for another algorithm than ${algorithm}`
   const publicKey = kty === 'RSA' ? openRsaKey(jwk) : importKey(jwk)
@@ -53,15 +56,15 @@ function openRsaKey(jwk: PublicJwk): KeyObject | string | null {
   return `is an RSA key of ${bits} bits; use ${RSA_BITS_AT_LEAST} to ${RSA_BITS_AT_MOST}`
 }
 
-/** Of a text in base64url: four characters for three bytes. */
+/** Length of base64url text in bytes: four characters encode three bytes. */
 function byteLength(encoded: string): number {
   return Math.floor((encoded.length * 3) / 4)
 }
 
-/** The keys of a set that can be used, and the `kid` of each that cannot (RFC 7517 §5). */
+/** The keys of a set that can be used, and the `kid` of each key that cannot (RFC 7517 §5). */
 export type OpenJwkSet = { keys: ClientKey[]; unusable: (string | null)[] }
 
-/** Opens a JWK Set as a client publishes it. Null if it is no set. */
+/** Opens a JWK Set as a client publishes it. Null if the value is not a set. */
 export function openJwkSet(set: unknown): OpenJwkSet | null {
   const jwks = keysOf(set)?.slice(0, KEYS_AT_MOST)
   if (!jwks) return null
@@ -72,7 +75,7 @@ export function openJwkSet(set: unknown): OpenJwkSet | null {
   }
 }
 
-/** Everything about a set that cannot be registered; each key must be one we can use. */
+/** The reasons why a set cannot be registered; every key must be usable. */
 export function jwkSetFaults(set: unknown): string[] {
   const keys = keysOf(set)
   if (!keys) return ['is not a JWK Set: {"keys":[…]} (RFC 7517 section 5)']
@@ -81,8 +84,8 @@ export function jwkSetFaults(set: unknown): string[] {
   const opened = keys.map(openPublicJwk)
   const faults = opened.flatMap((key, index) => (typeof key === 'string' ? [`: key ${index + 1} ${key}`] : []))
   const kids = opened.map((key) => (typeof key === 'string' ? null : key.kid))
-  // RFC 7517 §4.5: kids tell the keys of a set apart, so where there are several each needs its own.
-  if (keys.length > 1 && new Set(kids).size < kids.length && faults.length === 0) faults.push(': each key needs a kid of its own')
+  // RFC 7517 §4.5: the `kid` distinguishes the keys of a set, so each key of several needs a different `kid`.
+  if (keys.length > 1 && new Set(kids).size < kids.length && faults.length === 0) faults.push(': each key needs a different kid')
   return faults
 }
 

@@ -1,7 +1,7 @@
 /**
- * Texts that only the service can read or write: `<purpose>.<key id>.<base64url(nonce ‖ ciphertext ‖ tag)>`, AES-256-GCM.
- * Codes, challenges and verifiers travel through browsers this way, so issuing one stores nothing. Nobody guesses one
- * (RFC 6749 §10.10).
+ * Texts that only the service can read or write: `<prefix>.<key id>.<base64url(nonce ‖ ciphertext ‖ tag)>`,
+ * AES-256-GCM. Codes, challenges and verifiers pass through browsers in this form, so issuing one stores nothing.
+ * Sealed texts cannot be guessed (RFC 6749 §10.10).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
@@ -36,7 +36,7 @@ export function unseal(ring: KeyRing, purpose: SealPurpose, text: string): unkno
   decipher.setAAD(Buffer.from(`${purpose}.${keyId}`)).setAuthTag(sealed.subarray(-TAG))
   try {
     const plain = Buffer.concat([decipher.update(sealed.subarray(NONCE, -TAG)), decipher.final()])
-    return JSON.parse(plain.toString('utf8'))
+    return JSON.parse(plain.toString('utf8')) as Content
   } catch {
     return undefined
   }

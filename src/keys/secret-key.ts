@@ -1,4 +1,4 @@
-/** A key of 256 secret bits that only ever works through its subkeys, one for each purpose (HKDF, RFC 5869). */
+/** A key of 256 secret bits. Only its subkeys are used, one for each purpose (HKDF, RFC 5869). */
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { SecretKey } from './key-ring.ts'
 
@@ -9,8 +9,8 @@ export function openSecretKey(material: Uint8Array, kind: 'seal' | 'mac', id: st
     id,
     startsAt,
     subkey(purpose) {
-      const known = subkeys.get(purpose)
-      if (known) return known
+      const cached = subkeys.get(purpose)
+      if (cached) return cached
       const subkey = createSecretKey(Buffer.from(hkdfSync('sha256', material, '', `grantor ${kind} ${purpose}`, 32)))
       subkeys.set(purpose, subkey)
       return subkey

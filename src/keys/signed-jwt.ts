@@ -1,25 +1,28 @@
 /**
- * JSON Web Tokens of this service's own signing keys (RFC 7515, RFC 7519).
+ * JSON Web Tokens that this service signs with its own keys (RFC 7515, RFC 7519).
  *
- * Written on `node:crypto` rather than on WebCrypto: one synchronous signature is the whole cost of a token, and a
- * token is only ever opened with the algorithm of the key it names, so `alg` is never the sender's choice.
+ * The code uses `node:crypto` instead of WebCrypto, because one synchronous signature is the whole cost of a token. A
+ * token is opened only with the algorithm of the key that it names, so the sender cannot choose `alg`.
  */
 import { sign, verify } from 'node:crypto'
 import { signEs256, verifyEs256 } from './es256.ts'
 import type { SigningKey } from './key-ring.ts'
 
-/** Longer ones are not looked at. */
+/** Longer tokens are refused. */
 export const TOKEN_AT_MOST = 8192
 
-/** `typ` says what the token is (RFC 8725 §3.11): one made for one purpose never passes for another. */
+/** `typ` names the kind of token (RFC 8725 §3.11): a token of one kind is never accepted as another. */
 export function signJwt(key: SigningKey, typ: string, claims: object): string {
-  // OpenID Connect Core §10.1: "a kid value MUST be provided" where the set has several keys
+  // OpenID Connect Core §10.1: "a kid value MUST be provided" if the set has several keys
   const header = { typ, alg: key.algorithm, kid: key.id }
   const input = `${encodePart(header)}.${encodePart(claims)}`
   return `${input}.${signatureOf(key, Buffer.from(input)).toString('base64url')}`
 }
 
-/** The claims of a token of this `typ` that one of our keys signed, whatever its age; undefined for anything else. */
+/**
+ * The claims of a token of this `typ` that one of our keys signed, whether or not it has expired; undefined for any
+ * other text.
+ */
 export function openJwt(findKey: (id: string) => SigningKey | undefined, typ: string, token: string): object | undefined {
   const [head, body, signature, ...rest] = token.split('.')
   if (!head || !body || !signature || rest.length > 0 || token.length > TOKEN_AT_MOST) return undefined
@@ -28,7 +31,7 @@ export function openJwt(findKey: (id: string) => SigningKey | undefined, typ: st
   const key = findKey(header.kid)
   if (!key || header.alg !== key.algorithm || header.typ !== typ) return undefined
   const signed = Buffer.from(signature, 'base64url')
-  // One spelling each: the cache and a resource server must see the same text for the same token.
+  // Only the canonical spelling: the cache and a resource server must see the same text for the same token.
   if (signed.toString('base64url') !== signature) return undefined
   return signatureHolds(key, Buffer.from(`${head}.${body}`), signed) ? decodePart(body) : undefined
 }

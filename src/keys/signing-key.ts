@@ -1,12 +1,12 @@
-/** Signing keys: made, written down, read back (RFC 7517, RFC 7518, RFC 8037). */
+/** Signing keys: generated, exported and imported (RFC 7517, RFC 7518, RFC 8037). */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import type { SigningKey, SigningKind } from './key-ring.ts'
 
-/** ES256 unless set, and asymmetric all of them (RFC 9068 §4). RFC 9068 §2.1 and OpenID Connect Core §15.1 want RS256 to be among them. */
+/** ES256 is the default; all are asymmetric (RFC 9068 §4). RFC 9068 §2.1 and OpenID Connect Core §15.1 require RS256. */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256', 'EdDSA'] as const
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
-/** A fresh private key as PKCS #8 bytes. Made in a thread of its own: an RSA key takes a tenth of a second or more. */
+/** A new private key as PKCS #8 bytes. A thread generates the key, because an RSA key takes a tenth of a second or more. */
 export async function newSigningMaterial(algorithm: SigningAlgorithm): Promise<Uint8Array> {
   return new Uint8Array((await newPrivateKey(algorithm)).export({ format: 'der', type: 'pkcs8' }))
 }

@@ -1,9 +1,10 @@
 /**
- * Access tokens whose signature was found to hold, so that one that is asked about again is not verified again.
+ * A cache of access tokens whose signature was verified, so that a token that is presented again is not verified again.
  *
- * Only what a key of the ring has signed is kept, so no flood of forgeries fills it or pushes anything out. It says
- * what was issued, never that it still holds: expiry, client and grant are looked at each time. An entry is found by
- * the SHA-256 of the whole token, ends with the token's `exp`, and all end when the ring's keys are replaced.
+ * Only tokens that a key of the ring signed are cached, so forged tokens cannot fill the cache or evict entries. An
+ * entry shows what was issued, not that the token is still valid: expiry, client and grant are checked every time. The
+ * key of an entry is the SHA-256 of the whole token. An entry ends with the token's `exp`, and all entries end when the
+ * ring's keys are replaced.
  */
 import { hash } from 'node:crypto'
 import type { AccessTokenClaims } from './access-token.ts'
@@ -12,7 +13,8 @@ import type { AccessTokenClaims } from './access-token.ts'
 const REMEMBERED_AT_MOST = 10_000
 
 export class VerifiedTokens {
-  // Two halves: when the younger is full, the older goes in one step. What is asked about moves to the younger.
+  // Two halves: when the younger half is full, the older half is dropped in one step. A token that is found moves to
+  // the younger half.
   #young = new Map<string, AccessTokenClaims>()
   #old = new Map<string, AccessTokenClaims>()
   readonly #now: () => number
@@ -28,7 +30,7 @@ export class VerifiedTokens {
     return this.#young.size + this.#old.size
   }
 
-  /** The name a token is remembered by. Of the whole text: each spelling of a token is verified by itself. */
+  /** The key of a token's entry. It hashes the whole text, so each spelling of a token is verified separately. */
   nameOf(token: string): string {
     return hash('sha256', token, 'base64')
   }
@@ -47,7 +49,7 @@ export class VerifiedTokens {
     return claims
   }
 
-  /** To be called once the signature was found to hold, and never otherwise. */
+  /** Call this only after the signature was verified. */
   remember(name: string, claims: AccessTokenClaims): void {
     if (claims.exp > this.#now()) this.#put(name, claims)
   }

@@ -1,9 +1,9 @@
 /**
  * One call to an address that a client registered.
  *
- * It is somebody else's server, chosen by somebody we need not trust: it may hang, answer at length, redirect, or be a name
- * that leads to a neighbour of ours, or not have the certificate of its name (OpenID Connect Core §16.17). All of that is
- * `unavailable`, within the time given; nothing throws.
+ * Another party chose the server, and that party need not be trusted: the server may hang, respond at length, redirect,
+ * have a name that resolves to an internal address, or lack a certificate for its name (OpenID Connect Core §16.17).
+ * All of that is `unavailable`, within the timeout; nothing throws.
  */
 import { lookup as lookupName } from 'node:dns'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
@@ -14,27 +14,27 @@ import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
 export type OutboundOptions = {
   /** on a developer's machine, clients may run on loopback and without TLS */
   allowLoopback: boolean
-  /** from the call to the last byte of the answer; 3,000 unless set */
+  /** from the call to the last byte of the response; 3,000 unless set */
   timeoutMs?: number
-  /** bytes of the longest answer read; 65,536 unless set */
+  /** maximum size of a response in bytes; 65,536 unless set */
   bodyAtMost?: number
-  /** calls under way at once; 32 unless set */
+  /** maximum number of concurrent calls; 32 unless set */
   concurrency?: number
-  /** certificates to believe beside the system's, PEM */
+  /** certificates to trust in addition to the system's, PEM */
   ca?: string
-  /** how names are looked up; the system's way unless set */
+  /** how names are resolved; the system's resolver unless set */
   lookup?: typeof lookupName
 }
 
 export type OutboundCall = { url: string; form?: Record<string, string> }
 
-/** `why` says what happened and nothing of what was answered. */
+/** `why` names the failure and contains no part of the response. */
 export type OutboundAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
 
 export function createFetchFromClient(options: OutboundOptions): (call: OutboundCall) => Promise<OutboundAnswer> {
   const { allowLoopback, timeoutMs = 3_000, bodyAtMost = 65_536, concurrency = 32, ca, lookup = lookupName } = options
   const isAllowed = (address: string): boolean => isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address))
-  // Agents of our own: no connection is kept, and no proxy of the environment stands in between.
+  // Separate agents: they keep no connection and ignore the proxy variables of the environment.
   const agents = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) }
   const checkedLookup = lookupOnly(isAllowed, lookup)
   let underWay = 0
@@ -43,7 +43,7 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     const plain = to.protocol === 'http:'
     if (plain ? !allowLoopback : to.protocol !== 'https:') throw new Refused('not_https')
     const host = to.hostname.replace(/^\[|\]$/g, '')
-    // An address in place of a name is connected to without any look-up.
+    // An IP address instead of a name is connected to without a look-up.
     if (isIP(host) !== 0 && !isAllowed(host)) throw new Refused('address_not_public')
     const body = form === undefined ? undefined : new URLSearchParams(form).toString()
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -67,9 +67,9 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     })
     const status = answer.statusCode ?? 0
     try {
-      // Followed, a redirect would let the client choose anew whom this machine talks to.
+      // If redirects were followed, the client could choose the server that this machine calls.
       if (status >= 300 && status < 400) throw new Refused('redirect')
-      // A few compressed bytes can stand for gigabytes.
+      // A few compressed bytes can expand to gigabytes.
       if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new Refused('compressed')
       return { kind: 'answered', status, body: await readText(answer, bodyAtMost) }
     } finally {
@@ -82,7 +82,7 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     if (!URL.canParse(url)) return { kind: 'unavailable', why: 'not_https' }
     underWay++
     try {
-      // Runs on while names are looked up and the body is read, so an answer that trickles ends as well.
+      // The timeout includes the look-up and reading the body, so a slow response ends as well.
       const signal = AbortSignal.timeout(timeoutMs)
       return await Promise.race([call(new URL(url), form, signal), overdue(signal)])
     } catch (error) {
@@ -95,7 +95,10 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
 
 class Refused extends Error {}
 
-/** Looks a name up and passes on what it leads to only if all of it is allowed: what is checked here is what is connected to. */
+/**
+ * Resolves a name and returns its addresses only if all of them are allowed: the connection uses the addresses that
+ * were checked here.
+ */
 function lookupOnly(isAllowed: (address: string) => boolean, lookup: typeof lookupName): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {

@@ -1,6 +1,6 @@
 /**
- * Whether an IP address is one of the public internet. A client that names an address of this machine's own network would
- * turn us against whoever trusts that network (server-side request forgery).
+ * Whether an IP address belongs to the public internet. If a client registers an address of this machine's own network,
+ * a call to it would use the trust that this network gives to this machine (server-side request forgery).
  */
 import { BlockList, isIP } from 'node:net'
 
@@ -21,7 +21,7 @@ const NOT_PUBLIC_4: [string, number][] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ]
-/** Within 2000::/3: protocol assignments with Teredo and ORCHID, documentation, 6to4, which carries an IPv4 address inside. */
+/** Within 2000::/3: protocol assignments with Teredo and ORCHID, documentation, and 6to4, which contains an IPv4 address. */
 const NOT_PUBLIC_6: [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -33,7 +33,8 @@ const notPublic = new BlockList()
 for (const [network, prefix] of NOT_PUBLIC_4) notPublic.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of NOT_PUBLIC_6) notPublic.addSubnet(network, prefix, 'ipv6')
 
-// Everything else is loopback, unique-local, link-local, multicast, or a way to write an IPv4 address (::ffff:…, 64:ff9b::…).
+// All other ranges are loopback, unique-local, link-local, multicast, or other forms of IPv4 addresses (::ffff:…,
+// 64:ff9b::…).
 const global6 = new BlockList()
 global6.addSubnet('2000::', 3, 'ipv6')
 
@@ -46,14 +47,14 @@ export function isPublicAddress(address: string): boolean {
     case 4:
       return !notPublic.check(address, 'ipv4')
     case 6:
-      // Its zone (`%eth0`) makes an address local whatever it is.
+      // A zone (`%eth0`) makes any address local.
       return !address.includes('%') && global6.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
     default:
       return false
   }
 }
 
-/** This machine itself, which a developer's client may run on. */
+/** This machine itself, on which a developer's client may run. */
 export function isLoopbackAddress(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && !address.startsWith('::ffff:') && development.check(address, family === 4 ? 'ipv4' : 'ipv6')

@@ -44,7 +44,7 @@ test.each(['hang', '429', 'malformed', 'redirect'] as const)(
   'one that does not answer is unavailable, not wrong: %s',
   async (fault) => {
     beside.setFault(fault)
-    expect(await look()).toMatchObject([{ kind: 'unavailable', words: expect.stringContaining('does not answer eth_chainId') }])
+    expect(await look()).toMatchObject([{ kind: 'unavailable', words: expect.stringContaining('does not respond to eth_chainId') }])
   },
 )
 
@@ -56,7 +56,7 @@ test('one that cannot run the check of a wallet is found before somebody signs i
 
 test('one that accepts a signature of nobody is wrong', async () => {
   beside.setFault('lie')
-  expect(await look()).toMatchObject([{ kind: 'wrong', words: expect.stringContaining('accepts a signature of nobody') }])
+  expect(await look()).toMatchObject([{ kind: 'wrong', words: expect.stringContaining('accepts a signature without a signer') }])
 })
 
 test('no message names the path of a URL, in which providers put keys', async () => {
