@@ -20,8 +20,8 @@ type Refusal = {
 }[OAuthErrorCode]
 
 /**
- * A refusal with the protocol's error codes (RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3; RFC 8707 §2; OpenID Connect Core
- * §3.1.3.4).
+ * A refusal with the protocol's error codes (RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3; RFC 8707 §2; OpenID Connect
+ * Core §3.1.3.4).
  *
  * `error` and `description` are for the client and reveal only what the RFC allows. `reason` is for the audit log and
  * names the exact fault.
