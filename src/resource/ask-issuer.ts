@@ -1,13 +1,13 @@
 import type { Refusals } from './resource-error.ts'
 
-/** How long one question to the authorization server may take, in milliseconds. */
-const patience = 5_000
+/** Timeout of one request to the authorization server, in milliseconds. */
+const timeoutMs = 5_000
 
 /**
- * Sends one request to the authorization server and reads its JSON object.
+ * Sends one request to the authorization server and reads the JSON object of its response.
  *
- * @throws ResourceError 503 for whatever is not a JSON object with status 200: an API that cannot ask must neither let
- * the caller in nor tell it that its token is bad.
+ * @throws ResourceError 503 for every response that is not a JSON object with status 200. An API that cannot check a
+ * token must neither let the caller in nor report that the token is bad.
  */
 export async function askIssuer(
   ask: typeof fetch,
@@ -18,15 +18,15 @@ export async function askIssuer(
   let response: Response
   let answer: unknown
   try {
-    // A redirect would carry the token and our own credentials to an address nobody configured.
-    response = await ask(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(patience) })
+    // A redirect would send the token and the API's credentials to an address that the operator did not configure.
+    response = await ask(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
     answer = response.status === 200 ? await response.json() : await response.body?.cancel()
   } catch (cause) {
     throw refuse.unavailable('issuer_unreachable', { cause })
   }
   if (response.status !== 200) {
-    const asked = Number(response.headers.get('retry-after') ?? Number.NaN)
-    const retryAfter = Number.isInteger(asked) && asked >= 0 && asked <= 3_600 ? { retryAfter: asked } : {}
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+    const retryAfter = Number.isInteger(seconds) && seconds >= 0 && seconds <= 3_600 ? { retryAfter: seconds } : {}
     throw refuse.unavailable(`issuer_answered_${response.status}`, retryAfter)
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw refuse.unavailable('issuer_answer_malformed')

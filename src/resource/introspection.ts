@@ -11,8 +11,8 @@ export interface IntrospectionCredentials {
 }
 
 /**
- * Asks the authorization server whether a token still works (RFC 7662 §2), on every call: only the server knows of a
- * revocation, and an answer kept for later would let a revoked token go on.
+ * Checks with the authorization server on every call whether a token is active (RFC 7662 §2). Only the server has the
+ * revocations, and a cached response would let a revoked token work longer.
  */
 export function createIntrospection(
   { clientId, clientSecret }: IntrospectionCredentials,
@@ -28,17 +28,17 @@ export function createIntrospection(
     const body = new URLSearchParams({ token, token_type_hint: 'access_token' })
     const answer = await askIssuer(ask, introspectionEndpoint, { method: 'POST', headers, body }, refuse)
 
-    // §2.2: `active` is a boolean; a string "true" or a missing member is an answer we do not understand.
+    // §2.2: `active` is a boolean. A string "true" or a missing member is not a valid response.
     if (typeof answer.active !== 'boolean') throw refuse.unavailable('introspection_malformed')
     if (!answer.active) throw refuse.invalidToken('inactive')
-    // The answer must be about the very token that was verified; audience and time were checked on its signed claims.
+    // The response must be about the token that was verified. Audience and time were checked on the signed claims.
     if (answer.sub !== local.claims.sub) throw refuse.invalidToken('introspection_sub')
     if (answer.client_id !== local.clientId) throw refuse.invalidToken('introspection_client_id')
     if (answer.jti !== local.tokenId) throw refuse.invalidToken('introspection_jti')
     // RFC 9449 §6.2
     const bound = answer.cnf === undefined ? undefined : (readKeyThumbprint(answer.cnf) ?? 'unknown')
     if (bound !== local.keyThumbprint) throw refuse.invalidToken(local.keyThumbprint ? 'introspection_cnf' : 'sender_constrained')
-    // The server may have narrowed the scope since it signed; it cannot widen it.
+    // The server may have removed scopes since it signed the token; it cannot add any.
     const scopes = readScopes(answer.scope)
     return { ...local, scopes: local.scopes.filter((name) => scopes.includes(name)) }
   }

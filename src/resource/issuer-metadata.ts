@@ -3,38 +3,42 @@ import type { Refusals } from './resource-error.ts'
 
 export interface IssuerMetadata {
   jwksUri: URL
-  /** Absent when the server has none (RFC 8414 §2). */
+  /** Absent if the server has no such endpoint (RFC 8414 §2). */
   introspectionEndpoint: URL | undefined
 }
 
 /**
  * Finds the issuer's endpoints through its metadata (RFC 8414 §3).
  *
- * Asked for at the first token and kept from then on; a failure is not kept, so an API may start before its issuer.
+ * The metadata are fetched for the first token and cached. A failure is not cached, so an API may start before its
+ * issuer.
  */
 export function createIssuerMetadata(issuer: string, ask: typeof fetch, refuse: Refusals): () => Promise<IssuerMetadata> {
-  let known: Promise<IssuerMetadata> | undefined
+  let cached: Promise<IssuerMetadata> | undefined
   return () => {
-    // One request for everybody who waits for it.
-    known ??= readMetadata(issuer, ask, refuse).catch((error: unknown) => {
-      known = undefined
+    // One request for all concurrent callers.
+    cached ??= readMetadata(issuer, ask, refuse).catch((error: unknown) => {
+      cached = undefined
       throw error
     })
-    return known
+    return cached
   }
 }
 
 async function readMetadata(issuer: string, ask: typeof fetch, refuse: Refusals): Promise<IssuerMetadata> {
   const answer = await askIssuer(ask, metadataUrl(issuer), { method: 'GET', headers: { accept: 'application/json' } }, refuse)
   // RFC 8414 §3.3: the issuer "MUST be identical to the authorization server's issuer identifier value into which the
-  // well-known URI string was inserted", or another server could speak for this one.
+  // well-known URI string was inserted". Otherwise another server could impersonate this issuer.
   if (answer.issuer !== issuer) throw refuse.unavailable('issuer_mismatch')
   const jwksUri = endpointUrl(answer.jwks_uri)
   if (!jwksUri) throw refuse.unavailable('jwks_uri_unusable')
   return { jwksUri, introspectionEndpoint: endpointUrl(answer.introspection_endpoint) }
 }
 
-/** RFC 8414 §3.1: the well-known part goes between the host and the issuer's path, whose terminating "/" is removed. */
+/**
+ * RFC 8414 §3.1: the well-known path is inserted between the host and the issuer's path, without the path's terminating
+ * "/".
+ */
 function metadataUrl(issuer: string): URL {
   const { origin, pathname } = new URL(issuer)
   return new URL(`${origin}/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`)
@@ -44,7 +48,7 @@ function endpointUrl(value: unknown): URL | undefined {
   return typeof value === 'string' && isSecureUrl(value) ? new URL(value) : undefined
 }
 
-/** https, or plain http to this machine alone: keys and credentials travel there. */
+/** https, or plain http to this machine only: keys and credentials are sent to this address. */
 export function isSecureUrl(text: string): boolean {
   const url = URL.parse(text)
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname))

@@ -1,21 +1,24 @@
 import type { ResourceReasonOf } from './resource-reasons.ts'
 
 /**
- * The parts of a request that matter here. Node's `IncomingMessage` (Express: `req`, Fastify: `request.raw`),
- * Fastify's request and the `Request` of the Fetch standard all fit as they are.
+ * The parts of a request that the check reads. Node's `IncomingMessage` (Express: `req`, Fastify: `request.raw`),
+ * Fastify's request and the `Request` of the Fetch standard can be passed unchanged.
  */
 export interface PresentedRequest {
   headers: FetchHeaders | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Node's list of names and values. With it a repeated `Authorization` header is seen; Node's `headers` keeps only the first. */
+  /**
+   * Node's list of names and values. It is needed to detect a repeated `Authorization` header: Node's `headers` keeps
+   * only the first.
+   */
   rawHeaders?: readonly string[]
-  /** With it a second token in the query is seen, and a DPoP proof can be checked, as with the two that follow. */
+  /** Needed, like the next two members, to check a DPoP proof; also to detect a second token in the query. */
   url?: string | undefined
-  /** Express's and Fastify's: `url` before any router took its part off. */
+  /** Express's and Fastify's `url` before a router removed its own prefix. */
   originalUrl?: string | undefined
   method?: string | undefined
 }
 
-/** What is used of the Fetch standard's `Headers`. */
+/** The part of the Fetch standard's `Headers` that is used here. */
 interface FetchHeaders {
   get(name: string): string | null
 }
@@ -29,10 +32,11 @@ export type PresentedToken =
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /**
- * Reads the token a request presents (RFC 6750 §2, RFC 9449 §7.1).
+ * Reads the token that a request presents (RFC 6750 §2, RFC 9449 §7.1).
  *
- * Taken only from the one header named: a token in a query ends up in logs and histories (RFC 6750 §2.3, §5.3), one in a body is the
- * API's to parse. A query token beside the header is refused, because "clients MUST NOT use more than one method" (§2).
+ * The token is read from the named header only: a token in a query appears in logs and histories (RFC 6750 §2.3, §5.3),
+ * and the API parses its own bodies. A query token beside the header is refused, because "clients MUST NOT use more
+ * than one method" (§2).
  */
 export function readPresentedToken(request: PresentedRequest, header: string, dpop: boolean): PresentedToken {
   const values = headerValues(request, header)
@@ -58,13 +62,13 @@ function isFetchHeaders(headers: PresentedRequest['headers']): headers is FetchH
   return typeof headers.get === 'function'
 }
 
-/** RFC 9110 §11.1: the scheme is case-insensitive. Another scheme is no token at all: `undefined`. */
+/** RFC 9110 §11.1: the scheme is case-insensitive. Another scheme is not a token: `undefined`. */
 function schemeToken(value: string, name: 'bearer' | 'dpop'): string | undefined {
   const [scheme] = value.split(' ', 1)
   return scheme?.toLowerCase() === name ? value.slice(scheme.length).trim() : undefined
 }
 
-/** A platform's own header holds the token as it is; `Bearer ` before it is tolerated, since a token has no space. */
+/** A custom header contains the bare token. `Bearer ` before the token is accepted too, because a token has no space. */
 function bareOrBearerToken(value: string): string {
   return schemeToken(value, 'bearer') ?? value.trim()
 }

@@ -6,28 +6,32 @@ import type { Refusals } from './resource-error.ts'
 
 export interface DpopOptions {
   /**
-   * Where apps call this API, such as `https://api.example.com`: scheme, host and port. With the path of the request behind it,
-   * it is what a proof must name (`htu`). Told here, because what a request says of its host is the caller's word.
+   * The address under which apps call this API, such as `https://api.example.com`: scheme, host and port. The origin
+   * with the path of the request is what a proof must name (`htu`). It is configured, because the caller controls the
+   * host in a request.
    */
   origin: string
-  /** Refuses tokens that are bound to no key; default false. */
+  /** Refuses tokens that are not bound to a key; default false. */
   required?: boolean
-  /** Where uses of proofs are remembered; default: in this process's memory, the latest 100,000. */
+  /** The record of used proofs; default: this process's memory, the latest 100,000. */
   replays?: ProofReplays
 }
 
-/** What a proof must be for, where the request does not say so itself: behind a proxy that rewrites paths, for example. */
+/**
+ * The values that a proof must match, if they differ from those of the request: behind a proxy that rewrites paths, for
+ * example.
+ */
 export interface CalledAs {
-  /** The HTTP method; default the request's own. */
+  /** The HTTP method; default: the request's method. */
   htm?: string
-  /** The full address that the app called; default `origin` and the request's own path. Query and fragment do not count. */
+  /** The full address that the app called; default: `origin` with the request's path. Query and fragment are ignored. */
   htu?: string
 }
 
 /**
- * Checks that whoever presents a bound token has its key (RFC 9449 §4.3, §7.1).
+ * Checks that the caller has the key of the bound token that it presents (RFC 9449 §4.3, §7.1).
  *
- * In two steps, so that a call refused for any other reason leaves its proof unused.
+ * The check has two steps, so that a call that is refused for another reason does not spend its proof.
  */
 export function createProofCheck({ origin, replays }: DpopOptions, now: () => number, refuse: Refusals) {
   const uses = replays ?? rememberInMemory(now)
@@ -59,9 +63,9 @@ export function createProofCheck({ origin, replays }: DpopOptions, now: () => nu
   return { checkProof, spendProof }
 }
 
-/** Express and Fastify keep what was asked for in `originalUrl` where they have cut their own part off `url`. */
+/** Express and Fastify keep the full target in `originalUrl` if a router removed its prefix from `url`. */
 function addressOf({ originalUrl, url }: PresentedRequest, origin: string): string | undefined {
-  const asked = originalUrl ?? url
-  // Absolute in the Fetch standard: then its path is what counts.
-  return asked === undefined ? undefined : `${origin.replace(/\/$/, '')}${asked.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')}`
+  const target = originalUrl ?? url
+  // The Fetch standard has absolute URLs: only the path is used.
+  return target === undefined ? undefined : `${origin.replace(/\/$/, '')}${target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')}`
 }

@@ -1,28 +1,30 @@
 /**
- * Where the uses of DPoP proofs are remembered (RFC 9449 §11.1), so that a captured call cannot be sent again.
+ * The record of used DPoP proofs (RFC 9449 §11.1), so that a captured call cannot be sent again.
  *
- * The usual one is this process's memory. An API that runs as several processes needs one in common, or a call could be sent
- * again to another of them within the proof's minute: with Redis, for example, `SET key 1 NX EXAT expiresAt`.
+ * The default is this process's memory. An API that runs as several processes needs one shared record. Otherwise a call
+ * could be sent again to another process within the proof's minute. With Redis, for example: `SET key 1 NX EXAT
+ * expiresAt`.
  */
 export interface ProofReplays {
   /**
-   * Notes a use; true for the first of its `hash`, false for any after it. Of any number of simultaneous ones exactly one is the first.
+   * Records a use. Returns true for the first use of its `hash` and false for each later use. Exactly one of several
+   * simultaneous uses is the first.
    *
    * @param use.hash base64url of a SHA-256, 43 characters
-   * @param use.expiresAt epoch seconds; from then on it may be forgotten
+   * @param use.expiresAt epoch seconds; from then on the use may be deleted
    */
   spend(use: { hash: string; expiresAt: number }): boolean | Promise<boolean>
 }
 
-/** Some 15 MB: a thousand calls a second. */
+/** About 15 MB: enough for a thousand calls a second. */
 const usual = 100_000
 
 /**
- * Remembers in memory. When it is full the oldest use goes for a new one: only who holds a token that works can fill it, and what
- * that gains is the chance to repeat a call that it also has captured.
+ * Keeps uses in memory. If the memory is full, a new use replaces the oldest. Only a caller with a valid token can fill
+ * the memory, and it gains only the chance to repeat a call that it has captured.
  */
 export function rememberInMemory(now: () => number, limit = usual): ProofReplays {
-  // In the order they came, which is nearly that of their ends.
+  // In the order of arrival, which is nearly the order of expiry.
   const uses = new Map<string, number>()
   return {
     spend({ hash, expiresAt }) {

@@ -1,7 +1,7 @@
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import type { ProofReason, ResourceReason, ResourceReasonOf } from './resource-reasons.ts'
 
-/** The codes of RFC 6750 §3.1 and RFC 9449 §7.1, and the one this package adds for "could not check". */
+/** The codes of RFC 6750 §3.1 and RFC 9449 §7.1, and one more for "could not check". */
 type ErrorCode = 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope' | 'temporarily_unavailable'
 
 interface Refusal {
@@ -9,7 +9,7 @@ interface Refusal {
   error: ErrorCode | undefined
   description: string
   reason: ResourceReason
-  /** the scopes that are needed, where they are what is missing */
+  /** the scopes that the call needs, if a scope is missing */
   scope?: string | undefined
   wwwAuthenticate?: string
   retryAfter?: number
@@ -17,26 +17,26 @@ interface Refusal {
 }
 
 /**
- * Why a call was refused, ready to be answered (RFC 6750 §3, RFC 9068 §4).
+ * Why a call was refused, with the status and headers of the response (RFC 6750 §3, RFC 9068 §4).
  *
- * Everything but `reason` and `cause` may go to the caller; those two are for the API's own log.
- * None of it ever contains the token.
+ * Everything except `reason` and `cause` may be sent to the caller; these two are for the API's log. No member contains
+ * the token.
  */
 export class ResourceError extends Error {
   override readonly name = 'ResourceError'
-  /** 400, 401, 403, or 503 when the token could not be checked. */
+  /** 400, 401, 403, or 503 if the token could not be checked. */
   readonly status: 400 | 401 | 403 | 503
-  /** The OAuth error code; `undefined` when the call carried no credentials at all (RFC 6750 §3.1). */
+  /** The OAuth error code; `undefined` if the call had no credentials (RFC 6750 §3.1). */
   readonly error: ErrorCode | undefined
   /** One sentence in plain words, fixed for each code. */
   readonly description: string
-  /** For the log: what exactly was wrong, for example `expired` or `claim_aud`. */
+  /** For the log: the exact fault, for example `expired` or `claim_aud`. */
   readonly reason: ResourceReason
   /** The value of the header `WWW-Authenticate`; `undefined` with 503. */
   readonly wwwAuthenticate: string | undefined
   /** The scopes the call needs, separated by spaces; only with `insufficient_scope`. */
   readonly scope: string | undefined
-  /** Seconds after which to try again; only with 503. */
+  /** Seconds until the next attempt; only with 503. */
   readonly retryAfter: number | undefined
 
   constructor(refusal: Refusal) {
@@ -50,7 +50,7 @@ export class ResourceError extends Error {
     this.retryAfter = refusal.retryAfter
   }
 
-  /** The headers to answer with: `WWW-Authenticate` or `Retry-After`, and `Cache-Control: no-store`. */
+  /** The headers of the response: `WWW-Authenticate` or `Retry-After`, and `Cache-Control: no-store`. */
   get headers(): Record<string, string> {
     return {
       'Cache-Control': 'no-store',
@@ -62,10 +62,10 @@ export class ResourceError extends Error {
 
 export type Refusals = ReturnType<typeof createRefusals>
 
-/** Which ways of presenting a token an API takes. */
+/** The schemes in which an API accepts a token. */
 export type Takes = { bearer: boolean; dpop: boolean }
 
-/** One maker per answer of RFC 6750 §3.1 and RFC 9449 §7.1; `realm` names the API in each challenge. */
+/** One function per response of RFC 6750 §3.1 and RFC 9449 §7.1; `realm` names the API in each challenge. */
 export function createRefusals(realm: string, takes: Takes) {
   const write = (scheme: 'Bearer' | 'DPoP', parameters: Record<string, string>) =>
     `${scheme} ${Object.entries(parameters)
@@ -75,7 +75,7 @@ export function createRefusals(realm: string, takes: Takes) {
   const challenge = (parameters: Record<string, string> = {}, scheme?: 'DPoP') => {
     if (scheme === 'DPoP' || !takes.bearer) return write('DPoP', { realm, ...parameters, algs })
     const bearer = write('Bearer', { realm, ...parameters })
-    // RFC 9449 §7.2: whoever brought none, or a bound one without its proof, reads both ways.
+    // RFC 9449 §7.2: a caller without a token, or with a bound token and no proof, receives both challenges.
     return takes.dpop && parameters.scope === undefined ? `${bearer}, ${write('DPoP', { algs })}` : bearer
   }
 
@@ -103,14 +103,14 @@ export function createRefusals(realm: string, takes: Takes) {
     invalidRequest: (reason: ResourceReasonOf<'invalid_request'>) =>
       refuse(400, 'invalid_request', 'Send the access token once, in one well-formed header.', reason),
 
-    // One wording for all: which check failed is our log's business, not an attacker's.
+    // One wording for all faults: the log names the failed check, and an attacker must not learn it.
     invalidToken: (reason: ResourceReasonOf<'invalid_token'>) =>
       refuse(401, 'invalid_token', 'The access token is expired, revoked, malformed or not meant for this API.', reason),
 
     invalidProof: (reason: ProofReason) =>
       refuse(401, 'invalid_dpop_proof', 'The DPoP proof is missing, malformed, too old, used, or not for this call.', reason),
 
-    /** The same refusal for a token that came with the scheme DPoP. */
+    /** The same refusal for a token with the scheme DPoP. */
     toDpop: ({ status, error, description, reason, scope, retryAfter, cause }: ResourceError) =>
       new ResourceError({
         status,
@@ -133,7 +133,7 @@ export function createRefusals(realm: string, takes: Takes) {
     insufficientScope: (scopes: readonly string[]) =>
       refuse(403, 'insufficient_scope', 'The access token does not allow this call.', 'scope_missing', scopes.join(' ')),
 
-    /** The authorization server gave no usable answer: nothing is known about the token, so nothing is said about it. */
+    /** The authorization server gave no usable response, so the token is neither accepted nor reported as bad. */
     unavailable: (
       reason: ResourceReasonOf<'temporarily_unavailable'>,
       { retryAfter = 5, cause }: { retryAfter?: number; cause?: unknown } = {},
@@ -149,7 +149,7 @@ export function createRefusals(realm: string, takes: Takes) {
   }
 }
 
-/** Only what a quoted-string of RFC 6750 §3 may hold, so no value can break out of the header. */
+/** Only characters that a quoted-string of RFC 6750 §3 may contain, so that a value cannot break out of the header. */
 function quotable(text: string): string {
   return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '')
 }

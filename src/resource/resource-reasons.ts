@@ -1,6 +1,9 @@
 import type { ReasonOf } from '../oauth/reasons.ts'
 
-/** Why a resource API refuses a call: each error with its reasons and what they mean. docs/errors.md is made from this table. */
+/**
+ * Why a resource API refuses a call: each error with its reasons and their meaning. docs/errors.md is generated from
+ * this table.
+ */
 export const resourceReasons = {
   no_error: {
     no_credentials: 'The call has no access token.',
@@ -17,11 +20,11 @@ export const resourceReasons = {
     algorithm: 'The algorithm is not one that Grantor signs with.',
     unknown_key: 'The key set of the issuer has no such key.',
     claim_CLAIM: 'A claim is missing or wrong. `claim_aud`: the token is for another API.',
-    not_bound: 'The API wants a token that is bound to a DPoP key, and this one is not.',
+    not_bound: 'The API requires a token that is bound to a DPoP key, and this token is not bound.',
     sender_constrained: 'The token is bound to a DPoP key and was presented without a proof.',
     bound_to_another_key: 'The DPoP proof is of another key than the token.',
-    no_wallet: 'The token is of a client itself, and the API takes tokens of users only.',
-    inactive: 'The authorization server says that the token is not active.',
+    no_wallet: 'The token belongs to a client itself, and the API accepts tokens of users only.',
+    inactive: 'The authorization server reports that the token is not active.',
     introspection_sub: 'Token and introspection name different wallets.',
     introspection_client_id: 'Token and introspection name different clients.',
     introspection_jti: 'Token and introspection have different ids.',

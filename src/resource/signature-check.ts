@@ -11,18 +11,19 @@ interface Expected {
   audience: string
   /** Seconds. */
   clockTolerance: number
-  /** Epoch seconds; jose takes the machine's clock where there is none. */
+  /** Epoch seconds; if absent, jose reads the machine's clock. */
   now: (() => number) | undefined
 }
 
-/** What Grantor signs with. A list of our own: the token's header never chooses beyond it, so `none` and HMAC are out. */
+/** The algorithms that Grantor signs with. The token's header cannot choose any other, so `none` and HMAC are refused. */
 const algorithms = ['ES256', 'EdDSA', 'RS256']
 
 /**
- * Validates a JWT access token by itself (RFC 9068 §4): type, signature, issuer, audience, time, claims.
+ * Validates a JWT access token without the authorization server (RFC 9068 §4): type, signature, issuer, audience, time,
+ * claims.
  *
- * The JWK Set is kept for ten minutes; a key id that is not in it fetches it again, at most every thirty seconds, so
- * made-up key ids cannot turn this API against the authorization server.
+ * The JWK Set is cached for ten minutes. An unknown key id causes a new fetch, at most every thirty seconds, so that
+ * callers with invented key ids cannot make this API overload the authorization server.
  */
 export function createSignatureCheck(
   { issuer, audience, clockTolerance, now }: Expected,
@@ -39,7 +40,7 @@ export function createSignatureCheck(
       typ: 'at+jwt',
       algorithms,
       issuer,
-      // RFC 8707 §3: a token that leaked elsewhere is of no use here
+      // RFC 8707 §3: a token that leaked from another API is refused here
       audience,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'jti'],
       clockTolerance,
@@ -54,7 +55,7 @@ export function createSignatureCheck(
     try {
       return (await jwtVerify(token, key, expected)).payload
     } catch (error) {
-      // Not passed on as the cause: jose's errors carry the claims, and with them the wallet's address.
+      // jose's error is not kept as the cause: it contains the claims, and with them the wallet's address.
       if (error instanceof errors.JOSEError) throw refuse.invalidToken(reasonOf(error))
       throw error
     }
@@ -69,7 +70,7 @@ function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetada
     try {
       return await keys(header, token)
     } catch (error) {
-      // "This set has no such key" is about the token; everything else is about the set.
+      // An unknown key is a fault of the token; every other error is a fault of the set.
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
       throw refuse.unavailable('jwks_unreachable', { cause: error })
     }
@@ -77,15 +78,16 @@ function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetada
 }
 
 /**
- * Whether the signature's base64url has no stray bits at its end. Decoders pass over them, so one signature would have
- * several spellings, and whoever compares tokens as text would take one token for two. The other parts are signed as text.
+ * Whether the signature's base64url has no stray bits at its end. Decoders ignore stray bits, so one signature would
+ * have several spellings, and a comparison of tokens as text would treat one token as two. The other parts are signed
+ * as text.
  */
 function isSpelledOneWay(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1)
   return Buffer.from(signature, 'base64url').toString('base64url') === signature
 }
 
-/** For the log: which of RFC 9068 §4's checks failed. */
+/** For the log: which check of RFC 9068 §4 failed. */
 function reasonOf(error: errors.JOSEError): ResourceReasonOf<'invalid_token'> {
   if (error instanceof errors.JWTExpired) return 'expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `claim_${error.claim}`

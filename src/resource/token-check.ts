@@ -12,52 +12,54 @@ import { createSignatureCheck } from './signature-check.ts'
 export interface TokenCheckOptions {
   /** The authorization server, exactly as it writes `iss`. https, or http on this machine. */
   issuer: string
-  /** This API's name, as it stands in `aud`. Named as the realm in every challenge. */
+  /** This API's name, as in `aud`. It is also the realm of every challenge. */
   audience: string
   /**
-   * With it every call also asks the authorization server (RFC 7662), so a revoked token stops at once. Without it a
-   * token is checked by itself and works until its `exp`.
+   * If set, every call is also checked with the authorization server (RFC 7662), so a revoked token stops working at
+   * once. If not set, a token is checked locally and works until its `exp`.
    */
   introspection?: IntrospectionCredentials
   /**
-   * The header the token arrives in; default `authorization`, with `Bearer <token>` (RFC 6750 §2.1). Any other header
-   * holds the bare token, or `Bearer <token>`; `Authorization` is then not looked at.
+   * The header with the token; default `authorization`, with `Bearer <token>` (RFC 6750 §2.1). Any other header
+   * contains the bare token, or `Bearer <token>`; `Authorization` is then ignored.
    */
   header?: string
   /**
-   * Whether apps may call for themselves, with a token that stands for no user (grant type `client_credentials`); such a token
-   * has an empty `wallet`. Refused unless set.
+   * Whether apps may call for themselves, with a token that belongs to no user (grant type `client_credentials`). Such
+   * a token has an empty `wallet`. It is refused unless this is set.
    */
   clientTokens?: boolean
   /**
-   * Takes tokens that are bound to a key (`Authorization: DPoP <token>`, RFC 9449), with the proof of that key which each call must
-   * bring. Without it such tokens are refused.
+   * Accepts tokens that are bound to a key (`Authorization: DPoP <token>`, RFC 9449); each call must present a proof of
+   * that key. If not set, such tokens are refused.
    */
   dpop?: DpopOptions
   /** Scopes that every call needs. */
   scopes?: readonly string[]
-  /** Seconds by which this machine's clock may be off; default 0. */
+  /** Seconds by which this machine's clock may be wrong; default 0. */
   clockTolerance?: number
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch
-  /** Epoch seconds; the machine's clock when absent. */
+  /** Epoch seconds; the machine's clock if absent. */
   now?: () => number
 }
 
 /**
  * Checks the token of one request.
  *
- * @param needs.scopes scopes this call needs beside those of the options
- * @param needs.htm the method that a DPoP proof must name, where it is not the request's own; `needs.htu` the same of the address
- * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` to answer with (RFC 6750 §3, RFC 9068 §4)
+ * @param needs.scopes scopes that this call needs in addition to those of the options
+ * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu` likewise the
+ * address
+ * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` of the response (RFC 6750 §3, RFC 9068 §4)
  */
 export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<AccessToken>
 
 /**
- * Makes the function that guards a resource API: one request in, its verified access token out, or a `ResourceError`.
+ * Makes the function that guards a resource API: it takes a request and returns its verified access token, or throws a
+ * `ResourceError`.
  *
  * The token is an RFC 9068 JWT, verified with the issuer's published keys (RFC 8414, RFC 7517), which are fetched at
- * the first call and kept. Make one check and use it for every route.
+ * the first call and cached. Make one check and use it for every route.
  *
  * @example
  * ```ts
@@ -81,13 +83,13 @@ export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<A
  * }).listen(3000)
  * ```
  *
- * @throws TypeError when an option cannot work, naming it
+ * @throws TypeError that names an unusable option
  */
 export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
   refuseUnusableOptions(options)
   const { issuer, audience, introspection, dpop, clientTokens = false, clockTolerance = 0, scopes = [] } = options
   const header = (options.header ?? 'authorization').toLowerCase()
-  // Looked up at each call, so that a test or an instrumentation may replace the global one later.
+  // Read at each call, so that a test or an instrumentation can replace the global `fetch` later.
   const ask = options.fetch ?? ((input, init) => fetch(input, init))
 
   const refuse = createRefusals(audience, { bearer: !dpop?.required, dpop: dpop !== undefined })
@@ -109,10 +111,11 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
   }
 
   async function checkToken(request: PresentedRequest, { token: text, scheme }: Presented, needs: Needs): Promise<AccessToken> {
-    // The signature first: what nobody signed costs the authorization server no question.
+    // The signature first: a forged token causes no request to the authorization server.
     const signed = await checkSignature(text)
     const bound = signed.keyThumbprint !== undefined
-    // RFC 9449 §7.2: a bound token "received as a bearer token" MUST be rejected; §7.1: no other is one with the scheme DPoP.
+    // RFC 9449 §7.2: a bound token "received as a bearer token" MUST be rejected. §7.1: the scheme DPoP is for bound
+    // tokens only.
     if (bound && scheme === 'Bearer') throw refuse.invalidToken('sender_constrained')
     if (!bound && (scheme === 'DPoP' || dpop?.required)) throw refuse.invalidToken('not_bound')
     const proof = bound ? proofs?.checkProof(request, text, signed, needs) : undefined
@@ -121,13 +124,13 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
 
     const needed = [...scopes, ...(needs.scopes ?? [])]
     if (!isSubset(needed, token.scopes)) throw refuse.insufficientScope(needed)
-    // Last, when everything else holds.
+    // Last, after every other check, so that a refused call does not spend its proof.
     if (proof) await proofs?.spendProof(proof)
     return token
   }
 }
 
-/** As jose reads it for the token itself. */
+/** Whole seconds, as jose reads the clock for the token. */
 function machineClock(): number {
   // oxlint-disable-next-line eslint/no-restricted-properties -- the API's own clock, unless it gives another
   return Math.floor(Date.now() / 1_000)
@@ -136,7 +139,7 @@ function machineClock(): number {
 type Presented = { token: string; scheme: 'Bearer' | 'DPoP' }
 type Needs = { scopes?: readonly string[] } & CalledAs
 
-/** Told when the API starts, not at the first call a user makes. */
+/** Options are checked when the API starts, not at the first call of a user. */
 function refuseUnusableOptions({ issuer, audience, introspection, header, dpop, clockTolerance = 0 }: TokenCheckOptions): void {
   if (!isSecureUrl(issuer)) throw new TypeError('issuer must be an https URL (http only on this machine)')
   // RFC 8414 §2: an issuer has no query and no fragment
