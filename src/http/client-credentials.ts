@@ -21,7 +21,7 @@ export function presentedCredentials(request: FastifyRequest, body: BodyCredenti
   }
 }
 
-/** RFC 9110 §5.3: such a field comes once. Node would keep the first of two, and a proxy before us may have read the last. */
+/** RFC 9110 §5.3: this field occurs once. Node would keep the first of two, and a proxy in front may have used the last. */
 export function basicCredentialsOf(request: FastifyRequest): BasicCredentials {
   if (sentTwice(request.raw.rawHeaders, 'authorization')) return { kind: 'malformed' }
   return parseBasicCredentials(request.headers.authorization)
@@ -78,7 +78,7 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
   return verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
 }
 
-/** Unknown ids share one count, so that a caller cannot fill the memory with names. A registered client is in memory by now. */
+/** Unknown ids share one count, so that a caller cannot fill the memory with names. A registered client is in memory here. */
 function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
   return deps.clients.known(claimedClientId(presented) ?? '')?.id
 }

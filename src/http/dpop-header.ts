@@ -1,15 +1,18 @@
-/** The `DPoP` field of a request, and the nonce for the next one (RFC 9449 §4.1, §8). */
+/** The `DPoP` field of a request, and the nonce for the next proof (RFC 9449 §4.1, §8). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { currentNonce, type PresentedProof } from '../grants/dpop.ts'
 import { headerFields } from './header-fields.ts'
 import type { Service } from './service.ts'
 
-/** Every one that came: Node would join several into one. `path` is the endpoint's own, whatever the request's target says. */
+/** Every `DPoP` field: Node would join several into one. `path` is the endpoint's path, not the request's target. */
 export function presentedProof(request: FastifyRequest, path: string): PresentedProof {
   return { proofs: headerFields(request, 'dpop'), method: request.method, path }
 }
 
-/** §8.2: with every answer to a proof, so that the next one never needs a second try; refusals included, so before them. */
+/**
+ * §8.2: every response to a proof has a nonce, so that the next proof needs no second attempt. Called before any check,
+ * so that refusals have it too.
+ */
 export function offerNonce({ deps }: Service, request: FastifyRequest, reply: FastifyReply): void {
   const nonce = request.headers.dpop === undefined ? null : currentNonce(deps)
   if (nonce !== null) void reply.header('dpop-nonce', nonce)

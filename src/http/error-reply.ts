@@ -1,8 +1,8 @@
 /**
- * How a refusal, a failure of the store, or a defect is answered.
+ * The responses to refusals, store failures and defects.
  *
- * Outside goes the RFC's code and one fixed wording; the precise reason goes to the audit log. A store that fails is
- * 503 and never an answer; a defect is 500 with a request id and nothing else.
+ * The client receives the RFC's code and one fixed wording; the precise reason goes to the audit log. A store failure
+ * is always 503. A defect is 500 with a request id and nothing else.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LoginError } from '../grants/login-error.ts'
@@ -18,7 +18,10 @@ import { NotANavigation } from './navigation.ts'
 import { ForeignOrigin } from './own-origin.ts'
 import type { Service } from './service.ts'
 
-/** Headers of every JSON answer (RFC 6749 §5.1): none is kept by a cache, what is told of a token least of all (RFC 7662 §5). */
+/**
+ * Headers of every JSON response (RFC 6749 §5.1): caches must not keep any, particularly not introspection results
+ * (RFC 7662 §5).
+ */
 export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
@@ -26,10 +29,10 @@ export const JSON_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** How a token is to be presented (RFC 6750 §3). */
+/** The challenge for a bearer token (RFC 6750 §3). */
 const BEARER_CHALLENGE = 'Bearer realm="grantor"'
 const DPOP_ALGS = `algs="${DPOP_ALGORITHMS.join(' ')}"`
-/** The same, where nobody presented one: either way will do (RFC 9449 §7.2). */
+/** The challenge if no token was presented: both schemes are accepted (RFC 9449 §7.2). */
 export const TOKEN_CHALLENGE = `${BEARER_CHALLENGE}, DPoP ${DPOP_ALGS}`
 
 type Answer = {
@@ -53,7 +56,7 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
   return reply.headers(JSON_HEADERS).send(answer.body)
 }
 
-/** What the HTTP parser refused: the answer has left already. */
+/** Records a request that the HTTP parser refused. Its response was sent before. */
 export function noteMalformed(service: Service, { reason, requestId }: { reason: Reason; requestId: string }): void {
   service.deps.audit({ event: 'refused', reason, request_id: requestId })
   service.metrics?.countRefusal('invalid_request', reason)
@@ -105,11 +108,11 @@ function tokenChallenge({ error, description, tokenScheme }: OAuthError): string
   const scope = error === 'insufficient_scope' ? ', scope="openid"' : ''
   const why = `error="${error}", error_description="${description}"${scope}`
   if (tokenScheme === 'DPoP') return `DPoP realm="grantor", ${why}, ${DPOP_ALGS}`
-  // Whoever presents a token without its proof must read what is missing.
+  // A caller that presents a bound token without a proof must learn what is missing.
   return error === 'invalid_token' ? `${BEARER_CHALLENGE}, ${why}, DPoP ${DPOP_ALGS}` : `${BEARER_CHALLENGE}, ${why}`
 }
 
-/** What the framework refused before a route saw it: too large, wrong type, not a request at all. */
+/** Refusals of the framework before a route runs: too large, wrong type, or not a valid request. */
 function protocolAnswer(status: number): Answer {
   const [reason, words] = PROTOCOL[status] ?? (['http_400', 'The request is malformed.'] as const)
   const refusal = invalidRequest(reason, words)

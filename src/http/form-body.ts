@@ -1,11 +1,11 @@
-/** Form bodies: the only ones the endpoints take (RFC 6749 appendix B), read as bytes. */
+/** Form bodies (RFC 6749 appendix B), read as bytes: the only bodies that the endpoints accept. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Form, parseForm } from '../oauth/form.ts'
 import { invalidRequest, type OAuthError } from '../oauth/oauth-error.ts'
 import { type ParameterFault, type Parameters, takeParameters } from '../oauth/parameters.ts'
 import type { ParameterName } from '../oauth/reasons.ts'
 
-/** Bytes; a larger body is 413 before it is read. */
+/** Bytes; a larger body is refused with 413 before it is read. */
 export const FORM_AT_MOST = 16 * 1024
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(?:;\s*charset="?utf-8"?\s*)?$/i
@@ -22,13 +22,13 @@ export function acceptForms(server: FastifyInstance): void {
   })
 }
 
-/** The request's form; an absent body without a type is no form. */
+/** The request's form; a missing body without a content type is not a form. */
 export function formOf(request: FastifyRequest): Form {
   if (!(request.body instanceof Map)) throw new UnsupportedMediaType()
   return request.body as Form
 }
 
-/** The parameters an endpoint knows, or the refusal of the first that is wrong. */
+/** The parameters of an endpoint. Throws the refusal of the first faulty parameter. */
 export function formParameters<Single extends ParameterName, Many extends ParameterName = never>(
   request: FastifyRequest,
   single: readonly Single[],

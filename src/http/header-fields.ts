@@ -1,4 +1,4 @@
-/** Every field of a name, as it came: Node joins some into one and keeps the first of others. */
+/** Every field of a name, unchanged: Node joins the fields of some names and keeps only the first of others. */
 import type { FastifyRequest } from 'fastify'
 
 /** @param name in lower case */

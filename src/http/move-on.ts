@@ -3,7 +3,7 @@ import { formOrigin } from '../oauth/redirect-uri.ts'
 import { type MovingOn, movingOnPage } from '../pages/moving-on-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
 
-/** A page that moves on by itself. If it posts a form, its policy allows the origin of that form's target and no other. */
+/** A page that continues by itself. If it posts a form, its policy allows only the origin of the form's target. */
 export function moveOn(reply: FastifyReply, page: MovingOn): FastifyReply {
   const origin = typeof page.to === 'string' ? null : formOrigin(page.to.action)
   return reply.headers(origin === null ? pageHeaders() : pageHeaders(origin)).send(movingOnPage(page))

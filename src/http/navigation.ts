@@ -1,13 +1,15 @@
 /**
- * Requests that a browser makes without a visit: prefetches, images, scripts, `fetch`. A route that issues codes, starts or ends sessions,
- * or sets cookies refuses them. Otherwise a link preview would spend a pushed request, and an image on another page would sign a user out.
+ * Requests that a browser makes without a visit: prefetches, images, scripts, `fetch`. A route that issues codes,
+ * starts or ends sessions, or sets cookies refuses them. Otherwise a link preview would spend a pushed request, and an
+ * image on another page would sign a user out.
  */
 import type { FastifyRequest } from 'fastify'
 
-/** A browser sends one of these in `Sec-Fetch-Dest` when it opens a page. */
+/** Browsers send one of these in `Sec-Fetch-Dest` when they open a page. */
 const OPENS_A_PAGE: ReadonlySet<string> = new Set([
   'document',
-  // An app on the same site may repeat its request with prompt=none in a frame: no page of ours is shown there, only the redirect is followed.
+  // An app on the same site may repeat its request with prompt=none in a frame: the frame follows the redirect and
+  // shows no page of this service.
   'iframe',
   'frame',
 ])
@@ -23,9 +25,10 @@ export class NotANavigation extends Error {
 }
 
 /**
- * An `onRequest` hook. It throws `NotANavigation` for a prefetch (`Sec-Purpose`, or `Purpose` in older browsers) and for a load that opens
- * no page (Fetch Metadata). Requests without these headers pass: older browsers and other programs do not send them. `Sec-Fetch-Mode`
- * alone counts only as `no-cors`, the mode of images and scripts, because programs that use the `fetch` of Node send `cors`.
+ * An `onRequest` hook. It throws `NotANavigation` for a prefetch (`Sec-Purpose`, or `Purpose` in older browsers) and
+ * for a load that opens no page (Fetch Metadata). Requests without these headers are allowed: older browsers and other
+ * programs do not send them. `Sec-Fetch-Mode` alone counts only if it is `no-cors`, the mode of images and scripts,
+ * because programs that use the `fetch` of Node send `cors`.
  */
 export async function requireNavigation({ headers }: FastifyRequest): Promise<void> {
   const purposes = [headers['sec-purpose'] ?? [], headers.purpose ?? []].flat()

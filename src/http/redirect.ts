@@ -2,22 +2,25 @@ import type { FastifyReply } from 'fastify'
 import { type Form, serializeForm } from '../oauth/form.ts'
 import { noticePage } from '../pages/notice-page.ts'
 
-/** 302, never 307 (OpenID Connect Core §16.22), with an empty body, and nothing of the request's (RFC 9700 §2.1). The URI is sent as the bytes it is. */
+/**
+ * 302, never 307 (OpenID Connect Core §16.22), with an empty body and without any part of the request (RFC 9700 §2.1).
+ * The URI is sent byte for byte.
+ */
 export function redirect(reply: FastifyReply, to: string): FastifyReply {
   return sendTo(reply, 302, to)
 }
 
-/** 303: what a form did is shown by the page it leads to (RFC 9110 §15.4.4, RFC 9700 §4.12). A path of our own only. */
+/** 303: the next page shows the result of the form (RFC 9110 §15.4.4, RFC 9700 §4.12). Only for paths of this service. */
 export function seeOther(reply: FastifyReply, path: string): FastifyReply {
   return sendTo(reply, 303, path)
 }
 
-/** With the headers around it, well within what a Node server takes for the head of a request. */
+/** With the other headers, this is well below Node's limit for the head of a request. */
 const PATH_AT_MOST = 12_000
 
 /**
- * Another site's form post, asked again as the GET that it also could have been. Our cookies are SameSite=Lax: they do not come
- * along with such a post, but they do with the GET that follows it.
+ * Repeats another site's form post as the equivalent GET. The cookies are SameSite=Lax: browsers do not send them with
+ * such a post, but they send them with the GET that follows.
  */
 export function repeatAsGet(reply: FastifyReply, path: string, form: Form): FastifyReply {
   const target = `${path}?${serializeForm(form)}`

@@ -1,4 +1,4 @@
-/** The auth service's HTTP server, put together. It does not listen yet. */
+/** Composes the auth service's HTTP server. It does not listen yet. */
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
@@ -25,7 +25,7 @@ import { refuseUnknownRoutes } from './unknown-route.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** whether a person or a program reads this route's refusals */
+    /** whether refusals of this route are pages for users or JSON for programs */
     answers?: 'page' | 'json'
   }
 }
@@ -38,16 +38,16 @@ export function createAuthServer(service: Service): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
     bodyLimit: FORM_AT_MOST,
-    // RFC 9700 §4.13: whoever else names a caller in a header is not believed
+    // RFC 9700 §4.13: headers that name a caller's address are trusted only from these proxies
     trustProxy: service.trustedProxies.length > 0 ? service.trustedProxies : false,
     exposeHeadRoutes: false,
-    // Ours is the one handler that knows what to say; the framework's own would answer in its words.
+    // This handler uses the service's error codes; the framework's default handler would use its own texts.
     frameworkErrors: (error, request, reply) =>
       void replyWithError(service, error, request, reply.header('x-request-id', request.id)),
     clientErrorHandler: malformed.clientError,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
-    // A request that came in is answered, also while the last connections are being closed.
+    // Requests that arrive while the last connections are closing are still served.
     return503OnClosing: false,
   })
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)

@@ -1,4 +1,4 @@
-/** What the routes are given. */
+/** The dependencies of the routes. */
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Deps } from '../grants/deps.ts'
@@ -6,7 +6,8 @@ import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 
 /**
- * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused for them
+ * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused
+ *   because of them
  * - `sign_ins`: proofs of a wallet, correct or not, by network
  * - `contract_checks`: proofs that cause calls to a chain, by network
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
@@ -22,10 +23,10 @@ export type Service = {
   limits: RateLimit<Limited>
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   logger: FastifyBaseLogger
-  /** addresses and networks whose X-Forwarded-For is believed; empty for none */
+  /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
-  /** whether the process was told to stop, so that readiness is over; never, when absent */
+  /** whether the process is stopping, so that readiness ends; if absent, never */
   isStopping?: () => boolean
-  /** speaks TLS itself; plain http, behind a proxy, when absent */
+  /** TLS options; if absent, the server speaks plain http behind a proxy */
   tls?: SecureServerOptions | undefined
 }

@@ -1,16 +1,17 @@
 /**
  * The two cookies of the auth service: the session, and the browser key that binds logins to this browser.
  *
- * `__Host-` (RFC 6265bis §4.1.3.2) keeps sibling hosts from setting them; it needs https, so plain-http loopback goes
- * without. SameSite=Lax: they come along when an app sends the browser here, never in another site's form post.
+ * The prefix `__Host-` (RFC 6265bis §4.1.3.2) prevents sibling hosts from setting these cookies. The prefix requires
+ * https, so plain-http loopback has no prefix. SameSite=Lax: browsers send the cookies when an app navigates here, and
+ * never with a form post of another site.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Browser } from '../grants/authorize.ts'
 import type { Service } from './service.ts'
 
-/** Seconds a browser keeps its key; renewed with every login that begins. */
+/** Seconds for which a browser keeps its key; renewed with every login that begins. */
 const BROWSER_KEY_LIFETIME = 30 * 86_400
-/** 256 bits in base64url: anything else was not set here. */
+/** 256 bits in base64url: this service did not set any other value. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 export function browserOf(service: Service, request: FastifyRequest): Browser {
@@ -44,10 +45,10 @@ function setCookie(service: Service, reply: FastifyReply, name: string, value: s
   void reply.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`)
 }
 
-/** More cookies than browsers keep for one site are not read. */
+/** Further cookies are ignored; browsers keep fewer cookies for one site. */
 const COOKIES_AT_MOST = 200
 
-/** The first cookie of that name, as browsers send the most specific one first. */
+/** The first cookie of that name: browsers send the most specific cookie first. */
 function readCookie(request: FastifyRequest, name: string): string | null {
   for (const pair of (request.headers.cookie ?? '').split(';', COOKIES_AT_MOST)) {
     const [key, value = ''] = pair.trim().split('=', 2)

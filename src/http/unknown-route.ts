@@ -1,4 +1,4 @@
-/** What no route takes: a known path with another method is 405 with `Allow` (RFC 9110 §15.5.6), all else 404. */
+/** Requests without a route: a known path with another method is 405 with `Allow` (RFC 9110 §15.5.6), any other path 404. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
@@ -11,7 +11,7 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
     for (const each of [method].flat()) known.add(each)
     methods.set(url, known)
   })
-  // Refused before a body is read: whatever it holds, and whatever its type, nobody takes it.
+  // Refused before a body is read, because no route will use the body.
   server.addHook('onRequest', (request, reply, done) => {
     if (request.is404) refuse(request, reply)
     else done()
@@ -32,10 +32,10 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
   }
 }
 
-/** Whether a route takes this path: each `:name` of it stands for one segment. */
+/** Whether a route accepts this path: each `:name` in the route matches one segment. */
 function isPathOf(url: string, path: string): boolean {
   const segments = url.split('/')
-  // One more than the route has, so that a path of thousands of slashes is not taken apart.
+  // One segment more than the route has, so that a path of thousands of slashes is not split completely.
   const given = path.split('/', segments.length + 1)
   return (
     segments.length === given.length &&

@@ -1,4 +1,7 @@
-/** The account page at `/account`: what a wallet allowed to which app, its sessions, and the way to end them (OpenID Connect Core §16.18). */
+/**
+ * The account page at `/account`: what a wallet allowed to which app, its sessions, and how to end both (OpenID Connect
+ * Core §16.18).
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   beginLogin,
@@ -135,12 +138,12 @@ function endEverythingRoutes(server: FastifyInstance, service: Service): void {
     return reply.headers(pageHeaders()).send(endEverythingPage({ action: '/account/end-everything', walletShort }))
   })
 
-  // Without any session: whoever lost them all still has the key, and one signature is enough.
+  // No session is needed: a user who lost all sessions still has the key, and one signature is enough.
   server.post('/account/end-everything', PAGE, async (request, reply) => {
     requireOwnOrigin(request, deps.settings.authUrl)
     const { to, browserKey } = beginLogin(deps, 'end_everything', browserOf(service, request).browserKey)
     setBrowserCookie(service, reply, browserKey)
-    // The login server is another origin, so the form leads there by a page (`form-action`).
+    // The login server is another origin, so a page leads there instead of a redirect (`form-action`).
     const clientHost = new URL(deps.settings.loginUrl).host
     const page = movingOnPage({ to, clientName: '', clientHost, purpose: 'end_everything', outcome: 'to_sign' })
     return reply.headers(pageHeaders()).send(page)

@@ -1,4 +1,4 @@
-/** What the pages load: stylesheet, icon, scripts. */
+/** The files that the pages load: stylesheet, icon, scripts. */
 import type { FastifyInstance } from 'fastify'
 import { assetHeaders, assets } from '../../pages/assets.ts'
 

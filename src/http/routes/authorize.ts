@@ -1,4 +1,4 @@
-/** `GET /oauth/authorize` (RFC 6749 §3.1), and the confirmation some requests need. */
+/** `GET /oauth/authorize` (RFC 6749 §3.1), and the confirmation that some requests need. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type AuthorizeOutcome, authorize } from '../../grants/authorize.ts'
 import { type ConfirmOutcome, confirm } from '../../grants/confirm.ts'
@@ -33,7 +33,7 @@ export function authorizeRoutes(server: FastifyInstance, service: Service): void
   server.post(CONFIRM, { config: { answers: 'page' } }, async (request, reply) => {
     requireOwnOrigin(request, service.deps.settings.authUrl)
     const { confirmation, decision } = formParameters(request, ['confirmation', 'decision'])
-    // Whatever is not a clear yes is a no.
+    // Anything but an explicit yes means no.
     const outcome = await confirm(
       service.deps,
       confirmation ?? '',
@@ -69,7 +69,10 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
   }
 }
 
-/** A form that leads to another origin answers a page that moves on by itself: browsers hold `form-action` against redirects. */
+/**
+ * If a form leads to another origin, the response is a page that continues by itself: browsers apply `form-action` to
+ * redirects.
+ */
 function answerConfirmed(requestId: string, reply: FastifyReply, outcome: ConfirmOutcome): FastifyReply {
   void reply.headers(pageHeaders())
   if ('to' in outcome) return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: outcome.kind })

@@ -1,26 +1,26 @@
 /**
- * `/health/live`: the process answers. `/health/ready`: it was not told to stop, the store takes writes, the keys are
- * loaded, and a database that was put back from a backup has been confirmed.
+ * `/health/live`: the process responds. `/health/ready`: the process is not stopping, the store accepts writes, the
+ * keys are loaded, and a restored database has been confirmed.
  */
 import type { FastifyInstance } from 'fastify'
 import { JSON_HEADERS } from '../error-reply.ts'
 import type { Service } from '../service.ts'
 
-/** Seconds an answer about readiness is kept, so that probes cannot keep the disk busy. */
+/** Seconds for which the readiness result is cached, so that probes cannot keep the disk busy. */
 const KEPT_FOR = 1
 
 export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Service): void {
   let checked = { at: Number.NEGATIVE_INFINITY, problem: Promise.resolve<string | null>(null) }
 
   async function problem(): Promise<string | null> {
-    // At once, whatever was found a moment ago: a balancer has to know before the listener closes.
+    // Not cached: a load balancer must learn this before the listener closes.
     if (isStopping?.()) return 'stopping'
-    // Probes that arrive together share one look.
-    if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: look() }
+    // Concurrent probes share one check.
+    if (Math.abs(deps.now() - checked.at) >= KEPT_FOR) checked = { at: deps.now(), problem: checkReadiness() }
     return checked.problem
   }
 
-  async function look(): Promise<string | null> {
+  async function checkReadiness(): Promise<string | null> {
     if (!deps.keys.isLoaded()) return 'keys_not_loaded'
     try {
       await deps.store.checkWritable()

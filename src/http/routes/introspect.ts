@@ -1,6 +1,6 @@
 /**
- * `POST /oauth/introspect` (RFC 7662 §2), answered as JSON or, where that is asked for, as a signed JWT (RFC 9701 §4). Who asks
- * proves who they are (RFC 7662 §2.1), or is answered 401 (§2.3): nobody can try tokens out here (§4).
+ * `POST /oauth/introspect` (RFC 7662 §2). The response is JSON or, if the client requests it, a signed JWT (RFC 9701
+ * §4). The caller must authenticate (RFC 7662 §2.1) or receives 401 (§2.3), so that tokens cannot be guessed here (§4).
  */
 import type { FastifyInstance } from 'fastify'
 import { introspect } from '../../grants/introspect.ts'
@@ -12,7 +12,8 @@ import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
-// RFC 7662 §2.1: token_type_hint is read so that it is not sent twice; it would only save a look-up we do not make.
+// RFC 7662 §2.1: token_type_hint is read only to refuse a repetition. The hint would only save a look-up that this
+// service does not make.
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 
 const SIGNED_TYPE = `application/${SIGNED_INTROSPECTION}`

@@ -1,6 +1,7 @@
 /**
- * What the login server asks behind its page: `/login/challenge`, `/login/message`, `/login/accept`, `/login/reject`.
- * JSON both ways, Basic `login-server` with the shared secret; only then is its word on the person's address believed.
+ * The API for the login server: `/login/challenge`, `/login/message`, `/login/accept`, `/login/reject`. Requests and
+ * responses are JSON. The login server authenticates with Basic `login-server` and the shared secret; only then is the
+ * user's address in `client_ip` trusted.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -21,7 +22,7 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'string' }, server.getDefaultJsonParser('error', 'error'))
   server.setErrorHandler((error, request, reply) => replyWithError(service, inTheseWords(error), request, reply))
-  // Before a body is read: whoever is not the login server is not listened to.
+  // Runs before the body is read: only the login server may use these routes.
   server.addHook('onRequest', async (request) => requireLoginServer(service, request))
   server.addHook('onSend', async (_request, reply) => void reply.headers(JSON_HEADERS))
 
@@ -68,7 +69,7 @@ function requireLoginServer(service: Service, request: FastifyRequest): void {
   throw verdict.allowed ? invalidClient('not_the_login_server') : tooManyFailures(verdict.retryAfter)
 }
 
-/** The person's network, if the login server names it; else that of the login server itself. */
+/** The user's network, if the login server sends it; otherwise the network of the login server itself. */
 type Caller = { network: string; isPerson: boolean }
 
 function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Caller {
@@ -77,8 +78,8 @@ function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Cal
 }
 
 /**
- * Counts a sign-in before its signature is recovered, whether or not it will succeed, because the recovery is the costly part.
- * A login server that does not name the person's address has one network for all persons: its sign-ins are not counted.
+ * Counts a sign-in before its signature is recovered, whether or not it succeeds, because the recovery is expensive. A
+ * login server that does not send the user's address has one network for all users, so its sign-ins are not counted.
  */
 function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
   if (!isPerson) return
@@ -87,8 +88,9 @@ function countSignIn({ limits }: Service, { network, isPerson }: Caller): void {
 }
 
 /**
- * Counts a proof before it causes calls to a chain: for its network, then for its network and address together. A count for the address
- * alone would let any caller use up the checks of a contract wallet. A network that is over its limit of failures causes no calls.
+ * Counts a proof before it causes calls to a chain: for its network, then for its network and address together. With a
+ * count for the address alone, any caller could use up the checks of a contract wallet. A network above its limit of
+ * failures causes no calls.
  */
 function countContractCheck({ limits }: Service, caller: Caller, address: string): string | null {
   if (!caller.isPerson) return null
@@ -101,14 +103,15 @@ function countContractCheck({ limits }: Service, caller: Caller, address: string
 }
 
 /**
- * Counts failures by network, never by address: addresses are public, and a victim could be locked out. The count of a network
- * includes every challenge that it tries. Counted after the fact, so a correct signature is not refused for other failures.
+ * Counts failures by network, never by address: addresses are public, and a victim could be locked out. The count of a
+ * network covers all challenges that it tries. Only failures are counted, after they happen, so a correct signature is
+ * not refused because of earlier failures.
  */
 async function countFailures<Result>({ limits }: Service, caller: Caller, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (error) {
-    // If something could not be checked, the error is no LoginError, and the caller has not failed.
+    // If a check was impossible, the error is not a LoginError, and the caller did not fail.
     if (!(error instanceof LoginError)) throw error
     const verdict = limits.count('failures', failuresOf(caller))
     throw verdict.allowed ? error : tooManyFailures(verdict.retryAfter)
@@ -119,7 +122,7 @@ function failuresOf({ network }: Caller): string {
   return `${network} login`
 }
 
-/** What the framework refused before a route saw it, as this API says it. */
+/** Translates refusals of the framework, which come before a route runs, into the codes of this API. */
 function inTheseWords(error: unknown): unknown {
   const status = statusOf(error)
   if (status === 413) return new LoginError('too_large', 'body_too_large')
@@ -133,7 +136,8 @@ function claimOf(fields: Fields): WalletClaim {
     challenge: text(fields, 'login_challenge'),
     address: text(fields, 'address'),
     chainId,
-    // Every scope switched off is a choice too: taken for none made, it would mean all of them.
+    // An empty scope means that the user switched off every scope. It must not be read as absent, which means all
+    // scopes.
     scope: fields.scope === '' ? '' : optionalText(fields, 'scope'),
   }
 }

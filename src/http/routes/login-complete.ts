@@ -1,4 +1,4 @@
-/** `GET /login/complete`: the browser comes back from the login server, gets its session, and goes on. */
+/** `GET /login/complete`: the browser returns from the login server, receives its session, and continues. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type CompleteOutcome, completeLogin } from '../../grants/complete-login.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
@@ -20,7 +20,7 @@ export function loginCompleteRoute(server: FastifyInstance, service: Service): v
       browserKey,
       sessionId,
     })
-    // 200 with a page, not a redirect: wallets' in-app browsers lose cookies that are set on one.
+    // 200 with a page, not a redirect: in-app browsers of wallets lose cookies that a redirect sets.
     void reply.headers(pageHeaders())
     if ('sessionId' in outcome) setSessionCookie(service, reply, outcome.sessionId)
     return answer(service, request.id, reply, outcome)
@@ -41,7 +41,7 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
     case 'another_wallet':
       return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: 'failed' })
     case 'signed_in_elsewhere': {
-      // A web app has a site to go on at; a native one is on the other device.
+      // A web app has a site where the user can continue; a native app is on the other device.
       const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined
       return reply.send(noticePage({ kind: 'continue_on_app', ...outcome.app, retryUrl }))
     }

@@ -1,4 +1,4 @@
-/** `GET /login/resume`: a login that began on one device is taken up on another, by its link or QR code. */
+/** `GET /login/resume`: continues on another device a login that began on this one, by its link or QR code. */
 import type { FastifyInstance } from 'fastify'
 import { resumeLogin } from '../../grants/resume-login.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'

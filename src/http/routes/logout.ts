@@ -1,4 +1,4 @@
-/** `GET` and `POST /oauth/logout` (OpenID Connect RP-Initiated Logout §2), and the question it may come to. */
+/** `GET` and `POST /oauth/logout` (OpenID Connect RP-Initiated Logout §2), and the confirmation that some requests need. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { answerLogout, type LogoutOutcome, requestLogout } from '../../grants/logout.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
@@ -37,14 +37,14 @@ export function logoutRoutes(server: FastifyInstance, service: Service): void {
     void reply.headers(pageHeaders())
     const { question, decision } = formParameters(request, ['question', 'decision'])
     const { sessionId } = browserOf(service, request)
-    // Whatever is not a clear yes is a no.
+    // Anything but an explicit yes means no.
     const outcome = await answerLogout(deps, question ?? '', sessionId, decision === 'sign_out' ? 'sign_out' : 'stay')
     switch (outcome.kind) {
       case 'signed_out':
         clearSessionCookie(service, reply)
         if (outcome.to === null || outcome.app === null)
           return reply.send(noticePage({ kind: 'signed_out', retryUrl: '/account' }))
-        // A form that leads to another origin answers a page that moves on by itself.
+        // If a form leads to another origin, the response is a page that continues by itself.
         return reply.send(movingOnPage({ to: outcome.to, ...outcome.app, outcome: 'signed_out' }))
       case 'stayed':
         return reply.send(noticePage({ kind: 'still_signed_in', retryUrl: '/account' }))

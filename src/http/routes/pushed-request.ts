@@ -1,4 +1,4 @@
-/** `POST /oauth/par` (RFC 9126 §2, §2.2, §2.3): an authorization request, handed in by the client itself. */
+/** `POST /oauth/par` (RFC 9126 §2, §2.2, §2.3): the client itself sends an authorization request. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Client } from '../../grants/model.ts'
 import { pushRequest } from '../../grants/pushed-request.ts'
@@ -28,8 +28,8 @@ export function pushedRequestRoute(server: FastifyInstance, service: Service): v
 }
 
 /**
- * Each push is a row. Anybody who knows the id of a public client can push for it, so such pushes are limited by network: a limit
- * for the client would let one caller shut out all others.
+ * Each push writes a row. Any caller that has the id of a public client can push for it, so such pushes are limited by
+ * network: with a limit for the client, one caller could lock out all others.
  */
 function limitPushes({ limits }: Service, request: FastifyRequest, client: Client): void {
   const verdict =

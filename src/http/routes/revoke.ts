@@ -1,4 +1,7 @@
-/** `POST /oauth/revoke` (RFC 7009 §2, OpenID Connect Core §16.18); refused as the token endpoint refuses (RFC 7009 §2.2.1). */
+/**
+ * `POST /oauth/revoke` (RFC 7009 §2, OpenID Connect Core §16.18). Its errors are those of the token endpoint (RFC 7009
+ * §2.2.1).
+ */
 import type { FastifyInstance } from 'fastify'
 import { revoke } from '../../grants/revoke.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
@@ -7,7 +10,7 @@ import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
-// RFC 7009 §2.1, §5: the server may ignore the hint, and a token says itself what it is.
+// RFC 7009 §2.1, §5: the server may ignore the hint, and the form of a token shows its type.
 const KNOWN = [...CREDENTIAL_PARAMETERS, 'token', 'token_type_hint'] as const
 
 export function revokeRoute(server: FastifyInstance, service: Service): void {

@@ -1,4 +1,4 @@
-/** `GET` and `POST /oauth/userinfo` (OpenID Connect Core §5.3, §5.3.1, §5.3.2): an access token in, claims out. */
+/** `GET` and `POST /oauth/userinfo` (OpenID Connect Core §5.3, §5.3.1, §5.3.2): takes an access token and returns claims. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readUserinfo } from '../../grants/userinfo.ts'
 import { presentedToken } from '../../oauth/bearer-token.ts'
@@ -24,7 +24,7 @@ export function userinfoRoute(server: FastifyInstance, service: Service): void {
     offerNonce(service, request, reply)
     const presented = presentedToken(headerFields(request, 'authorization'), inBody)
     if (presented.kind === 'malformed') throw invalidRequest('token_malformed', 'Present one access token, in one way.')
-    // RFC 6750 §3.1: without a token the answer "SHOULD NOT include an error code or other error information"
+    // RFC 6750 §3.1: without a token the response "SHOULD NOT include an error code or other error information"
     if (presented.kind === 'none') {
       const { 'content-type': _, ...headers } = JSON_HEADERS
       return reply

@@ -1,6 +1,7 @@
 /**
- * Server metadata (RFC 8414 §3, §3.1, §3.2), of the configured issuer whatever the request calls it (§3.3), and the JWK Set
- * (RFC 7517 §5, OpenID Connect Discovery §3) with which a resource server checks tokens by itself (RFC 9068 §4). Readable from any origin.
+ * Server metadata (RFC 8414 §3, §3.1, §3.2) of the configured issuer, whatever host the request names (§3.3), and the
+ * JWK Set (RFC 7517 §5, OpenID Connect Discovery §3), with which a resource server verifies tokens (RFC 9068 §4).
+ * Readable from any origin.
  */
 import type { FastifyInstance } from 'fastify'
 import { ACR } from '../../grants/id-token.ts'
@@ -10,7 +11,10 @@ import { OPENID_SCOPES } from '../../oauth/scope.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import type { Service } from '../service.ts'
 
-/** Seconds a copy may be kept: with the second a node needs to notice a key, well below the 60 it is announced before it signs. */
+/**
+ * Seconds for which a copy may be cached. Together with the second in which a node notices a new key, this is well
+ * below the 60 seconds between a key's announcement and its first signature.
+ */
 const KEPT_FOR = 30
 
 export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): void {
