@@ -4,16 +4,16 @@ import type { Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**
- * The auth service as the login server knows it: four questions over HTTP, JSON both ways.
+ * The API of the auth service that the login server uses: four endpoints over HTTP with JSON.
  *
- * A refusal is thrown as it came: its status, code and words. No answer within five seconds, or one that is none, is 503 and
- * nothing else: never a login, and never "wrong signature".
+ * A refusal of the auth service is thrown with its status, code and text. If no valid response arrives within five
+ * seconds, the result is 503: never a login, and never "wrong signature".
  */
 export type AuthService = {
   readChallenge(loginChallenge: string): Promise<LoginRequest>
   composeMessage(login: WalletLogin): Promise<{ message: string }>
   accept(login: WalletLogin & { signature: string }): Promise<MoveOn>
-  /** By our word alone, without a signature: for the development login, and nowhere else. */
+  /** A login without a signature, only for the development login. */
   vouch(login: WalletLogin): Promise<MoveOn>
   reject(login: { loginChallenge: string; clientIp: string }): Promise<MoveOn>
 }
@@ -23,21 +23,21 @@ export type WalletLogin = {
   address: string
   chainId: number | undefined
   scope: string | undefined
-  /** Whose failures these are; believed because we authenticate. */
+  /** The user's address, for which failures are counted. The auth service trusts it because this server authenticates. */
   clientIp: string
 }
 
 export type MoveOn = { status: string; redirectTo: string }
 
 export type AuthServiceOptions = {
-  /** Where the auth service answers us; may be an internal address. */
+  /** The address of the auth service for this server; may be internal. */
   url: string
   secret: string
-  /** Told the operator; never holds anything a person sent. */
+  /** Reports a problem to the operator; never contains anything that a user sent. */
   report: (problem: string, detail: Record<string, unknown>) => void
 }
 
-/** Enough for the check of a contract wallet's signature, whose chain may take two seconds to answer. */
+/** Enough for the check of a contract wallet's signature, whose chain may take two seconds to respond. */
 const TIMEOUT_MS = 5_000
 
 export function connectAuthService({ url, secret, report }: AuthServiceOptions): AuthService {
@@ -90,7 +90,7 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
 
   function asRefusal(status: number, answer: Record<string, unknown>, retryAfter: number): Refusal {
     const { error, error_description: description } = answer
-    // Our own credentials are wrong: the operator's business, and nothing the person could mend
+    // The login secret is wrong. Only the operator can correct it, so the user sees "unavailable".
     if (error === 'invalid_client') {
       report('login_secret_refused', { hint: 'GRANTOR_LOGIN_SECRET is not the same at the auth service' })
       return unavailable()
@@ -111,7 +111,7 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
 
 function onTheWire(login: WalletLogin): Record<string, unknown> {
   const { loginChallenge, address, chainId, scope, clientIp } = login
-  // The auth service takes an empty scope for none named, which is all of them: the opposite of what was chosen
+  // The auth service reads an empty scope as absent, which means all scopes: the opposite of the user's choice.
   if (scope === '') throw invalidRequest('scope is empty: at least one must stay.')
   return { login_challenge: loginChallenge, address, chain_id: chainId, scope, client_ip: clientIp }
 }
@@ -126,7 +126,7 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   if (!Array.isArray(resources) || !resources.every((resource) => typeof resource === 'string')) return null
   if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
   if (resume !== null && !isWebAddress(resume)) return null
-  // Only what an app began can be taken up on another device
+  // Only a login that an app began can continue on another device.
   const resumeUrl = purpose === 'app' ? resume : null
   const clientScheme = isScheme(answer.client_scheme) ? answer.client_scheme : undefined
   const loginHint = isAddress(answer.login_hint) ? answer.login_hint : undefined
@@ -160,7 +160,7 @@ function isPurpose(purpose: unknown): purpose is Purpose {
   return purpose === 'app' || purpose === 'account' || purpose === 'end_everything'
 }
 
-/** It becomes a link and a code to scan: nothing that runs, nothing but a page. */
+/** The URL becomes a link and a QR code, so only web addresses are accepted. */
 function isWebAddress(url: unknown): url is string {
   return typeof url === 'string' && /^https?:\/\//.test(url) && URL.canParse(url)
 }
@@ -173,7 +173,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** `ECONNREFUSED`, `TimeoutError`: a code or a class name, never a message that could quote what was sent. */
+/** `ECONNREFUSED`, `TimeoutError`: a code or a class name, never a message that could repeat what was sent. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { cause } = error

@@ -3,19 +3,20 @@ import { type Form, parseForm, queryOf } from '../oauth/form.ts'
 import { invalidRequest, tooLarge, unsupportedType } from './refusal.ts'
 
 /**
- * What the login form sends, read once at the door from JSON or a plain form.
+ * The fields of the login form, parsed once from JSON or a plain form.
  *
- * Only these fields are read, so nothing else of a body ever reaches the auth service; `client_ip` above all. A field sent
- * twice, of another type, or not in UTF-8 is refused. Empty counts as absent, but for `scope`.
+ * Only these fields are read, so no other field of a body reaches the auth service, in particular not `client_ip`. A
+ * field that is repeated, has another type, or is not UTF-8 is refused. An empty field counts as absent, except
+ * `scope`.
  */
 export type Posted = {
   loginChallenge: string
   address: string | undefined
   chainId: number | undefined
-  /** Names with a space between them; '' where every one that could be switched off was. */
+  /** Names with a space between them; '' if the user switched off every scope. */
   scope: string | undefined
   signature: string | undefined
-  /** A plain form is answered a page, JSON is answered JSON. */
+  /** The response to a plain form is a page, the response to JSON is JSON. */
   from: 'json' | 'form'
 }
 
@@ -23,7 +24,7 @@ export type Posted = {
 export const LARGEST_BODY = 16 * 1024
 const LARGEST_SIGNATURE = 8 * 1024
 
-/** Takes JSON and forms, and nothing else (415). */
+/** Accepts JSON and forms; other types are refused with 415. */
 export function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
@@ -36,13 +37,13 @@ export function readBodies(server: FastifyInstance): void {
   )
 }
 
-/** The body as `readBodies` left it. */
+/** The body as `readBodies` parsed it. */
 export function postedOf(request: FastifyRequest): Posted {
   if (request.body === undefined) throw unsupportedType()
   return request.body as Posted
 }
 
-/** The challenge in the address of a page. */
+/** The challenge in the URL of a page. */
 export function challengeOf(request: FastifyRequest): string {
   const values = parseForm(queryOf(request.raw.url ?? '')).get('login_challenge') ?? []
   const [value] = values
@@ -56,8 +57,9 @@ export function requireAddress({ address }: Posted): string {
 }
 
 /**
- * The signature, which is never optional here. The auth service can be told to believe a login without one, from a platform's
- * own login server that has proven the wallet itself; this one has proven nothing, so such a request must not get past it.
+ * The signature, which is always required here. The auth service can be configured to accept a login without a
+ * signature from a platform's own login server that has authenticated the wallet. This server has not, so it must
+ * refuse such a request.
  */
 export function requireSignature({ signature }: Posted): string {
   if (signature === undefined) throw invalidRequest('signature is missing.')
@@ -111,7 +113,7 @@ function posted(from: Posted['from'], fields: Fields): Posted {
 function asText(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined
   if (typeof value !== 'string') throw invalidRequest(`${name} is not a text.`)
-  // What a person pastes often brings a line break along
+  // Pasted text often contains a line break.
   return value.trim() || undefined
 }
 
@@ -124,8 +126,8 @@ function single(form: Form, name: string): string | undefined {
 }
 
 /**
- * The boxes of one name that are on. The form brings an empty one along, so that "none is on" is said and does not look like
- * silence, which asks for everything.
+ * The checked boxes of one name. The form adds an empty value, so that a form with no box checked differs from a form
+ * without the field, which means all scopes.
  */
 function together(form: Form, name: string): string | undefined {
   const values = form.get(name)

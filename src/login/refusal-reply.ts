@@ -5,7 +5,7 @@ import { pageHeaders } from '../pages/page-headers.ts'
 import type { Posted } from './posted.ts'
 import { invalidRequest, notFound, Refusal, tooLarge, unsupportedType } from './refusal.ts'
 
-/** Answers every refusal, ours and the auth service's, and every defect: to a script in JSON, to a person with a page. */
+/** Sends every refusal, of this server or of the auth service, and every defect: as JSON to a script, as a page to a user. */
 export function answerRefusals(server: FastifyInstance): void {
   server.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error)
@@ -39,14 +39,14 @@ export function sendJson(reply: FastifyReply, body: Record<string, unknown>): Fa
   return reply.headers(headers).send(JSON.stringify(body))
 }
 
-/** Who sends JSON, or asks for it and not for a page, is a program. */
+/** A client that sends JSON, or accepts JSON but not HTML, is a program. */
 export function wantsJson({ headers }: FastifyRequest): boolean {
   const accepts = headers.accept ?? ''
   const isProgram = accepts.includes('application/json') && !accepts.includes('text/html')
   return isProgram || /^application\/json\b/i.test(headers['content-type'] ?? '')
 }
 
-/** Fastify's own refusals carry a status below 500: a body too large, of another type, cut off. */
+/** Fastify's own refusals have a status below 500: the body is too large, of another type, or incomplete. */
 function asRefusal(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error
   const status = (error as { statusCode?: unknown }).statusCode
@@ -82,11 +82,11 @@ function noticeFor({ error, status }: Refusal): NoticeKind {
   return BY_ERROR[error] ?? BY_STATUS[status] ?? 'defect'
 }
 
-/** Back to the form of the same sign-in, where trying again can help. */
+/** The form of the same sign-in, if another attempt can help. */
 function retryUrl(request: FastifyRequest, { status, error }: Refusal): string | undefined {
   if (![403, 429, 500, 503].includes(status) || error === 'foreign_origin') return undefined
   const posted = (request.body as Posted | undefined)?.loginChallenge
-  const [asked] = parseForm(queryOf(request.raw.url ?? '')).get('login_challenge') ?? []
-  const challenge = posted ?? asked?.text
+  const [inQuery] = parseForm(queryOf(request.raw.url ?? '')).get('login_challenge') ?? []
+  const challenge = posted ?? inQuery?.text
   return challenge ? `/login?login_challenge=${encodeURIComponent(challenge)}` : undefined
 }

@@ -1,7 +1,7 @@
 /**
- * A request that is not served, with what the login page's script or its server of pages needs to tell it.
+ * A request that is refused, with everything that the login page's script or the page of the refusal needs.
  *
- * Codes and statuses of the auth service are passed on as they are; our own are made below.
+ * Codes and statuses of the auth service are passed on unchanged; the codes of this server are below.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal'

@@ -22,28 +22,29 @@ import { addSubmitRoute } from './routes/submit.ts'
 export type { DevelopmentWallet } from './routes/development-wallet.ts'
 
 /**
- * The login server: serves the wallet login form, and speaks to the auth service about it.
+ * The login server: serves the wallet login form and calls the auth service.
  *
- * It holds no state and decides nothing: the text comes from the auth service, the signature goes to it. Not listening yet.
+ * It has no state and makes no decisions: the auth service composes the text and checks the signature. The server does
+ * not listen yet.
  */
 export type LoginServerOptions = {
   authUrl: string
-  /** Its own public address: the one origin whose forms it takes. */
+  /** The server's own public address: the only origin whose forms it accepts. */
   loginUrl: string
   loginSecret: string
   logger: FastifyBaseLogger
-  /** Addresses and networks whose X-Forwarded-For is believed; nobody's by default. */
+  /** Addresses and networks whose X-Forwarded-For is trusted; none by default. */
   trustedProxies: string[]
   /** Under `grantor start` only. */
   developmentWallet?: DevelopmentWallet | undefined
   /** Epoch seconds. */
   now: () => number
-  /** Where the auth service answers the login server, if not at `authUrl`. */
+  /** The address of the auth service for this server, if not `authUrl`. */
   backendUrl?: string | undefined
   metrics?: Pick<Metrics, 'observeRequest'> | undefined
-  /** Whether the process was told to stop, so that readiness is over; never, when absent. */
+  /** Whether the process is stopping, so that readiness ends; if absent, never. */
   isStopping?: (() => boolean) | undefined
-  /** Speaks TLS itself; plain http, behind a proxy, when absent. */
+  /** TLS options; if absent, the server speaks plain http behind a proxy. */
   tls?: SecureServerOptions | undefined
 }
 
@@ -62,7 +63,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
     bodyLimit: LARGEST_BODY,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     requestTimeout: 20_000,
-    // A request that came in is answered, also while the last connections are being closed.
+    // Requests that arrive while the last connections are closing are still served.
     return503OnClosing: false,
     frameworkErrors: (_error, request, reply) =>
       refuse(request, reply.header('x-request-id', request.id), invalidRequest('The request is malformed.')),

@@ -5,14 +5,17 @@ import { postedOf } from '../posted.ts'
 import { sendJson, sendPage, wantsJson } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
-/** `POST /login/deny`: the person does not want to sign in. Back to the app, which learns `access_denied` and its `state`. */
+/**
+ * `POST /login/deny`: the user declines the sign-in. The browser returns to the app, which receives `access_denied` and
+ * its `state`.
+ */
 export function addDenyRoute(server: FastifyInstance, { authService }: { authService: AuthService }): void {
   onlyMethods(server, '/login/deny', ['POST'])
   server.post('/login/deny', async (request, reply) => {
     const { loginChallenge } = postedOf(request)
-    const asked = await authService.readChallenge(loginChallenge)
+    const loginRequest = await authService.readChallenge(loginChallenge)
     const { status, redirectTo } = await authService.reject({ loginChallenge, clientIp: request.ip })
     if (wantsJson(request)) return sendJson(reply, { status, redirect_to: redirectTo })
-    return sendPage(reply, movingOnPage({ to: redirectTo, ...asked, outcome: 'denied' }))
+    return sendPage(reply, movingOnPage({ to: redirectTo, ...loginRequest, outcome: 'denied' }))
   })
 }

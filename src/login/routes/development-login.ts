@@ -12,21 +12,22 @@ import { onlyMethods } from './only-methods.ts'
 type Needs = { authService: AuthService; now: () => number; developmentWallet: DevelopmentWallet }
 
 /**
- * `POST /login/development`: an address was typed in; a page asks whether it approves. Plain forms with ids that stay, for
- * people and tools without a wallet. The approval itself goes to `/login/development-wallet`, a refusal to `/login/deny`.
+ * `POST /login/development`: the user entered an address; a page asks for approval. These are plain forms with stable
+ * ids, for users and tools without a wallet. The approval is posted to `/login/development-wallet`, a refusal to
+ * `/login/deny`.
  */
 export function addDevelopmentLoginRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
   const { accounts } = developmentWallet
   onlyMethods(server, '/login/development', ['POST'])
   server.post('/login/development', { onRequest: onDevelopmentHost }, async (request, reply) => {
     const { loginChallenge, scope, chainId, address: typed } = postedOf(request)
-    const asked = await authService.readChallenge(loginChallenge)
+    const loginRequest = await authService.readChallenge(loginChallenge)
     const address = typed ?? accounts[0]?.address ?? ''
     const chosen = scope?.split(' ').filter(Boolean)
-    const step = { loginChallenge, request: asked, now: now(), chosen }
-    const login = { loginChallenge, address, chainId: chainId ?? asked.chainIds[0], scope, clientIp: request.ip }
+    const step = { loginChallenge, request: loginRequest, now: now(), chosen }
+    const login = { loginChallenge, address, chainId: chainId ?? loginRequest.chainIds[0], scope, clientIp: request.ip }
     try {
-      // Composed for its checks alone: is this an address, and is a scope left?
+      // Composed only for its checks: the address must be valid, and at least one scope must be left.
       await authService.composeMessage(login)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 400) throw error

@@ -8,10 +8,10 @@ import { invalidRequest, Refusal } from '../refusal.ts'
 import { sendJson, sendPage, wantsJson } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
-/** Accounts whose keys are public, and a signer for them: for trying things out, under `grantor start` only. */
+/** Accounts whose keys are public, and a function that signs with them: for development, under `grantor start` only. */
 export type DevelopmentWallet = {
   accounts: { address: string; label: string }[]
-  /** `personal_sign` (ERC-191) of the text by that account. */
+  /** Whether any other address can sign in too, without proof: for users without a wallet. */
   sign(address: string, message: string): Promise<string>
   /** Whether any other address signs in too, unproven: for those who have no wallet at hand. */
   takesAnyAddress?: boolean
@@ -22,8 +22,8 @@ type Needs = { authService: AuthService; now: () => number; developmentWallet: D
 /**
  * `POST /login/development-wallet`: signs in as a development account.
  *
- * The server signs and never the page, and what it signs goes through the very same text and check as any wallet's. An
- * address whose key nobody has here is vouched for, which is no consent: an app that needs a signed one refuses it.
+ * The server signs, never the page, and the signature passes the same text and check as any wallet's. An address whose
+ * key is not known here is vouched for. Vouching is not a consent: an app that needs a signed consent refuses it.
  */
 export function addDevelopmentWalletRoute(server: FastifyInstance, { authService, now, developmentWallet }: Needs): void {
   const { accounts, takesAnyAddress } = developmentWallet
@@ -35,18 +35,18 @@ export function addDevelopmentWalletRoute(server: FastifyInstance, { authService
     const account = accounts.find(({ address }) => address.toLowerCase() === wanted)
     if (!account && !(takesAnyAddress && posted.address)) throw invalidRequest('address is none of the development accounts.')
 
-    const asked = await authService.readChallenge(loginChallenge)
+    const loginRequest = await authService.readChallenge(loginChallenge)
     const { address } = account ?? { address: posted.address ?? '' }
-    const login = { loginChallenge, address, chainId: posted.chainId ?? asked.chainIds[0], scope, clientIp: request.ip }
+    const login = { loginChallenge, address, chainId: posted.chainId ?? loginRequest.chainIds[0], scope, clientIp: request.ip }
     const outcome = account ? await sign(login) : await vouch(request, login)
     if (outcome === 'needs_signature') {
       const chosen = scope?.split(' ').filter(Boolean)
-      const step = { loginChallenge, request: asked, now: now(), developmentAccounts: accounts, chosen }
+      const step = { loginChallenge, request: loginRequest, now: now(), developmentAccounts: accounts, chosen }
       return sendPage(reply.status(403), loginPage({ ...step, refusedDevelopment: { address, problem: 'needs_signature' } }))
     }
     const { status, redirectTo } = outcome
     if (wantsJson(request)) return sendJson(reply, { status, redirect_to: redirectTo })
-    return sendPage(reply, movingOnPage({ to: redirectTo, ...asked, outcome: 'signed_in' }))
+    return sendPage(reply, movingOnPage({ to: redirectTo, ...loginRequest, outcome: 'signed_in' }))
   })
 
   async function sign(login: WalletLogin): Promise<MoveOn> {
@@ -55,7 +55,7 @@ export function addDevelopmentWalletRoute(server: FastifyInstance, { authService
     return authService.accept({ ...login, signature })
   }
 
-  /** A program is told the refusal as it is; a person goes back to the form, which says what to do. */
+  /** A program receives the refusal unchanged; a user sees the form again, which explains what to do. */
   async function vouch(request: FastifyRequest, login: WalletLogin): Promise<MoveOn | 'needs_signature'> {
     try {
       return await authService.vouch(login)

@@ -3,10 +3,10 @@ import { sendJson } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
 /**
- * `/health/live`, `/health/ready`: both say that this process answers; the latter no longer once it was told to stop.
+ * `/health/live` and `/health/ready`: the process responds. `/health/ready` fails once the process is stopping.
  *
- * Readiness does not ask the auth service: taken out of rotation with it, this server could no longer tell people in plain
- * words to try again in a moment.
+ * Readiness does not depend on the auth service: if this server were taken out of rotation with the auth service, users
+ * would see no page that asks them to try again.
  */
 export function addHealthRoutes(server: FastifyInstance, { isStopping }: { isStopping?: (() => boolean) | undefined }): void {
   server.get('/health/live', (_request, reply) => sendJson(reply, { status: 'ok' }))

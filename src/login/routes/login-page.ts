@@ -7,7 +7,7 @@ import { sendPage } from '../refusal-reply.ts'
 
 type Needs = { authService: AuthService; now: () => number; developmentAccounts: readonly DevelopmentAccount[] | undefined }
 
-/** `GET /login?login_challenge=C`: the login form. The other methods of this address are in submit.ts. */
+/** `GET /login?login_challenge=C`: the login form. The other methods of this path are in submit.ts. */
 export function addLoginPageRoute(server: FastifyInstance, { authService, now, developmentAccounts }: Needs): void {
   server.get('/login', async (request, reply) => {
     const loginChallenge = challengeOf(request)

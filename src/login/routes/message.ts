@@ -10,7 +10,7 @@ import { onlyMethods } from './only-methods.ts'
 
 type Needs = { authService: AuthService; now: () => number; developmentAccounts: readonly DevelopmentAccount[] | undefined }
 
-/** `POST /login/message`: the text for this account to sign. JSON for the script; a form is answered the page with the text. */
+/** `POST /login/message`: the text that this account signs, as JSON for the script or as a page for a form. */
 export function addMessageRoute(server: FastifyInstance, { authService, now, developmentAccounts }: Needs): void {
   onlyMethods(server, '/login/message', ['POST'])
   server.post('/login/message', async (request, reply) => {
@@ -21,16 +21,23 @@ export function addMessageRoute(server: FastifyInstance, { authService, now, dev
     }
 
     const { loginChallenge, address = '', scope } = posted
-    const asked = await authService.readChallenge(loginChallenge)
-    const chainId = posted.chainId ?? asked.chainIds[0]
-    const step = { loginChallenge, request: asked, now: now(), address, chainId, chosen: scope?.split(' ').filter(Boolean) }
+    const loginRequest = await authService.readChallenge(loginChallenge)
+    const chainId = posted.chainId ?? loginRequest.chainIds[0]
+    const step = {
+      loginChallenge,
+      request: loginRequest,
+      now: now(),
+      address,
+      chainId,
+      chosen: scope?.split(' ').filter(Boolean),
+    }
     const message = await textFor({ loginChallenge, address, chainId, scope, clientIp: request.ip })
     if (message !== null) return sendPage(reply, signByHandPage({ ...step, message }))
     const offered = isOfDevelopmentHost(request.headers.host) ? developmentAccounts : undefined
     return sendPage(reply.status(400), loginPage({ ...step, developmentAccounts: offered, refusedAddress: address }))
   })
 
-  /** Null when the address is none, or no scope was left: the challenge was read a moment before, so a 400 speaks of these. */
+  /** Null if the address is invalid or no scope was left. The challenge was read just before, so a 400 means one of these. */
   async function textFor(login: WalletLogin): Promise<string | null> {
     try {
       if (login.address === '') return null

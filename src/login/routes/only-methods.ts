@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { methodNotAllowed } from '../refusal.ts'
 import { refuse } from '../refusal-reply.ts'
 
-/** Answers every other method at this address 405, before its body is looked at (RFC 9110 §15.5.6: with Allow). */
+/** Refuses every other method at this path with 405, before its body is read (RFC 9110 §15.5.6: with Allow). */
 export function onlyMethods(server: FastifyInstance, url: string, allowed: ('GET' | 'POST')[]): void {
   const taken: string[] = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed
   server.route({

@@ -5,12 +5,12 @@ import { Refusal } from '../refusal.ts'
 import { sendJson } from '../refusal-reply.ts'
 import { onlyMethods } from './only-methods.ts'
 
-/** How a sign-in ends while its page is open elsewhere. */
+/** The state of a sign-in while its page is open. */
 type Status = 'open' | 'already_used' | 'continued_elsewhere' | 'expired'
 
 /**
- * `GET /login/status?login_challenge=C`: whether the sign-in is still open. The page asks while somebody may be signing on a
- * phone. It tells nothing of who signed, and nothing that `GET /login` would not.
+ * `GET /login/status?login_challenge=C`: whether the sign-in is still open. The page polls it while the user may be
+ * signing on a phone. The response reveals nothing about the signer, and no more than `GET /login`.
  */
 export function addStatusRoute(server: FastifyInstance, { authService }: { authService: AuthService }): void {
   onlyMethods(server, '/login/status', ['GET'])

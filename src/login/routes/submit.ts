@@ -9,7 +9,7 @@ import { onlyMethods } from './only-methods.ts'
 
 type Needs = { authService: AuthService; now: () => number }
 
-/** `POST /login`: the signature. JSON for the script; a form is answered a page that moves on, or its own step again. */
+/** `POST /login`: the signature. JSON for the script; for a form, a page that continues by itself, or the same step again. */
 export function addSubmitRoute(server: FastifyInstance, { authService, now }: Needs): void {
   onlyMethods(server, '/login', ['GET', 'POST'])
   server.post('/login', async (request, reply) => {
@@ -22,17 +22,26 @@ export function addSubmitRoute(server: FastifyInstance, { authService, now }: Ne
     }
 
     const { loginChallenge, scope } = posted
-    const asked = await authService.readChallenge(loginChallenge)
-    const chainId = posted.chainId ?? asked.chainIds[0]
+    const loginRequest = await authService.readChallenge(loginChallenge)
+    const chainId = posted.chainId ?? loginRequest.chainIds[0]
     const login = { loginChallenge, address, chainId, scope, clientIp: request.ip }
     const outcome = await submit(posted, login)
     if (outcome.kind === 'signed_in') {
-      return sendPage(reply, movingOnPage({ to: outcome.redirectTo, ...asked, outcome: 'signed_in' }))
+      return sendPage(reply, movingOnPage({ to: outcome.redirectTo, ...loginRequest, outcome: 'signed_in' }))
     }
-    // The same text once more, so that the person can sign it again, with the right account
+    // The same text again, so that the user can sign it with the right account.
     const { message } = await authService.composeMessage(login)
     const { status, problem } = outcome
-    const step = { loginChallenge, request: asked, now: now(), address, chainId, chosen: scope?.split(' '), message, problem }
+    const step = {
+      loginChallenge,
+      request: loginRequest,
+      now: now(),
+      address,
+      chainId,
+      chosen: scope?.split(' '),
+      message,
+      problem,
+    }
     if ('retryAfter' in problem && problem.retryAfter !== undefined) reply.header('retry-after', String(problem.retryAfter))
     return sendPage(reply.status(status), signByHandPage(step))
   })
