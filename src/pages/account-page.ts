@@ -8,19 +8,20 @@ import { day, fromNow } from './times.ts'
 import { appTitle, fill, fillPlain } from './words.ts'
 
 /**
- * The account page: which apps may do what for this wallet, and where it is signed in; each with the way to end it.
+ * The account page: which apps may do what for this wallet, and where the wallet is signed in, each with a button that
+ * ends it.
  *
  * Plain forms, no script. All times in epoch seconds.
  */
 export type AccountView = {
   /** `0xf39F…2266`, never the whole address. */
   walletShort: string
-  /** Who was vouched for has signed nothing here, and sees no receipts. */
+  /** `vouched`: the wallet signed nothing for this session, so the page shows no receipts. */
   signedIn: 'signature' | 'vouched'
   /** Absent on a later page of the other list. */
   apps?: Part<ConnectedApp> | undefined
   sessions?: Part<OpenSession> | undefined
-  /** What was just done, said at the top of the page. */
+  /** The action that was just done, reported at the top of the page. */
   done?: 'app_ended' | 'session_ended' | 'others_ended' | undefined
   now: number
 }
@@ -39,7 +40,7 @@ export type ConnectedApp = ClientPlace & {
   moreReceipts: string | null
 }
 
-/** `id` stands in the receipt's address, `/account/receipts/{id}`. */
+/** `id` is part of the receipt's address, `/account/receipts/{id}`. */
 export type ReceiptLink = { id: string; issuedAt: number; until: number; withdrawn: boolean }
 
 /** `handle` names the session in a form; it is not the session's id. */
@@ -80,7 +81,7 @@ ${moreLink({ id: 'more-apps', page: more, label: words.moreApps })}
 }
 
 function appSlip(app: ConnectedApp, { signedIn, now, apps, sessions }: AccountView): Html {
-  // A page of older receipts holds one app, and the person came for them.
+  // A page of older receipts has one app, and the user opened it for the receipts.
   const isOpen = !sessions && apps?.rows.length === 1
   const name = appTitle({ ...app, clientName: app.name })
   return slip({
@@ -147,13 +148,13 @@ function fact(name: string, value: Html): Html {
   return html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 }
 
-/** To the next page of a list, if there is one. */
+/** A link to the next page of a list, if there is one. */
 function moreLink({ id, page, label }: { id?: string; page: string | null; label: string }): Html | false {
   if (page === null) return false
   return html`<p class="after"><a href="/account?page=${encodeURIComponent(page)}"${id && html` id="${id}"`} rel="next">${label}</a></p>`
 }
 
-/** A form that is one button: what it does needs no more words, and a link would be followed by whatever prefetches. */
+/** A form with one button. A link would be unsafe, because programs that prefetch would follow it. */
 function button(form: { action: string; field?: [name: string, value: string]; id?: string; label: string | Html }): Html {
   const { action, field, id, label } = form
   return html`<form method="post" action="${action}">

@@ -1,8 +1,4 @@
-/**
- * The words of the account page, of a receipt, and of ending everything.
- *
- * Part of the catalogue in texts.ts, in a file of its own for its length.
- */
+/** The texts of the account page, of a receipt, and of ending everything: a part of the catalogue in texts.ts. */
 export const accountTexts = {
   title: 'Your connected apps',
   intro: 'What apps may do for your wallet, and where you are signed in. You can end any of it here, at once.',

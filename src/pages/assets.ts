@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /**
- * What the pages load: stylesheet, icon and browser scripts, served as they lie in `browser/` by both servers.
+ * The files that the pages load: stylesheet, icon and browser scripts. Both servers serve them unchanged from
+ * `browser/`.
  *
- * They are read once, when the process starts. `assetHeaders` lets a browser keep them but ask each time (an ETag, mostly
- * answered 304), so that a page never runs with the script of an earlier version.
+ * The files are read once, when the process starts. `assetHeaders` lets a browser cache them but requires revalidation
+ * (an ETag, mostly answered with 304), so that a page never runs with the script of an earlier version.
  */
 export type Asset = { path: string; type: string; body: Buffer; etag: string }
 

@@ -1,14 +1,14 @@
 import { type Html, html } from './html.ts'
 import { texts } from './texts.ts'
 
-/** The first step of the way without a wallet in this browser: tell your address. A plain form, no script needed. */
+/** The first step without a wallet in this browser: the user enters an address. A plain form that needs no script. */
 export function byHandForm(form: {
   prefix: string
   loginChallenge: string
   refusedAddress?: string | undefined
-  /** What stands in the field at first. */
+  /** The initial value of the field. */
   expected?: string | undefined
-  /** The id that the scope switches name as their form, and whether all of them were off. */
+  /** The id of the form that the scope switches belong to, and whether all switches were off. */
   choice?: { id: string; noneLeft: boolean } | undefined
 }): Html {
   const words = texts.byHand

@@ -5,11 +5,11 @@ import { appHeading, permissions, type Scope } from './parts.ts'
 import { texts } from './texts.ts'
 import { appTitle, fill, fillPlain } from './words.ts'
 
-/** Asks the signed-in user, by one button, whether a native app may go on (RFC 8252 §8.6, RFC 6819 §5.2.3.2). */
+/** Asks the signed-in user, with one button, whether a native app may continue (RFC 8252 §8.6, RFC 6819 §5.2.3.2). */
 export type Confirm = ClientPlace & {
   /** Path or URL of the same origin that the form posts to. */
   action: string
-  /** Comes back in the hidden field `confirmation`; what it proves is the caller's. */
+  /** Returned in the hidden field `confirmation`; the caller checks it. */
   confirmation: string
   clientName: string
   scopes: Scope[]

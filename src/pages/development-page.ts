@@ -5,7 +5,7 @@ import { hasChoice, type LoginRequest, placeOf } from './login-request.ts'
 import { texts } from './texts.ts'
 import { fill, fillPlain, shortAddress } from './words.ts'
 
-/** The development login: plain forms whose ids stay as they are, so that a tool can be told them once. */
+/** The development login: plain forms whose ids never change, so that a tool can rely on them. */
 export type DevelopmentAccount = { address: string; label: string }
 
 export type RefusedDevelopment = { address: string; problem: 'wrong_address' | 'needs_signature' }
@@ -47,7 +47,7 @@ export function developmentApprovalPage(step: {
   /** Epoch seconds. */
   now: number
   address: string
-  /** The scopes left on; all that were asked for when absent. */
+  /** The scopes that are on; if absent, all requested scopes. */
   chosen?: readonly string[] | undefined
 }): string {
   const words = texts.development
@@ -57,7 +57,7 @@ export function developmentApprovalPage(step: {
   return layout({
     title: fillPlain(texts.purpose[request.purpose].title, { app: placeOf(request) }),
     slip: slip({
-      head: loginHead({ ...step, scopes: 'told' }),
+      head: loginHead({ ...step, scopes: 'listed' }),
       body: html`<section class="development" aria-labelledby="approve-title">
 <h2 id="approve-title">${fill(words.approveTitle, { account })}</h2>
 <p>${words.approveExplain}</p>

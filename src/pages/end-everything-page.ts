@@ -5,11 +5,11 @@ import { symbol } from './symbols.ts'
 
 const words = accountTexts.endEverything
 
-/** Says what ending everything does, before the wallet is asked for the one signature that does it. Needs no session. */
+/** Explains what ending everything does, before the wallet signs it. Needs no session. */
 export type EndEverything = {
   /** Path of the same origin that the form posts to. */
   action: string
-  /** `0xf39F…2266` where somebody is signed in. */
+  /** `0xf39F…2266` if a user is signed in. */
   walletShort: string | null
 }
 

@@ -1,8 +1,9 @@
 /**
- * HTML that escapes unless told otherwise: what comes from outside is text (RFC 6749 §10.14).
+ * HTML in which every value is escaped unless it is marked as trusted (RFC 6749 §10.14).
  *
- * `html` is a tagged template: what stands in the template is markup, what is filled in is text. Only another `Html` goes in
- * as it is, and an `Html` comes only from `html` and `trusted` (a class with a private field: no parsed JSON can pose as one).
+ * `html` is a tagged template: the template is markup, and every inserted value is text. Only another `Html` is
+ * inserted unchanged. An `Html` can only be made by `html` and `trusted`: the class has a private field, so parsed JSON
+ * cannot imitate it.
  */
 export class Html {
   readonly #markup: string
@@ -10,7 +11,7 @@ export class Html {
     this.#markup = markup
   }
 
-  /** Markup that we wrote ourselves. Never anything that came from outside. */
+  /** Marks markup of our own code as trusted. Never use it for a value from outside. */
   static trusted(markup: string): Html {
     return new Html(markup)
   }
@@ -20,7 +21,7 @@ export class Html {
   }
 }
 
-/** What may be filled in. `false`, `null` and `undefined` leave nothing, so `${condition && html`…`}` reads well. */
+/** What may be inserted. `false`, `null` and `undefined` insert nothing, so `${condition && html`…`}` can be used. */
 export type Fillable = string | number | Html | false | null | undefined | readonly Fillable[]
 
 export function html(template: TemplateStringsArray, ...fillings: Fillable[]): Html {
@@ -36,7 +37,7 @@ function fillIn(filling: Fillable): string {
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;', '`': '&#96;' }
 
-/** Safe as text and inside a quoted attribute. NUL is what a parser would silently change, so it goes. */
+/** Safe as text and inside a quoted attribute. HTML parsers would silently change NUL, so it is replaced. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '').replaceAll('\0', '\uFFFD')
 }

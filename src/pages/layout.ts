@@ -2,13 +2,13 @@ import { type Html, html } from './html.ts'
 import { texts } from './texts.ts'
 
 /**
- * The frame of every page: the wordmark, one slip of paper, and a promise at the foot. One frame goes with any window that an
- * app may want (`display`, OpenID Connect Core §3.1.2.1), a small phone's too.
+ * The frame of every page: the wordmark, one slip of paper, and a promise at the foot. The same frame fits every window
+ * that an app may request (`display`, OpenID Connect Core §3.1.2.1), also on a small phone.
  */
 export type Page = {
   title: string
   slip: Html
-  /** More for <head>: a script, a refresh. */
+  /** Additions to <head>: a script or a refresh. */
   extras?: Html
 }
 
@@ -36,7 +36,7 @@ ${page.slip}
 `.toString()
 }
 
-/** A slip of paper: its head says who asks for what; below a perforation, its body is what you do about it. */
+/** A slip of paper: the head names the app and its request; the body, below a perforation, has the user's choices. */
 export function slip({ head, body }: { head: Html; body: Html }): Html {
   return html`<article class="slip">
 <div class="slip-head">${head}</div>

@@ -6,20 +6,20 @@ import { texts } from './texts.ts'
 import { day } from './times.ts'
 import { fill, shortAddress } from './words.ts'
 
-/** The form of the way without script, which the switches belong to. */
+/** The id of the form for browsers without script; the switches belong to it. */
 export const NO_SCRIPT_FORM = 'no-script-form'
 
 export type LoginHead = {
   request: LoginRequest
   /** Epoch seconds. */
   now: number
-  /** The scopes left on; all of them when absent. */
+  /** The scopes that are on; if absent, all of them. */
   chosen?: readonly string[] | undefined
-  /** Whether the scopes can still be switched here, or are told as they were chosen. */
-  scopes: 'switches' | 'told'
+  /** Whether the scopes can be switched on this page, or are only listed. */
+  scopes: 'switches' | 'listed'
 }
 
-/** Who asks, for what, and until when: the same above every step. */
+/** The app, its request, and the time limit: the same at the top of every step. */
 export function loginHead(head: LoginHead): Html {
   const { request, now } = head
   const forApp = request.purpose === 'app'
@@ -30,11 +30,11 @@ export function loginHead(head: LoginHead): Html {
   return html`${appHeading({ sentence: words.title, app, place: request })}
 <p class="lead">${words.intro}</p>
 ${request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
-${forApp && asked(head, app)}
+${forApp && requestedScopes(head, app)}
 ${request.expiresAt > now && html`<p class="fine with-symbol">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`
 }
 
-function asked(head: LoginHead, app: string): Html {
+function requestedScopes(head: LoginHead, app: string): Html {
   const { mayDo, mayNothing, at, runsUntil } = texts.login
   const { request, chosen } = head
   const isOn = ({ name, required }: Scope): boolean => required === true || chosen === undefined || chosen.includes(name)
@@ -49,7 +49,7 @@ ${request.resources.length > 1 && html`<h2 class="label">${at}</h2><ul class="pl
 ${request.scopes.length > 0 && runs}`
 }
 
-/** They belong to the form without script; the page's script reads them itself and adds them to whatever is sent. */
+/** The switches belong to the form without script. The page's script reads them too and adds them to every request. */
 function switches(scopes: Scope[], isOn: (scope: Scope) => boolean, app: string): Html {
   return html`<fieldset id="scopes">
 <legend class="label">${fill(texts.login.mayDo, { app })}</legend>

@@ -17,21 +17,21 @@ export type Login = {
   request: LoginRequest
   /** Epoch seconds. */
   now: number
-  /** Only where a development wallet signs. */
+  /** Only if a development wallet is configured. */
   developmentAccounts?: readonly DevelopmentAccount[] | undefined
-  /** The scopes left on in a form that comes back with a problem; all of them when absent. */
+  /** The scopes that are on in a form that is shown again with a problem; if absent, all of them. */
   chosen?: readonly string[] | undefined
-  /** What was typed into the form of the way by hand and could not be read as an address. */
+  /** The text that the user entered by hand and that is not an address. */
   refusedAddress?: string | undefined
-  /** The same for the development form, or why that address will not do. */
+  /** The same for the development form, with the reason. */
   refusedDevelopment?: RefusedDevelopment | undefined
 }
 
 /**
- * The login form: which app asks for what, and the ways to sign.
+ * The login form: the app, its request, and the ways to sign.
  *
- * Nothing is chosen for the person and no wallet is asked anything before a click. The script (`browser/login.js`) shows the
- * wallets of this browser; without it, and for wallets elsewhere, there is the way by hand.
+ * Nothing is preselected, and no wallet receives a request before a click. The script (`browser/login.js`) shows the
+ * wallets of this browser. Without script, and for wallets elsewhere, the user can sign by hand.
  */
 export function loginPage(login: Login): string {
   const { request, loginChallenge, refusedAddress } = login
@@ -70,7 +70,8 @@ ${scriptWords(request, app)}`,
 
 function chooseSection({ request, loginChallenge, refusedAddress, chosen }: Login, app: string): Html {
   const words = texts.noWallet
-  // An empty field with the name of the switches: a form with none of them on must not look like one that asks for all
+  // An empty field with the name of the switches: if no switch is on, the form must not look like a request for all
+  // scopes
   const choice = hasChoice(request) ? { id: NO_SCRIPT_FORM, noneLeft: chosen?.length === 0 } : undefined
   return html`<section id="choose" aria-labelledby="choose-title">
 <h2 id="choose-title" class="needs-script" tabindex="-1">${texts.login.choose}</h2>
@@ -93,7 +94,7 @@ ${byHandForm({ prefix: 'no-script', loginChallenge, refusedAddress, choice, expe
 </section>`
 }
 
-/** Filled by the script: the exact text, the account, and the button that asks the wallet. */
+/** The script fills in the exact text, the account, and the button that requests the signature. */
 function reviewSection(): Html {
   const words = texts.review
   return html`<section id="review" aria-labelledby="review-title" hidden>
@@ -108,7 +109,7 @@ function reviewSection(): Html {
 </section>`
 }
 
-/** The script's words, and the ways a login ends while its page is open. Inert until the script takes from it. */
+/** The script's texts, and the notices for a login that ends while its page is open. Inert until the script reads them. */
 function scriptWords(request: LoginRequest, app: string): Html {
   const { sign, again } = texts.review
   const words = Object.entries({ ...texts.script, ...texts.wait, sign, again })
@@ -119,7 +120,7 @@ ${words.map(([key, sentence]) => html`<p data-word="${key}">${sentence.replaceAl
 ${(['expired', 'already_used', 'continued_elsewhere'] as const).map((kind) => html`<template id="ended-${kind}">${noticeContent({ kind, ...ended })}</template>\n`)}`
 }
 
-/** What login.js imports: named in the head, so that a browser fetches all at once and not one after the other. */
+/** The modules that login.js imports, listed in the head so that a browser fetches them in parallel. */
 const MODULES = assets.map(({ path }) => path).filter((path) => path.endsWith('.js') && path !== '/assets/login.js')
 
 function secondsLeft({ request, now }: Login): number {

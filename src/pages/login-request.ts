@@ -3,35 +3,35 @@ import type { Scope } from './parts.ts'
 import { texts } from './texts.ts'
 import { appTitle } from './words.ts'
 
-/** What a login is about, as the auth service tells it. Times in epoch seconds. */
+/** The login request that the auth service describes. Times in epoch seconds. */
 export type LoginRequest = ClientPlace & {
   purpose: Purpose
-  /** Empty where the login is for no app. */
+  /** Empty if the login is not for an app. */
   clientName: string
   scopes: Scope[]
-  /** Whether the person may leave some of the scopes out. */
+  /** Whether the user may leave out some of the scopes. */
   mayChooseScopes: boolean
   resources: string[]
-  /** End of what is allowed. */
+  /** The end of the permissions. */
   until: number
   chainIds: number[]
-  /** When this request closes. */
+  /** The end of this login request. */
   expiresAt: number
-  /** Where another device takes up a login for an app; null where there is no such way. */
+  /** The URL with which another device continues a login for an app; null if that is not possible. */
   resumeUrl: string | null
-  /** The account that the app expects; any other will do as well. */
+  /** The account that the app expects; any other account is accepted too. */
   loginHint?: string | undefined
 }
 
-/** An app asks; or the person wants to see the account page; or to end everything. */
+/** A login for an app, for the account page, or to end everything. */
 export type Purpose = 'app' | 'account' | 'end_everything'
 
-/** What the page's sentences call the place that the login leads to. */
+/** The name that the page's sentences use for the destination of the login. */
 export function placeOf(request: LoginRequest): string {
   return texts.purpose[request.purpose].place || appTitle(request)
 }
 
-/** A single scope cannot be left out: one must stay. */
+/** If there is one scope only, it cannot be left out: at least one must stay. */
 export function hasChoice({ mayChooseScopes, scopes }: LoginRequest): boolean {
   return mayChooseScopes && scopes.length > 1 && scopes.some(({ required }) => !required)
 }

@@ -8,30 +8,33 @@ import { texts } from './texts.ts'
 import { appTitle, fill } from './words.ts'
 
 /**
- * A page that moves on by itself, at once, and has a link to the same place.
+ * A page that continues by itself, at once, and has a link to the same destination.
  *
- * Answered with 200 instead of a redirect: browsers hold `form-action` against every hop of a redirect that follows a form,
- * and wallets' in-app browsers lose cookies set on one.
+ * The status is 200, not a redirect: browsers apply `form-action` to every hop of a redirect after a form, and in-app
+ * browsers of wallets lose cookies that a redirect sets.
  */
 export type MovingOn = ClientPlace & {
-  /** Absolute; the app's redirect URI, of any scheme it registered, or the auth service's own address. A form is posted there. */
+  /**
+   * Absolute: the app's redirect URI, with any scheme that it registered, or the auth service's own address. A form is
+   * posted to this address.
+   */
   to: string | { action: string; fields: readonly (readonly [name: string, value: string])[] }
   clientName: string
-  /** `to_sign`: not back to the app, but on to the login page. */
+  /** `to_sign`: the destination is the login page, not the app. */
   outcome: 'signed_in' | 'denied' | 'allowed' | 'failed' | 'signed_out' | 'to_sign' | 'answered'
-  /** What the login was for; an app when absent. */
+  /** The purpose of the login; if absent, an app. */
   purpose?: Purpose | undefined
 }
 
 export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: MovingOn): string {
   const words = texts.movingOn[wordsFor(outcome, purpose)]
-  const target = followable(typeof to === 'string' ? to : to.action)
+  const target = requireSafeScheme(typeof to === 'string' ? to : to.action)
   const app = texts.purpose[purpose].place || appTitle(asking)
   const label = outcome === 'to_sign' || purpose === 'end_everything' ? texts.movingOn.onward : fill(texts.movingOn.link, { app })
   const isForm = typeof to !== 'string'
   return layout({
     title: words.title,
-    // `form-post.js` presses the button of the form; without script the person does.
+    // `form-post.js` submits the form; without script the user does.
     extras: isForm
       ? html`<script type="module" src="/assets/form-post.js"></script>`
       : html`<meta http-equiv="refresh" content="0;url=${target}">`,
@@ -55,14 +58,14 @@ ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 </form>`
 }
 
-/** Ending everything signs nobody in, and a login for no app has none to tell of a refusal. */
+/** Ending everything signs no user in, and a login without an app has no app to return to. */
 function wordsFor(outcome: MovingOn['outcome'], purpose: Purpose): MovingOn['outcome'] | 'ending' | 'cancelled' {
   if (purpose !== 'app' && outcome === 'denied') return 'cancelled'
   return purpose === 'end_everything' && outcome === 'signed_in' ? 'ending' : outcome
 }
 
-/** A redirect URI was checked when it was registered. This is the last gate: an address that runs as script is a defect. */
-function followable(to: string): string {
+/** Redirect URIs are checked at registration. This check is the last one: an address that runs as script is a defect. */
+function requireSafeScheme(to: string): string {
   const { protocol } = new URL(to)
   if (['javascript:', 'data:', 'vbscript:', 'blob:', 'file:'].includes(protocol)) throw new TypeError('not a place to move on to')
   return to

@@ -9,10 +9,11 @@ import { appTitle, fill, waitingTime } from './words.ts'
 export type { NoticeKind } from './notice-texts.ts'
 
 /**
- * A page for everything that does not go on: what happened, what to do now.
+ * A page for a flow that cannot continue: what happened, and what to do now.
  *
- * `retryUrl` becomes a button; `retryAfter` (seconds) the waiting time in words. `reason` and `requestId` are the last line: the reason as
- * in the audit log, for the app's builder, and the number of the request, for the support.
+ * `retryUrl` becomes a button; `retryAfter` (seconds) becomes the waiting time in words. The last line shows `reason`
+ * and `requestId`: the reason as in the audit log, for the app's builder, and the number of the request, for the
+ * support.
  */
 export type Notice = {
   kind: NoticeKind
@@ -29,7 +30,7 @@ export function noticePage(notice: Notice): string {
   return layout({ title: noticeTexts[notice.kind].title, slip: noticeContent(notice) })
 }
 
-/** The slip alone: the login page carries two of them along, for what may happen while it is open. */
+/** The slip alone: the login page contains such slips for events while it is open. */
 export function noticeContent(notice: Notice): Html {
   const words: NoticeText = noticeTexts[notice.kind]
   const { clientHost = '', clientScheme } = notice

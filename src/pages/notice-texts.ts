@@ -1,14 +1,13 @@
 /**
- * The words of every notice: what happened, what to do now, and where it helps a hint for the app's builder.
- *
- * Part of the catalogue in texts.ts, in a file of its own for its length.
+ * The texts of every notice: what happened, what to do now, and for some notices a hint for the app's builder. A part
+ * of the catalogue in texts.ts.
  */
 export type NoticeText = {
   tone: 'stop' | 'wait' | 'info' | 'done'
   title: string
   text: string
   next: string
-  /** On the button, where the page is given an address for one; "Try again" when absent. */
+  /** The label of the button, if the notice has an address for one; if absent, "Try again". */
   button?: string
   builder?: string
 }
@@ -137,7 +136,7 @@ export const noticeTexts = {
     tone: 'done',
     title: 'Everything is ended',
     text: 'Every app has lost its access, and every browser is signed out. Nothing that your wallet signed before counts any more.',
-    next: 'You need do nothing more. To use an app again, sign in to it as the first time.',
+    next: 'You need do nothing more. To use an app again, sign in to it as you did the first time.',
   },
   receipt_not_found: {
     tone: 'info',

@@ -1,12 +1,14 @@
 /**
  * The headers of every page of both servers (RFC 9700 §4.2.4, §4.16; OpenID Connect Core §3.1.2.3).
  *
- * - No inline script or style: a name that slips through the escaping still runs nothing. `data:` images are wallets' icons.
- * - `form-action` holds for every hop of a redirect, so a form that leads to another origin answers a moving-on page. It is
- *   `'self'` unless the page posts an answer to an app: then it is the app's origin.
- * - `frame-ancestors` (and its forerunner): nobody can put the sign-in button under somebody else's picture.
- * - Opener policy: `same-origin` would cut off wallets that open a window of their own (passkey wallets).
- * - Referrer: a login challenge in our URL stays on our origin. `no-referrer` would make browsers send `Origin: null`.
+ * - No inline script or style: a value that escapes the escaping still runs nothing. `data:` images are wallets' icons.
+ * - Browsers apply `form-action` to every hop of a redirect, so the response to a form that leads to another origin is
+ *   a page that continues by itself. The value is `'self'` unless the page posts a response to an app: then it is the
+ *   app's origin.
+ * - `frame-ancestors` (and its predecessor): another site cannot place the sign-in button under its own content.
+ * - Opener policy: `same-origin` would break wallets that open their own window (passkey wallets).
+ * - Referrer: the login challenge in our URL stays on our origin. `no-referrer` would make browsers send `Origin:
+ *   null`.
  */
 export function pageHeaders(formAction = "'self'"): Record<string, string> {
   return {

@@ -14,12 +14,15 @@ export type Scope = {
   required?: boolean
 }
 
-/** Who asks: the heading with the app's name, and its host. */
+/** The heading with the app's name, and the app's host. */
 export function appHeading({ sentence, app, place }: { sentence: string; app: string; place: ClientPlace }): Html {
   return appName({ heading: html`<h1>${fill(sentence, { app })}</h1>`, app, place })
 }
 
-/** An app: a tile with the first letter of the name, a heading with the name, and the host or device. An app cannot choose a host that it does not own. */
+/**
+ * An app: a tile with the first letter of the name, a heading with the name, and the host or device. An app cannot
+ * choose a host that it does not own.
+ */
 export function appName({ heading, app, place }: { heading: Html; app: string; place: ClientPlace }): Html {
   return html`<div class="app">
 <span class="tile" aria-hidden="true">${firstLetter(app)}</span>
@@ -30,14 +33,14 @@ ${placeLine(place)}
 </div>`
 }
 
-/** The website of an app, or that it is an app on this device. */
+/** The website of an app, or the scheme of an app on this device. */
 export function placeLine({ clientHost, clientScheme }: ClientPlace): Html {
   return clientScheme
     ? html`<p class="host">${symbol('device')}<span>${fill(texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
     : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
 }
 
-/** What the app may do, one line a scope, under a heading of that level. */
+/** The app's permissions, one line per scope, under a heading of the given level. */
 export function permissions(list: { scopes: Scope[]; app: string; some: string; none: string; level?: 2 | 4 }): Html {
   const { scopes, app, some, none, level = 2 } = list
   if (scopes.length === 0) return html`<p class="lead">${fill(none, { app })}</p>`
@@ -47,7 +50,7 @@ ${scopes.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</sp
 </ul>`
 }
 
-/** What a scope allows, in the platform's words where it has some, and its name. */
+/** What a scope allows, in the platform's text if there is one, and its name. */
 export function scopeWords({ name, description }: Scope): Html {
   return html`${visibleText(description) || name} <code>${name}</code>`
 }

@@ -4,8 +4,9 @@ import { texts } from './texts.ts'
 import { walletLinks } from './wallet-links.ts'
 
 /**
- * The way by phone: a code and a link that start a login of its own on the phone, and on a phone the wallet apps that can
- * open it (shown by the stylesheet where there is no mouse). While it is open, the page's script asks whether it went on there.
+ * The login with a phone: a QR code and a link that start a separate login on the phone, and on a phone the wallet apps
+ * that can open the link (the stylesheet shows them if there is no mouse). While the panel is open, the page's script
+ * polls whether the phone completed the login.
  */
 export function phonePanel(resumeUrl: string): Html {
   const words = texts.phone

@@ -9,7 +9,7 @@ import { appTitle, fill, fillPlain } from './words.ts'
 
 const words = accountTexts.receipt
 
-/** One signed consent, shown to its owner: what it says, the text byte for byte, and how to check it without us. */
+/** One signed consent, for its owner: its content, the text byte for byte, and how to check it without this service. */
 export type ReceiptView = ClientPlace & {
   /** As in the page's address, `/account/receipts/{id}`. */
   id: string

@@ -5,7 +5,7 @@ import { type LoginRequest, placeOf } from './login-request.ts'
 import { texts } from './texts.ts'
 import { fill, fillPlain, shortAddress, waitingTime } from './words.ts'
 
-/** The second step of the way without script: the exact text, and a field for the signature made elsewhere. */
+/** The second step without script: the exact text, and a field for the signature that the user made elsewhere. */
 export type SignByHand = {
   loginChallenge: string
   request: LoginRequest
@@ -13,14 +13,14 @@ export type SignByHand = {
   now: number
   address: string
   chainId: number | undefined
-  /** The scopes left on; all that were asked for when absent. */
+  /** The scopes that are on; if absent, all requested scopes. */
   chosen?: readonly string[] | undefined
   /** Exactly what has to be signed, byte for byte. */
   message: string
   problem?: SignatureProblem | undefined
 }
 
-/** `signature`: where it may be a good one that only could not be checked yet, so that nobody has to make it again. */
+/** `signature`: given if it could not be checked yet and may be correct, so that the user need not make it again. */
 export type SignatureProblem =
   | { kind: 'wrong_signature' | 'not_proven' }
   | { kind: 'could_not_check' | 'too_many'; signature: string; retryAfter: number | undefined }
@@ -43,7 +43,7 @@ export function signByHandPage(step: SignByHand): string {
   return layout({
     title: `${texts.review.title} · ${fillPlain(purpose.title, { app })}`,
     slip: slip({
-      head: loginHead({ ...step, scopes: 'told' }),
+      head: loginHead({ ...step, scopes: 'listed' }),
       body: html`<h2>${texts.review.title}</h2>
 <p>${fill(words.howTo, { account })}</p>
 <label class="visually-hidden" for="message">${texts.review.textLabel}</label>
@@ -71,7 +71,7 @@ ${problem && html`<p class="field-problem" id="signature-problem">${fill(PROBLEM
   })
 }
 
-/** For browsers that do not fit a field to its text by themselves (`field-sizing`). */
+/** For browsers that cannot fit a field to its text (`field-sizing`). */
 function rows(message: string): number {
   return message.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 48)), 1)
 }

@@ -3,13 +3,13 @@ import { layout, slip } from './layout.ts'
 import { texts } from './texts.ts'
 import { appTitle, fill } from './words.ts'
 
-/** Asks whether this browser is to be signed out, by one button: an app or a link elsewhere wants it. */
+/** Asks, with one button, whether to sign out of this browser, because an app or a link requests it. */
 export type SignOut = {
   /** Path of the same origin that the form posts to. */
   action: string
-  /** Comes back in the hidden field `question`; what it proves is the caller's. */
+  /** Returned in the hidden field `question`; the caller checks it. */
   question: string
-  /** Absent where nobody knows who asks. */
+  /** Absent if the requesting app is unknown. */
   clientName?: string | undefined
   clientHost?: string | undefined
   clientScheme?: string | undefined

@@ -1,8 +1,8 @@
 /**
- * Every word a person reads on our pages, in one place, ready to translate.
+ * Every text on the pages, ready for translation.
  *
- * `{app}`, `{host}`, `{wallet}`, `{account}`, `{wait}` … stand for names; `fill` (words.ts) puts them in. An error says what
- * happened, that nothing is lost when nothing is, and what to do next.
+ * `{app}`, `{host}`, `{wallet}`, `{account}`, `{wait}` … are placeholders that `fill` (words.ts) replaces. An error
+ * text says what happened, that nothing is lost if nothing is, and what to do next.
  */
 export const texts = {
   brand: 'Grantor',
@@ -16,7 +16,10 @@ export const texts = {
   reason: 'Reason:',
   requestNumber: 'Number of this request:',
 
-  /** What a login is for: an app, the person's own account page, or to end everything. `place` stands for {app} then. */
+  /**
+   * The purpose of a login: an app, the user's own account page, or ending everything. In the last two, `place`
+   * replaces {app}.
+   */
   purpose: {
     app: {
       title: 'Sign in to {app}',
@@ -126,7 +129,7 @@ export const texts = {
     textLabel: 'The exact text to sign',
   },
 
-  /** For the browser script: it picks them by key and fills in the wallet's name. */
+  /** For the browser script, which selects them by key and fills in the wallet's name. */
   script: {
     connecting: 'Open {wallet} and choose the account you want to use.',
     preparing: 'Preparing the text\u00a0…',

@@ -1,8 +1,8 @@
 import { type Html, html } from './html.ts'
 
 /**
- * Moments in plain words. A day is written out in UTC, because the page is made without knowing where its reader is;
- * how long ago or how far ahead it is needs no time zone at all.
+ * Times in plain words. A day is written in UTC, because the server does not know the reader's time zone. Relative
+ * times need no time zone.
  */
 
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
@@ -13,12 +13,12 @@ export function day(at: number): Html {
   return timeTag(at, DAY.format(at * 1000))
 }
 
-/** "3 hours ago", "yesterday", "in 29 days"; whatever is within a minute is "just now". Epoch seconds. */
+/** "3 hours ago", "yesterday", "in 29 days"; less than a minute away is "just now". Epoch seconds. */
 export function fromNow(at: number, now: number): Html {
   return timeTag(at, relative(at - now))
 }
 
-/** Up to so many seconds, in units of so many. */
+/** Limit in seconds, size of the unit in seconds, name of the unit. */
 const UNITS = [
   [3_600, 60, 'minute'],
   [86_400, 3_600, 'hour'],

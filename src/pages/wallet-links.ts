@@ -1,10 +1,10 @@
 /**
- * Links that open a page in the browser inside a wallet app, as each wallet documents them. They are plain links: nothing of
- * these sites is loaded, and none is asked before a person taps one.
+ * Links that open a page in the browser inside a wallet app, as each wallet documents them. They are plain links: the
+ * page loads nothing from these sites and contacts none of them before the user taps a link.
  *
- * What they carry is the link of the QR code, which starts a login of its own where it is opened and is worth nothing to
- * whoever else reads it. Chosen: wallets in wide use whose maker documents such a link for any https page. Every other wallet
- * is as welcome by the link itself.
+ * A link contains the URL of the QR code. That URL starts a separate login wherever it is opened, so it is worthless to
+ * anyone else who reads it. The list has widely used wallets whose makers document such a link for any https page.
+ * Users of other wallets can copy the link.
  */
 const WALLETS: readonly [name: string, link: (url: string) => string][] = [
   // docs.metamask.io, "Use deeplinks": the address without its scheme, not encoded (MetaMask adds https)
@@ -23,7 +23,7 @@ const WALLETS: readonly [name: string, link: (url: string) => string][] = [
   ],
 ]
 
-/** None for an address that only this machine can reach. */
+/** Empty for an address that only this machine can reach. */
 export function walletLinks(url: string): { name: string; href: string }[] {
   if (!url.startsWith('https://')) return []
   return WALLETS.map(([name, link]) => ({ name, href: link(url) }))

@@ -6,7 +6,8 @@ import { texts } from './texts.ts'
 /**
  * Fills a sentence of the catalogue: `fill('Sign in to {app}', { app: name })`.
  *
- * A name is set apart with <bdi>, so that one written right to left, or with direction marks in it, cannot reorder our words.
+ * Names are isolated with <bdi>, so that a name that is written right to left, or that contains direction marks, cannot
+ * reorder the sentence.
  */
 export function fill(sentence: string, names: Record<string, Fillable>): Html {
   const parts = sentence.split(PLACEHOLDER)
@@ -18,19 +19,22 @@ export function fillPlain(sentence: string, names: Record<string, string>): stri
   return sentence.replace(PLACEHOLDER, (_, key: string) => names[key] ?? '')
 }
 
-/** A name from outside, fit for a page: no invisible characters, at most 60 characters; '' if nothing of it can be seen. */
+/**
+ * A name from outside, prepared for a page: no invisible characters, at most 60 characters; '' if no visible character
+ * is left.
+ */
 function displayName(name: string): string {
   const visible = visibleText(name)
   const characters = Array.from(visible)
   return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }
 
-/** What sentences call an app: its name, else its host, else that it is an app on this device. */
+/** The app's name in sentences: its own name, or its host, or that it is an app on this device. */
 export function appTitle({ clientName, clientHost, clientScheme }: ClientPlace & { clientName: string }): string {
   return displayName(clientName) || clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
 }
 
-/** "20 seconds", "one minute", "12 minutes": never less than what is asked for. */
+/** "20 seconds", "one minute", "12 minutes": never less than `seconds`. */
 export function waitingTime(seconds: number): string {
   if (seconds < 60) return fillPlain(texts.wait.seconds, { n: String(Math.max(1, Math.ceil(seconds))) })
   const minutes = Math.ceil(seconds / 60)

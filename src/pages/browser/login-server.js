@@ -1,6 +1,6 @@
 /** @import { Answer } from './types.d.ts' */
 
-/** Asks the login server. @param {string} path @param {object} [body] posted as JSON @returns {Promise<Answer>} */
+/** Calls the login server. @param {string} path @param {object} [body] posted as JSON @returns {Promise<Answer>} */
 export async function ask(path, body) {
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   try {

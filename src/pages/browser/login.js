@@ -1,4 +1,4 @@
-/** Joins the wallets of this browser, the sign-in and what the person sees. */
+/** Connects the wallets of this browser, the sign-in and the page. */
 
 import { watchPhone } from './phone.js'
 import { createSignIn } from './sign-in.js'
@@ -12,13 +12,13 @@ import { say, shortAddress } from './words.js'
 const at = (id) => document.getElementById(id)
 const login = at('login')
 const loginChallenge = login.dataset.challenge
-/** Of the scopes. @type {HTMLInputElement[]} */
+/** The switches of the scopes. @type {HTMLInputElement[]} */
 const switches = Array.from(document.querySelectorAll('#scopes input'))
 
 /** @type {View} */
 const view = {
-  tell: (word, names) => speak(say(word, names), ''),
-  complain: (word, names) => speak('', say(word, names)),
+  report: (word, names) => speak(say(word, names), ''),
+  warn: (word, names) => speak('', say(word, names)),
 
   choose() {
     const moved = at('choose').hidden
@@ -28,7 +28,7 @@ const view = {
   },
 
   review({ wallet, accounts, address, message }) {
-    // textContent: the text is shown as it is, byte for byte, and never as markup
+    // textContent: the text is shown byte for byte, and never as markup
     at('message').textContent = message
     at('sign').textContent = say('sign', { wallet: wallet.name })
     const several = accounts.length > 1
@@ -64,7 +64,7 @@ watchWallets({
   show(wallets) {
     at('looking').hidden = true
     at('no-wallet').hidden = wallets.length > 0
-    // A phone without a wallet in its browser: its wallet apps are the way
+    // A phone without a wallet in its browser: show the wallet apps
     if (!wallets.length && at('phone') && matchMedia('(hover: none)').matches) at('phone').open = true
     showWallets(wallets)
   },
@@ -81,10 +81,10 @@ for (const input of switches) {
   input.addEventListener('change', () => {
     if (chosenScope()) return signIn.again(undefined, 'rechosen')
     input.checked = true
-    view.complain('oneMustStay')
+    view.warn('oneMustStay')
   })
 }
-// The switches count for the ways by hand, too
+// The switches also apply to the forms by hand
 document.addEventListener('formdata', ({ formData }) => {
   const scope = chosenScope()
   if (scope) formData.set('scope', scope)
@@ -93,7 +93,7 @@ document.addEventListener('formdata', ({ formData }) => {
 const openUntil = at('open-until')
 if (openUntil) openUntil.textContent = new Date(openUntil.dateTime).toLocaleTimeString([], { timeStyle: 'short' })
 endInTime()
-// A page brought back from the browser's memory may be long out of date
+// A page that the browser restores from its cache may be outdated
 addEventListener('pageshow', (event) => event.persisted && location.reload())
 
 function chosenScope() {
@@ -114,13 +114,13 @@ function show(section) {
   at('review').hidden = section !== 'review'
 }
 
-/** By the seconds left when the page was made: the clock on the wall may be wrong. */
+/** Uses the seconds left when the page was made, because the device's clock may be wrong. */
 function endInTime() {
   const end = Date.now() + Number(login.dataset.secondsLeft) * 1000
-  const look = () => {
+  const endIfOver = () => {
     if (Date.now() >= end && login.isConnected) view.end('expired')
   }
-  setTimeout(look, end - Date.now())
+  setTimeout(endIfOver, end - Date.now())
   // A sleeping device stops its timers
-  document.addEventListener('visibilitychange', look)
+  document.addEventListener('visibilitychange', endIfOver)
 }

@@ -6,22 +6,23 @@ import { say } from './words.js'
 const EVERY_MS = 3_000
 
 /**
- * While the phone panel is open, asks whether the sign-in went on elsewhere. Makes the button that copies the link work.
+ * While the phone panel is open, polls whether the sign-in continued on another device. Also enables the button that
+ * copies the link.
  *
  * @param {Record<string, any>} elements @param {string} loginChallenge @param {(kind: Ending) => void} ended
  */
 export function watchPhone({ panel, link, copy }, loginChallenge, ended) {
   if (!panel) return
 
-  const look = async () => {
+  const poll = async () => {
     if (panel.open && panel.offsetParent && !document.hidden) {
       const answer = await ask(`/login/status?login_challenge=${encodeURIComponent(loginChallenge)}`)
       const status = answer.kind === 'answered' && answer.body.status
       if (status && status !== 'open' && panel.isConnected) return ended(status)
     }
-    if (panel.isConnected) setTimeout(look, EVERY_MS)
+    if (panel.isConnected) setTimeout(poll, EVERY_MS)
   }
-  void look()
+  void poll()
 
   copy.hidden = !navigator.clipboard
   copy.addEventListener('click', async () => {

@@ -1,8 +1,8 @@
 /**
- * One sign-in: the wallet's account, the text from the login server, the signature, and back to the login server.
+ * One sign-in: fetches the text from the login server, requests the signature, and sends it.
  *
- * Choosing again, switching the account or the end of time begins another attempt, and whatever still comes back for an
- * earlier one is dropped: a signature is only ever sent with the text it was made for.
+ * Another wallet, another account or the end of the login begins a new attempt. Results of earlier attempts are dropped, so
+ * a signature is only sent with the text that it was made for.
  */
 
 import { ask } from './login-server.js'
@@ -10,11 +10,11 @@ import { sayWait, shortAddress } from './words.js'
 
 /** @import { Answer, SignInOptions, Step, Wallet } from './types.d.ts' */
 
-/** A wallet that does not answer for so long may be waiting behind the window. */
+/** After this time, the wallet's window may be behind the browser's. */
 const SLOW_MS = 12_000
-/** Some wallets never answer eth_chainId while locked. */
+/** Some wallets never respond to eth_chainId while they are locked. */
 const CHAIN_MS = 2_000
-/** A check that takes so long asks a chain. */
+/** A check that takes longer calls a chain. */
 const LONG_CHECK_MS = 700
 
 /** @param {SignInOptions} options */
@@ -29,18 +29,18 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
 
   return { connect, again, sign, stop }
 
-  /** A click on a wallet: asks it for its accounts. @param {Wallet} wallet */
+  /** Requests the wallet's accounts. @param {Wallet} wallet */
   async function connect(wallet) {
     stop()
-    const asked = await request(wallet, 'connecting', { method: 'eth_requestAccounts' })
-    if (!asked) return
-    const accounts = readAccounts(asked.value)
-    if (accounts.length === 0) return view.complain('locked', { wallet: wallet.name })
+    const result = await request(wallet, 'connecting', { method: 'eth_requestAccounts' })
+    if (!result) return
+    const accounts = readAccounts(result.value)
+    if (accounts.length === 0) return view.warn('locked', { wallet: wallet.name })
     listen(wallet)
     await prepare(wallet, accounts, accounts[0])
   }
 
-  /** Another account, or another choice of scopes, means another text. @param {string} [address] @param {string} [why] */
+  /** Another account, or another choice of scopes, needs another text. @param {string} [address] @param {string} [why] */
   function again(address, why) {
     if (step) void prepare(step.wallet, step.accounts, address ?? step.address, why)
   }
@@ -50,13 +50,13 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
     const mine = ++attempt
     step = null
     current = address
-    view.tell('preparing')
+    view.report('preparing')
     const chainId = await chooseChain(wallet, chainIds)
     if (mine !== attempt) return
     const scope = chosenScope()
     const answer = await ask('/login/message', { login_challenge: loginChallenge, address, chain_id: chainId, scope })
     if (mine !== attempt) return
-    // Switched while the text was on its way
+    // A switch changed while the text was requested
     if (scope !== chosenScope()) return prepare(wallet, accounts, address, why)
     if (answer.kind !== 'answered') {
       view.choose()
@@ -64,33 +64,33 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
     }
     step = { wallet, accounts, address, chainId, scope, message: answer.body.message }
     view.review(step)
-    if (why) view.tell(why)
+    if (why) view.report(why)
   }
 
   /**
-   * A click on "Sign": asks for a signature over the text on the page, and takes it to the login server. One that could not
-   * be checked is kept, and the next click sends it again: some take several people to make.
+   * Requests a signature over the text on the page and sends it. If it could not be checked, it is kept and the next
+   * click sends it again: several people may be needed to make it.
    */
   async function sign() {
     const signing = step
     if (!signing || sending) return
     const { wallet, address, message, chainId, scope } = signing
     if (signing.signature === undefined) {
-      const asked = await request(wallet, 'signing', { method: 'personal_sign', params: [toHex(message), address] })
-      if (!asked) return
-      signing.signature = String(asked.value)
+      const result = await request(wallet, 'signing', { method: 'personal_sign', params: [toHex(message), address] })
+      if (!result) return
+      signing.signature = String(result.value)
     }
     const { signature } = signing
-    view.tell('checking')
+    view.report('checking')
     view.lock((sending = true))
-    const long = setTimeout(view.tell, LONG_CHECK_MS, 'checkingLong')
+    const long = setTimeout(view.report, LONG_CHECK_MS, 'checkingLong')
     const answer = await ask('/login', { login_challenge: loginChallenge, address, chain_id: chainId, scope, signature })
     clearTimeout(long)
     view.lock((sending = false))
     if (step !== signing) return
     if (answer.kind === 'answered') {
       stop()
-      view.tell('done')
+      view.report('done')
       return view.leave(answer.body.redirect_to)
     }
     if (answer.kind === 'unreachable' || answer.status === 429 || answer.status > 500) view.keep()
@@ -98,7 +98,7 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
     refuse(answer, wallet, 'walletFailed', 'couldNotCheck')
   }
 
-  /** Drops whatever is under way. */
+  /** Drops the current attempt. */
   function stop() {
     attempt++
     step = null
@@ -106,7 +106,7 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
     stopListening = undefined
   }
 
-  /** While the person reads or signs, the wallet may be switched to another account, or locked. @param {Wallet} wallet */
+  /** The wallet may be locked, or switched to another account, while the user reads or signs. @param {Wallet} wallet */
   function listen(wallet) {
     const { provider } = wallet
     const accountsChanged = (/** @type {unknown} */ value) => {
@@ -115,31 +115,31 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
       if (accounts.length > 0) return void prepare(wallet, accounts, accounts[0], 'switched')
       stop()
       view.choose()
-      view.complain('locked', { wallet: wallet.name })
+      view.warn('locked', { wallet: wallet.name })
     }
     try {
       provider.on?.('accountsChanged', accountsChanged)
     } catch {
-      // Such a wallet can still sign; the server checks the account anyway
+      // Such a wallet can still sign; the server checks the account
     }
     stopListening = () => provider.removeListener?.('accountsChanged', accountsChanged)
   }
 
   /**
-   * Asks the wallet; says so when it takes long, and why it would not. Null also when nobody waits any more.
+   * Sends a request to the wallet, and shows that it takes long or why it failed. Null also if the attempt was dropped.
    *
    * @param {Wallet} wallet @param {string} word @param {{ method: string, params?: unknown[] }} call
    */
   async function request(wallet, word, call) {
     const mine = ++attempt
     const names = { wallet: wallet.name }
-    view.tell(word, names)
-    const slow = setTimeout(() => mine === attempt && view.tell('slow', names), SLOW_MS)
+    view.report(word, names)
+    const slow = setTimeout(() => mine === attempt && view.report('slow', names), SLOW_MS)
     try {
       const value = await wallet.provider.request(call)
       return mine === attempt ? { value } : null
     } catch (error) {
-      if (mine === attempt) view.complain(walletProblem(error), names)
+      if (mine === attempt) view.warn(walletProblem(error), names)
       return null
     } finally {
       clearTimeout(slow)
@@ -152,16 +152,16 @@ export function createSignIn({ view, loginChallenge, chainIds, chosenScope }) {
    * @param {string} malformed the word for a 400
    */
   function refuse(answer, wallet, malformed, unavailable = 'unavailable') {
-    if (answer.kind === 'unreachable') return view.complain('offline')
+    if (answer.kind === 'unreachable') return view.warn('offline')
     const { status, error, retryAfter } = answer
     if (status === 410) return view.end('expired')
     if (status === 409) return view.end(error === 'continued_elsewhere' ? error : 'already_used')
     const word = REFUSALS[error] ?? REFUSALS[status] ?? (status > 500 ? unavailable : malformed)
-    view.complain(word, { wallet: wallet.name, account: shortAddress(current), wait: sayWait(retryAfter) })
+    view.warn(word, { wallet: wallet.name, account: shortAddress(current), wait: sayWait(retryAfter) })
   }
 }
 
-/** By the server's error code, else by its status. @type {Record<string | number, string>} */
+/** By the server's error code, otherwise by its status. @type {Record<string | number, string>} */
 const REFUSALS = {
   not_proven: 'wrongAccount',
   address_not_allowed: 'addressNotAllowed',
@@ -171,14 +171,17 @@ const REFUSALS = {
   500: 'defect',
 }
 
-/** The wallet's chain, or the first allowed: personal_sign works on any. @param {Wallet} wallet @param {number[]} chainIds */
+/**
+ * The wallet's chain, or the first allowed chain: personal_sign works on any. @param {Wallet} wallet @param {number[]}
+ * chainIds
+ */
 async function chooseChain({ provider }, chainIds) {
-  const asked = (async () => provider.request({ method: 'eth_chainId' }))().catch(() => null)
-  const chainId = Number(await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, CHAIN_MS, null))]))
+  const response = (async () => provider.request({ method: 'eth_chainId' }))().catch(() => null)
+  const chainId = Number(await Promise.race([response, new Promise((resolve) => setTimeout(resolve, CHAIN_MS, null))]))
   return chainIds.includes(chainId) ? chainId : (chainIds[0] ?? 1)
 }
 
-/** EIP-1193 and EIP-1474 in our words. @param {any} error */
+/** The text for an error of EIP-1193 and EIP-1474. @param {any} error */
 function walletProblem(error) {
   const code = error?.code
   if (code === 4001 || /reject|denied|cancel/i.test(error?.message)) return 'rejected'
@@ -192,7 +195,7 @@ function readAccounts(value) {
   return Array.isArray(value) ? value.filter((account) => typeof account === 'string') : []
 }
 
-/** As bytes, so that no wallet guesses an encoding. @param {string} text */
+/** As bytes, so that no wallet has to guess an encoding. @param {string} text */
 function toHex(text) {
   return `0x${Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

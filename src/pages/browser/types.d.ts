@@ -1,4 +1,4 @@
-/** What the browser scripts pass to each other. Only for the type checker: no browser loads this file. */
+/** Types of the values that the browser scripts exchange. Only for the type checker: no browser loads this file. */
 
 /** An EIP-1193 provider. */
 export type Provider = {
@@ -9,7 +9,7 @@ export type Provider = {
 
 export type Wallet = { key: string; rdns: string; name: string; icon: string | null; provider: Provider }
 
-/** What the login server said: of the body, the part that belongs to what was asked. `retryAfter` in seconds. */
+/** A response of the login server, with the body of the requested path. `retryAfter` in seconds. */
 export type Refused = { kind: 'refused'; status: number; error: string; retryAfter: number }
 export type Answer =
   | { kind: 'answered'; body: { message: string; redirect_to: string; status: 'open' | Ending } }
@@ -18,7 +18,7 @@ export type Answer =
 
 export type Ending = 'expired' | 'already_used' | 'continued_elsewhere'
 
-/** The text on the page, for whom, and for which scopes; the signature once there is one. */
+/** The text on the page with its account and scopes, and the signature once there is one. */
 export type Step = {
   wallet: Wallet
   accounts: string[]
@@ -29,15 +29,15 @@ export type Step = {
   signature?: string
 }
 
-/** What the person sees; `login.js` makes it. */
+/** The page as the user sees it; `login.js` implements it. */
 export type View = {
-  tell(word: string, names?: Record<string, string>): void
-  complain(word: string, names?: Record<string, string>): void
+  report(word: string, names?: Record<string, string>): void
+  warn(word: string, names?: Record<string, string>): void
   choose(): void
   review(step: Step): void
-  /** While a signature is on its way, what it allows cannot be changed. */
+  /** While a signature is sent, the scopes cannot be changed. */
   lock(on: boolean): void
-  /** The signature is there and could not be checked yet: the button sends it again. */
+  /** The signature could not be checked yet: the button sends it again. */
   keep(): void
   end(kind: Ending): void
   leave(to: string): void
@@ -47,7 +47,7 @@ export type SignInOptions = {
   view: View
   loginChallenge: string
   chainIds: number[]
-  /** Names with a space between them; undefined where nothing can be chosen. */
+  /** Names with a space between them; undefined if the user cannot choose. */
   chosenScope(): string | undefined
 }
 

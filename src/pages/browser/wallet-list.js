@@ -1,7 +1,7 @@
 /** @import { Wallet } from './types.d.ts' */
 
 /**
- * The wallets, one button each. A button that is there stays: the list must not move under a finger when a late one arrives.
+ * The wallets, one button each. Existing buttons do not move, so that a late wallet does not change what the user taps.
  *
  * @param {HTMLElement} list @param {(wallet: Wallet) => void} choose
  */
@@ -35,7 +35,7 @@ function walletButton(wallet, choose) {
   return button
 }
 
-/** Its icon, or the first letter of its name. @param {Wallet} wallet */
+/** The wallet's icon, or the first letter of its name. @param {Wallet} wallet */
 function walletIcon({ name, icon }) {
   const letter = document.createElement('span')
   letter.className = 'wallet-icon'

@@ -1,16 +1,16 @@
 /**
- * Finds the wallets of this browser: those that announce themselves (EIP-6963), however late, and where none does, the one
- * at `window.ethereum`. What a wallet says about itself is not trusted: its name is short text, its icon a `data:` image.
+ * Finds the wallets of this browser: every wallet that announces itself (EIP-6963), however late, or `window.ethereum`
+ * if none does. Announcements are not trusted: a name is cut to a short text, and an icon must be a `data:` image.
  */
 
 /** @import { Wallet, WalletWatch } from './types.d.ts' */
 
-/** After this long a wallet counts as silent. It is still listed when it speaks later. */
-const PATIENCE_MS = 400
+/** After this time the page shows that there is no wallet. A later announcement is still listed. */
+const ANNOUNCEMENT_WAIT_MS = 400
 const LONGEST_NAME = 40
 const LARGEST_ICON = 200_000
 
-/** Calls `show` with all wallets at each news, and once without any. @param {WalletWatch} options */
+/** Calls `show` with all wallets after each change, and once if there are none. @param {WalletWatch} options */
 export function watchWallets({ legacyName, show }) {
   /** @type {Wallet[]} */
   const announced = []
@@ -18,7 +18,7 @@ export function watchWallets({ legacyName, show }) {
 
   const publish = () => {
     const legacy = /** @type {any} */ (window).ethereum
-    // Several wallets fight for window.ethereum, so it counts only where nobody announces
+    // Several wallets compete for window.ethereum, so it is used only if no wallet announces itself
     if (announced.length > 0) show([...announced])
     else if (waited) show(isProvider(legacy) ? [{ key: 'legacy', rdns: '', name: legacyName, icon: null, provider: legacy }] : [])
   }
@@ -34,7 +34,7 @@ export function watchWallets({ legacyName, show }) {
   setTimeout(() => {
     waited = true
     publish()
-  }, PATIENCE_MS)
+  }, ANNOUNCEMENT_WAIT_MS)
 }
 
 /** @param {any} detail @param {string} namelessName @returns {Wallet | null} */
@@ -55,12 +55,12 @@ function isProvider(provider) {
   return typeof provider?.request === 'function'
 }
 
-/** The same wallet announces itself again when asked again, sometimes under a new uuid. @param {Wallet} a @param {Wallet} b */
+/** A wallet may announce itself repeatedly, sometimes with a new uuid. @param {Wallet} a @param {Wallet} b */
 function isSame(a, b) {
   return a.key === b.key || a.provider === b.provider || (a.rdns !== '' && a.rdns === b.rdns)
 }
 
-/** Without invisible characters. @param {unknown} name */
+/** Removes invisible characters. @param {unknown} name */
 function readName(name) {
   if (typeof name !== 'string') return ''
   const visible = name.slice(0, 1000).replace(/[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}\u2800]/gu, '')
@@ -68,7 +68,7 @@ function readName(name) {
   return characters.length <= LONGEST_NAME ? characters.join('') : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }
 
-/** An `https:` icon would tell its server who signs in; in <img>, a `data:` one runs nothing. @param {unknown} icon */
+/** An `https:` icon would reveal the user to its server; a `data:` image in <img> runs no script. @param {unknown} icon */
 function readIcon(icon) {
   const fits = typeof icon === 'string' && icon.length <= LARGEST_ICON
   return fits && /^data:image\/(png|svg\+xml|webp|jpeg|gif|avif)[;,]/i.test(icon) ? icon : null

@@ -1,4 +1,4 @@
-/** The script's words come with the page, in a template. @param {string} key @param {Record<string, string>} [names] */
+/** The page contains the script's texts in a template. @param {string} key @param {Record<string, string>} [names] */
 export function say(key, names = {}) {
   const words = /** @type {HTMLTemplateElement} */ (document.getElementById('words'))
   const sentence = words.content.querySelector(`[data-word="${key}"]`)?.textContent ?? ''
