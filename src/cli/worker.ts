@@ -22,7 +22,7 @@ export async function runWorker(number: number, settings: Settings<'serve'>, wor
     const limits = settings.rateLimit ? primary.createLimit(() => world.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
     const { close, drain } = await openAuthService(settings, { logger, now: () => world.now(), metrics, limits })
-    const ended = shutDownOnSignals(close, { logger, drain, told: primary.stop })
+    const ended = shutDownOnSignals(close, { logger, drain, stopRequested: primary.stop })
     primary.tell({ kind: 'ready' })
     return await ended
   } catch (error) {

@@ -1,12 +1,12 @@
 /**
- * Who did what to which grant, and why a request was refused: one line per event, for the investigation of an incident. A line that
- * was caused by a request has its id.
+ * Who did what to which grant, and why a request was refused: one line per event, for the investigation of an incident.
+ * If a request caused the line, the line has the request's id.
  */
 import type { Logger } from './logger.ts'
 import { currentRequestId } from './request-log.ts'
 
 export type AuditEvent = {
-  /** what happened, as in `code_redeemed` or `grant_ended` */
+  /** the event, such as `code_redeemed` or `grant_ended` */
   event: string
   /** the line is of level `error`, so that an operator is alerted */
   alarm?: true
@@ -16,8 +16,8 @@ export type AuditEvent = {
 const LOUDER = ['warn', 'error', 'fatal']
 
 /**
- * Audit lines carry `"log":"audit"` and are written at every log level but `silent`. Lines of the `lasting` events have left the process
- * when the call returns, so a crash cannot lose them.
+ * Audit lines contain `"log":"audit"` and are written at every log level except `silent`. Lines of the `lasting` events
+ * have left the process when the call returns, so a crash cannot lose them.
  */
 export function createAuditLog(logger: Logger, lasting: ReadonlySet<string>): (event: AuditEvent) => void {
   const level = LOUDER.includes(logger.level) ? 'info' : logger.level

@@ -1,14 +1,15 @@
-/** Work a process does beside answering, over and over until it is stopped. */
+/** Work that a process repeats in the background until it stops. */
 import type { Logger } from 'pino'
 
 export type Background = {
-  /** Resolves once the run under way, if any, is over. */
+  /** Resolves when the current run, if any, has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Runs `task` every so often, never twice at a time. `stopping` aborts when the work is to stop; a long task ends early then. A failure is logged when it begins and when it is over, not at
- * every try: an outage of an hour is two lines.
+ * Runs `task` repeatedly, never twice at a time. `stopping` aborts when the process stops, so that a long task can end
+ * early. Only the first of several failures in a row is logged, and the next success: an outage of an hour is two
+ * lines.
  */
 export function repeatEvery(
   seconds: number,
@@ -21,7 +22,7 @@ export function repeatEvery(
   let running: Promise<void> = Promise.resolve()
   let timer = wait()
 
-  // Unreferenced: what is done beside answering keeps no process alive that answers nothing any more.
+  // Unreferenced: background work does not keep a process alive that has nothing else to do.
   function wait() {
     return setTimeout(run, seconds * 1000).unref()
   }
@@ -34,7 +35,7 @@ export function repeatEvery(
           failing = false
         },
         (error: unknown) => {
-          if (!failing) logger.error({ task: name, err: error }, 'failed; it is tried again and again')
+          if (!failing) logger.error({ task: name, err: error }, 'failed; it will be retried')
           failing = true
         },
       )

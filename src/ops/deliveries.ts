@@ -1,7 +1,7 @@
 /**
- * Notices to clients, brought to them beside everything else the service does: nobody waits for one, a client that does not
- * answer is tried again a few times, and each notice ends in a line of the log. They are kept in memory only: a process that
- * is told to stop brings them first, without the pauses between the tries; one that is killed loses them.
+ * Notices to clients, sent in the background. A request does not wait for its notices. If a client does not respond, a
+ * few more attempts follow, and each notice ends with a log line. Notices are kept in memory only. A process that stops
+ * sends them first, without the pauses between attempts; a process that is killed loses them.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
@@ -13,50 +13,53 @@ type Answer = { kind: 'answered'; status: number } | { kind: 'unavailable'; why:
 export type DeliveryOptions = {
   /** one POST; does not throw */
   call: (call: Pick<Notice, 'url' | 'form'>) => Promise<Answer>
-  /** told how each one ended; `why` where it did not arrive. Without a client: the notices could not even be made */
+  /** reports the result of each notice; `why` if it was not delivered. Without a client: the notices could not be prepared */
   note: (outcome: { delivered: boolean; clientId?: string; why?: string }) => void
-  /** seconds before each try, about; four tries within the two minutes that a logout token is good for, unless set */
+  /**
+   * seconds before each attempt, approximately; unless set, four attempts within the two minutes for which a logout
+   * token is valid
+   */
   pauses?: readonly number[]
   /** seconds that `stop` may take; 3.5 unless set: enough for one call that hangs, which ends after three */
   stopWithin?: number
 }
 
 export type Deliveries = {
-  /** Brings what `prepare` finds, which is asked again too where it fails. Returns at once. */
+  /** Delivers the notices that `prepare` returns. If `prepare` fails, it is called again. Returns at once. */
   add(prepare: () => Promise<Notice[]>): void
-  /** Lets each come to its end with no more than one further try, at once; what is left when the time is over is given up. */
+  /** Gives each notice at most one more attempt, at once. Notices that are unfinished when the time is over are given up. */
   stop(): Promise<void>
 }
 
 const USUAL_PAUSES = [0, 2, 10, 40]
 const AT_ONCE = 16
-/** More than that wait for clients that all hang: then the newest are let go. */
+/** More calls than this are only waiting if all clients hang: then the newest are dropped. */
 const WAITING_AT_MOST = 1000
 
-type Try = 'done' | { again: string } | { failed: string }
+type AttemptOutcome = 'done' | { again: string } | { failed: string }
 
 export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin = 3.5 }: DeliveryOptions): Deliveries {
   const waiting: (() => Promise<void>)[] = []
   const unfinished = new Set<Promise<void>>()
   const stopping = new AbortController()
-  /** one for each try that waits for its turn or has it */
+  /** one function for each attempt that waits or runs */
   const givingUp = new Set<() => void>()
   let gaveUp = false
   let underWay = 0
 
-  function insist(attempt: () => Promise<Try>, clientId?: string): void {
-    const insisting = tryAndTryAgain(attempt, clientId).finally(() => unfinished.delete(insisting))
-    unfinished.add(insisting)
+  function deliverWithRetries(attempt: () => Promise<AttemptOutcome>, clientId?: string): void {
+    const delivering = attemptRepeatedly(attempt, clientId).finally(() => unfinished.delete(delivering))
+    unfinished.add(delivering)
   }
 
-  /** Takes its turn for each try, and leaves it to others while it waits for the next one. */
-  async function tryAndTryAgain(attempt: () => Promise<Try>, clientId?: string): Promise<void> {
+  /** Queues each attempt. While it waits for the next attempt, it takes no place in the queue. */
+  async function attemptRepeatedly(attempt: () => Promise<AttemptOutcome>, clientId?: string): Promise<void> {
     const of = clientId === undefined ? {} : { clientId }
     let why = ''
     for (const [tries, pause] of pauses.entries()) {
       await wait(pause * (0.5 + randomInt(1000) / 1000), stopping.signal)
       const isLast = stopping.signal.aborted && tries > 0
-      const outcome = await inTurn(attempt)
+      const outcome = await runQueued(attempt)
       if (outcome === 'done') {
         if (clientId !== undefined) note({ delivered: true, ...of })
         return
@@ -67,15 +70,15 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
     note({ delivered: false, ...of, why })
   }
 
-  function inTurn(attempt: () => Promise<Try>): Promise<Try> {
+  function runQueued(attempt: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
     if (gaveUp) return Promise.resolve({ failed: 'stopped' })
     if (waiting.length >= WAITING_AT_MOST) return Promise.resolve({ failed: 'too_many_waiting' })
     return new Promise((resolve) => {
-      const settle = (outcome: Try): void => {
+      const settle = (outcome: AttemptOutcome): void => {
         givingUp.delete(giveUp)
         resolve(outcome)
       }
-      // Nobody knows whether a call that is under way then still arrives: it counts as lost.
+      // A call that is in progress may or may not arrive: it counts as lost.
       const giveUp = (): void => settle({ failed: 'stopped' })
       givingUp.add(giveUp)
       waiting.push(() => attempt().then(settle, () => settle({ again: 'could_not_be_made' })))
@@ -94,11 +97,11 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
     })
   }
 
-  async function deliver({ url, form }: Notice): Promise<Try> {
+  async function deliver({ url, form }: Notice): Promise<AttemptOutcome> {
     const answer = await call({ url, form })
     if (answer.kind === 'unavailable') return { again: answer.why }
     if (answer.status >= 200 && answer.status < 300) return 'done'
-    // Back-Channel Logout §2.8: 400 where the client could not log out; it will say the same again
+    // Back-Channel Logout §2.8: 400 if the client could not log out; another attempt would give the same response
     return answer.status < 500 && answer.status !== 429
       ? { failed: `status_${answer.status}` }
       : { again: `status_${answer.status}` }
@@ -106,8 +109,8 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
 
   return {
     add(prepare) {
-      insist(async () => {
-        for (const notice of await prepare()) insist(() => deliver(notice), notice.clientId)
+      deliverWithRetries(async () => {
+        for (const notice of await prepare()) deliverWithRetries(() => deliver(notice), notice.clientId)
         return 'done'
       })
     },
@@ -117,14 +120,14 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
         gaveUp = true
         for (const giveUp of givingUp) giveUp()
       }, stopWithin * 1000)
-      // What is being made may be several more.
+      // A prepared notice may have added further ones.
       while (unfinished.size > 0) await Promise.all(unfinished)
       clearTimeout(deadline)
     },
   }
 }
 
-/** Unreferenced: a notice keeps no process alive. Ends early, and well, where the signal says so. */
+/** Unreferenced: a notice does not keep the process alive. Resolves early if the signal aborts. */
 async function wait(seconds: number, signal: AbortSignal): Promise<void> {
   if (seconds > 0 && !signal.aborted) await pauseFor(seconds * 1000, undefined, { ref: false, signal }).catch(() => undefined)
 }

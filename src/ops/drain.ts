@@ -1,20 +1,20 @@
-/** The time between being told to stop and the end of listening, in which a balancer learns to send requests elsewhere. */
+/** The time between the stop signal and the end of listening, in which a load balancer redirects requests to other nodes. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 export type Drain = {
-  /** how long requests are still taken */
+  /** how long requests are still accepted */
   seconds: number
-  /** whether it has begun: readiness is over, requests are not */
+  /** whether the drain has begun: then readiness ends, but requests are served */
   isStopping(): boolean
-  /** From now on every answer of these servers ends its connection. */
+  /** From now on every response of these servers closes its connection. */
   begin(servers: readonly Server[]): void
 }
 
 /**
- * A connection that a balancer keeps open must not be closed while it is about to send a request on it: it would take
- * a request that was never answered for one that may have been carried out, and fail it. So nothing is closed during
- * the drain but by an answer that says so (`Connection: close`, RFC 9112 §9.6). What is still open and idle when it is
- * over belongs to somebody who had the time to notice, and sends nothing any more.
+ * A server must not close a connection on which a load balancer is about to send a request: the balancer could not know
+ * whether the request was carried out, and would fail it. So during the drain only a response with `Connection: close`
+ * (RFC 9112 §9.6) closes a connection. Connections that are still open and idle after the drain belong to clients that
+ * had time to notice and will send nothing more.
  */
 export function createDrain(seconds: number): Drain {
   let begun = false
@@ -23,7 +23,7 @@ export function createDrain(seconds: number): Drain {
     isStopping: () => begun,
     begin(servers) {
       begun = true
-      // Added only now: a server that is not stopping pays nothing for it.
+      // Added only now, so that it costs nothing before the drain.
       for (const server of servers) server.prependListener('request', endConnection)
     },
   }

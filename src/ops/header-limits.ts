@@ -1,4 +1,4 @@
-/** Limits on the header fields that the routes read. Node refuses a head of more than 16 KiB before any of them is looked at. */
+/** Limits on the header fields that the routes read. Node refuses a head of more than 16 KiB before this check. */
 import type { FastifyInstance } from 'fastify'
 
 /** The longest value of each field, in characters. Fields of the same name count together. */

@@ -16,7 +16,7 @@ export type LoggerOptions = {
   level: LogLevel
   /** standard output when absent */
   destination?: LogOutput
-  /** values that must never appear, such as the configured secrets */
+  /** values that must never be logged, such as the configured secrets */
   secrets?: readonly string[]
 }
 
@@ -25,7 +25,8 @@ export function createLogger({ level, destination = standardOutput(), secrets = 
   const redact = redactor(secrets)
   const flush = (): void => destination.flush?.()
   const output = {
-    // Redact the finished line, not the arguments of the call: then no caller, library or stack of an error bypasses the redaction.
+    // Redact the finished line, not the arguments of the call, so that no caller, library or error stack bypasses the
+    // redaction.
     write(line: string) {
       destination.write(redact(line))
       if (URGENT.test(line)) flush()
@@ -42,15 +43,15 @@ export function createLogger({ level, destination = standardOutput(), secrets = 
 const URGENT = /^\{"level":"(?:warn|error|fatal)"/
 
 /**
- * Bytes of one write. A pipe takes up to PIPE_BUF bytes (4,096 on Linux) in one piece (POSIX, `write`), so the lines of workers
- * that share a pipe are not mixed.
+ * Bytes of one write. A pipe accepts up to PIPE_BUF bytes (4,096 on Linux) in one piece (POSIX, `write`), so the lines
+ * of workers that share a pipe are not mixed.
  */
 const ONE_WRITE = 4096
 
 /** Milliseconds until a buffered line is written. */
 const BUFFERED_FOR = 10
 
-/** Bytes that are kept while nothing can be written. Later lines are dropped. */
+/** Bytes that are kept while writing is impossible. Later lines are dropped. */
 const KEPT_AT_MOST = 1024 * 1024
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Requests that no route sees: what Node's HTTP parser refuses, `CONNECT`, an `Expect` that cannot be met, and a bad `Host`. Each is
- * answered in JSON like every other refusal, with a request id, and no cache keeps it.
+ * Requests that reach no route: those that Node's HTTP parser refuses, `CONNECT`, an `Expect` that cannot be met, and a
+ * bad `Host`. The response is JSON like every other refusal, with a request id, and caches must not keep it.
  */
 import {
   createServer,
@@ -27,15 +27,15 @@ const DESCRIPTION: Record<Status, string> = {
 }
 
 export type MalformedHttpOptions = {
-  /** epoch seconds; without a clock the answers have no `Date` (RFC 9110 §6.6.1) */
+  /** epoch seconds; without a clock the responses have no `Date` (RFC 9110 §6.6.1) */
   now?: () => number
   /** called once for each refusal, for the log */
   note?: (refusal: { reason: `http_${Status}`; requestId: string }) => void
 }
 
-/** What to attach to a Node server. Fastify takes `clientError` as `clientErrorHandler`. */
+/** Listeners for a Node server. Fastify takes `clientError` as `clientErrorHandler`. */
 export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
-  /** The parser reports every further chunk of a connection that it has given up. */
+  /** The parser reports every further chunk of a connection that it has refused. */
   const refused = new WeakSet<Duplex>()
 
   function headersOf(status: Status): Record<string, string> {
@@ -56,8 +56,8 @@ export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
   }
 
   /**
-   * Writes the answer to the connection itself: there is no response object. An answer to an earlier request goes first, because
-   * otherwise the client would take the refusal for that answer.
+   * Writes the response to the socket, because there is no response object. A response to an earlier request is sent
+   * first: otherwise the client would take the refusal for that response.
    */
   function refuse(socket: Duplex, status: Status): void {
     const earlier = responseOn(socket)
@@ -78,7 +78,7 @@ export function malformedHttp({ now, note }: MalformedHttpOptions = {}) {
   return {
     clientError(error: NodeJS.ErrnoException, socket: Duplex): void {
       const status = statusOf(error.code)
-      // A connection that was opened in advance and never used has no request that an answer could belong to.
+      // A connection that was opened in advance and never used has no request to respond to.
       const isUnused = (socket as Socket).bytesRead === 0
       if (status === undefined || isUnused) socket.destroy()
       else if (!refused.has(socket)) refuse(socket, status)
@@ -107,7 +107,7 @@ export function createPlainServer(listener: RequestListener): Server {
     .on('checkExpectation', checkExpectation)
 }
 
-/** Undefined if the connection broke or is no HTTP: then an answer would not be read. */
+/** Undefined if the connection broke or is not HTTP: then a response would not be read. */
 function statusOf(code = ''): Status | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
   if (code === 'HPE_HEADER_OVERFLOW') return 431
@@ -119,12 +119,18 @@ function bodyOf(status: Status): string {
   return JSON.stringify({ error: 'invalid_request', error_description: DESCRIPTION[status] })
 }
 
-/** The response that is being made on a connection. Node has no public name for it; its own handler of these errors reads it too. */
+/**
+ * The response in progress on a connection. Node has no public name for it; Node's own handler of these errors reads it
+ * too.
+ */
 function responseOn(socket: Duplex): ServerResponse | null | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage
 }
 
-/** Milliseconds. RFC 9112 §9.6: a connection closed with unread bytes is reset, and the reset can destroy the answer on its way. */
+/**
+ * Milliseconds. RFC 9112 §9.6: a connection that is closed with unread bytes is reset, and the reset can destroy the
+ * response on its way.
+ */
 const LINGER = 1_000
 
 function closeSoon(socket: Duplex): void {
@@ -132,13 +138,13 @@ function closeSoon(socket: Duplex): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** RFC 9112 §3.2: more than one Host, none, or one that is no host. */
+/** RFC 9112 §3.2: the request has several Host fields, none, or one that is not a host. */
 export class MalformedHost extends Error {
   override readonly name = 'MalformedHost'
   readonly statusCode = 400
 }
 
-/** RFC 3986 §3.2.2, and a port. An empty host is none: RFC 9110 §4.2.1. */
+/** RFC 3986 §3.2.2, and a port. An empty host is invalid: RFC 9110 §4.2.1. */
 const HOST = /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
 export function requireHost(server: FastifyInstance): void {
@@ -149,7 +155,7 @@ export function requireHost(server: FastifyInstance): void {
   })
 }
 
-/** Node itself joins or drops repeated fields, so this counts them as they were sent. HTTP/1.0 has no Host. */
+/** Node joins or drops repeated fields, so this function counts the raw fields. HTTP/1.0 has no Host. */
 function hasValidHost({ rawHeaders, headers: { host }, httpVersion }: IncomingMessage): boolean {
   if (host === undefined) return httpVersion === '1.0'
   let count = 0

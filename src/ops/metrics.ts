@@ -1,4 +1,4 @@
-/** Numbers about the running process in Prometheus' text format, in a registry and on a listener of their own. */
+/** Metrics of the running process in Prometheus' text format, in a registry and on a listener of their own. */
 import type { Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { createPlainServer } from './malformed-http.ts'
@@ -8,15 +8,15 @@ export type RequestObservation = { route: string; method: string; status: number
 
 export type Metrics = {
   observeRequest(request: RequestObservation): void
-  /** `error` is what the client read (`invalid_grant`), `reason` our own word (`code_replayed`). */
+  /** `error` is the code that the client received (`invalid_grant`), `reason` the internal reason (`code_replayed`). */
   countRefusal(error: string, reason: string): void
-  /** rows of one table that were over and have left */
+  /** rows of one table that had expired or ended and were deleted */
   countSwept(kind: string, rows: number): void
   /** The machines of the database that do not answer at the moment, by host and port. */
   setMachinesAway(names: readonly string[]): void
-  /** everything, in the text format */
+  /** all metrics, in the text format */
   render(): Promise<string>
-  /** everything, for `summed-metrics.ts` in another process */
+  /** all metrics, for `summed-metrics.ts` in another process */
   snapshot(): Promise<Snapshot>
   contentType: string
 }
@@ -28,20 +28,20 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry })
   const seconds = new Histogram({
     name: 'grantor_request_duration_seconds',
-    help: 'Time from a request to its answer, by route, method and status.',
+    help: 'Time from a request to its response, by route, method and status.',
     labelNames: ['route', 'method', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers: [registry],
   })
   const refusals = new Counter({
     name: 'grantor_refusals_total',
-    help: 'Refused requests, by the error the client read and our own reason.',
+    help: 'Refused requests, by the error that the client received and the internal reason.',
     labelNames: ['error', 'reason'] as const,
     registers: [registry],
   })
   const swept = new Counter({
     name: 'grantor_swept_rows_total',
-    help: 'Rows that were over and have left the database, by table.',
+    help: 'Rows that had expired or ended and were deleted from the database, by table.',
     labelNames: ['kind'] as const,
     registers: [registry],
   })
@@ -52,7 +52,8 @@ export function createMetrics(): Metrics {
     registers: [registry],
   })
   return {
-    // Labels come from sets we choose (route patterns, known methods, status codes), or a stranger could fill the memory.
+    // All labels come from closed sets (route patterns, known methods, status codes), so that a caller cannot fill the
+    // memory.
     observeRequest: ({ route, method, status, seconds: took }) =>
       seconds.observe({ route, method: METHODS.has(method) ? method : 'other', status }, took),
     countRefusal: (error, reason) => refusals.inc({ error, reason }),
@@ -67,7 +68,7 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** `GET /metrics` and nothing else, on a listener that is not reachable where the service is. */
+/** `GET /metrics` and nothing else, on a listener that is not reachable under the service's address. */
 export function createMetricsServer(metrics: Pick<Metrics, 'render' | 'contentType'>): Server {
   return createPlainServer((request, response) => {
     const [path] = (request.url ?? '').split('?')

@@ -1,10 +1,10 @@
-/** Which network a client address belongs to, for limits: one machine in IPv4, one customer's /64 in IPv6. */
+/** The network of a client address, for limits: one machine in IPv4, one customer's /64 in IPv6. */
 import { isIP } from 'node:net'
 
 /**
- * IPv4 as it is, IPv4-mapped IPv6 as that IPv4, other IPv6 as its /64 (`2001:db8:0:1::/64`): one subscriber
- * usually has 2^64 addresses and would otherwise have as many tries. Anything else is `unknown`, as is the address of a
- * caller who has hung up: a socket that is gone names none.
+ * IPv4 unchanged, IPv4-mapped IPv6 as that IPv4, other IPv6 as its /64 (`2001:db8:0:1::/64`): one subscriber usually
+ * has 2^64 addresses and would otherwise have as many attempts. Any other text is `unknown`, and so is the address of a
+ * caller whose connection is closed: a closed socket has no address.
  */
 export function networkOf(ip: string | undefined): string {
   const [address = ''] = (ip ?? '').split('%')

@@ -1,25 +1,25 @@
-/** Limits how often a minute something may happen, by name and key, in bounded memory. */
+/** Limits how often per minute an event may happen, by name and key, in bounded memory. */
 
 /** Seconds, from the first event of a key. */
 export const WINDOW = 60
 
 export type RateLimitOptions<Name extends string> = {
-  /** events allowed for each key and window, by the name of what is limited */
+  /** events allowed for each key and window, by the name of the limit */
   perMinute: Readonly<Record<Name, number>>
   /** epoch seconds */
   now: () => number
-  /** how many keys are remembered at most; about 200 bytes each */
+  /** the maximum number of keys in memory; about 200 bytes each */
   maxKeys?: number
 }
 
 export type RateVerdict = { allowed: true } | { allowed: false; retryAfter: number }
 
 /**
- * The caller decides what an event is: a failure is counted after it happened, so that a correct request is not refused for others;
- * costly work is counted before it begins.
+ * The caller decides what an event is. A failure is counted after it happened, so that a correct request is not refused
+ * because of failures. Expensive work is counted before it begins.
  */
 export type RateLimit<Name extends string> = {
-  /** Counts an event under each key, and says whether every key is within its limit. */
+  /** Counts an event under each key, and returns whether every key is within its limit. */
   count(name: Name, ...keys: string[]): RateVerdict
   /** Whether the key's next event would be within its limit. */
   check(name: Name, key: string): RateVerdict
@@ -32,12 +32,12 @@ export function createRateLimit<Name extends string>({
   now,
   maxKeys = 100_000,
 }: RateLimitOptions<Name>): RateLimit<Name> {
-  // In the order in which the windows began: those that are over come first.
+  // In the order in which the windows began: expired windows come first.
   const windows = new Map<string, Window>()
 
   function running(key: string, at: number): Window | undefined {
     const known = windows.get(key)
-    // A clock that jumped back would otherwise leave a window that never ends.
+    // If the clock jumped back, a window could otherwise last too long.
     return known && at < known.endsAt && known.endsAt <= at + WINDOW ? known : undefined
   }
 
@@ -54,7 +54,7 @@ export function createRateLimit<Name extends string>({
     return fresh
   }
 
-  /** Drops a few windows that are over, and the oldest if all still run: memory is bounded, not the number of attackers. */
+  /** Drops a few expired windows, or the oldest if none has expired: the memory is bounded, the number of attackers is not. */
   function makeRoom(at: number): void {
     let looked = 0
     for (const [key, { endsAt }] of windows) {

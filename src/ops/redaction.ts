@@ -1,7 +1,7 @@
 /**
- * Takes secrets out of a finished log line, by three independent nets: members that carry a secret by their name,
- * values that look like one whatever they are called, and the very secrets this process was configured with. A token in a log
- * would be shown to whoever reads it (OpenID Connect Core §16.4).
+ * Removes secrets from a finished log line, in three independent ways: members with a secret's name, values that look
+ * like a secret, and the secrets that this process was configured with. A token in a log would be visible to every
+ * reader of the log (OpenID Connect Core §16.4).
  */
 const CENSOR = '[redacted]'
 
@@ -36,26 +36,30 @@ const SECRET_MEMBERS = [
 ]
 const NAMES = SECRET_MEMBERS.join('|')
 const BY_NAME = new RegExp(`"(${NAMES})":(?:"(?:[^"\\\\]|\\\\.)*"|\\[[^\\][]*\\])`, 'gi')
-// The same inside a string that itself holds JSON, and in form bodies.
+// The same within a string that contains JSON, and in form bodies.
 const BY_NAME_INSIDE = new RegExp(`\\b(${NAMES})(\\\\+":\\s?\\\\+"|=)[^"\\\\&\\s]+`, 'gi')
 
-// An error's own `code`, as in ECONNREFUSED or SQLITE_BUSY, says what went wrong and is no secret.
+// An error's own `code`, such as ECONNREFUSED or SQLITE_BUSY, names the failure and is not a secret.
 const ERROR_CODE = /^"code":"[A-Z][A-Z0-9_]{0,63}"$/
 
 const CREDENTIALS = /\b(Basic|Bearer|DPoP)\s+[A-Za-z0-9+/=_.~-]{6,}/gi
 const JWT = /\beyJ[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)*/g
-// Queries and fragments carry codes and states. Each start is tried up to the next one only: time stays linear.
+// Queries and fragments contain codes and states. Each match is tried only up to the next possible start: the time
+// stays linear.
 const QUERY = /[?#][^\s"\\?#=]*=[^\s"\\]*/g
 const HEX = /\b0[xX][0-9a-fA-F]{40,}/g
 // 256 bits in base64url have 43 characters; UUIDs have 36 and stay readable.
 const LONG_RANDOM = /(?<![\w-])[\w-]{43,}/g
 
-/** Makes the function that cleans a line. `secrets` are removed wherever they appear, also inside other words. */
+/** Makes the function that redacts a line. `secrets` are removed wherever they appear, also within other words. */
 export function redactor(secrets: readonly string[] = []): (line: string) => string {
   const spelled = secrets.filter((secret) => secret.length > 0).map((secret) => JSON.stringify(secret).slice(1, -1))
   return (line) => {
-    const withoutOwn = spelled.reduce((text, secret) => (text.includes(secret) ? text.replaceAll(secret, CENSOR) : text), line)
-    return withoutOwn
+    const withoutConfigured = spelled.reduce(
+      (text, secret) => (text.includes(secret) ? text.replaceAll(secret, CENSOR) : text),
+      line,
+    )
+    return withoutConfigured
       .replace(BY_NAME, (member, name: string) => (ERROR_CODE.test(member) ? member : `"${name}":"${CENSOR}"`))
       .replace(BY_NAME_INSIDE, `$1$2${CENSOR}`)
       .replace(CREDENTIALS, `$1 ${CENSOR}`)
@@ -66,7 +70,7 @@ export function redactor(secrets: readonly string[] = []): (line: string) => str
   }
 }
 
-/** An address keeps its ends, so that an operator recognises it; anything longer (hashes, signatures, keys) goes. */
+/** An address keeps its ends, so that an operator recognises it; longer values (hashes, signatures, keys) are removed. */
 function shortenHex(hex: string): string {
   return hex.length === 42 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : CENSOR
 }

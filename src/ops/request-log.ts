@@ -1,6 +1,7 @@
 /**
- * The id of a request, and one line per answered request: method, route, status, duration, request id. Never a query, a header or
- * a body. The id is in the answer (`X-Request-Id`), in the request line (`reqId`) and in the audit lines (`request_id`).
+ * The id of a request, and one line per completed request: method, route, status, duration, request id. Never a query,
+ * a header or a body. The id is in the response (`X-Request-Id`), in the request line (`reqId`) and in the audit lines
+ * (`request_id`).
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
@@ -14,7 +15,7 @@ export function newRequestId(): string {
 
 const requestId = new AsyncLocalStorage<string>()
 
-/** The id of the request that this code runs for; undefined in the background. */
+/** The id of the request that this code runs for; undefined in background work. */
 export function currentRequestId(): string | undefined {
   return requestId.getStore()
 }
@@ -24,10 +25,10 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
   server.addHook('onRequest', (request, reply, done) => {
     done(void reply.header('x-request-id', request.id))
   })
-  // After the body, whose events come from the connection and would lose the id.
+  // After the body: the body's events come from the connection and would lose the id.
   server.addHook('preHandler', (request, _reply, done) => requestId.run(request.id, done))
   server.addHook('onResponse', (request, reply, done) => {
-    // The route's pattern, not the requested path: the caller chooses the path, and it may hold anything.
+    // The route's pattern, not the requested path: the caller chooses the path, which may contain anything.
     const route = request.routeOptions.url ?? 'unmatched'
     const { method } = request
     const { elapsedTime, statusCode: status } = reply

@@ -1,7 +1,7 @@
 /**
- * One rate limit for the worker processes of one service. The primary counts what all workers report, and sends each worker the
- * keys that are over their limit. A worker decides without waiting for the primary, so it may let through events of the
- * millisecond in which that message travels; otherwise the limit is the same as in one process.
+ * One rate limit for the worker processes of one service. The primary counts the events that all workers report, and
+ * sends each worker the keys that are above their limit. A worker decides without waiting for the primary, so it may
+ * allow events of the millisecond in which that message travels. Otherwise the limit is the same as in one process.
  */
 import { createRateLimit, type RateLimit, type RateLimitOptions, verdictOf, WINDOW } from './rate-limit.ts'
 
@@ -11,7 +11,7 @@ export type Counted<Name extends string> = { name: Name; keys: string[] }
 /** A key whose further events are refused until then (epoch seconds). */
 export type KeyOver<Name extends string> = { name: Name; key: string; endsAt: number }
 
-/** The worker's half: calls `report` for each event that the primary is to count. */
+/** The worker's part: calls `report` for each event that the primary must count. */
 export function createReportingRateLimit<Name extends string>({
   report,
   now,
@@ -24,7 +24,7 @@ export function createReportingRateLimit<Name extends string>({
   /** Seconds until the key is allowed events again; 0 if it is allowed now. */
   function secondsLeft(key: string, at: number): number {
     const left = (endings.get(key) ?? at) - at
-    // A clock that jumped back would otherwise leave a key over for ever.
+    // If the clock jumped back, a key could otherwise stay above its limit for ever.
     if (left > 0 && left <= WINDOW) return left
     endings.delete(key)
     return 0
@@ -49,12 +49,12 @@ export function createReportingRateLimit<Name extends string>({
   }
 }
 
-/** The primary's half: counts an event, and returns which of its keys are over their limit. */
+/** The primary's part: counts an event, and returns which of its keys are above their limit. */
 export function createRateCounter<Name extends string>({
   perMinute,
   now,
 }: RateLimitOptions<Name>): (counted: Counted<Name>) => KeyOver<Name>[] {
-  // A worker refuses only keys that it has learned before, so the message is sent with the last event that is allowed.
+  // A worker refuses only keys that it was sent before, so the primary sends a key with the last event that is allowed.
   const oneFewer = Object.fromEntries(Object.entries<number>(perMinute).map(([name, limit]) => [name, limit - 1]))
   const counted = createRateLimit({ perMinute: oneFewer as Record<Name, number>, now })
   return ({ name, keys }) =>

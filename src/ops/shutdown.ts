@@ -1,4 +1,7 @@
-/** An orderly end: readiness over, requests still taken for a while, no new connections, requests under way answered, exit 0. */
+/**
+ * An orderly shutdown: readiness ends, requests are still accepted for a while, then no new connections, requests in
+ * progress are completed, exit 0.
+ */
 import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -7,31 +10,34 @@ export type ShutdownOptions = {
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** begun at once; `close` is called when its seconds are over */
   drain?: { seconds: number; begin(): void } | undefined
-  /** this many seconds after the drain the process ends with what is still under way */
+  /** so many seconds after the drain the process exits, even if requests are still in progress */
   graceSeconds?: number
-  /** a reason to stop beside the signals: a worker is told by its primary */
-  told?: Promise<unknown>
+  /** another reason to stop, besides the signals: the primary sends its workers a message */
+  stopRequested?: Promise<unknown>
 }
 
-/** What is left of ten seconds after the default drain: for the requests under way, two at worst, and the notices, three and a half. */
+/**
+ * The rest of ten seconds after the default drain: two for the requests in progress at worst, and three and a half for
+ * the notices.
+ */
 export const GRACE_SECONDS = 6
 
 /**
- * Waits for SIGTERM or SIGINT, then drains and calls `close`, once. Resolves to the exit code: 0 when everything closed,
- * 1 when closing failed. At the deadline the process ends with 0 by itself, whatever slow clients still hold. A second
- * signal ends it at once.
+ * Waits for SIGTERM or SIGINT, then drains and calls `close`, once. Resolves to the exit code: 0 if everything closed,
+ * 1 if closing failed. At the deadline the process exits with 0, even if slow clients keep connections open. A second
+ * signal exits at once.
  */
 export function shutDownOnSignals(
   close: () => Promise<void>,
-  { logger, drain, graceSeconds = GRACE_SECONDS, told }: ShutdownOptions,
+  { logger, drain, graceSeconds = GRACE_SECONDS, stopRequested }: ShutdownOptions,
 ): Promise<number> {
   const drainSeconds = drain?.seconds ?? 0
   return new Promise((resolve) => {
     let stopping = false
     let signalled = false
     const onSignal = (signal: 'SIGTERM' | 'SIGINT') => {
-      // Somebody pressing Ctrl-C twice means it. A service manager, though, may signal a primary and its workers
-      // alike: what a worker was told by its primary and what it hears itself are one wish, in whichever order.
+      // A second Ctrl-C is intended. A service manager, however, may send the signal to a primary and to its workers: a
+      // worker counts the primary's message and its own signal as one request to stop, in either order.
       if (signalled) process.exit(signal === 'SIGINT' ? 130 : 143)
       signalled = true
       stop({ signal })
@@ -41,11 +47,12 @@ export function shutDownOnSignals(
       if (stopping) return
       stopping = true
       drain?.begin()
-      logger.info({ ...reason, ...(drain && { drainSeconds }) }, 'stopping: requests under way are answered')
-      // Kept after closing too, for a connection that nobody closed; unreferenced, so that it alone holds up nothing.
+      logger.info({ ...reason, ...(drain && { drainSeconds }) }, 'stopping: requests in progress are completed')
+      // Kept after closing too, in case a connection stays open; unreferenced, so that the timer alone keeps nothing
+      // alive.
       setTimeout(
         () => {
-          logger.warn({ graceSeconds }, 'stopped with requests still under way')
+          logger.warn({ graceSeconds }, 'stopped with requests still in progress')
           process.exit(0)
         },
         (drainSeconds + graceSeconds) * 1000,
@@ -65,17 +72,17 @@ export function shutDownOnSignals(
 
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
-    void told?.then(() => stop({}))
+    void stopRequested?.then(() => stop({}))
   })
 }
 
-/** What fastify servers and plain ones have in common here. */
+/** The common part of fastify servers and plain servers. */
 export type Closable = { server: Server; close(): PromiseLike<unknown> }
 
-/** Closes servers together. Connections that clients keep open are ended as soon as they carry no request. */
+/** Closes servers together. Connections that clients keep open are closed as soon as they have no request. */
 export async function closeServers(servers: readonly Closable[]): Promise<void> {
-  // A connection whose request is being answered when `close` begins goes idle only later, and would hold the
-  // server open until its client or the keep-alive timeout ended it.
+  // A connection with a request in progress when `close` begins becomes idle only later. It would keep the server open
+  // until its client or the keep-alive timeout closes it.
   const sweep = setInterval(() => {
     for (const { server } of servers) server.closeIdleConnections()
   }, 50)

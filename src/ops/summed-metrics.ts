@@ -1,29 +1,29 @@
-/** The numbers of several worker processes as one page: what a scrape of any of them alone would not tell. */
+/** The metrics of several worker processes as one page, because a scrape of one worker shows only a part. */
 import { AggregatorRegistry, Counter, Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client'
 
-/** What one process measured, as `registry.getMetricsAsJSON()` has it; it survives JSON. */
+/** The metrics of one process, as `registry.getMetricsAsJSON()` returns them; they survive JSON. */
 export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 export type SummedMetrics = {
-  /** the latest of a living worker; no two in the life of this process have one number */
+  /** stores the latest snapshot of a running worker; worker numbers are unique within the life of this process */
   keep(worker: number, snapshot: Snapshot): void
-  /** That worker is gone. What it had counted stays in the sums: a sum that falls would read as a restart of all. */
+  /** That worker has ended. Its counters stay in the sums: a sum that falls would look like a restart of the service. */
   retire(worker: number): void
   render(): Promise<string>
   contentType: string
 }
 
-/** `working` tells how many workers take requests at this moment. */
+/** `working` returns how many workers accept requests at this moment. */
 export function createSummedMetrics(working: () => number): SummedMetrics {
   const own = new Registry()
   const workers = new Gauge({
     name: 'grantor_workers',
-    help: 'Worker processes that take requests.',
+    help: 'Worker processes that accept requests.',
     registers: [own],
   })
   const ended = new Counter({
     name: 'grantor_workers_ended_total',
-    help: 'Worker processes that ended without being asked to, and were replaced.',
+    help: 'Worker processes that ended unexpectedly and were replaced.',
     registers: [own],
   })
   const latest = new Map<number, Snapshot>()
@@ -33,7 +33,7 @@ export function createSummedMetrics(working: () => number): SummedMetrics {
   return {
     contentType: own.contentType,
     keep(worker, snapshot) {
-      // The last words of one that was killed can come after the news that it is gone.
+      // The last snapshot of a killed worker can arrive after its exit event.
       if (!retired.has(worker)) latest.set(worker, snapshot)
     },
     retire(worker) {
@@ -50,10 +50,10 @@ export function createSummedMetrics(working: () => number): SummedMetrics {
   }
 }
 
-// Gauges tell how something is: of what is gone there is none.
+// Gauges describe the present state, which a worker that has ended does not have.
 const COUNTED = new Set(['counter', 'histogram', 'summary'])
 
-/** Each as its metric asks for: most are added up, the lag of the event loop is an average. */
+/** Each metric defines its aggregation: most are summed, the lag of the event loop is averaged. */
 function sum(snapshots: readonly Snapshot[]): Registry {
   return AggregatorRegistry.aggregate([...snapshots])
 }

@@ -1,7 +1,6 @@
 /**
- * TLS in the process, for those who run without a proxy (RFC 9325; RFC 7662 §4, RFC 8414 §6.1, OpenID Connect Core §16.17,
- * Discovery §7.1), with
- * certificates that are renewed while it runs.
+ * TLS in the process, for deployments without a proxy (RFC 9325; RFC 7662 §4, RFC 8414 §6.1, OpenID Connect
+ * Core §16.17, Discovery §7.1), with certificates that can be renewed while the server runs.
  */
 import { constants } from 'node:crypto'
 import type { Server, ServerOptions } from 'node:https'
@@ -11,7 +10,7 @@ import { type Background, repeatEvery } from './background.ts'
 /** PEM; `expiresAt` in epoch seconds. */
 export type ServerCertificate = { cert: string; key: string; expiresAt: number }
 
-/** RFC 9325 §4.2: what it recommends for TLS 1.2, which is all that has forward secrecy and authenticates what it encrypts. */
+/** RFC 9325 §4.2: the cipher suites that it recommends for TLS 1.2, all with forward secrecy and authenticated encryption. */
 const CIPHERS_OF_TLS_1_2 = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
@@ -31,33 +30,34 @@ export function tlsOptions({ cert, key }: Pick<ServerCertificate, 'cert' | 'key'
     maxVersion: 'TLSv1.3',
     ciphers: [...CIPHERS_OF_TLS_1_3, ...CIPHERS_OF_TLS_1_2].join(':'),
     honorCipherOrder: true,
-    // §3.5: renegotiation in TLS 1.2 has had attacks of its own, and nothing here needs it
+    // §3.5: renegotiation in TLS 1.2 has had attacks of its own, and this server does not need renegotiation
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     handshakeTimeout: 10_000,
   } satisfies ServerOptions
 }
 
 /**
- * The same for a Fastify server, none where there is no TLS. To its handlers a request is the same either way, so nothing
- * but this function knows the type of an https server. A missing Host is refused by `requireHost`, with our answer instead of Node's.
+ * The options for a Fastify server; without TLS, those of a plain server. Handlers see the same request in both cases,
+ * so only this function handles the type of an https server. `requireHost` refuses a missing Host, with our response
+ * instead of Node's.
  */
 export function withTls(options: ServerOptions | undefined): object {
   const requireHostHeader = false
   return options === undefined ? { http: { requireHostHeader } } : { https: { ...options, requireHostHeader } }
 }
 
-/** Seconds before its end at which a certificate that nobody renewed is spoken of. */
+/** Seconds before its expiry at which a certificate that was not renewed causes a warning. */
 const SOON = 7 * 86_400
 
 /**
- * Takes up a renewed certificate without a restart: on SIGHUP at once, else within a minute. Connections that are open stay
- * as they are. Files that are being changed, and do not fit together yet, leave the old certificate in place.
+ * Loads a renewed certificate without a restart: at once on SIGHUP, otherwise within a minute. Open connections are not
+ * affected. If the files are being replaced and do not match yet, the old certificate stays in place.
  */
 export function keepCertificate(options: {
   servers: readonly Pick<Server, 'setSecureContext'>[]
-  /** what they were made with */
+  /** the certificate that the servers were made with */
   first: ServerCertificate
-  /** reads the files anew; throws, with words for the log, where they cannot be used */
+  /** reads the files again; throws an error with a text for the log if they cannot be used */
   read: () => ServerCertificate
   /** epoch seconds */
   now: () => number
@@ -65,14 +65,14 @@ export function keepCertificate(options: {
 }): Background {
   const { servers, read, now, logger } = options
   let present = options.first
-  let told = ''
+  let lastWarning = ''
 
-  async function look(): Promise<void> {
+  async function reload(): Promise<void> {
     const found = read()
     if (found.cert !== present.cert || found.key !== present.key) {
       for (const server of servers) server.setSecureContext(tlsOptions(found))
       present = found
-      logger.info({ expires: dayOf(found.expiresAt) }, 'took up a renewed certificate')
+      logger.info({ expires: dayOf(found.expiresAt) }, 'loaded a renewed certificate')
     }
     warnOfEnd()
   }
@@ -80,15 +80,15 @@ export function keepCertificate(options: {
   function warnOfEnd(): void {
     const left = present.expiresAt - now()
     const words = left <= 0 ? 'the certificate has expired' : left < SOON ? 'the certificate expires soon' : ''
-    if (words !== '' && words !== told) logger.warn({ expires: dayOf(present.expiresAt) }, words)
-    told = words
+    if (words !== '' && words !== lastWarning) logger.warn({ expires: dayOf(present.expiresAt) }, words)
+    lastWarning = words
   }
 
   const onSignal = (): void => {
-    look().catch((error: unknown) => logger.error({ err: error }, 'the certificate stays as it is'))
+    reload().catch((error: unknown) => logger.error({ err: error }, 'the certificate stays as it is'))
   }
   warnOfEnd()
-  const background = repeatEvery(60, 'reading the certificate', look, logger)
+  const background = repeatEvery(60, 'reading the certificate', reload, logger)
   process.on('SIGHUP', onSignal)
   return {
     stop() {

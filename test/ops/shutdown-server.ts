@@ -25,5 +25,5 @@ server.listen(0, '127.0.0.1', () => {
 process.exitCode = await shutDownOnSignals(close, {
   logger: createLogger({ level: 'silent' }),
   graceSeconds: Number(process.argv[2]),
-  told: once(process, 'SIGUSR2'),
+  stopRequested: once(process, 'SIGUSR2'),
 })

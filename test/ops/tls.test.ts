@@ -120,7 +120,7 @@ test('a renewed certificate is taken up at SIGHUP, with the same rules; one that
   expect(after).not.toEqual(before)
   expect(await meet(server, only('TLSv1.1', 'ALL'))).toEqual({ kind: 'refused' })
   expect(await meet(server, only('TLSv1.2', 'ECDHE-RSA-AES128-SHA'))).toEqual({ kind: 'refused' })
-  expect(lines.slice(1)).toEqual(['the certificate stays as it is', 'took up a renewed certificate'])
+  expect(lines.slice(1)).toEqual(['the certificate stays as it is', 'loaded a renewed certificate'])
 
   await background.stop()
   files = () => EC
