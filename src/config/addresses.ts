@@ -1,44 +1,44 @@
-/** The settings of where servers are, where they listen, and how. */
+/** The settings for the servers' addresses, listeners, TLS and proxies. */
 import * as read from './parsers.ts'
 import { apart, auth, type Setting, servers } from './setting.ts'
 
 export const addresses = {
   authUrl: {
     name: 'AUTH_URL',
-    words: 'Origin of the auth service as browsers and apps reach it: its issuer. https, or http on loopback; no path.',
+    words: 'Origin of the auth service as browsers and apps reach it. It is the issuer. https, or http on loopback; no path.',
     usedBy: apart,
     parse: read.origin,
   },
   loginUrl: {
     name: 'LOGIN_URL',
-    words: 'Origin of the login server as browsers reach it: an origin of its own, which serves nothing else.',
+    words: 'Origin of the login server as browsers reach it. This origin serves nothing else.',
     usedBy: apart,
     parse: read.origin,
   },
   authBackendUrl: {
     name: 'AUTH_BACKEND_URL',
-    words: 'Where the login server reaches the auth service when not through its public address, as in http://127.0.0.1:4000.',
+    words: 'Address of the auth service for the login server, if not its public address, such as http://127.0.0.1:4000.',
     usedBy: ['login-server'],
     parse: read.origin,
     otherwise: 'GRANTOR_AUTH_URL',
   },
   listen: {
     name: 'LISTEN',
-    words: 'Where the auth service listens, host:port.',
+    words: 'Address on which the auth service listens, host:port.',
     usedBy: ['serve'],
     parse: read.hostAndPort,
     otherwise: '127.0.0.1 and the port of GRANTOR_AUTH_URL',
   },
   loginListen: {
     name: 'LOGIN_LISTEN',
-    words: 'Where the login server listens, host:port.',
+    words: 'Address on which the login server listens, host:port.',
     usedBy: ['login-server'],
     parse: read.hostAndPort,
     otherwise: '127.0.0.1 and the port of GRANTOR_LOGIN_URL',
   },
   metricsListen: {
     name: 'METRICS_LISTEN',
-    words: 'Where the auth service serves /metrics for Prometheus, host:port. Keep it away from the internet.',
+    words: 'Address on which the auth service serves /metrics for Prometheus, host:port. Keep it away from the internet.',
     usedBy: auth,
     parse: read.hostAndPort,
     otherwise: 'off',
@@ -46,10 +46,10 @@ export const addresses = {
   tlsCertFile: {
     name: 'TLS_CERT_FILE',
     words:
-      'A PEM file: the certificate of the server and its chain. With GRANTOR_TLS_KEY_FILE the program speaks TLS 1.2 and 1.3 itself, for those who run it without a proxy. A renewed file is taken up within a minute, or at SIGHUP.',
+      'A PEM file: the certificate of the server and its chain. With GRANTOR_TLS_KEY_FILE the program itself serves TLS 1.2 and 1.3, for deployments without a proxy. A renewed file is loaded within a minute, or at SIGHUP.',
     usedBy: servers,
     parse: read.file,
-    otherwise: 'none: plain http, behind a proxy that speaks TLS',
+    otherwise: 'none: plain http, behind a proxy that terminates TLS',
   },
   tlsKeyFile: {
     name: 'TLS_KEY_FILE',
@@ -60,7 +60,7 @@ export const addresses = {
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
-    words: 'Reverse proxies whose X-Forwarded-For is believed for the client address: IPs or networks, separated by commas.',
+    words: 'Reverse proxies whose X-Forwarded-For is trusted for the client address: IPs or networks, separated by commas.',
     usedBy: servers,
     parse: read.networks,
     preset: '',

@@ -1,4 +1,4 @@
-/** Reads a server's certificate and its key, or tells what is wrong with the files. */
+/** Reads a server's certificate and its key, or lists the faults of the files. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
@@ -13,26 +13,30 @@ export type CertificateReading = { kind: 'certificate'; certificate: Certificate
 const CERT = 'GRANTOR_TLS_CERT_FILE'
 const KEY = 'GRANTOR_TLS_KEY_FILE'
 
-/** RFC 9325 §4.5: "[...] public keys of at least 2048 bits" where they are RSA. */
+/** RFC 9325 §4.5: "[...] public keys of at least 2048 bits" for RSA. */
 const RSA_AT_LEAST = 2048
 
-/** Expired is no fault: a service that is up with an old certificate tells its operator more than one that is down. */
+/**
+ * An expired certificate is not a fault: a running service with an old certificate is easier to diagnose than a service
+ * that does not start.
+ */
 export function readCertificate({ certFile, keyFile }: CertificateFiles): CertificateReading {
   const cert = readPem(CERT, certFile, (pem) => new X509Certificate(pem), 'certificate in PEM')
   const key = readPem(KEY, keyFile, (pem) => createPrivateKey(pem), 'private key in PEM without a passphrase')
   const faults = [cert, key].flatMap((read) => ('fault' in read ? [read.fault] : []))
   if ('fault' in cert || 'fault' in key) return { kind: 'faults', faults }
   const { modulusLength } = key.parsed.asymmetricKeyDetails ?? {}
-  if (!cert.parsed.checkPrivateKey(key.parsed)) faults.push(`${KEY} names a key that is not the one of ${CERT}`)
+  if (!cert.parsed.checkPrivateKey(key.parsed))
+    faults.push(`${KEY} names a key that does not belong to the certificate of ${CERT}`)
   else if (modulusLength !== undefined && modulusLength < RSA_AT_LEAST) {
-    faults.push(`${KEY} names an RSA key of ${modulusLength} bits; ${RSA_AT_LEAST} are the least (RFC 9325 section 4.5)`)
-  } else if (!isTakenByTls(cert.pem, key.pem)) faults.push(`${CERT} names a chain that TLS does not take`)
+    faults.push(`${KEY} names an RSA key of ${modulusLength} bits; the minimum is ${RSA_AT_LEAST} (RFC 9325 section 4.5)`)
+  } else if (!isAcceptedByTls(cert.pem, key.pem)) faults.push(`${CERT} names a chain that TLS does not accept`)
   if (faults.length > 0) return { kind: 'faults', faults }
   const expiresAt = Math.floor(cert.parsed.validToDate.getTime() / 1000)
   return { kind: 'certificate', certificate: { cert: cert.pem, key: key.pem, expiresAt } }
 }
 
-/** Whoever has the file's text has the key: of what went wrong only the code is told. */
+/** The file may contain a private key, so a fault repeats only the error's code. */
 function readPem<T>(
   name: string,
   file: string,
@@ -52,7 +56,7 @@ function readPem<T>(
   }
 }
 
-function isTakenByTls(cert: string, key: string): boolean {
+function isAcceptedByTls(cert: string, key: string): boolean {
   try {
     createSecureContext({ cert, key })
     return true

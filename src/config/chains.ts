@@ -1,18 +1,21 @@
-/** `GRANTOR_CHAINS`: the chains on which contract wallets can be asked, and where. */
+/** `GRANTOR_CHAINS`: the chains on which contract wallets can be checked, with their RPC endpoints. */
 import { isLoopbackHost, type Parser } from './parsers.ts'
 
 export type Chain = {
   chainId: number
   name: string
-  /** One RPC URL, or two of different operators, which then must agree. Secret beyond the host: providers put keys into the path. */
+  /**
+   * One RPC URL, or two of different operators that must agree. Only the host is not secret, because providers put keys
+   * into the path.
+   */
   rpc: string[]
-  /** Contract wallets sign in on this one only: elsewhere the same address may have another owner. */
+  /** Contract wallets sign in on this chain only: on another chain the same address may have another owner. */
   home: boolean
 }
 
 const example = '{"1":{"name":"Ethereum","rpc":["https://rpc.example.com/KEY","https://rpc.example.net"],"home":true}}'
 
-/** A JSON object from chain id to chain. Every fault of every chain is told; no fault repeats a URL beyond its host. */
+/** A JSON object from chain id to chain. Every fault of every chain is listed; no fault repeats more of a URL than its host. */
 export const chains: Parser<Chain[]> = (text) => {
   const parsed = parseObject(text)
   if (parsed === null) return { fault: `must be a JSON object from chain ids to chains, as in ${example}` }
@@ -39,7 +42,8 @@ function parseChain(id: string, entry: unknown): { chain: Chain; faults: string[
 
   const { name, rpc, home = false, one_rpc: oneRpc = false } = entry
   for (const member of Object.keys(entry)) {
-    if (!members.includes(member)) refuse(`knows no ${JSON.stringify(member.slice(0, 20))}, only ${members.join(', ')}`)
+    if (!members.includes(member))
+      refuse(`has the unknown member ${JSON.stringify(member.slice(0, 20))}; use ${members.join(', ')}`)
   }
   if (typeof name === 'string' && /^[\x20-\x7e]{1,40}$/.test(name) && name.trim() === name) chain.name = name
   else refuse('"name" must be 1 to 40 printable ASCII characters')
@@ -53,8 +57,8 @@ function parseChain(id: string, entry: unknown): { chain: Chain; faults: string[
     wrong.forEach(refuse)
     if (wrong.length === 0) {
       chain.rpc = rpc as string[]
-      const together = faultOfUrls(chain.rpc, oneRpc === true)
-      if (together !== null) refuse(together)
+      const conflict = faultOfUrls(chain.rpc, oneRpc === true)
+      if (conflict !== null) refuse(conflict)
     }
   }
   return { chain, faults }
@@ -66,24 +70,27 @@ function faultOfUrl(text: unknown): string | null {
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
     return `the RPC at ${url.host} must use https: plain http is allowed on loopback only`
   }
-  // fetch refuses such a URL, and so would every check.
+  // fetch refuses such a URL, so every check would fail.
   if (url.username !== '' || url.password !== '') return `the RPC at ${url.host} must not have a user name or password in its URL`
   return null
 }
 
-/** One RPC that lies signs anybody in as any contract wallet: two must agree, or the operator says that one will do. */
+/**
+ * One RPC that lies could sign in any caller as any contract wallet. So two RPCs must agree, or the operator accepts a
+ * single one explicitly.
+ */
 function faultOfUrls(rpc: string[], oneRpc: boolean): string | null {
   const [first, second] = rpc.map((text) => new URL(text)) as [URL, URL | undefined]
   if (second === undefined) {
     if (oneRpc || isLoopbackHost(first.hostname)) return null
-    return 'has one RPC: name a second one of another operator, or say "one_rpc":true if you trust this one alone'
+    return 'has one RPC: name a second one of another operator, or set "one_rpc":true if you trust this one alone'
   }
-  if (oneRpc) return 'has two RPCs and says "one_rpc":true: keep one of the two'
+  if (oneRpc) return 'has two RPCs and "one_rpc":true: keep one of the two'
   const sameServer = isLoopbackHost(first.hostname) ? first.host === second.host : bareHost(first) === bareHost(second)
   return sameServer ? `has both RPCs at ${first.host}: two must be of different operators` : null
 }
 
-/** Without the full stop that a host name may end with. */
+/** Without the full stop that may end a host name. */
 function bareHost(url: URL): string {
   return url.hostname.replace(/\.$/, '')
 }

@@ -1,6 +1,6 @@
 /**
- * `GRANTOR_DATABASE_URL`: a SQLite file, or a PostgreSQL database in the form libpq knows (PostgreSQL's manual, 34.1.1.2).
- * It may hold a password, so no fault repeats a value; names of parameters are told.
+ * `GRANTOR_DATABASE_URL`: a SQLite file, or a PostgreSQL database in libpq's format (PostgreSQL's manual, 34.1.1.2).
+ * The URL may contain a password, so faults repeat the names of parameters but no values.
  */
 import { isIP } from 'node:net'
 import { isLoopbackHost, type Parsed, type Parser } from './parsers.ts'
@@ -14,7 +14,7 @@ export type PostgresUrl = {
   database: string
   /** null: no TLS */
   tls: { verify: Verify; rootCert?: string; cert?: string; key?: string } | null
-  /** which of several servers will do */
+  /** which of several servers is accepted */
   target: 'any' | 'read-write'
   poolSize: number
   connectTimeoutMs: number
@@ -27,9 +27,9 @@ export type DatabaseUrl = { kind: 'sqlite'; path: string } | PostgresUrl
 
 const EXAMPLE = 'postgres://USER:PASSWORD@HOST:PORT/DATABASE'
 const NUMBERS = {
-  // the answer is given up after two seconds, whatever the connection does
+  // the response is given up after two seconds, whatever the connection does
   connect_timeout: { preset: 2, least: 1, most: 30, unit: 'seconds' },
-  // At most two seconds: the store's moment of a change may be late by no more (`LATE_BY_AT_MOST`).
+  // At most two seconds: the store's time of a change may be late by no more than that (`LATE_BY_AT_MOST`).
   statement_timeout: { preset: 1500, least: 100, most: 2000, unit: 'milliseconds' },
   pool_size: { preset: 10, least: 1, most: 500, unit: 'connections' },
 } as const
@@ -41,14 +41,14 @@ export const databaseUrl: Parser<DatabaseUrl> = (text) => {
   const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : ''
   if (path === '' || path.startsWith('//'))
     return { fault: `must be sqlite:PATH, as in sqlite:/var/lib/grantor/grantor.sqlite, or ${EXAMPLE}` }
-  // Two processes (serve, and an operator's command) would each get a database of their own.
+  // Two processes (serve, and an operator's command) would each get a separate database.
   if (path === ':memory:') return { fault: 'must name a file: a database in memory is lost at the first restart' }
   return { value: { kind: 'sqlite', path } }
 }
 
 function postgresUrl(text: string): Parsed<PostgresUrl> {
   const parts = /^postgres(?:ql)?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^@/?#]*)\/([^/?#]+)(?:\?([^#]*))?$/.exec(text)
-  if (!parts) return { fault: `must be ${EXAMPLE}; what is no letter or digit in a password is written as %XX` }
+  if (!parts) return { fault: `must be ${EXAMPLE}; in a password, every character except letters and digits is written as %XX` }
   try {
     const [user, password, hosts, database] = parts
       .slice(1, 5)
@@ -95,7 +95,7 @@ function faultOf(parameters: URLSearchParams): string | undefined {
   if (twice !== undefined) return `has the parameter ${twice} twice`
   const mode = parameters.get('sslmode') ?? 'verify-full'
   if (mode === 'prefer' || mode === 'allow')
-    return `has sslmode=${mode}, which anybody on the way can turn into no TLS at all; use verify-full, verify-ca, require or disable`
+    return `has sslmode=${mode}, which an attacker on the network can turn into no TLS at all; use verify-full, verify-ca, require or disable`
   if (!['disable', 'require', 'verify-ca', 'verify-full'].includes(mode))
     return 'has an sslmode that is not one of disable, require, verify-ca, verify-full'
   const target = parameters.get('target_session_attrs') ?? 'any'
@@ -109,7 +109,7 @@ function faultOf(parameters: URLSearchParams): string | undefined {
   return wrong && `must have as ${wrong[0]} a whole number of ${wrong[1].unit} from ${wrong[1].least} to ${wrong[1].most}`
 }
 
-/** Unless the URL says otherwise, TLS with a checked certificate everywhere but on the own machine. */
+/** Unless the URL sets sslmode: TLS with a verified certificate, except on the local machine. */
 function tlsOf(parameters: URLSearchParams, servers: PostgresUrl['servers']): PostgresUrl['tls'] {
   const own = servers.every(({ host }) => host.startsWith('/') || isLoopbackHost(isIP(host) === 6 ? `[${host}]` : host))
   const mode = parameters.get('sslmode') ?? (own ? 'disable' : 'verify-full')
@@ -118,17 +118,17 @@ function tlsOf(parameters: URLSearchParams, servers: PostgresUrl['servers']): Po
   const [root, cert, key] = [file('sslrootcert'), file('sslcert'), file('sslkey')]
   return {
     verify: mode as Verify,
-    // `system`: those that Node trusts, as without
+    // `system`: the certificates that Node trusts, which is also the default
     ...(root === undefined || root === 'system' ? {} : { rootCert: root }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
   }
 }
 
-/** Of several servers one takes writes, and Grantor needs that one. */
+/** Only one of several servers accepts writes, and Grantor needs that one. */
 function targetOf(parameters: URLSearchParams, servers: PostgresUrl['servers']): PostgresUrl['target'] {
-  const asked = parameters.get('target_session_attrs') ?? (servers.length > 1 ? 'read-write' : 'any')
-  return asked === 'any' ? 'any' : 'read-write'
+  const attributes = parameters.get('target_session_attrs') ?? (servers.length > 1 ? 'read-write' : 'any')
+  return attributes === 'any' ? 'any' : 'read-write'
 }
 
 function numberOf(parameters: URLSearchParams, name: keyof typeof NUMBERS): number {

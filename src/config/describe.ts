@@ -1,10 +1,10 @@
-/** The settings in words: for `--help` and for docs/settings.md, from the one table that also reads them. */
+/** Describes the settings for `--help` and for docs/settings.md, from the same table that parses them. */
 import { isNeeded } from './settings.ts'
 import { type Program, type Setting, type SettingKey, sections, table } from './table.ts'
 
 const PROGRAMS: readonly Program[] = ['start', 'serve', 'login-server', 'migrate', 'clients', 'grants', 'keys']
 
-/** One line per setting that a program reads: its name, whether it must be set, its words and default. */
+/** One entry per setting that a program reads: its name, its description, and whether it is required or its default. */
 export function describeSettings(program: Program): { name: string; words: string }[] {
   return (Object.entries(table) as [SettingKey, Setting][])
     .filter(([, { usedBy }]) => usedBy.includes(program))
@@ -14,7 +14,7 @@ export function describeSettings(program: Program): { name: string; words: strin
     }))
 }
 
-/** docs/settings.md, whole. */
+/** The whole of docs/settings.md. */
 export function settingsPage(): string {
   return [INTRODUCTION, ...Object.entries(sections).map(([title, settings]) => section(title, settings))]
     .join('\n\n')
@@ -25,19 +25,19 @@ const INTRODUCTION = `# Settings
 
 <!-- Written from src/config/table.ts by \`npx vitest run test/config -u\`; edit the table, not this page. -->
 
-Every program reads its settings from the environment, under names that begin with \`GRANTOR_\`. All faults are reported
-at once, and nothing starts before they are gone:
+Every program reads its settings from the environment, under names that begin with \`GRANTOR_\`. A program reports all
+faults at once and starts only if there are none:
 
-- Every program accepts every name below, so one environment file can serve them all. A name that is not below is a
-  fault, because it is most often a typing mistake.
+- Every program accepts every name below, so one environment file can serve them all. Any other name is a fault,
+  because it is usually a typing mistake.
 - An empty value counts as not set.
-- A secret may come from a file, as \`GRANTOR_SECRET\` may from the one that \`GRANTOR_SECRET_FILE\` names; a newline at its end is
+- A secret may come from a file: \`GRANTOR_SECRET_FILE\` names the file for \`GRANTOR_SECRET\`. A newline at the end of the file is
   not part of the secret. Setting both the secret and its file is a fault. Only programs that use a secret read its file.
 - Plain \`http\` URLs are accepted on loopback only (\`localhost\`, \`*.localhost\`, \`127.0.0.0/8\`, \`[::1]\`).
 - \`grantor start\` makes its own addresses, store and secrets; it accepts the other settings. \`serve\` and \`login-server\`
   have no defaults for addresses and secrets.
-- With \`--data DIR\` the operator's commands (\`clients\`, \`grants\`, \`keys\`, \`migrate\`) use what \`grantor start --data DIR\`
-  made instead of the store and secrets below.`
+- With \`--data DIR\` the operator's commands (\`clients\`, \`grants\`, \`keys\`, \`migrate\`) use the store and the secrets of
+  \`grantor start --data DIR\` instead of those below.`
 
 function section(title: string, settings: Readonly<Record<string, Setting>>): string {
   return `## ${title}\n\n${Object.entries(settings)

@@ -1,4 +1,4 @@
-/** The name somebody probably meant, for "did you mean …?", or undefined when none is close. */
+/** The known name that is most similar to `name`, for "did you mean …?", or undefined if none is similar enough. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3))
   const [best] = known
@@ -8,7 +8,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best?.candidate
 }
 
-/** How many letters must be added, dropped, changed or swapped with their neighbour (optimal string alignment). */
+/** The number of letters to add, remove, change or swap with their neighbour (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

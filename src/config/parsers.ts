@@ -1,7 +1,7 @@
-/** How each kind of setting is read from text: the typed value, or what it must be instead. */
+/** Parses each kind of setting: returns the typed value, or the values that are accepted instead. */
 import { isIP } from 'node:net'
 
-/** `fault` completes the sentence "GRANTOR_X …". It repeats the value only where `shown` is used, never for secrets. */
+/** `fault` completes the sentence "GRANTOR_X …". It repeats the value only with `shown`, never for secrets. */
 export type Parsed<T> = { value: T } | { fault: string }
 export type Parser<T> = (text: string) => Parsed<T>
 
@@ -17,30 +17,30 @@ export function isLoopbackHost(hostname: string): boolean {
 export const PLAIN_HTTP = 'must use https: plain http is allowed on loopback only (localhost, *.localhost, 127.0.0.0/8, [::1])'
 
 /**
- * A server's own address: scheme, host and port, nothing after it. Grantor owns its whole origin, because cookies,
- * `Origin` checks and `iss` (RFC 8414 §2, RFC 9207 §2) all speak of origins; so an issuer with a path is not offered (OpenID
- * Connect Core §16.15).
+ * A server's origin: scheme, host and port, without a path. Grantor owns its whole origin, because cookies, `Origin`
+ * checks and `iss` (RFC 8414 §2, RFC 9207 §2) all refer to origins. Therefore an issuer with a path is not supported
+ * (OpenID Connect Core §16.15).
  *
- * TLS for every endpoint, page, secret, code and token is decided here, by https outside of loopback: RFC 6749 §2.3.1, §3.1,
- * §3.2, §10.3, §10.4, §10.8, §10.9, §10.11, RFC 6750 §5.2, RFC 7009 §2, RFC 7662 §2, §4, RFC 8414 §3, §6.1, OpenID Connect Core
- * §3.1.2, §3.1.3, §5.3, §16.17.
+ * This function requires https outside of loopback, and so TLS for every endpoint, page, secret, code and token:
+ * RFC 6749 §2.3.1, §3.1, §3.2, §10.3, §10.4, §10.8, §10.9, §10.11, RFC 6750 §5.2, RFC 7009 §2, RFC 7662 §2, §4,
+ * RFC 8414 §3, §6.1, OpenID Connect Core §3.1.2, §3.1.3, §5.3, §16.17.
  */
 export const origin: Parser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
-  // `*.test` leads nowhere on the internet (RFC 6761 §6.2); that it is for development alone is told with the settings.
+  // `*.test` never resolves on the internet (RFC 6761 §6.2). settings.ts refuses it outside of development.
   if (url?.protocol === 'http:' && !isLoopbackHost(url.hostname) && !url.hostname.endsWith('.test')) {
     return { fault: PLAIN_HTTP }
   }
   if (url && text === url.origin && /^https?:$/.test(url.protocol)) return { value: text }
-  // The proposal is made of scheme, host and port, so that a password in the URL is not repeated.
+  // The suggestion consists of scheme, host and port, so that it does not repeat a password in the URL.
   const meant = url && /^https?:$/.test(url.protocol) ? `; did you mean ${url.origin}?` : ''
   return { fault: `must be an origin alone, as in https://auth.example.com: no path, trailing slash, query or fragment${meant}` }
 }
 
-/** A path is right or wrong only when its file is read. */
+/** A path can only be checked when its file is read. */
 export const file: Parser<string> = (text) => ({ value: text })
 
-/** At least 32 characters; for 256 bits of chance, `openssl rand -base64 32` makes 44. */
+/** At least 32 characters. For 256 random bits, `openssl rand -base64 32` gives 44. */
 export const secret: Parser<string> = (text) => {
   if (text.length < 32) return { fault: 'is too short: at least 32 characters, as made by: openssl rand -base64 32' }
   if (new Set(text).size === 1) return { fault: 'is one character repeated; make one with: openssl rand -base64 32' }
@@ -90,7 +90,9 @@ export const networks: Parser<string[]> = (text) => {
   const wrong = list.find((item) => !isNetwork(item))
   if (wrong === undefined) return { value: list }
   if (/\/0+$/.test(wrong))
-    return { fault: `must not hold ${JSON.stringify(wrong)}, which trusts everybody: anyone could then claim any client address` }
+    return {
+      fault: `must not hold ${JSON.stringify(wrong)}, which trusts every caller: anyone could then claim any client address`,
+    }
   return { fault: `must be IP addresses or networks separated by commas, as in 10.0.0.5,10.1.0.0/16${shown(wrong)}` }
 }
 
@@ -101,7 +103,7 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
 }
 
-/** An absolute URI without fragment (RFC 8707 §2), in the characters a signed text can hold. */
+/** An absolute URI without fragment (RFC 8707 §2), with characters that a signed text can contain. */
 export const resourceUri: Parser<string> = (text) => {
   const spelled = text.length <= 500 && /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?@!$&()*+,;=]+$/.test(text)
   if (spelled && URL.canParse(text)) return { value: text }
@@ -110,7 +112,7 @@ export const resourceUri: Parser<string> = (text) => {
   }
 }
 
-/** A JSON object from scope names to the words a person reads. */
+/** A JSON object from scope names to the descriptions that users read. */
 export const scopeDescriptions: Parser<Record<string, string>> = (text) => {
   const fault = 'must be a JSON object from scope names to words, as in {"profile":"see your profile"}'
   let parsed: unknown
@@ -140,7 +142,7 @@ function items(text: string): string[] {
     .filter((item) => item !== '')
 }
 
-/** The value at fault, short and quoted, so that it cannot break the message's lines. */
+/** The faulty value, shortened and quoted, so that it cannot add lines to the message. */
 function shown(text: string): string {
   return `, not ${JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text)}`
 }

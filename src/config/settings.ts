@@ -1,4 +1,4 @@
-/** Reads the environment into typed settings, or tells everything that is wrong with it at once. */
+/** Turns the environment into typed settings, or lists every fault at once. */
 import { readFileSync } from 'node:fs'
 import { readCertificate } from './certificate.ts'
 import { nearest } from './nearest.ts'
@@ -9,7 +9,7 @@ export type { Program } from './table.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What a program cannot do without. `serve` and `login-server` have no defaults for URLs and secrets. */
+/** The settings that each program requires. `serve` and `login-server` have no defaults for URLs and secrets. */
 const needs = {
   start: ['authUrl', 'loginUrl', 'databaseUrl', 'secret', 'loginSecret'],
   serve: ['authUrl', 'loginUrl', 'databaseUrl', 'secret', 'loginSecret'],
@@ -23,7 +23,7 @@ const needs = {
 type Parses<S> = S extends { parse: Parser<infer T> } ? T : never
 type ValueOf<S> = S extends { preset: string } ? Parses<S> : Parses<S> | undefined
 type Read = { -readonly [Key in SettingKey]: ValueOf<Table[Key]> }
-// Defaults that follow from other settings are filled in wherever those are there.
+// Defaults that depend on other settings are present if those settings are.
 type Derived = 'sessionIdleLifetime' | 'refreshIdleLifetime' | 'refreshRetryWindowPublic'
 type DerivedFromUrls = 'listen' | 'loginListen' | 'defaultResource'
 type Present<P extends Program> =
@@ -31,7 +31,7 @@ type Present<P extends Program> =
   | (typeof needs)[P][number]
   | ('authUrl' | 'loginUrl' extends (typeof needs)[P][number] ? DerivedFromUrls : never)
 
-/** Lifetimes are seconds. What the program needs is there; the rest is `undefined` where it has no default. */
+/** Lifetimes are in seconds. Required settings are present; the others are `undefined` if they have no default. */
 export type Settings<P extends Program = Program> = P extends Program
   ? Omit<Read, Present<P>> & { [Key in Present<P>]: NonNullable<Read[Key]> }
   : never
@@ -39,8 +39,8 @@ export type Settings<P extends Program = Program> = P extends Program
 export type Reading<P extends Program> = { kind: 'settings'; settings: Settings<P> } | { kind: 'faults'; faults: string[] }
 
 /**
- * Reads the settings of a program. Every value that is there is checked, also those this program leaves alone; only
- * the files of secrets it does not use stay unread. An empty value counts as not set.
+ * Reads the settings of a program. Every value is checked, even if this program does not use it; only the files of
+ * secrets that the program does not use are not read. An empty value counts as not set.
  */
 export function readSettings<P extends Program>(program: P, env: Environment): Reading<P> {
   const faults = unknownNames(env)
@@ -56,7 +56,7 @@ export function readSettings<P extends Program>(program: P, env: Environment): R
   return { kind: 'settings', settings: withDefaults(read as Read) as unknown as Settings<P> }
 }
 
-/** The names the environment has under our prefix that mean nothing here: most often a typing mistake. */
+/** Names in the environment with our prefix that are not settings: usually typing mistakes. */
 function unknownNames(env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('GRANTOR_') && !knownNames.includes(name))
@@ -66,7 +66,7 @@ function unknownNames(env: Environment): string[] {
     })
 }
 
-/** One setting, its fault with its name in front, or undefined where it is not set and has no default of its own. */
+/** One setting, or its fault with its name in front, or undefined if it is not set and has no default. */
 function readOne(setting: Setting, program: Program, env: Environment): Parsed<unknown> | undefined {
   const name = `GRANTOR_${setting.name}`
   const text = env[name] || undefined
@@ -79,7 +79,7 @@ function readOne(setting: Setting, program: Program, env: Environment): Parsed<u
 
 function readSecretFile(setting: Setting, name: string, file: string): Parsed<unknown> {
   try {
-    // Editors and `echo` end a file with a newline that is no part of the secret.
+    // Editors and `echo` end a file with a newline that is not part of the secret.
     return named(`${name}_FILE names a file whose text`, setting.parse(readFileSync(file, 'utf8').replace(/\r?\n$/, '')))
   } catch (error) {
     return {
@@ -96,7 +96,7 @@ function missing({ name, secret }: Setting): string {
   return `GRANTOR_${name}${secret ? ` (or GRANTOR_${name}_FILE)` : ''} is not set`
 }
 
-/** What is wrong only together. */
+/** Faults of several settings together. */
 function contradictions(read: Partial<Read>, program: Program): string[] {
   const { authUrl, loginUrl } = read
   const faults: string[] = []
@@ -113,7 +113,7 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
   }
   if (read.devWallet === true && program !== 'start') {
     faults.push(
-      'GRANTOR_DEV_WALLET is on: anybody could sign in as a test account. It is for `grantor start` only; remove it here',
+      'GRANTOR_DEV_WALLET is on, so any caller could sign in as a test account. It is for `grantor start` only; remove it here',
     )
   }
   const home = read.chains?.find((chain) => chain.home)
@@ -131,13 +131,13 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
   return faults
 }
 
-/** The files are read where the program listens with them: a wrong one is told together with everything else. */
+/** The files are read only by programs that listen with them; their faults are reported together with all others. */
 function tlsFaults({ tlsCertFile: certFile, tlsKeyFile: keyFile, authUrl, loginUrl }: Partial<Read>, program: Program): string[] {
   if (!certFile && !keyFile) return []
-  if (!certFile || !keyFile) return ['GRANTOR_TLS_CERT_FILE and GRANTOR_TLS_KEY_FILE go together: one of them is not set']
+  if (!certFile || !keyFile) return ['GRANTOR_TLS_CERT_FILE and GRANTOR_TLS_KEY_FILE belong together: one of them is not set']
   if (!(table.tlsCertFile.usedBy as readonly Program[]).includes(program)) return []
   const [name, url] = program === 'login-server' ? ['GRANTOR_LOGIN_URL', loginUrl] : ['GRANTOR_AUTH_URL', authUrl]
-  const plain = url?.startsWith('http:') ? [`${name} must be https where GRANTOR_TLS_CERT_FILE is set`] : []
+  const plain = url?.startsWith('http:') ? [`${name} must be https if GRANTOR_TLS_CERT_FILE is set`] : []
   const reading = readCertificate({ certFile, keyFile })
   return reading.kind === 'faults' ? [...plain, ...reading.faults] : plain
 }
@@ -160,7 +160,7 @@ function withDefaults(read: Read): Read {
   }
 }
 
-/** 127.0.0.1 and the port of a URL: what faces the internet is a reverse proxy. */
+/** 127.0.0.1 and the port of a URL, because a reverse proxy is expected to face the internet. */
 function addressOf(url: string | undefined): Address | undefined {
   if (url === undefined) return undefined
   const { port, protocol } = new URL(url)
@@ -174,7 +174,7 @@ export function secretsOf(settings: { [Key in SettingKey]?: unknown }): string[]
   return [...keys.map((key) => settings[key]), password].filter((value) => typeof value === 'string')
 }
 
-/** Whether the program cannot do without the setting. */
+/** Whether the program requires the setting. */
 export function isNeeded(key: SettingKey, program: Program): boolean {
   return (needs[program] as readonly SettingKey[]).includes(key)
 }

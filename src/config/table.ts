@@ -1,4 +1,7 @@
-/** Every setting, once: its name, its words, its default and how it is read. Parsing, `--help` and docs/settings.md come from here. */
+/**
+ * Every setting, once: name, description, default and parser. The parsing, `--help` and docs/settings.md are derived
+ * from this table.
+ */
 import { addresses } from './addresses.ts'
 import { chains } from './chains.ts'
 import { databaseUrl } from './database-url.ts'
@@ -13,13 +16,13 @@ const store = {
   databaseUrl: {
     name: 'DATABASE_URL',
     words:
-      '`sqlite:PATH`, a file that is writable as its folder is; or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, PostgreSQL 15 or newer, with parameters as described in operations.md. Without `sslmode` the certificate is checked, except on this machine.',
+      '`sqlite:PATH`, a file. The process needs write access to the file and to its folder. Or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`, PostgreSQL 15 or newer; operations.md describes the parameters. Without `sslmode` the certificate is checked, except on this machine.',
     usedBy: storeUsers,
     parse: databaseUrl,
   },
   secret: {
     name: 'SECRET',
-    words: 'Wraps every key in the store; at least 32 characters. Whoever loses it loses all sessions, grants and signing keys.',
+    words: 'Wraps every key in the store; at least 32 characters. If it is lost, all sessions, grants and signing keys are lost.',
     usedBy: ['serve', 'keys'],
     parse: read.secret,
     secret: true,
@@ -27,7 +30,7 @@ const store = {
   secretPrevious: {
     name: 'SECRET_PREVIOUS',
     words:
-      'The secret that GRANTOR_SECRET replaces. Keys that are wrapped with it still open, until `grantor keys rewrap` has run.',
+      'The secret that GRANTOR_SECRET replaces. Keys that are wrapped with it can still be opened, until `grantor keys rewrap` has run.',
     usedBy: ['serve', 'keys'],
     parse: read.secret,
     secret: true,
@@ -51,7 +54,7 @@ const store = {
 const login = {
   chainIds: {
     name: 'CHAIN_IDS',
-    words: 'EIP-155 chains a wallet may sign in on, separated by commas; the first is preferred.',
+    words: 'EIP-155 chains on which a wallet may sign in, separated by commas; the first is preferred.',
     usedBy: auth,
     parse: read.chainIds,
     preset: '1',
@@ -59,7 +62,7 @@ const login = {
   chains: {
     name: 'CHAINS',
     words:
-      'Where contract wallets are asked, as JSON: `{"1": {"name": "Ethereum", "rpc": ["https://…", "https://…"], "home": true}}`. Exactly one home chain, one of GRANTOR_CHAIN_IDS: contract wallets sign in there only. Two RPC URLs of different operators must agree; `"one_rpc":true` trusts one alone. Other wallets need none of it.',
+      'The chains and RPC endpoints for contract wallets, as JSON: `{"1": {"name": "Ethereum", "rpc": ["https://…", "https://…"], "home": true}}`. Exactly one home chain, one of GRANTOR_CHAIN_IDS: contract wallets sign in there only. Two RPC URLs of different operators must agree; `"one_rpc":true` trusts one alone. Other wallets do not need this setting.',
     usedBy: auth,
     parse: chains,
     preset: '{}',
@@ -68,7 +71,7 @@ const login = {
   loginMayVouch: {
     name: 'LOGIN_MAY_VOUCH',
     words:
-      'on: the login server may sign a wallet in by its word alone. Only for a platform whose own login has authenticated the wallet.',
+      'on: the login server may sign in a wallet without a signature. Only for a platform whose own login has authenticated the wallet.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'off',
@@ -89,7 +92,7 @@ const login = {
   },
   sessionsPerWallet: {
     name: 'SESSIONS_PER_WALLET',
-    words: 'Sessions of one wallet that may live at once. A login beyond that ends the oldest session (`superseded`).',
+    words: 'Maximum number of open sessions of one wallet. A login beyond that ends the oldest session (`superseded`).',
     usedBy: auth,
     parse: read.integer(1, 500, 'sessions'),
     preset: '200',
@@ -97,7 +100,7 @@ const login = {
   contractGrace: {
     name: 'CONTRACT_GRACE',
     words:
-      "Seconds for which a contract wallet's last good check is believed at a refresh while its chain cannot be asked; then 503.",
+      'Seconds for which the last successful check of a contract wallet is accepted at a refresh if its chain does not respond; then 503.',
     usedBy: keyUsers,
     parse: read.integer(0, 86_400, 'seconds'),
     preset: '3600',
@@ -105,7 +108,7 @@ const login = {
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
     words:
-      'What each scope allows, for the person who signs in: a JSON object from scope to words. `enhancement`, `openid` and `wallet` have words already.',
+      'What each scope allows, for the user who signs in: a JSON object from scope to description. `enhancement`, `openid` and `wallet` have descriptions already.',
     usedBy: auth,
     parse: read.scopeDescriptions,
     preset: '{}',
@@ -115,22 +118,22 @@ const login = {
 const tokens = {
   defaultResource: {
     name: 'DEFAULT_RESOURCE',
-    words: 'Audience of access tokens that were asked for without `resource`.',
+    words: 'Audience of access tokens if the request names no `resource`.',
     usedBy: auth,
     parse: read.resourceUri,
     otherwise: 'GRANTOR_AUTH_URL; under `grantor start` the demo resource API',
   },
   accessTokenLifetime: {
     name: 'ACCESS_TOKEN_LIFETIME',
-    words: 'Seconds an access token lives.',
+    words: 'Lifetime of an access token in seconds.',
     usedBy: keyUsers,
-    // RFC 6750 §5.3, OpenID Connect Core §16.18, RFC 9449 §11.2: "one hour or less" unless the operator knows better
+    // RFC 6750 §5.3, OpenID Connect Core §16.18, RFC 9449 §11.2 advise "one hour or less"; the operator may set more
     parse: read.integer(10, 86_400, 'seconds'),
     preset: '600',
   },
   codeLifetime: {
     name: 'CODE_LIFETIME',
-    words: 'Seconds an authorization code lives.',
+    words: 'Lifetime of an authorization code in seconds.',
     usedBy: keyUsers,
     // RFC 6749 §4.1.2: ten minutes at most
     parse: read.integer(1, 600, 'seconds'),
@@ -138,14 +141,14 @@ const tokens = {
   },
   refreshIdleLifetime: {
     name: 'REFRESH_IDLE_LIFETIME',
-    words: 'Seconds after which an unused refresh token, and its grant with it, ends.',
+    words: 'Seconds after which an unused refresh token and its grant end.',
     usedBy: auth,
     parse: read.integer(60, year, 'seconds'),
     otherwise: '1209600 (14 days), at most GRANTOR_REFRESH_LIFETIME',
   },
   refreshLifetime: {
     name: 'REFRESH_LIFETIME',
-    words: 'Seconds after which every grant ends, however often it was refreshed; 30 days unless set.',
+    words: 'Seconds after which every grant ends, even if it is refreshed; 30 days unless set.',
     usedBy: keyUsers,
     parse: read.integer(60, year, 'seconds'),
     preset: '2592000',
@@ -153,14 +156,14 @@ const tokens = {
   grantsPerWalletAndClient: {
     name: 'GRANTS_PER_WALLET_AND_CLIENT',
     words:
-      'Grants of one wallet at one client that may live at once. A code exchange beyond that ends the oldest grant (`superseded`) within seconds.',
+      'Maximum number of active grants of one wallet at one client. A code exchange beyond that ends the oldest grant (`superseded`) within seconds.',
     usedBy: auth,
     parse: read.integer(1, 500, 'grants'),
     preset: '100',
   },
   refreshRetryWindow: {
     name: 'REFRESH_RETRY_WINDOW',
-    words: 'Seconds in which a refresh whose answer was lost may be repeated with the old token; 0 turns it off.',
+    words: 'Seconds in which a client may repeat a refresh with the old token if the response was lost; 0 turns this off.',
     usedBy: auth,
     parse: read.integer(0, 600, 'seconds'),
     preset: '60',
@@ -175,7 +178,7 @@ const tokens = {
   dpopNonce: {
     name: 'DPOP_NONCE',
     words:
-      'on: DPoP proofs sent here must hold a nonce that the service hands out, so none can be made in advance, and the clocks of apps need not be right. Costs an app its first request.',
+      'on: DPoP proofs must contain a nonce of the service, so that no proof can be made in advance and the clocks of apps need not be right. The first request of an app is then refused once.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'off',
@@ -183,7 +186,7 @@ const tokens = {
   signingAlg: {
     name: 'SIGNING_ALG',
     words:
-      'How access tokens are signed: ES256, EdDSA or RS256. After a change the next key is announced at once. RS256 does not go with clients under profile fapi2: `serve` does not start where there are any, and none can be registered.',
+      'How access tokens are signed: ES256, EdDSA or RS256. After a change the next key is announced at once. Clients with profile fapi2 exclude RS256: if there are any, `serve` does not start, and with RS256 none can be registered.',
     usedBy: keyUsers,
     parse: read.choice('ES256', 'EdDSA', 'RS256'),
     preset: 'ES256',
@@ -208,14 +211,14 @@ const operation = {
   rateLimit: {
     name: 'RATE_LIMIT',
     words:
-      'off: requests are not limited here, except the checks of one contract wallet. Only if a proxy in front of the service limits them.',
+      'off: requests are not limited, except the checks of one contract wallet. Only if a proxy in front of the service limits requests.',
     usedBy: auth,
     parse: read.onOff,
     preset: 'on',
   },
   failureLimit: {
     name: 'FAILURE_LIMIT',
-    words: 'Failures a minute, per client address (IPv6: its /64) and client, after which further failures are answered 429.',
+    words: 'Failures per minute, per client address (IPv6: its /64) and client. Further failures receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'failures'),
     preset: '1000',
@@ -223,7 +226,7 @@ const operation = {
   signInLimit: {
     name: 'SIGN_IN_LIMIT',
     words:
-      'Sign-ins a minute, per client address (IPv6: its /64), whether or not they succeed; further ones are answered 429 before the signature is checked. At most 60 of them may be of contract wallets.',
+      'Sign-ins per minute, per client address (IPv6: its /64), whether or not they succeed. Further sign-ins receive 429 before the signature is checked. At most 60 of them may be of contract wallets.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'sign-ins'),
     preset: '600',
@@ -231,7 +234,7 @@ const operation = {
   pushLimit: {
     name: 'PUSH_LIMIT',
     words:
-      'Pushed authorization requests a minute, per client address (IPv6: its /64), of clients that do not authenticate; further ones are answered 429.',
+      'Pushed authorization requests per minute, per client address (IPv6: its /64), of clients that do not authenticate. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '60',
@@ -239,7 +242,7 @@ const operation = {
   clientPushLimit: {
     name: 'CLIENT_PUSH_LIMIT',
     words:
-      'Pushed authorization requests a minute of one client that authenticates, from all addresses together; further ones are answered 429.',
+      'Pushed authorization requests per minute of one client that authenticates, from all addresses together. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '6000',
@@ -247,14 +250,14 @@ const operation = {
   drainSeconds: {
     name: 'DRAIN_SECONDS',
     words:
-      'Seconds for which a server that was told to stop still takes requests, while /health/ready is 503 already: longer than the balancer needs to notice. It ends at most six seconds later. 0 where nothing asks.',
+      'Seconds for which a server that received the signal to stop still accepts requests, while /health/ready already responds with 503: longer than the load balancer needs to notice. The server exits at most six seconds later. 0 if nothing checks readiness.',
     usedBy: apart,
     parse: read.integer(0, 60, 'seconds'),
     preset: '3',
   },
   devWallet: {
     name: 'DEV_WALLET',
-    words: 'on: the login page offers well-known test accounts. Under `grantor start` only; on anywhere else stops the program.',
+    words: 'on: the login page offers well-known test accounts. Only for `grantor start`; any other program refuses to start.',
     usedBy: ['start'],
     parse: read.onOff,
     otherwise: 'on under `grantor start`, off elsewhere',
@@ -274,7 +277,7 @@ export const table = { ...addresses, ...store, ...login, ...tokens, ...operation
 export type Table = typeof table
 export type SettingKey = keyof Table
 
-/** The names the environment may hold. */
+/** The names that the environment may contain. */
 export const knownNames: readonly string[] = Object.values<Setting>(table).flatMap(({ name, secret }) =>
   secret ? [`GRANTOR_${name}`, `GRANTOR_${name}_FILE`] : [`GRANTOR_${name}`],
 )

@@ -34,16 +34,16 @@ test('a certificate and its key are taken, RSA and EC, with the chain that follo
 })
 
 test.each([
-  [{ GRANTOR_TLS_CERT_FILE: CERT }, /go together/],
-  [{ GRANTOR_TLS_KEY_FILE: KEY }, /go together/],
+  [{ GRANTOR_TLS_CERT_FILE: CERT }, /belong together/],
+  [{ GRANTOR_TLS_KEY_FILE: KEY }, /belong together/],
   [{ GRANTOR_TLS_CERT_FILE: '/nowhere/cert.pem', GRANTOR_TLS_KEY_FILE: KEY }, /^GRANTOR_TLS_CERT_FILE .*ENOENT/],
   [{ GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: folder }, /^GRANTOR_TLS_KEY_FILE .*EISDIR/],
   [{ GRANTOR_TLS_CERT_FILE: KEY, GRANTOR_TLS_KEY_FILE: KEY }, /^GRANTOR_TLS_CERT_FILE .*holds no certificate/],
   [{ GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: CERT }, /^GRANTOR_TLS_KEY_FILE .*holds no private key/],
-  [{ GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: file('other.key', RSA.key) }, /is not the one of/],
+  [{ GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: file('other.key', RSA.key) }, /does not belong to the certificate of/],
   [
     { GRANTOR_TLS_CERT_FILE: file('weak.pem', WEAK.cert), GRANTOR_TLS_KEY_FILE: file('weak.key', WEAK.key) },
-    /1024 bits; 2048 are the least \(RFC 9325/,
+    /1024 bits; the minimum is 2048 \(RFC 9325/,
   ],
   [
     { GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: KEY, GRANTOR_AUTH_URL: 'http://localhost:4000' },

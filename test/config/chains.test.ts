@@ -43,10 +43,10 @@ test.each(['0', '01', '1.5', '-1', '0x1', 'mainnet', '9999999999999999'])('a cha
 
 test('one RPC alone needs the word of the operator, except on loopback', () => {
   const [one = ''] = mainnet.rpc
-  expect(faultWith({ rpc: [one] })).toContain('has one RPC: name a second one of another operator, or say "one_rpc":true')
+  expect(faultWith({ rpc: [one] })).toContain('has one RPC: name a second one of another operator, or set "one_rpc":true')
   expect(faultWith({ rpc: [one], one_rpc: true })).toBe('none')
   expect(faultWith({ rpc: ['http://127.0.0.1:8545'] })).toBe('none')
-  expect(faultWith({ one_rpc: true })).toContain('has two RPCs and says "one_rpc":true')
+  expect(faultWith({ one_rpc: true })).toContain('has two RPCs and "one_rpc":true')
 })
 
 test('two RPCs are of different hosts', () => {
@@ -85,7 +85,7 @@ test.each([
   ['a long name', { name: 'E'.repeat(41) }, '"name" must be'],
   ['home in words', { home: 'yes' }, '"home" must be true or false'],
   ['one_rpc in words', { one_rpc: 'yes' }, '"one_rpc" must be true or false'],
-  ['a member nobody reads', { rpcs: [] }, 'knows no "rpcs", only name, rpc, home, one_rpc'],
+  ['a member nobody reads', { rpcs: [] }, 'has the unknown member "rpcs"; use name, rpc, home, one_rpc'],
 ])('every other mistake has a clear line: %s', (_, members, fault) => {
   expect(faultWith(members)).toContain(`chain "1": ${fault.startsWith('must not') ? 'the RPC at a.example.com ' : ''}${fault}`)
 })
