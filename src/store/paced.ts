@@ -1,12 +1,12 @@
-/** One step of a change of many rows, in either engine. */
+/** One step of a change of many rows, in both engines. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 
-/** So few rows are done before other statements notice. */
+/** So few rows do not delay other statements noticeably. */
 const FEW = 20
 
 /**
- * Runs a step that changes so many rows. After a large one it waits twice as long as the step took, so that step after step
- * takes at most a third of the store's time: with half of it, the 99th percentile of other statements doubled.
+ * Runs a step that changes `rows` rows. After a large step it waits twice as long as the step took, so that a sequence
+ * of steps takes at most a third of the store's time: with half of it, the 99th percentile of other statements doubled.
  */
 export async function paced<Result>(rows: number, step: () => Promise<Result>): Promise<Result> {
   if (rows <= FEW) return step()

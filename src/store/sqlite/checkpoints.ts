@@ -1,18 +1,19 @@
 /**
  * Checkpoints: they copy the write-ahead log into the database file, so that the log can start again at its beginning.
  *
- * SQLite on its own runs a checkpoint within a commit. After refreshes of random grants, that commit copies and syncs
- * thousands of pages, and blocks the event loop for 100 to 500 ms. So a thread copies the log in advance, in steps of 250
- * changed rows, by PASSIVE checkpoints, which block neither readers nor writers.
+ * Without this file, SQLite runs a checkpoint within a commit. After refreshes of random grants, that commit copies and
+ * syncs thousands of pages, and blocks the event loop for 100 to 500 ms. Therefore a thread copies the log in advance, in
+ * steps of 250 changed rows, by PASSIVE checkpoints, which block neither readers nor writers.
  *
- * Only a log that is copied to its end can start again, and while writes go on a PASSIVE checkpoint does not reach the end.
- * So when the log has 2,000 pages, the writer runs a FULL checkpoint after a step of the thread. It takes the write lock,
- * which keeps other processes from writing meanwhile, copies the last few pages, and takes about as long as a commit.
+ * The log can only start again if it is copied to its end, and a PASSIVE checkpoint does not reach the end while writes
+ * continue. Therefore, if the log has 2,000 pages, the writer runs a FULL checkpoint after a step of the thread. A FULL
+ * checkpoint takes the write lock, so other processes cannot write meanwhile, copies the last few pages, and takes about
+ * as long as a commit.
  *
- * The thread only changes when pages are copied. SQLite decides what is safe to copy, and what to sync before. If the
- * thread fails or cannot keep up, SQLite's own checkpoint within a commit copies what is left, at 4,000 pages.
+ * The thread only changes when pages are copied. SQLite decides which pages are safe to copy, and what to sync before. If
+ * the thread fails or cannot keep up, SQLite's own checkpoint within a commit copies the rest, at 4,000 pages.
  *
- * A PASSIVE checkpoint never waits, and with a timeout of 0 a FULL one does not either. A replication program such as
+ * A PASSIVE checkpoint never waits, and a FULL checkpoint does not wait with a timeout of 0. A replication program such as
  * Litestream holds the log by a read transaction, and neither kind discards what such a transaction holds.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
@@ -24,8 +25,8 @@ const FINISH_AT = 2000
 export const CHECKPOINT_WITHIN_COMMIT = 4000
 
 /**
- * In changed rows, which are about as many pages. A commit that meets the sync of a step waits for it, for about 10 ms.
- * After larger steps it waits longer. Smaller steps copy more often what changes often.
+ * In changed rows, which are about as many pages. A commit that meets the sync of a step waits for about 10 ms, and
+ * longer after larger steps. Smaller steps copy pages that change often more often.
  */
 const STEP = 250
 
@@ -47,14 +48,14 @@ export class Checkpoints {
     this.#fullCheckpoint = writer.prepare('PRAGMA wal_checkpoint(FULL)')
   }
 
-  /** Starts a step of the thread if enough was written since the last one. Called after each commit. */
+  /** Starts a step of the thread if enough was written since the last step. Called after each commit. */
   copyIfDue(): void {
     const { count } = this.#changedRows.get() as { count: number }
     if (this.#state !== 'waiting' || count - this.#changedAtLastStep < STEP) return
     this.#changedAtLastStep = count
     this.#state = 'copying'
     try {
-      // A command that writes a few rows never starts the thread.
+      // Started on demand: a command that writes a few rows needs no thread.
       this.#thread ??= this.#startThread()
       this.#thread.worker.postMessage('copy')
     } catch (error) {
@@ -83,7 +84,7 @@ export class Checkpoints {
     if (this.#state !== 'copying') return
     this.#state = 'waiting'
     if (pagesInLog >= FINISH_AT) runCheckpoint(this.#fullCheckpoint)
-    // What was written during this step may be enough for another.
+    // The writes during this step may be enough for another step.
     this.copyIfDue()
   }
 
@@ -93,7 +94,7 @@ export class Checkpoints {
   }
 }
 
-/** The thread, with a connection of its own. It answers each `copy` with the number of pages in the log. */
+/** The thread, with its own connection. It answers each `copy` with the number of pages in the log. */
 function runThread(file: string, port: MessagePort): void {
   const database = new DatabaseSync(file, { timeout: 0 })
   database.exec('PRAGMA synchronous = FULL')
@@ -108,7 +109,7 @@ function runThread(file: string, port: MessagePort): void {
   })
 }
 
-/** Each pass copies what was in the log when the pass began. So each has less to copy than the one before. */
+/** Each pass copies the pages that were in the log when the pass began, so each pass has less to copy. */
 function copyInPasses(checkpoint: StatementSync): number {
   for (let [pass, before] = [1, 0]; ; pass++) {
     const { log, checkpointed } = runCheckpoint(checkpoint)
@@ -117,12 +118,12 @@ function copyInPasses(checkpoint: StatementSync): number {
   }
 }
 
-/** How many pages are in the log, and how many of them are copied; -1 if another checkpoint is running. */
+/** The number of pages in the log, and how many of them are copied; -1 if another checkpoint is running. */
 function runCheckpoint(checkpoint: StatementSync): { log: number; checkpointed: number } {
   try {
     return checkpoint.get() as { log: number; checkpointed: number }
   } catch (error) {
-    // What was committed stays in the log. If the disk fails, the next write reports it.
+    // Committed writes stay in the log. If the disk fails, the next write reports it.
     if (isUnavailable(error)) return { log: -1, checkpointed: -1 }
     throw error
   }

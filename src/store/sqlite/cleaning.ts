@@ -1,4 +1,4 @@
-/** Deletes rows that are over, on SQLite: found by an index on the moment they were over, never by a scan. */
+/** Deletes expired and ended rows on SQLite. An index on the time of expiry or ending finds them, without a scan. */
 import type { Cleaning, Leaving } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 

@@ -16,7 +16,7 @@ export function createClientBook(connection: Connection): ClientBook {
   const present = connection.prepareWrite('SELECT record FROM clients WHERE id = ?')
   const list = connection.prepareRead('SELECT record FROM clients ORDER BY created_at, id')
   const page = connection.prepareRead('SELECT record FROM clients WHERE id > ? ORDER BY id LIMIT ?')
-  /** Runs a change, and raises the revision where it changed something. */
+  /** Runs a change, and raises the revision if a row changed. */
   const change = (id: string, run: () => { changes: number | bigint }): Promise<boolean> =>
     connection.write(() => {
       const changed = run().changes > 0

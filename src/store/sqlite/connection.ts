@@ -1,12 +1,13 @@
 /**
  * Two connections to one SQLite file: one writes, the other reads.
  *
- * A commit costs one fsync, however many writes it contains. So all writes that are requested in one turn of the event
- * loop share one transaction. A write that fails is undone alone. The promise of a write settles after the commit: what
- * was acknowledged is durable. The reads of one turn share a read transaction, so that locks are taken once.
+ * A commit costs one fsync, however many writes it contains. Therefore all writes that are requested in one turn of the
+ * event loop share one transaction. If a write fails, only that write is rolled back. The promise of a write settles
+ * after the commit, so an acknowledged write is durable. The reads of one turn share a read transaction, so that locks
+ * are taken once.
  *
- * If another process has the file locked, SQLite itself would wait by blocking the event loop. So its timeout is 0, and
- * this file retries every one or two milliseconds, for up to two seconds.
+ * If another process has locked the file, SQLite itself would wait by blocking the event loop. Therefore SQLite's
+ * timeout is 0, and this file retries every one or two milliseconds, for up to two seconds.
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -19,16 +20,16 @@ const RETRY_FOR_MS = 2000
 const QUEUE_LIMIT = 20_000
 
 /**
- * A process that commits without a break leaves the lock free for microseconds only, and another process, which retries
- * by a timer, would miss these gaps for hundreds of milliseconds. So while other processes write, it pauses 2 ms after
- * every 20 ms of commits. Other processes that wrote count as writing for one second.
+ * If a process commits without a pause, the lock is free for microseconds only, and another process, which retries by a
+ * timer, would miss these gaps for hundreds of milliseconds. Therefore this connection pauses for 2 ms after every 20
+ * ms of commits while other processes write. A process counts as writing for one second after its last write.
  */
 const PAUSE = { length: 2, every: 20, rememberOthersFor: 1000 }
 
 type Read = { run: () => unknown; resolve: (result: unknown) => void; reject: (error: unknown) => void }
 
 type Write = Read & {
-  /** whether it may change the file by several statements, and so needs a savepoint to be undone alone */
+  /** whether the write may change the file by several statements, so that it needs a savepoint to be rolled back alone */
   several: boolean
   requestedAt: number
 }
@@ -48,10 +49,10 @@ export class Connection {
 
   /** Opens the file. If there is none, creates one that only its owner can read. Throws `StoreUnavailable` if that fails. */
   constructor(path: string) {
-    // An absolute path: SQLite gives names such as `:memory:` or `file:…?mode=ro` a meaning of their own.
+    // An absolute path, because SQLite treats names such as `:memory:` or `file:…?mode=ro` specially.
     const file = resolve(path)
     try {
-      // Only if there is no file: closing it would drop the locks that other connections of this process have on it.
+      // Only if the file is missing: closing it would drop the locks of other connections of this process.
       if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
       this.#writer = openWriter(file)
       this.#reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
@@ -62,12 +63,12 @@ export class Connection {
     }
   }
 
-  /** Prepares a statement that is run within `write` or `writeByOne`. */
+  /** Prepares a statement that runs within `write` or `writeByOne`. */
   prepareWrite(sql: string): StatementSync {
     return this.#writer.prepare(sql)
   }
 
-  /** Prepares a statement that is run within `read`. */
+  /** Prepares a statement that runs within `read`. */
   prepareRead(sql: string): StatementSync {
     return this.#reader.prepare(sql)
   }
@@ -81,17 +82,20 @@ export class Connection {
     }
   }
 
-  /** Runs a write in the transaction of this turn. Resolves after the commit. If `run` throws, this write alone is undone. */
+  /**
+   * Runs a write in the transaction of this turn. Resolves after the commit. If `run` throws, only this write is rolled
+   * back.
+   */
   write<Result>(run: () => Result): Promise<Result> {
     return this.#enqueue(run, { several: true })
   }
 
-  /** Runs a write of one statement that changes the file. If that statement fails, SQLite undoes it without a savepoint. */
+  /** Runs a write of one statement that changes the file. If that statement fails, SQLite rolls it back without a savepoint. */
   writeByOne<Result>(run: () => Result): Promise<Result> {
     return this.#enqueue(run, { several: false })
   }
 
-  /** Reads what is committed. */
+  /** Reads committed data. */
   read<Result>(run: () => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.#reads.length === 0) setImmediate(() => this.#runReads())
@@ -99,7 +103,7 @@ export class Connection {
     })
   }
 
-  /** Refuses further writes, completes those that were requested before, then closes the file. */
+  /** Refuses further writes, completes the requested ones, then closes the file. */
   async close(): Promise<void> {
     if (this.#state === 'open') this.#state = 'closing'
     while (this.#writes.length + this.#reads.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -136,10 +140,10 @@ export class Connection {
     }
   }
 
-  /** Runs all writes that wait, in one transaction, and settles them after its commit. */
+  /** Runs all waiting writes in one transaction, and settles their promises after the commit. */
   #flush(): void {
     this.#flushScheduled = false
-    // Reads of the same turn see what was committed before it.
+    // Reads of the same turn see the data that was committed before it.
     this.#runReads()
     try {
       this.#writer.exec('BEGIN IMMEDIATE')
@@ -155,7 +159,7 @@ export class Connection {
       for (const write of writes) settlements.push(this.#runWrite(write))
       this.#writer.exec('COMMIT')
     } catch (error) {
-      // Nothing of the transaction is durable. So every write of it fails, even one that `run` refused.
+      // The transaction was rolled back, so every write in it fails, including writes that `run` refused.
       endTransaction(this.#writer)
       for (const write of writes) write.reject(asUnavailable(error))
       return
@@ -164,7 +168,7 @@ export class Connection {
     this.#checkpoints.copyIfDue()
   }
 
-  /** Runs one write in its savepoint. Throws only if the whole transaction is lost. */
+  /** Runs one write in its savepoint. Throws only if the whole transaction was rolled back. */
   #runWrite(write: Write): () => void {
     if (write.several) this.#writer.exec('SAVEPOINT write_alone')
     try {
@@ -179,7 +183,10 @@ export class Connection {
     }
   }
 
-  /** Another connection has the file locked, or it cannot be used. Writes that have waited too long fail, the others wait on. */
+  /**
+   * Another connection has locked the file, or the file cannot be used. Writes that have waited too long fail; the
+   * others keep waiting.
+   */
   #retryLater(error: unknown): void {
     const oldest = performance.now() - (isBusy(error) ? RETRY_FOR_MS : 0)
     const expired = this.#writes.filter(({ requestedAt }) => requestedAt <= oldest)
@@ -220,7 +227,7 @@ export class Connection {
       this.#reader.exec('BEGIN')
       return undefined
     } catch (error) {
-      // An I/O error has kept the last transaction from ending. The next turn can begin its own.
+      // An I/O error prevented the end of the last transaction. The next turn can begin a new one.
       endTransaction(this.#reader)
       return new StoreUnavailable('the SQLite file cannot be read', { cause: error })
     }
@@ -228,8 +235,8 @@ export class Connection {
 }
 
 /**
- * While another process opens or closes the file, SQLite calls it locked, whatever its timeout. Waiting here blocks the
- * event loop, which does no harm: the service is not ready yet.
+ * While another process opens or closes the file, SQLite reports it as locked, whatever the timeout. Waiting here
+ * blocks the event loop, which is harmless: the service is not ready yet.
  */
 function openWriter(file: string): DatabaseSync {
   const since = performance.now()
@@ -249,7 +256,7 @@ function openWriter(file: string): DatabaseSync {
   }
 }
 
-/** Rolls back what is open, so that the next turn can begin a transaction. */
+/** Rolls back the open transaction, if any, so that the next turn can begin one. */
 function endTransaction(database: DatabaseSync): void {
   try {
     if (database.isTransaction) database.exec('ROLLBACK')

@@ -1,4 +1,4 @@
-/** What an error of SQLite means for the store (https://www.sqlite.org/rescode.html). */
+/** Maps errors of SQLite to failures of the store (https://www.sqlite.org/rescode.html). */
 import { StoreUnavailable } from '../../grants/ports.ts'
 
 const BUSY = new Set([5, 6])

@@ -30,7 +30,7 @@ export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGr
   }
 }
 
-/** Only the conditions that the filter has, so that the index of a wallet or of a client finds the rows. */
+/** Includes only the conditions of the filter, so that the index by wallet or by client finds the rows. */
 function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string }): { conditions: string[]; named: Named } {
   return {
     conditions: [
@@ -42,8 +42,8 @@ function whoseGrants({ wallet, clientId }: { wallet?: string; clientId?: string 
 }
 
 /**
- * A wallet's grants in the order of their age. Those of a client, or all, in the order of their ids, which begin with a time:
- * the table and the index by client have that order.
+ * A wallet's grants are sorted by age. The grants of a client, or all grants, are sorted by id: an id begins with a
+ * time, and the table and the index by client have that order.
  */
 function listOf(filter: GrantFilter): { sql: string; named: Named } {
   const { wallet, living, order = 'newest', at, limit, after } = filter

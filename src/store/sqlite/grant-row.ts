@@ -7,7 +7,10 @@
  */
 import type { Grant } from '../../grants/model.ts'
 
-/** In the order of `grantOf`. Columns are named: with `*`, a column that a later version adds would change a prepared statement. */
+/**
+ * In the order of `grantOf`. The columns are named, because with `*` a column that a later version adds would change a
+ * prepared statement.
+ */
 export const COLUMNS = `id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
   refresh_expires_at, generation, refresh_key_id, rotated_at, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash,
   revoked_tokens, attempt_id, session_receipt_id`
@@ -41,7 +44,7 @@ export function grantOf(row: GrantRow): Grant {
   }
 }
 
-/** The attempt that inserted the row or rotated its refresh token last. */
+/** The attempt that inserted the row or last rotated its refresh token. */
 export function attemptOf(row: GrantRow): string {
   return row[21] as string
 }

@@ -7,7 +7,7 @@ export const INSERT = `
           0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason, :dpopJkt, :authTime, :chainId, :sessionHash, :sessionReceiptId)
   ON CONFLICT (id) DO NOTHING`
 
-// Which row may be refreshed: one condition, whatever then becomes of it.
+// The condition under which a row may be refreshed, shared by both updates.
 const REFRESHABLE = `
   WHERE id = :grantId AND client_id = :clientId AND generation = :generation
     AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked = 1)
@@ -19,12 +19,13 @@ export const ROTATE = `
   SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
       refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
 
-// The token stays, so only its idle time begins anew.
+// The refresh token stays the same, so only its idle time is extended.
 export const KEEP = `
   UPDATE grants
   SET refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
 
-// Asked for fewer scopes or one resource, which is rare: only what was granted moves the row.
+// For requests with fewer scopes or one resource, which are rare: the row changes only if everything requested was
+// granted.
 export const NARROWED = `
     AND NOT EXISTS (SELECT 1 FROM json_each(:scopes) AS asked
                     WHERE asked.value NOT IN (SELECT value FROM json_each(grants.scopes)))

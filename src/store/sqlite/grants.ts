@@ -1,4 +1,7 @@
-/** The grant ledger on SQLite. What each move promises stands in `grants/ports.ts`; here is how one row decides it. */
+/**
+ * The grant ledger on SQLite. `grants/ports.ts` describes what each method promises; this file implements it with
+ * conditions on one row.
+ */
 import type { StatementSync } from 'node:sqlite'
 import type { EndReason, Grant } from '../../grants/model.ts'
 import {
@@ -17,10 +20,10 @@ import { listingGrants } from './grant-lists.ts'
 import { attemptOf, COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { INSERT, KEEP, NARROWED, ROTATE } from './grant-statements.ts'
 
-/** How many access tokens of one grant may be revoked alone at one time. */
+/** The maximum number of access tokens of one grant that may be revoked individually at one time. */
 const REVOKED_AT_MOST = 64
 
-// Forgets what has expired, adds the new one; where there is no room for it the grant ends instead.
+// Removes expired entries and adds the new one. If there is no space for it, the grant ends instead.
 const REVOKE_TOKEN = `
   UPDATE grants
   SET revoked_tokens = (
@@ -83,7 +86,10 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     return changes > 0
   }
 
-  /** The conditional update. It is narrowed if the request names scopes or a resource, and keeps the token if the client's token stays. */
+  /**
+   * The conditional update. It is narrowed if the request names scopes or a resource. If the client keeps its refresh
+   * token, the update does not rotate it.
+   */
   function rotateRow(rotation: Rotation): GrantRow | undefined {
     const { retryWindow: _, scopes, resources, walletChecked, keepsToken, refreshKeyId, attemptId, ...rest } = rotation
     const named = {
@@ -97,7 +103,10 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     return rowOf((keepsToken ? keepNarrowed : rotateNarrowed).get(narrowed))
   }
 
-  /** Why the conditional update moved nothing. Decided here, inside the move; refused outside. */
+  /**
+   * Why the conditional update changed no row. The reason is determined here, in the same transaction; the caller
+   * refuses the request.
+   */
   function whyNotRotated(rotation: Rotation): RotateOutcome {
     const row = rowBy(present, rotation.grantId)
     if (!row) return { kind: 'unknown' }
@@ -106,7 +115,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
     if (grant.endedAt !== null) return { kind: 'ended' }
     if (grant.dpopJkt !== null && grant.dpopJkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
     const step = grant.generation - rotation.generation
-    // Our own update, whose answer was lost on the way.
+    // This attempt's own update, whose response was lost.
     if (step === 1 && attemptOf(row) === rotation.attemptId) return { kind: 'rotated', grant }
     if (grant.refreshExpiresAt <= rotation.at) return { kind: 'expired' }
     const repeatable = step === 1 && isWithinWindow(grant, rotation)
@@ -131,7 +140,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   return {
     redeemCode: (grant, attemptId, at) =>
       connection.writeByOne((): RedeemOutcome => {
-        // Read in the transaction of the insert. An ending runs before both or after both.
+        // Read in the transaction of the insert, so an ending happens before both or after both.
         const endReason = whyEnded(grant)
         if (put(grant, attemptId, at, endReason === null ? null : { endedAt: at, endReason }))
           return endReason === null ? { kind: 'redeemed', grant: begun(grant, at) } : { kind: endReason }
@@ -177,7 +186,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   }
 }
 
-/** A grant as its insert has just put it. Nothing is asked back that is known. */
+/** A new grant as it was inserted, without reading the row again. */
 function begun(grant: NewGrant, at: number): Grant {
   const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, ...rest } = grant
   const { sessionReceiptId, epoch: _, ...agreed } = rest
@@ -200,7 +209,7 @@ function begun(grant: NewGrant, at: number): Grant {
   }
 }
 
-/** A stored time in the future closes the window: no clock that jumped back may reopen it. */
+/** A stored time in the future closes the window, so that a clock that jumped back cannot reopen it. */
 function isWithinWindow({ rotatedAt }: Grant, { at, retryWindow }: Rotation): boolean {
   return rotatedAt <= at + LATE_BY_AT_MOST && at < rotatedAt + retryWindow
 }

@@ -17,7 +17,7 @@ import { createWalletBook } from './wallets.ts'
 
 export { SchemaMismatch } from '../../grants/ports.ts'
 
-/** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` where it cannot be opened. */
+/** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` if the file cannot be opened. */
 export function openSqliteStore(path: string): Store {
   const connection = new Connection(path)
   try {
@@ -44,7 +44,7 @@ export function openSqliteStore(path: string): Store {
   }
 }
 
-/** Brings a file to the schema of this program, making it where there is none. Returns the steps taken. */
+/** Migrates a file to the schema of this program, and creates the file if it is missing. Returns the steps taken. */
 export async function migrateSqlite(path: string, at: number): Promise<Migration[]> {
   const connection = new Connection(path)
   try {

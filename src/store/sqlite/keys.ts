@@ -1,4 +1,4 @@
-/** Keys at rest on SQLite: wrapped, never in plain. Every change raises the store's revision in the same commit. */
+/** Stored keys on SQLite: always wrapped. Every change raises the store's revision in the same commit. */
 import type { KeyBook, KeyRecord } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 import { raiseRevision } from './revision.ts'

@@ -1,4 +1,4 @@
-/** The schema, as numbered steps forward. A step that has landed never changes; the next one comes after it. */
+/** The schema, as numbered steps forward. A released step never changes; changes are added as new steps. */
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
 import type { Connection } from './connection.ts'
 
@@ -9,7 +9,7 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 1,
     name: 'ledger',
     oldest: 1,
-    // Every table is its primary key's own tree: the hot paths touch one row by one key.
+    // Every table is stored in its primary key's tree: the frequent statements access one row by one key.
     sql: `
       CREATE TABLE grants (
         id TEXT PRIMARY KEY,
@@ -100,7 +100,8 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 3,
     name: 'cleaning',
     oldest: 3,
-    // Indexed is the moment a row is over. A refresh and a visit change neither of the two times, so they leave the index alone.
+    // The index is on the time at which a row has expired or ended. Refreshes and visits change neither time, so they
+    // do not change the index.
     sql: `
       CREATE INDEX grants_by_end ON grants (coalesce(ended_at, expires_at));
       CREATE INDEX sessions_by_end ON sessions (coalesce(ended_at, expires_at));
@@ -122,7 +123,7 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 4,
     name: 'runs',
     oldest: 3,
-    // Every program that changes something takes a number, so that a journal can be found to be complete.
+    // Every program that changes something takes a number, so that a gap in a journal can be detected.
     sql: `
       CREATE TABLE journal (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -140,13 +141,15 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 5,
     name: 'grants by client',
     oldest: 5,
-    // Here every index ends in the table's key: there is nothing to do but to count alike.
+    // On SQLite every index ends with the table's key, so this step is empty and only keeps the numbers of both engines
+    // equal.
     sql: '',
   },
   {
     number: 6,
     name: 'openid',
-    // A server that does not know of bound tokens would refresh one for whoever has it, without a proof of its key.
+    // A server that does not support bound tokens would refresh one for any caller that has it, without a proof of the
+    // key.
     oldest: 6,
     sql: `
       CREATE TABLE spent (
@@ -175,7 +178,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 7,
     name: 'journal removed',
-    // Servers of the version before update `journal` before their first change, so they cannot work after this step.
+    // Servers of the previous version update `journal` before their first change, so they cannot work after this step.
     oldest: 7,
     sql: `
       DROP TABLE runs;
@@ -185,17 +188,18 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 8,
     name: 'recent changes',
-    // A program that does not write them down raises the revision all the same; then everything is read again.
+    // A program that does not record its changes still raises the revision; then everything is read again.
     oldest: 7,
     sql: `ALTER TABLE revision ADD COLUMN recent TEXT NOT NULL DEFAULT ''`,
   },
   {
     number: 9,
     name: 'by wallet',
-    // A large table takes no writes while its indexes are built.
+    // A large table accepts no writes while its indexes are built.
     oldest: 9,
-    // What has not ended lies apart, so that a page of it costs the same however much has ended. No index holds a column that a
-    // refresh or a visit changes. A pushed request is over when it expires, or an hour after it was spent.
+    // Rows that have not ended are separate in each index, so that a page of them costs the same however many have
+    // ended. No index has a column that a refresh or a visit changes. A pushed request can be deleted when it expires,
+    // or an hour after it was spent.
     sql: `
       DROP INDEX grants_by_wallet;
       CREATE INDEX grants_by_wallet ON grants (wallet, coalesce(ended_at, 0), client_id, created_at);
@@ -209,7 +213,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     number: 10,
     name: 'sessions by themselves',
-    // A server of before would redeem a code of a session that has ended: it looks at the epoch of the wallet only.
+    // A server of the previous version would redeem a code of a session that has ended, because it checks only the
+    // epoch of the wallet.
     oldest: 10,
     sql: `
       ALTER TABLE sessions ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;
@@ -219,7 +224,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** The steps this file has taken, in order. */
+/** The steps that this file has taken, in order. */
 export function appliedMigrations(connection: Connection): TakenStep[] {
   const columns = columnsOf(connection.prepareRead(COLUMNS).all())
   if (columns.length === 0) return []
@@ -236,13 +241,13 @@ function columnsOf(rows: unknown[]): string[] {
   return (rows as { name: string }[]).map(({ name }) => name)
 }
 
-/** Takes every step the file has not taken yet, in one transaction. Returns the steps taken. */
+/** Takes all pending steps in one transaction. Returns the steps taken. */
 export async function migrate(connection: Connection, at: number): Promise<Migration[]> {
   return connection.write(() => {
     connection.execute(
       'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest INTEGER) STRICT',
     )
-    // A table that an earlier version made has no such column yet.
+    // A table of an earlier version may not have this column yet.
     if (!columnsOf(connection.prepareWrite(COLUMNS).all()).includes('oldest'))
       connection.execute('ALTER TABLE migrations ADD COLUMN oldest INTEGER')
     const taken = connection.prepareWrite('SELECT number, name, applied_at, oldest FROM migrations ORDER BY number').all()

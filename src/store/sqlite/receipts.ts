@@ -34,7 +34,10 @@ const INSERT = `
 /** Before the first row of a list. */
 const FIRST = { clientId: '\u{10FFFF}', issuedAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** Only the conditions that the page has, so that an index finds its first row, and those after it lie in its order. */
+/**
+ * Includes only the conditions of the page, so that an index finds the first row, and the next rows follow in the
+ * index's order.
+ */
 function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' | 'state'>): string {
   const place =
     clientId === undefined
@@ -59,7 +62,7 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
     'UPDATE receipts SET checked_at = max(checked_at, :at) WHERE wallet = :wallet AND id = :id',
   )
   const read = connection.prepareRead(`SELECT ${COLUMNS} FROM receipts WHERE wallet = ? AND id = ?`)
-  // An authorization request uses this list, so it is prepared once.
+  // Authorization requests use this list, so the statement is prepared once.
   const listStanding = connection.prepareRead(listOf({ clientId: '' }))
   return {
     insertReceipt: (receipt, epoch) =>
@@ -67,7 +70,7 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
         if (((epochOf.get(receipt.wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== epoch) return 'ended'
         const lists = { scopes: JSON.stringify(receipt.scopes), resources: JSON.stringify(receipt.resources) }
         if (insert.run({ ...receipt, ...lists }).changes > 0) return 'inserted'
-        // The same one again, as after a lost answer: no two requests seal alike.
+        // The same receipt again, after a lost response: two requests never seal to the same text.
         return again.get(receipt.wallet, receipt.id, receipt.sealed) ? 'inserted' : 'taken'
       }),
     readReceipt: (wallet, id) =>

@@ -1,10 +1,13 @@
-/** Restorations on SQLite: what a backup brought back is ended, batch by batch, and one row tells whether it was confirmed. */
+/**
+ * Restorations on SQLite: everything in a restored backup is ended, in batches, and one row records whether the
+ * restoration was confirmed.
+ */
 import type { Restoration, RestorationBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
 
-/** How many rows one move goes through. */
+/** The number of rows of one batch. */
 const BATCH = 500
 
 export function createRestorationBook(connection: Connection): RestorationBook {
@@ -20,7 +23,7 @@ export function createRestorationBook(connection: Connection): RestorationBook {
     receipts: { keys: ['wallet', 'id'], end: 'withdrawn_at = ?', living: 'withdrawn_at IS NULL' },
   }
 
-  /** Goes through a table by its own key, so that no row is looked at twice. Returns how many ended. */
+  /** Goes through a table by its primary key, so that each row is read once. Returns how many rows ended. */
   async function endAll(table: keyof typeof everything, at: number): Promise<number> {
     const { keys, end, living } = everything[table]
     const [key, marks] = [`(${keys.join(', ')})`, `(${keys.map(() => '?').join(', ')})`]

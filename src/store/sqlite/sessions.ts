@@ -50,7 +50,7 @@ export function createSessionBook(connection: Connection): SessionBook {
     startSession: (session, attemptId) =>
       connection.write(() => {
         if (insert.run({ ...session, elsewhere: session.elsewhere ? 1 : 0, attemptId }).changes > 0) return 'started'
-        // Our own insert, whose answer was lost on the way, is no second use.
+        // If this attempt itself inserted the row and only the response was lost, this is not a second use.
         const row = attempt.get(session.hash) as { attempt_id: string } | undefined
         return row?.attempt_id === attemptId ? 'started' : 'taken'
       }),

@@ -1,9 +1,10 @@
-/** What may be used once, on SQLite. */
+/** Values that may be used once, on SQLite. */
 import type { SpentBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 
 export function createSpentBook(connection: Connection): SpentBook {
-  // Our own insert, whose answer was lost on the way, is no second use: it is found by its attempt.
+  // If this attempt itself inserted the row and only the response was lost, this is not a second use. The attempt's id
+  // shows that.
   const spend = connection.prepareWrite(`
     INSERT INTO spent (hash, kind, expires_at, attempt_id) VALUES (:hash, :kind, :expiresAt, :attemptId)
     ON CONFLICT (hash, kind) DO UPDATE SET attempt_id = excluded.attempt_id WHERE spent.attempt_id = excluded.attempt_id`)

@@ -1,4 +1,4 @@
-/** Wallets on SQLite: one row each, written on the first proof or the first ending. */
+/** Wallets on SQLite: one row each, written at the first proof or the first ending. */
 import type { WalletBook } from '../../grants/ports.ts'
 import type { Connection } from './connection.ts'
 
