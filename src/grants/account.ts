@@ -41,7 +41,7 @@ type Cursor = { wallet: Address } & (
   | ({ list: 'receipts' } & ReceiptCursor)
 )
 
-const CURSOR = sealedFormat<Cursor>('gra')
+const CURSOR = sealedFormat<Cursor>('accountCursor')
 
 /**
  * What the session may see. A vouched session sees no receipts. `page` is a cursor of an earlier page; any other text returns the first

@@ -146,7 +146,7 @@ type PackedPurpose = PackedRequest | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
 
-const PACKED_CHALLENGE = sealedFormat<Packed>('grl')
+const PACKED_CHALLENGE = sealedFormat<Packed>('loginChallenge')
 
 function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
   return [

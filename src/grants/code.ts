@@ -72,7 +72,7 @@ type Packed = [
   (string | null)?,
 ]
 
-const PACKED_CODE = sealedFormat<Packed>('grc')
+const PACKED_CODE = sealedFormat<Packed>('authorizationCode')
 
 function pack(code: Code): Packed {
   return [

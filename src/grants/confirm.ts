@@ -17,7 +17,7 @@ const CONFIRMATION_LIFETIME = 600
 
 type Confirmation = { request: AuthorizationRequest; sessionHash: string; expiresAt: number }
 
-const CONFIRMATION = sealedFormat<Confirmation>('grf')
+const CONFIRMATION = sealedFormat<Confirmation>('confirmation')
 
 export type ConfirmOutcome =
   | { kind: 'allowed' | 'denied'; to: Destination; app: RequestingApp }

@@ -65,7 +65,7 @@ export type LoginVerifier = {
   proof: ProvenWallet | 'denied'
 }
 
-export const LOGIN_VERIFIER = sealedFormat<LoginVerifier>('grv')
+export const LOGIN_VERIFIER = sealedFormat<LoginVerifier>('loginVerifier')
 
 export type ProvenWallet = {
   wallet: Address

@@ -90,7 +90,7 @@ function placeOf(client: Client, uri: string | null): ClientPlace {
 /** `uri` is the registered redirect URI; absent in a question of an earlier version. `to` is the same URI with the app's `state`. */
 type Question = { sessionHash: string; uri?: string | null; to: string | null; clientId: string | null; expiresAt: number }
 
-const QUESTION = sealedFormat<Question>('gro')
+const QUESTION = sealedFormat<Question>('logoutQuestion')
 
 function sealQuestion(deps: Deps, session: Session, uri: string | null, to: string | null, client: Client | null): string {
   const expiresAt = deps.now() + QUESTION_LIFETIME

@@ -33,7 +33,7 @@ const FORM_AT_MOST = 8000
 /** The stored parameters. They are sealed, because they may include an `id_token_hint`. */
 type StoredRequest = { form: string; signed: boolean }
 
-const STORED_REQUEST = sealedFormat<StoredRequest>('grp')
+const STORED_REQUEST = sealedFormat<StoredRequest>('pushedRequest')
 
 /** `expiresIn` in seconds. */
 export type PushedResponse = { requestUri: string; expiresIn: number }

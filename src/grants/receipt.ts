@@ -10,7 +10,7 @@ import type { Client, Receipt, Session } from './model.ts'
 
 export type SignedMessage = { message: string; signature: string }
 
-const SIGNED_MESSAGE = sealedFormat<SignedMessage>('grx')
+const SIGNED_MESSAGE = sealedFormat<SignedMessage>('receipt')
 
 /** Signatures are stored sealed, so that a leaked database reveals none. */
 export function sealSignedMessage(ring: KeyRing, signed: SignedMessage): string {

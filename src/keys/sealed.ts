@@ -6,8 +6,19 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
 
-/** What a sealed text is for. The prefixes are distinct, so that a leaked one can be recognised by scanners. */
-export type SealPurpose = 'gra' | 'grc' | 'grl' | 'grv' | 'grf' | 'gro' | 'grp' | 'grx'
+/** The prefix of each purpose. The prefixes are distinct, so that scanners can recognise a leaked text. */
+const PREFIXES = {
+  accountCursor: 'gra',
+  authorizationCode: 'grc',
+  confirmation: 'grf',
+  loginChallenge: 'grl',
+  logoutQuestion: 'gro',
+  pushedRequest: 'grp',
+  loginVerifier: 'grv',
+  receipt: 'grx',
+} as const
+
+export type SealPurpose = (typeof PREFIXES)[keyof typeof PREFIXES]
 
 const NONCE = 12
 const TAG = 16
@@ -36,7 +47,7 @@ export function unseal(ring: KeyRing, purpose: SealPurpose, text: string): unkno
   decipher.setAAD(Buffer.from(`${purpose}.${keyId}`)).setAuthTag(sealed.subarray(-TAG))
   try {
     const plain = Buffer.concat([decipher.update(sealed.subarray(NONCE, -TAG)), decipher.final()])
-    return JSON.parse(plain.toString('utf8')) as Content
+    return JSON.parse(plain.toString('utf8'))
   } catch {
     return undefined
   }
@@ -49,7 +60,8 @@ export type SealedFormat<Contents> = {
 }
 
 /** Declares the type of the contents of a purpose. The authentication tag proves that `seal` made the text, so the contents have this type. */
-export function sealedFormat<Contents>(purpose: SealPurpose): SealedFormat<Contents> {
+export function sealedFormat<Contents>(name: keyof typeof PREFIXES): SealedFormat<Contents> {
+  const purpose = PREFIXES[name]
   return {
     seal: (ring, contents) => seal(ring, purpose, contents),
     open: (ring, text) => unseal(ring, purpose, text) as Contents | undefined,

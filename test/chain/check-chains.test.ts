@@ -44,7 +44,9 @@ test.each(['hang', '429', 'malformed', 'redirect'] as const)(
   'one that does not answer is unavailable, not wrong: %s',
   async (fault) => {
     beside.setFault(fault)
-    expect(await look()).toMatchObject([{ kind: 'unavailable', words: expect.stringContaining('does not respond to eth_chainId') }])
+    expect(await look()).toMatchObject([
+      { kind: 'unavailable', words: expect.stringContaining('does not respond to eth_chainId') },
+    ])
   },
 )
 

@@ -76,7 +76,9 @@ test('so does one that accepts a signature of nobody', async () => {
   beside.setFault('lie')
   const one = serve()
   expect((await one.ended()).code).toBe(1)
-  expect(one.err()).toMatch(/^grantor: the RPC of chain 1 at [\d.:]+ accepts a signature without a signer; correct GRANTOR_CHAINS\n$/)
+  expect(one.err()).toMatch(
+    /^grantor: the RPC of chain 1 at [\d.:]+ accepts a signature without a signer; correct GRANTOR_CHAINS\n$/,
+  )
 })
 
 test.each(['429', 'hang'] as const)('an RPC that is not available is a warning, and it opens: %s', async (fault) => {

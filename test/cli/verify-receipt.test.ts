@@ -212,10 +212,7 @@ describe("a contract wallet's receipt", () => {
     const { exit, out } = await asking(receipt, chain.url, other.url)
     expect([exit, out.split('\n').slice(0, 2)]).toEqual([
       0,
-      [
-        'This receipt holds.',
-        'This is a contract wallet, and its chain now confirms its signature over exactly what follows.',
-      ],
+      ['This receipt holds.', 'This is a contract wallet, and its chain now confirms its signature over exactly what follows.'],
     ])
     expect(out).toContain(`${receipt.address} (chain ${chain.chainId})`)
   })
