@@ -202,6 +202,6 @@ export function beginLogin(
 ): { to: string; browserKey: string } {
   const key = browserKey ?? newBrowserKey()
   const challenge = sealChallenge(deps, { kind }, null, key)
-  if (challenge === null) throw new Error('a challenge without a request is too long')
+  if (challenge === null) throw new Error('The challenge of a login without an app is too long.')
   return { to: loginPageUrl(deps, challenge), browserKey: key }
 }

@@ -26,7 +26,7 @@ export function clientFaults(client: Client): string[] {
 }
 
 function nameFaults({ name }: Client): string[] {
-  if (visibleText(name) === '') return ['A client needs a name that can be seen: people see it when they sign in.']
+  if (visibleText(name) === '') return ['A client needs a name that is visible: users see it when they sign in.']
   // With control characters or bidirectional overrides, a name could change how the surrounding page reads.
   if ([...name].length > 80 || hasInvisible(name)) return ['A name has at most 80 characters, none of them invisible.']
   return []
@@ -34,9 +34,8 @@ function nameFaults({ name }: Client): string[] {
 
 const REDIRECT_URI_WORDS = {
   not_rfc3986: 'is not a valid URI (RFC 3986).',
-  has_fragment: 'has a fragment (#…), which a redirect URI may not (RFC 6749 section 3.1.2).',
-  has_answer_parameter:
-    'has a parameter in its query that answers carry: code, state, iss, error, error_description or response.',
+  has_fragment: 'has a fragment (#…), which is not allowed in a redirect URI (RFC 6749 section 3.1.2).',
+  has_answer_parameter: 'has a query parameter that responses use: code, state, iss, error, error_description or response.',
   has_wildcard: 'has a wildcard in its host; redirect URIs match byte for byte, so register each one.',
   has_userinfo: 'has a user name in it, which could hide its host.',
   http_outside_loopback: 'is plain http outside loopback; use https.',
@@ -49,19 +48,21 @@ function redirectUriFaults(client: Client): string[] {
   const faults = client.redirectUris.flatMap((uri) => {
     const fault = redirectUriFault(uri, client.type === 'native')
     if (fault) return [`Redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`]
-    return isSignableUri(uri) ? [] : [`Redirect URI ${uri} cannot stand in a text to sign; give it a path, and no user name.`]
+    return isSignableUri(uri)
+      ? []
+      : [`Redirect URI ${uri} cannot be part of a text to sign; it needs a path and must have no user name.`]
   })
   const redirects = client.grantTypes.includes('authorization_code')
   const usesClientCredentials = client.grantTypes.includes('client_credentials')
   if (client.redirectUris.length === 0 && (redirects || (client.resourceServer === null && !usesClientCredentials))) {
-    faults.push('A client needs at least one redirect URI, unless it is a resource server or asks for itself only.')
+    faults.push('A client needs at least one redirect URI, unless it is a resource server or uses only client_credentials.')
   }
   return faults
 }
 
 /** If `form_post` is the client's only response mode, the redirect URI must accept a form; otherwise even errors could not be sent. */
 function responseModeFaults({ responseModes, redirectUris }: Client): string[] {
-  if (responseModes?.length === 0) return ['A client that names its response modes names at least one.']
+  if (responseModes?.length === 0) return ['The list of response modes must have at least one entry.']
   if (responseModes === null || !responseModes.every(isFormPost)) return []
   return redirectUris
     .filter((uri) => redirectUriFault(uri, true) === null && formOrigin(uri) === null)
@@ -92,9 +93,9 @@ function resourceFaults(client: Client): string[] {
 function authenticationFaults(client: Client): string[] {
   const faults: string[] = []
   if (client.type === 'confidential' && client.authMethod === 'none')
-    faults.push('A confidential client authenticates; for one without a secret say --public.')
+    faults.push('A confidential client must authenticate. For a client without a secret, use --public.')
   if (client.type !== 'confidential' && client.authMethod !== 'none')
-    faults.push('A public client has no secret and no key of its own: its only method is none.')
+    faults.push('A public client has neither a secret nor a key: the only authentication method is none.')
   if (client.type !== 'confidential' && client.resourceServer !== null)
     faults.push('A resource server must be able to keep a secret.')
   if (client.type === 'native' && client.consent !== 'signed') faults.push('A native client always needs a signed consent.')
@@ -116,14 +117,14 @@ function keyFaults(client: Client): string[] {
   const { jwks, jwksUri } = client
   const faults = jwks === null ? [] : jwkSetFaults(jwks).map((fault) => `The JWK Set${fault.startsWith(':') ? '' : ' '}${fault}.`)
   // RFC 7591 §2: "The 'jwks_uri' and 'jwks' parameters MUST NOT both be present"
-  if (jwks !== null && jwksUri !== null) faults.push('Keys are registered as they are or by a URI, not both.')
+  if (jwks !== null && jwksUri !== null) faults.push('Register either a JWK Set or a JWK Set URI, not both.')
   const fault = jwksUri === null ? null : calledUriFault(jwksUri)
   if (fault !== null) faults.push(`The JWK Set URI ${fault}`)
   if (jwks === null && jwksUri === null) {
     if (client.authMethod === 'private_key_jwt')
-      faults.push('private_key_jwt needs the public keys of the client: say --jwks or --jwks-uri.')
+      faults.push('private_key_jwt needs the public keys of the client: use --jwks or --jwks-uri.')
     if (client.requestObjectSigned)
-      faults.push('Signed request objects need the public keys of the client: say --jwks or --jwks-uri.')
+      faults.push('Signed request objects need the public keys of the client: use --jwks or --jwks-uri.')
   }
   return faults
 }
@@ -132,19 +133,20 @@ function keyFaults(client: Client): string[] {
 function profileFaults(client: Client): string[] {
   if (client.profile !== 'fapi2') return []
   // "shall only support confidential clients"
-  if (client.type !== 'confidential') return ['A fapi2 client is confidential.']
+  if (client.type !== 'confidential') return ['A fapi2 client must be confidential.']
   const faults: string[] = []
   // "shall authenticate clients using one of [...] private_key_jwt"
-  if (client.authMethod !== 'private_key_jwt') faults.push('A fapi2 client authenticates by private_key_jwt.')
+  if (client.authMethod !== 'private_key_jwt') faults.push('A fapi2 client must authenticate with private_key_jwt.')
   // "shall not allow clients to use redirect URIs that use the http scheme". The exception is for native clients, which are public.
   for (const uri of client.redirectUris.filter((each) => !/^https:/i.test(each)))
-    faults.push(`Redirect URI ${uri} is not https, as those of a fapi2 client are.`)
+    faults.push(`Redirect URI ${uri} is not https, which a fapi2 client requires.`)
   // §5.4.1: "shall use PS256, ES256, or EdDSA"
-  if (client.idTokenAlgorithm === 'RS256') faults.push('ID tokens of a fapi2 client are signed with ES256 or EdDSA, not RS256.')
+  if (client.idTokenAlgorithm === 'RS256')
+    faults.push('ID tokens for a fapi2 client must be signed with ES256 or EdDSA, not RS256.')
   if (client.introspectionSigned === 'RS256')
-    faults.push('Introspection answers to a fapi2 client are signed with ES256 or EdDSA, not RS256.')
+    faults.push('Introspection responses to a fapi2 client must be signed with ES256 or EdDSA, not RS256.')
   if (client.authorizationAlgorithm === 'RS256')
-    faults.push('Authorization responses to a fapi2 client are signed with ES256 or EdDSA, not RS256.')
+    faults.push('Authorization responses to a fapi2 client must be signed with ES256 or EdDSA, not RS256.')
   return faults
 }
 
@@ -157,6 +159,6 @@ function logoutFaults(client: Client): string[] {
   const fault = client.backchannelLogoutUri === null ? null : calledUriFault(client.backchannelLogoutUri)
   if (fault !== null) faults.push(`The back-channel logout URI ${fault}`)
   if (client.backchannelLogoutSessionRequired && client.backchannelLogoutUri === null)
-    faults.push('A session can be named in a back-channel logout only where there is one: say --backchannel-logout-uri.')
+    faults.push('A back-channel logout session is required only with a back-channel logout URI: use --backchannel-logout-uri.')
   return faults
 }

@@ -110,8 +110,8 @@ describe('clients create', () => {
 
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
   test.each<[string, string[], string]>([
-    ['its key without telling it', ['--token-endpoint-auth-method=private_key_jwt'], 'say --jwks or --jwks-uri'],
-    ['signed requests without its key', ['--require-signed-request-object'], 'say --jwks or --jwks-uri'],
+    ['its key without telling it', ['--token-endpoint-auth-method=private_key_jwt'], 'use --jwks or --jwks-uri'],
+    ['signed requests without its key', ['--require-signed-request-object'], 'use --jwks or --jwks-uri'],
     ['keys in two ways (RFC 7591 §2)', ['--jwks', JWKS, '--jwks-uri=https://app.example.com/jwks'], 'not both'],
     ['its private key', ['--jwks', JSON.stringify({ keys: [KEY.privateKey.export({ format: 'jwk' })] })], 'holds a secret'],
     ['a weak key', ['--jwks', JSON.stringify({ keys: [weak] })], '1024 bits'],

@@ -144,5 +144,5 @@ describe('signed introspection (§5.5.1)', () => {
 
 test('a fapi2 client cannot have its responses signed with RS256 (FAPI 2.0 Security Profile §5.4.1)', async () => {
   const made = grantor.createClient({ profile: 'fapi2', jwks: { keys: [key.jwk] }, authorizationAlgorithm: 'RS256' })
-  await expect(made).rejects.toThrow('Authorization responses to a fapi2 client are signed with ES256 or EdDSA')
+  await expect(made).rejects.toThrow('Authorization responses to a fapi2 client must be signed with ES256 or EdDSA')
 })

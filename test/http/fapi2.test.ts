@@ -75,13 +75,13 @@ describe('registration', () => {
   })
 
   test.each([
-    [{ type: 'public' }, /^A fapi2 client is confidential\.$/],
-    [{ type: 'native', redirectUris: ['com.example.app:/cb'] }, /^A fapi2 client is confidential\.$/],
-    [{ authMethod: 'client_secret_basic' }, /^A fapi2 client authenticates by private_key_jwt\.$/],
-    [{ authMethod: 'client_secret_post' }, /^A fapi2 client authenticates by private_key_jwt\.$/],
+    [{ type: 'public' }, /^A fapi2 client must be confidential\.$/],
+    [{ type: 'native', redirectUris: ['com.example.app:/cb'] }, /^A fapi2 client must be confidential\.$/],
+    [{ authMethod: 'client_secret_basic' }, /^A fapi2 client must authenticate with private_key_jwt\.$/],
+    [{ authMethod: 'client_secret_post' }, /^A fapi2 client must authenticate with private_key_jwt\.$/],
     [{ redirectUris: ['http://localhost:3000/cb'] }, /^Redirect URI http:\/\/localhost:3000\/cb is not https/],
-    [{ idTokenAlgorithm: 'RS256' }, /^ID tokens of a fapi2 client/],
-    [{ introspectionSigned: 'RS256' }, /^Introspection answers to a fapi2 client/],
+    [{ idTokenAlgorithm: 'RS256' }, /^ID tokens for a fapi2 client/],
+    [{ introspectionSigned: 'RS256' }, /^Introspection responses to a fapi2 client/],
     [{ jwks: undefined }, /^private_key_jwt needs the public keys/],
   ] as [Partial<ClientRegistration>, RegExp][])(
     'what does not go with it is one clear line: %o (§5.3.2.1, §5.3.2.2, §5.4.1)',
