@@ -6,7 +6,7 @@
  */
 
 export type RpcOptions = {
-  /** From the operator's configuration; it never contains anything that a user sent. */
+  /** From the operator's configuration, never from a user. */
   url: string
   /** From the request to the last byte of the response; 2,000 unless set. */
   timeoutMs?: number
@@ -20,7 +20,7 @@ export type RpcOptions = {
 }
 
 /**
- * `why` names the endpoint's host and the failure. It never contains the path, because providers put keys into paths,
+ * `why` names the endpoint's host and the failure, never the path, because providers put keys into paths,
  * or the endpoint's text.
  */
 export type RpcAnswer = { kind: 'result'; result: unknown } | { kind: 'unavailable'; why: string }

@@ -1,9 +1,9 @@
-/** Reads what follows a command's name, and tells every fault of it at once, each with what was probably meant. */
+/** Reads the arguments of a command, and reports all faults at once, each with a suggestion. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearest } from '../config/nearest.ts'
-import { type Command, type OptionSpec, type OptionSpecs, type OptionValues, UsageFailure } from './command.ts'
+import { type Command, type OptionSpec, type OptionSpecs, type OptionValues, UsageError } from './command.ts'
 
-export type Given<Specs extends OptionSpecs> = { help: boolean; options: OptionValues<Specs>; operands: string[] }
+export type ParsedArguments<Specs extends OptionSpecs> = { help: boolean; options: OptionValues<Specs>; operands: string[] }
 
 const HELP: OptionSpec = { words: 'Shows this help.' }
 
@@ -12,9 +12,12 @@ export function optionsOf(command: Pick<Command, 'options'>): OptionSpecs {
   return { ...command.options, help: HELP }
 }
 
-export function readArguments<Specs extends OptionSpecs>(command: Command<Specs>, args: readonly string[]): Given<Specs> {
+export function readArguments<Specs extends OptionSpecs>(
+  command: Command<Specs>,
+  args: readonly string[],
+): ParsedArguments<Specs> {
   const specs = optionsOf(command)
-  // Not strict: parseArgs would stop at the first fault, and its messages cannot say what was meant.
+  // Not strict: parseArgs would stop at the first fault, and its messages contain no suggestion.
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options: optionConfig(specs),
@@ -24,10 +27,10 @@ export function readArguments<Specs extends OptionSpecs>(command: Command<Specs>
   })
   const help = values.help === true
   const faults = tokens.flatMap((token) => (token.kind === 'option' ? (optionFault(token, specs) ?? []) : []))
-  // What follows an unknown option may have been its value, so then the words are not judged.
+  // The word after an unknown option may be its value, so the operands are not checked then.
   if (faults.length === 0) faults.push(...operandFaults(command, positionals))
   faults.push(...repeated(tokens, specs))
-  if (faults.length > 0 && !help) throw new UsageFailure([...faults, `See: grantor ${command.name} --help`])
+  if (faults.length > 0 && !help) throw new UsageError([...faults, `See: grantor ${command.name} --help`])
   return { help, options: withLists(values, specs) as OptionValues<Specs>, operands: positionals }
 }
 
@@ -54,7 +57,8 @@ function optionFault({ name, rawName, value, inlineValue }: OptionToken, specs: 
   }
   if (!spec.value) return value === undefined ? null : `${rawName} takes no value`
   if (value === undefined || value === '') return `${rawName} needs a value: ${rawName} ${spec.value}`
-  // `--name --scope x` most likely forgot the name. A value that does begin with a dash can be joined to its option.
+  // In `--name --scope x` the name was most likely forgotten. A value that begins with a dash can be joined to its
+  // option.
   if (!inlineValue && value.startsWith('-')) return `${rawName} needs a value; write ${rawName}=${value} if ${value} is meant`
   if (spec.choices && !spec.choices.includes(value)) return `${rawName} must be one of ${spec.choices.join(', ')}, not "${value}"`
   return null
@@ -63,11 +67,11 @@ function optionFault({ name, rawName, value, inlineValue }: OptionToken, specs: 
 function operandFaults({ operands = [] }: Pick<Command, 'operands'>, given: readonly string[]): string[] {
   return [
     ...operands.slice(given.length).map(({ name }) => `${name} is missing`),
-    ...given.slice(operands.length).map((extra) => `"${extra}" is one word too many`),
+    ...given.slice(operands.length).map((extra) => `"${extra}" is one argument too many`),
   ]
 }
 
-/** An option that may be there once and is there twice: which one counts would be a guess. */
+/** A non-repeatable option that was given twice: which value counts would be a guess. */
 function repeated(tokens: readonly { kind: string; name?: string }[], specs: OptionSpecs): string[] {
   const names = tokens.flatMap((token) => (token.kind === 'option' && token.name !== undefined ? [token.name] : []))
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index))

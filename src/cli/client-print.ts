@@ -1,8 +1,8 @@
-/** How clients are printed, for people and as JSON. A secret is printed once, when it was made, and never again. */
+/** Prints clients, for people and as JSON. A new secret is printed once. */
 import type { Client } from '../grants/model.ts'
 import { columns, facts, time } from './print.ts'
 
-/** Exactly these members. `client_secret` is null for a public client, which has none. */
+/** Exactly these members. `client_secret` is null for a public client, which has no secret. */
 export function registeredJson(client: Client, secret: string | null): string {
   return JSON.stringify({
     client_id: client.id,
@@ -15,7 +15,7 @@ export function registeredJson(client: Client, secret: string | null): string {
   })
 }
 
-/** Everything about a client but its secrets, in the words of RFC 7591 §2 where it has one. Times are epoch seconds. */
+/** All properties of a client except its secrets, with the names of RFC 7591 §2 if it has one. Times are epoch seconds. */
 export function clientRecord(client: Client) {
   return {
     client_id: client.id,
@@ -86,7 +86,7 @@ export function clientTable(clients: readonly Client[]): string[] {
   )
 }
 
-/** What most clients have no use for is told only of those that do. */
+/** Properties that most clients do not use are printed only if they are set. */
 function factsBeyondUsual(client: Client): (readonly [string, string])[] {
   const rules = [...(client.requirePushedRequests ? ['pushed'] : []), ...(client.requestObjectSigned ? ['signed'] : [])].join(
     ' and ',
@@ -107,6 +107,6 @@ function factsBeyondUsual(client: Client): (readonly [string, string])[] {
     ...client.postLogoutRedirectUris.map((uri) => ['post-logout redirect_uri', uri] as const),
     ...(backchannelLogoutUri === null
       ? []
-      : [['told of logouts at', `${backchannelLogoutUri}${named ? ', session named' : ''}`] as const]),
+      : [['notified of logouts at', `${backchannelLogoutUri}${named ? ', session named' : ''}`] as const]),
   ]
 }

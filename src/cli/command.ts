@@ -1,17 +1,17 @@
-/** What a command is: its words for `--help`, the options it takes, and what it does. */
+/** The definition of a command: its help texts, its options, and its implementation. */
 import type { Program } from '../config/settings.ts'
 
 export type OptionSpec = {
-  /** what stands for the value in the help, as in URI; an option without one is a flag */
+  /** the placeholder of the value in the help, such as URI; an option without a placeholder is a flag */
   value?: string
   repeatable?: true
-  /** the only values there are */
+  /** the accepted values, if they are limited */
   choices?: readonly string[]
   words: string
 }
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 
-/** What was given: `true` or `false` for a flag, a list for a repeatable option, else the value or `undefined`. */
+/** The given options: `true` or `false` for a flag, a list for a repeatable option, otherwise the value or `undefined`. */
 export type OptionValues<Specs extends OptionSpecs> = {
   [Name in keyof Specs]: Specs[Name] extends { value: string; repeatable: true }
     ? string[]
@@ -20,48 +20,51 @@ export type OptionValues<Specs extends OptionSpecs> = {
       : boolean
 }
 
-/** The world a command runs in, so that a test can give it another. */
-export type World = {
+/** The environment of a command, so that a test can pass another. */
+export type CommandEnvironment = {
   env: Readonly<Record<string, string | undefined>>
   /** one line to standard output, without its newline */
   print(line: string): void
-  /** whether somebody reads what is printed: not after `| head` has closed the pipe; absent where somebody always does */
+  /**
+   * false once `| head`, for example, has closed the pipe, so that further output is not read; if absent, the output is
+   * always read
+   */
   isRead?: () => boolean
   /** one line to standard error */
-  complain(line: string): void
-  /** one line from the person at the terminal; absent where nobody sits there */
+  printError(line: string): void
+  /** reads one line from the terminal; absent if the process has no terminal */
   ask?: ((question: string) => Promise<string>) | undefined
   /** epoch seconds */
   now(): number
 }
 
 export type Command<Specs extends OptionSpecs = OptionSpecs> = {
-  /** as typed after `grantor`, as in `clients create` */
+  /** as typed after `grantor`, for example `clients create` */
   name: string
   /** one line for the list of commands */
   words: string
-  /** more for its own help, a paragraph each */
+  /** further paragraphs for the command's own help */
   about?: readonly string[]
   operands?: readonly { name: string; words: string }[]
   options: Specs
   examples: readonly string[]
-  /** whose settings it reads, for its help */
+  /** the program whose settings the command reads, for its help */
   program?: Program
-  /** Resolves to the exit code. Throws `Failure` for what a person can put right. */
-  run(given: { options: OptionValues<Specs>; operands: readonly string[] }, world: World): Promise<number>
+  /** Resolves to the exit code. Throws `CommandError` for an error that the operator can correct. */
+  run(given: { options: OptionValues<Specs>; operands: readonly string[] }, environment: CommandEnvironment): Promise<number>
 }
 
-/** Keeps the types of the options, so that `run` knows what it was given. */
+/** Keeps the types of the options, so that `run` receives typed values. */
 export function defineCommand<const Specs extends OptionSpecs>(command: Command<Specs>): Command<Specs> {
   return command
 }
 
-/** Done. Something failed that another try, or another state of the world, may put right. The command line or the settings are wrong. */
+/** 0: done. 1: a failure that another attempt or another state may correct. 2: the command line or the settings are wrong. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const
 
-/** Something a person can put right. `lines` tell what happened and what to do. */
-export class Failure extends Error {
-  override readonly name = 'Failure'
+/** An error that the operator can correct. `lines` describe the error and the remedy. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
   readonly exit: number
   readonly lines: readonly string[]
 
@@ -74,7 +77,7 @@ export class Failure extends Error {
 }
 
 /** The command line itself is wrong. */
-export class UsageFailure extends Failure {
+export class UsageError extends CommandError {
   constructor(lines: string | readonly string[]) {
     super(lines, EXIT.usage)
   }

@@ -1,4 +1,4 @@
-/** Every command there is, in the order of `grantor --help`. Each is loaded only when it is asked for. */
+/** Every command, in the order of `grantor --help`. A command is loaded only when it is used. */
 import type { Command } from './command.ts'
 
 export type CommandEntry = { name: string; load(): Promise<Command> }

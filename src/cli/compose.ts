@@ -1,6 +1,6 @@
 /**
- * The only place where real adapters meet the domain: settings in, parts that work together out. What answers HTTP is
- * loaded only when a server is composed, so that the operator's commands start without it.
+ * Composes the real adapters and the domain; no other file does. The HTTP servers are imported only when a server is
+ * composed, so that the operator's commands start without them.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Settings } from '../config/settings.ts'
@@ -29,20 +29,23 @@ import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { createFetchFromClient } from '../outbound/fetch-from-client.ts'
 import { checkSigning } from './check-signing.ts'
-import { type World as CommandWorld, Failure } from './command.ts'
+import { type CommandEnvironment, CommandError } from './command.ts'
 import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { openDatabase } from './database.ts'
 import { ownLimits } from './rate-limits.ts'
 import type { Tls } from './tls.ts'
 
-type World = { logger: Logger; now: () => number }
-type Given = {
+type Runtime = { logger: Logger; now: () => number }
+type OptionalParts = {
   metrics?: Metrics | undefined
-  /** where limits are counted, if not here */
+  /** the rate limits; if absent, this process counts by itself */
   limits?: RateLimit<Limited> | undefined
 }
 
-/** The auth service on its store: `server` does not listen yet. `close` after the server has been closed; `drain` before. */
+/**
+ * Composes the auth service with its store; `server` does not listen yet. Call `drain` before the server is closed and
+ * `close` after.
+ */
 export async function composeAuthService(
   settings: Settings<'serve' | 'start'>,
   {
@@ -52,7 +55,7 @@ export async function composeAuthService(
     limits = ownLimits(settings, own),
     development = false,
     tls,
-  }: World & Given & { development?: boolean; tls?: Tls | undefined },
+  }: Runtime & OptionalParts & { development?: boolean; tls?: Tls | undefined },
 ) {
   const serverModule = import('../http/server.ts')
   const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
@@ -67,11 +70,11 @@ export async function composeAuthService(
     const audit = createAuditLog(logger, LASTING_EVENTS)
     const keeping = keyKeeping(settings, { keys: auditKeys(store.keys, audit) }, now)
     const upkeep = createUpkeep(store, clients, keys, keeping)
-    // Before the first key is made, which would be of that algorithm.
+    // Before the first key is made, because it would have that algorithm.
     await checkSigning(settings, store)
     await upkeep.noticeChanges()
     const { contractWallets, check } = connectChains(settings.chains)
-    await sayChainFaults(check, logger)
+    await reportChainFaults(check, logger)
     const fetchFromClient = createFetchFromClient({ allowLoopback: development })
     const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
     const { createAuthServer } = await serverModule
@@ -128,39 +131,42 @@ export async function composeAuthService(
   }
 }
 
-/** An endpoint of another chain stops the start; one that does not answer may in a minute, and ordinary wallets need none. */
-async function sayChainFaults(check: ConnectedChains['check'], logger: Logger): Promise<void> {
+/**
+ * A wrong chain id is fatal. An endpoint that does not respond is only logged: it may recover, and ordinary wallets do not
+ * need it.
+ */
+async function reportChainFaults(check: ConnectedChains['check'], logger: Logger): Promise<void> {
   for (const { kind, words } of await check()) {
-    if (kind === 'wrong') throw new Failure(`${words}; correct GRANTOR_CHAINS`)
+    if (kind === 'wrong') throw new CommandError(`${words}; correct GRANTOR_CHAINS`)
     logger.warn({ problem: words }, 'chain unavailable')
   }
 }
 
-/** The login server: no store, no keys, only the auth service's address and the secret they share. */
+/** The login server: no store and no keys, only the auth service's address and the shared secret. */
 export async function composeLoginServer(
   settings: Settings<'login-server' | 'start'>,
   {
     developmentWallet,
     isStopping,
     tls,
-    ...world
-  }: World & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean; tls?: Tls | undefined },
+    ...runtime
+  }: Runtime & { developmentWallet?: DevelopmentWallet | undefined; isStopping?: () => boolean; tls?: Tls | undefined },
 ) {
   const { createLoginServer } = await import('../login/server.ts')
   const { authUrl, loginUrl, loginSecret, trustedProxies, authBackendUrl: backendUrl } = settings
   const own = { authUrl, loginUrl, loginSecret, trustedProxies, backendUrl }
-  return createLoginServer({ ...own, ...world, developmentWallet, isStopping, tls: tls?.options })
+  return createLoginServer({ ...own, ...runtime, developmentWallet, isStopping, tls: tls?.options })
 }
 
 function serviceSettings(settings: Settings<'serve' | 'start'>, development: boolean): ServiceSettings {
   const { authUrl, loginUrl, defaultResource, chainIds, dpopNonce, scopeDescriptions } = settings
-  // The development login takes any address; its login server is in the same process and nobody else's.
+  // The development login accepts any address; its login server runs in the same process.
   const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
   const facts = { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, dpopNonce, scopeDescriptions }
   return { ...facts, lifetimes: lifetimes(settings) }
 }
 
-/** A missing, older or newer database is one line that says what to do. */
+/** A missing, older or newer database becomes one line with the remedy. */
 async function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl'>, clock: StoreClock): Promise<Store> {
   try {
     return await openDatabase(databaseUrl, clock)
@@ -172,10 +178,10 @@ async function openStore({ databaseUrl }: Pick<Settings<'migrate'>, 'databaseUrl
 /** For a command: opens the store, uses it with the store's time, and closes it, also after an error. */
 export async function withStore<Result>(
   settings: Pick<Settings<'migrate'>, 'databaseUrl'>,
-  world: Pick<CommandWorld, 'now'>,
+  environment: Pick<CommandEnvironment, 'now'>,
   use: (store: Store, now: () => number) => Promise<Result>,
 ): Promise<Result> {
-  const clock = storeClock(() => world.now())
+  const clock = storeClock(() => environment.now())
   const store = await openStore(settings, clock)
   try {
     // Reading the revision also synchronises the clock with the store's clock, if the store has one.
@@ -192,7 +198,7 @@ function storeClock(own: () => number): StoreClock {
   return createStoreClock(own, () => performance.now() / 1000)
 }
 
-/** How keys are kept, from the settings of whoever keeps them. */
+/** How keys are kept, from the settings of the program that keeps them. */
 export function keyKeeping(settings: Settings<'keys'>, store: Pick<Store, 'keys'>, now: () => number): KeyKeeping {
   return {
     book: store.keys,
@@ -204,7 +210,10 @@ export function keyKeeping(settings: Settings<'keys'>, store: Pick<Store, 'keys'
   }
 }
 
-/** Refuses to go on with another secret than the keys' own: a key wrapped by it would stop every node at its next start. */
+/**
+ * Throws if the secret is not the secret of the stored keys: a key that is wrapped with another secret would prevent
+ * every node from starting.
+ */
 export async function checkSecret(keeping: KeyKeeping): Promise<void> {
   await loadKeys(keeping, new KeyRing(keeping.now))
 }
@@ -223,13 +232,13 @@ function lifetimes(settings: Settings<'keys'>): Lifetimes {
   }
 }
 
-/** What a person can put right, as one line; anything else as it is. */
+/** Turns an error that the operator can correct into one line; returns any other error unchanged. */
 export function failureOf(error: unknown): unknown {
-  if (error instanceof SchemaMismatch) return new Failure(error.message)
+  if (error instanceof SchemaMismatch) return new CommandError(error.message)
   if (error instanceof WrongKeyEncryptionKey)
-    return new Failure(
-      'the keys in this database were made with another GRANTOR_SECRET; set that one, or name it in GRANTOR_SECRET_PREVIOUS',
+    return new CommandError(
+      'the keys in this database were made with another GRANTOR_SECRET; set that secret, or name it in GRANTOR_SECRET_PREVIOUS',
     )
-  if (error instanceof StoreUnavailable) return new Failure(`the database cannot be used: ${error.message}`)
+  if (error instanceof StoreUnavailable) return new CommandError(`the database cannot be used: ${error.message}`)
   return error
 }

@@ -1,16 +1,16 @@
-/** Contract wallets, on the home chain of the settings; null where none is configured. */
+/** Checks of contract wallets, on the home chain of the settings; null if no home chain is configured. */
 import { createChainReader } from '../chain/chain-reader.ts'
 import { type ChainFault, checkChains } from '../chain/check-chains.ts'
 import type { Chain } from '../config/chains.ts'
 import type { ContractWallets } from '../grants/deps.ts'
 import { verifyContractSignature } from '../wallet/contract-signature.ts'
 
-/** Checks of one network at once: a quarter of the calls that an RPC takes at once. */
+/** Concurrent checks of one network: a quarter of the calls that an RPC accepts at once. */
 const UNDER_WAY_AT_MOST = 8
 
 export type ConnectedChains = {
   contractWallets: ContractWallets | null
-  /** what is wrong with the endpoints, asked now */
+  /** checks the endpoints now and returns their faults */
   check(): Promise<ChainFault[]>
 }
 
@@ -21,25 +21,26 @@ export function connectChains(chains: readonly Chain[]): ConnectedChains {
   const home = connected.find((chain) => chain.home)
   const contractWallets = home && {
     homeChainId: home.chainId,
-    check: sharingAnswers(limitingNetworks((claim) => verifyContractSignature(home.readers, claim))),
+    check: sharingResults(limitingNetworks((claim) => verifyContractSignature(home.readers, claim))),
   }
   return { contractWallets: contractWallets ?? null, check: () => checkChains(connected) }
 }
 
-/** What is being asked already is not asked again: fifty refreshes of one token at once are one check, not fifty. */
-function sharingAnswers(check: ContractWallets['check']): ContractWallets['check'] {
+/** Concurrent checks of the same claim share one result: fifty refreshes of one token at once are one check, not fifty. */
+function sharingResults(check: ContractWallets['check']): ContractWallets['check'] {
   const underWay = new Map<string, ReturnType<ContractWallets['check']>>()
   return (claim) => {
-    const question = JSON.stringify([claim.chainId, claim.address, claim.signature, claim.message])
-    const asked = underWay.get(question) ?? check(claim).finally(() => underWay.delete(question))
-    underWay.set(question, asked)
-    return asked
+    const key = JSON.stringify([claim.chainId, claim.address, claim.signature, claim.message])
+    const result = underWay.get(key) ?? check(claim).finally(() => underWay.delete(key))
+    underWay.set(key, result)
+    return result
   }
 }
 
 /**
- * Limits the checks of one network that are under way. An RPC takes 32 calls at once, and a signature can be made to take its whole time:
- * without this limit one network could hold all 32, and the wallets of all others could not be checked.
+ * Limits the concurrent checks of one network. An RPC accepts 32 calls at once, and a caller can make a signature whose
+ * check uses the whole timeout: without this limit one network could occupy all 32 calls, and no other wallet could be
+ * checked.
  */
 function limitingNetworks(check: ContractWallets['check']): ContractWallets['check'] {
   const underWay = new Map<string, number>()

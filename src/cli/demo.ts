@@ -9,7 +9,10 @@ export type DemoAddresses = { authUrl: string; builderAppUrl: string; resourceAp
 export type DemoClient = { id: string; secret: string }
 export type Demo = { builderApp: DemoClient; resourceApi: DemoClient }
 
-/** Ids and secrets of the demo clients: derived, so that they are the same at every start and never stored in plain. */
+/**
+ * Ids and secrets of the demo clients. They are derived, so they are the same at every start and never stored in plain
+ * text.
+ */
 export function demoClients({ idFor, secretFor }: DevelopmentStore): Demo {
   return {
     builderApp: { id: idFor('demo builder app id'), secret: secretFor('demo builder app secret') },
@@ -17,7 +20,7 @@ export function demoClients({ idFor, secretFor }: DevelopmentStore): Demo {
   }
 }
 
-/** Writes both records anew, so that they are right after ports were moved. */
+/** Replaces both records, so that they are correct after a change of the ports. */
 export async function registerDemoClients(
   store: Pick<Store, 'clients'>,
   demo: Demo,
@@ -41,7 +44,7 @@ async function putClient(
   if ((await store.clients.insertClient(client)) === 'taken') await store.clients.replaceClient(client)
 }
 
-/** The demo builder app and the demo resource API; neither listens yet. */
+/** The demo builder app and the demo resource API; they do not listen yet. */
 export async function createDemoApps(demo: Demo, addresses: DemoAddresses, logger: Logger, now: () => number) {
   const [{ createBuilderApp }, { createResourceApi }] = await Promise.all([
     import('../../examples/builder-app/index.ts'),

@@ -1,8 +1,8 @@
-/** The log under `grantor start`: the same lines, after the same redaction, one short sentence each for a person to follow. */
+/** The log under `grantor start`: the same lines after the same redaction, shortened for a reader. */
 
 type Line = Record<string, unknown> & { level?: string; time?: string; msg?: string; server?: string }
 
-// What a person already sees from the other columns, or has no use for.
+// Members that the other columns show, or that a developer does not need.
 const LEFT_OUT = new Set([
   'level',
   'time',
@@ -25,7 +25,7 @@ export function developmentLog(print: (line: string) => void): { write(line: str
     write(line) {
       try {
         const parsed = JSON.parse(line) as Line
-        // The addresses are printed once, when everything is ready. A developer has no use for the keys of a new store.
+        // The addresses are printed once, when everything is ready. The keys of a new store are not shown.
         if (!parsed.msg?.startsWith('Server listening at') && parsed.event !== 'key_made') print(sentence(parsed))
       } catch {
         print(line.trimEnd())

@@ -1,8 +1,8 @@
-/** What `grantor start` makes in its data folder: one secret, from which all others are derived, and a database. */
+/** The data folder of `grantor start`: one secret, from which all others are derived, and a database. */
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure } from './command.ts'
+import { CommandError } from './command.ts'
 
 export type DevelopmentStore = {
   databasePath: string
@@ -15,24 +15,24 @@ export type DevelopmentStore = {
 const SECRET_FILE = 'development-secret'
 const DATABASE_FILE = 'grantor.sqlite'
 
-/** Opens the folder, making what is missing. The folder is the owner's alone (0700), as are its files (0600). */
+/** Opens the folder and creates missing files. Only the owner can access the folder (0700) and its files (0600). */
 export function makeDevelopmentStore(folder: string): DevelopmentStore {
   const secretPath = join(folder, SECRET_FILE)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (existsSync(secretPath)) chmodSync(secretPath, 0o600)
-    // A new secret would open none of the keys in that database.
+    // A new secret could not open the keys in that database.
     else if (existsSync(join(folder, DATABASE_FILE)))
-      throw new Failure(`${folder} has a database whose secret is gone; remove ${folder} to start anew`)
+      throw new CommandError(`${folder} has a database whose secret is gone; remove ${folder} to start anew`)
     else writeFileSync(secretPath, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
     return openDevelopmentStore(folder)
   } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure(`${folder} cannot be written (${codeOf(error)}); choose another folder with --data DIR`)
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`${folder} cannot be written (${codeOf(error)}); choose another folder with --data DIR`)
   }
 }
 
-/** Opens the folder as it is. */
+/** Opens the folder without changing it. */
 function openDevelopmentStore(folder: string): DevelopmentStore {
   const root = readRoot(folder)
   const bytes = (purpose: string, length: number) =>
@@ -50,14 +50,14 @@ function readRoot(folder: string): string {
   try {
     root = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw new Failure(`${folder} holds no development store (${codeOf(error)}); grantor start --data ${folder} makes one`)
+    throw new CommandError(`${folder} holds no development store (${codeOf(error)}); grantor start --data ${folder} makes one`)
   }
   if (root.length < 43)
-    throw new Failure(`${path} is not a development secret any more; remove the folder ${folder} to start anew`)
+    throw new CommandError(`${path} is not a development secret any more; remove the folder ${folder} to start anew`)
   return root
 }
 
-/** The environment as `grantor start` would have it: its own store and secrets, everything else as it is. */
+/** The environment with the store and secrets of `grantor start`; everything else is unchanged. */
 export function developmentEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   folder: string,
@@ -79,7 +79,7 @@ export function withDevelopmentStore(
   }
 }
 
-/** 16 bytes as a UUID of version 8, the one for values made in one's own way (RFC 9562 §5.8). */
+/** 16 bytes as a UUID of version 8, which is for custom values (RFC 9562 §5.8). */
 function asUuid(bytes: Buffer): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)

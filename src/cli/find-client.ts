@@ -1,9 +1,9 @@
-/** The client an operator named, or one line saying that there is none. */
+/** Finds the client that an operator named, or reports in one line that it does not exist. */
 import type { Client } from '../grants/model.ts'
 import type { Store } from '../grants/ports.ts'
-import { Failure } from './command.ts'
+import { CommandError } from './command.ts'
 
-export const CLIENT_OPERAND = { name: 'CLIENT_ID', words: 'The client, as grantor clients list names it.' } as const
+export const CLIENT_OPERAND = { name: 'CLIENT_ID', words: 'The id of the client, from grantor clients list.' } as const
 
 export async function findClient(store: Pick<Store, 'clients'>, clientId: string): Promise<Client> {
   const client = await store.clients.readClient(clientId)
@@ -11,7 +11,7 @@ export async function findClient(store: Pick<Store, 'clients'>, clientId: string
   return client
 }
 
-/** Changes the client as it is at that moment: what somebody else changes meanwhile stays changed. */
+/** Changes the client's current record: concurrent changes of other properties are kept. */
 export async function changeClient(
   store: Pick<Store, 'clients'>,
   clientId: string,
@@ -22,6 +22,6 @@ export async function changeClient(
   return changed
 }
 
-function unknown(clientId: string): Failure {
-  return new Failure(`no client is registered as "${clientId}"; see: grantor clients list`)
+function unknown(clientId: string): CommandError {
+  return new CommandError(`no client is registered as "${clientId}"; see: grantor clients list`)
 }

@@ -1,11 +1,11 @@
-/** The pages behind `--help`. */
+/** The pages of `--help`. */
 import { describeSettings } from '../config/describe.ts'
 import { optionsOf } from './arguments.ts'
 import type { Command, OptionSpec } from './command.ts'
 
 const WIDTH = 100
 
-/** Everything about one command. */
+/** The help of one command. */
 export function commandHelp(command: Command): string {
   const operands = command.operands ?? []
   const usage = ['grantor', command.name, ...operands.map(({ name }) => name), '[options]'].join(' ')
@@ -26,14 +26,14 @@ export function commandHelp(command: Command): string {
       : []),
     listing('Exit codes', [
       { name: '0', words: 'Done.' },
-      { name: '1', words: 'It failed; the message says why.' },
+      { name: '1', words: 'Failed; the message explains why.' },
       { name: '2', words: 'The command line or the settings are wrong; nothing was done.' },
     ]),
   ]
   return parts.join('\n\n')
 }
 
-/** The list of commands: all of them, or those of one group such as `clients`. */
+/** The list of all commands, or of one group such as `clients`. */
 export function overview(commands: readonly Pick<Command, 'name' | 'words'>[], group?: string): string {
   const title = group
     ? `grantor ${group}: choose one of these`
@@ -42,8 +42,8 @@ export function overview(commands: readonly Pick<Command, 'name' | 'words'>[], g
   const parts = [
     `${title}\n\n${usage}`,
     listing('Commands', commands),
-    `Every command tells more with --help${group ? '.' : '; grantor --version prints the version.'}`,
-    ...(group ? [] : ['To look around on your own machine: grantor start']),
+    `For more about a command add --help${group ? '.' : '; grantor --version prints the version.'}`,
+    ...(group ? [] : ['To try it on your own machine: grantor start']),
   ]
   return parts.join('\n\n')
 }
@@ -62,7 +62,7 @@ function listing(title: string, items: readonly { name: string; words: string }[
     const [first = '', ...rest] = wrap(words, WIDTH - indent)
     const head = `  ${name}`
     const below = rest.map((line) => ' '.repeat(indent) + line)
-    // A name too long for its column keeps the line to itself.
+    // A name that is too long for its column gets a line of its own.
     return head.length + 2 > indent ? [head, ' '.repeat(indent) + first, ...below] : [head.padEnd(indent) + first, ...below]
   })
   return `${title}:\n${lines.join('\n')}`

@@ -1,25 +1,27 @@
-/** Opens a listener, or says in one line why it cannot be. */
+/** Opens a listener, or explains in one line why that is not possible. */
 import type { Server } from 'node:http'
-import type { Address } from '../config/parsers.ts'
-import { Failure } from './command.ts'
+import type { ListenAddress } from '../config/parsers.ts'
+import { CommandError } from './command.ts'
 
-/** What fastify servers and plain ones have in common once wrapped by `compose.ts`. */
-export type Listener = { listen(address: Address): Promise<unknown> }
+/** The common part of fastify servers and plain servers, once `promising` has wrapped the latter. */
+export type Listener = { listen(address: ListenAddress): Promise<unknown> }
 
-/** `remedy` tells what to do when the address is taken. */
-export async function listen(listener: Listener, address: Address, who: string, remedy: string): Promise<void> {
+/** `remedy` is the advice if the address is in use. */
+export async function listen(listener: Listener, address: ListenAddress, who: string, remedy: string): Promise<void> {
   try {
     await listener.listen(address)
   } catch (error) {
     const where = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
     switch ((error as NodeJS.ErrnoException).code) {
       case 'EADDRINUSE':
-        throw new Failure(`port ${address.port} is in use (${where}), and the ${who} needs it: stop what uses it, or ${remedy}`)
+        throw new CommandError(
+          `port ${address.port} is in use (${where}), and the ${who} needs it: stop the program that uses it, or ${remedy}`,
+        )
       case 'EACCES':
-        throw new Failure(`${where} may not be used by this user (the ${who} needs it): take a port above 1023, or ${remedy}`)
+        throw new CommandError(`this user may not listen on ${where} (the ${who} needs it): use a port above 1023, or ${remedy}`)
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
-        throw new Failure(`${where} is no address of this machine (the ${who} needs it): ${remedy}`)
+        throw new CommandError(`${where} is not an address of this machine (the ${who} needs it): ${remedy}`)
       default:
         throw error
     }
@@ -27,8 +29,8 @@ export async function listen(listener: Listener, address: Address, who: string, 
 }
 
 /**
- * Waits until all listeners are open. When some cannot be, the others are waited for before the first failure is
- * thrown: closing a server that is about to listen would leave it listening.
+ * Waits until all listeners are open. If one fails, the function waits for the others before it throws the first
+ * failure: a server that is closed while it begins to listen would stay open.
  */
 export async function allListening(opening: readonly Promise<unknown>[]): Promise<void> {
   const outcomes = await Promise.allSettled(opening)
@@ -36,7 +38,7 @@ export async function allListening(opening: readonly Promise<unknown>[]): Promis
   if (failed) throw failed.reason
 }
 
-/** A plain HTTP server that listens and closes with promises, as fastify's do. */
+/** A plain HTTP server with promises for listening and closing, like fastify's. */
 export function promising(server: Server): Listener & { server: Server; close(): Promise<void> } {
   return {
     server,

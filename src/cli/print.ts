@@ -11,7 +11,7 @@ export function columns(headings: readonly string[], rows: readonly (readonly st
   return growingColumns(headings)(rows)
 }
 
-/** The same for rows that come page by page: each column is as wide as its widest cell so far. */
+/** The same for rows that arrive in pages: each column is as wide as its widest cell so far. */
 export function growingColumns(headings: readonly string[]): (rows: readonly (readonly string[])[]) => string[] {
   let ahead = [headings]
   let widths = headings.map(() => 0)

@@ -1,4 +1,4 @@
-/** How often a minute each limited thing may happen, by the settings. */
+/** The limits per minute of each limited event, from the settings. */
 import type { Settings } from '../config/settings.ts'
 import type { Limited } from '../http/service.ts'
 import { createRateLimit, type RateLimit, unlimited } from '../ops/rate-limit.ts'
@@ -20,7 +20,7 @@ export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit
   }
 }
 
-/** The limits that a single process counts by itself. */
+/** The limits of a single process, counted by itself. */
 export function ownLimits(settings: ServiceSettings, now: () => number): RateLimit<Limited> {
   return settings.rateLimit ? createRateLimit({ perMinute: limitsOf(settings), now }) : unlimited
 }

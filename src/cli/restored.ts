@@ -1,26 +1,34 @@
-/** `grantor migrate --restored`: ends everything in a restored database, lists its clients and keys, and asks for a confirmation. */
+/**
+ * `grantor migrate --restored`: ends everything in a restored database, lists its clients and keys, and asks for
+ * confirmation.
+ */
 import { type KeyKeeping, keyState } from '../grants/keep-keys.ts'
 import type { Store } from '../grants/ports.ts'
 import { endRestored } from '../grants/restore.ts'
-import { EXIT, type World } from './command.ts'
+import { type CommandEnvironment, EXIT } from './command.ts'
 import { columns, counted, time } from './print.ts'
 
 /** `yes` confirms without a question. */
 export type Confirming = { yes: boolean; json: boolean }
 
-export async function putRight(store: Store, keeping: KeyKeeping, world: World, { yes, json }: Confirming): Promise<number> {
+export async function putRight(
+  store: Store,
+  keeping: KeyKeeping,
+  environment: CommandEnvironment,
+  { yes, json }: Confirming,
+): Promise<number> {
   const { restoration, ended } = await endRestored(store, keeping)
   const [clients, keys] = [await clientsOf(store), await keysOf(store, keeping)]
   if (!json) {
     const sum = [counted(ended.grants, 'grant'), counted(ended.sessions, 'session')].join(' and ')
-    world.print(`Ended ${sum}, withdrew ${counted(ended.receipts, 'receipt')}, replaced ${counted(ended.keys, 'key')}.`)
-    for (const line of lookThrough(clients, keys)) world.print(line)
+    environment.print(`Ended ${sum}, withdrew ${counted(ended.receipts, 'receipt')}, replaced ${counted(ended.keys, 'key')}.`)
+    for (const line of reviewLines(clients, keys)) environment.print(line)
   }
-  const confirmed = yes || (!json && (await asked(world)))
+  const confirmed = yes || (!json && (await askForConfirmation(environment)))
   if (confirmed) await store.restorations.confirmRestoration(restoration.number, keeping.now())
-  if (json) world.print(JSON.stringify({ ended, clients, keys, confirmed }))
-  else if (confirmed) world.print('Confirmed: grantor serve becomes ready.')
-  else world.print('Not confirmed: /health/ready stays 503 until you run: grantor migrate --restored --yes')
+  if (json) environment.print(JSON.stringify({ ended, clients, keys, confirmed }))
+  else if (confirmed) environment.print('Confirmed: grantor serve becomes ready.')
+  else environment.print('Not confirmed: /health/ready stays 503 until you run: grantor migrate --restored --yes')
   return confirmed ? EXIT.done : EXIT.failed
 }
 
@@ -45,8 +53,8 @@ async function keysOf(store: Store, keeping: KeyKeeping) {
   }))
 }
 
-/** The operator has to judge these: the database cannot show whether a client was disabled, deleted or given a new secret later. */
-function lookThrough(
+/** The operator must review these: the database does not show whether a client was disabled, deleted or given a new secret later. */
+function reviewLines(
   clients: Awaited<ReturnType<typeof clientsOf>>,
   keys: Awaited<ReturnType<typeof keysOf>>,
 ): readonly string[] {
@@ -78,7 +86,7 @@ function secretWords({ created_at, expires_at }: { created_at: number | null; ex
   return expires_at === null ? `one ${made}` : `one ${made} until ${time(expires_at)}`
 }
 
-async function asked(world: World): Promise<boolean> {
-  const answer = await world.ask?.('Serve this database? Type yes: ')
+async function askForConfirmation(environment: CommandEnvironment): Promise<boolean> {
+  const answer = await environment.ask?.('Serve this database? Type yes: ')
   return answer?.trim().toLowerCase() === 'yes'
 }

@@ -1,4 +1,4 @@
-/** What the programs that keep running have in common: their log, their metrics, and the order in which they end. */
+/** The common parts of the long-running programs: their log, their metrics, and the order of their shutdown. */
 import { type Settings, secretsOf } from '../config/settings.ts'
 import type { Limited } from '../http/service.ts'
 import { createLogger, type Logger } from '../ops/logger.ts'
@@ -13,7 +13,7 @@ export function loggerFor(settings: Settings, destination?: { write(line: string
   return createLogger({ level: settings.logLevel, secrets: secretsOf(settings), ...(destination ? { destination } : {}) })
 }
 
-/** Metrics and their server, which does not listen yet; undefined where they are off, and prom-client is not loaded. */
+/** Metrics and their server, which does not listen yet; undefined if metrics are off, and then prom-client is not loaded. */
 export async function metricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>) {
   if (!address) return undefined
   const { createMetrics, createMetricsServer } = await import('../ops/metrics.ts')
@@ -22,7 +22,7 @@ export async function metricsFor({ metricsListen: address }: Pick<Settings, 'met
   return { metrics, server, listen: () => listen(server, address, 'metrics', 'set GRANTOR_METRICS_LISTEN') }
 }
 
-/** Servers first, all together; what they stand on only when the last answer is out. */
+/** Closes the servers first, all together, and their dependencies after the last response. */
 export function closingInOrder(servers: readonly Closable[], then: () => Promise<void> = async () => {}): () => Promise<void> {
   return async () => {
     await closeServers(servers)
@@ -34,13 +34,16 @@ type AuthServiceOptions = {
   logger: Logger
   now: () => number
   metrics?: Metrics | undefined
-  /** its own unless given */
+  /** if absent, its own limits */
   limits?: RateLimit<Limited> | undefined
   /** opened and closed together with the auth service */
   metricsListener?: { server: Closable; listen(): Promise<void> } | undefined
 }
 
-/** Composes the auth service of one process and opens its listener. If a listener cannot be opened, everything is closed again. */
+/**
+ * Composes the auth service of one process and opens its listener. If a listener cannot be opened, everything is closed
+ * again.
+ */
 export async function openAuthService(settings: Settings<'serve'>, { metricsListener, ...options }: AuthServiceOptions) {
   const tls = tlsOf(settings)
   const service = await composeAuthService(settings, { ...options, tls })

@@ -1,9 +1,9 @@
-/** A command's settings, or everything that is wrong with them as one message. */
+/** A command's settings, or all of their faults in one message. */
 import { type Program, readSettings, type Settings } from '../config/settings.ts'
-import { EXIT, Failure, type World } from './command.ts'
+import { type CommandEnvironment, CommandError, EXIT } from './command.ts'
 import { developmentEnvironment } from './development-store.ts'
 
-// What else might help, where it is not the store of `grantor start`.
+// A hint for each program that does not use the store of `grantor start`.
 const HINTS: Partial<Record<Program, string>> = {
   start: '',
   serve: ' On your own machine grantor start needs none.',
@@ -11,15 +11,19 @@ const HINTS: Partial<Record<Program, string>> = {
 }
 
 /**
- * The settings a program runs with. With `dataFolder` (the option `--data`) the store and the secrets are those that
- * `grantor start` made there, whatever the environment says of them.
+ * The settings of a program. With `dataFolder` (the option `--data`), the store and the secrets are those of `grantor
+ * start` in that folder, and the environment's are ignored.
  */
-export function settingsFor<P extends Program>(program: P, world: Pick<World, 'env'>, dataFolder?: string): Settings<P> {
-  const env = dataFolder === undefined ? world.env : developmentEnvironment(world.env, dataFolder)
+export function settingsFor<P extends Program>(
+  program: P,
+  environment: Pick<CommandEnvironment, 'env'>,
+  dataFolder?: string,
+): Settings<P> {
+  const env = dataFolder === undefined ? environment.env : developmentEnvironment(environment.env, dataFolder)
   const reading = readSettings(program, env)
   if (reading.kind === 'settings') return reading.settings
   const { faults } = reading
-  throw new Failure(
+  throw new CommandError(
     [
       faults.length === 1 ? 'one setting needs attention' : `${faults.length} settings need attention`,
       ...faults.map((fault) => `- ${fault}`),
@@ -29,7 +33,7 @@ export function settingsFor<P extends Program>(program: P, world: Pick<World, 'e
   )
 }
 
-/** The option by which the operator's commands reach the store of `grantor start`. */
+/** The option with which the operator's commands use the store of `grantor start`. */
 export const dataOption = {
   value: 'DIR',
   words: 'Uses the store and secrets that grantor start --data DIR made, instead of GRANTOR_DATABASE_URL and GRANTOR_SECRET.',

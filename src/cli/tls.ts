@@ -1,22 +1,22 @@
-/** TLS in the process: from the two settings to what servers are made with, and the renewal while they run. */
+/** TLS in the process: the server options from the two settings, and the renewal of the certificate. */
 import type { Server, ServerOptions } from 'node:https'
 import { type CertificateFiles, readCertificate } from '../config/certificate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Background } from '../ops/background.ts'
 import type { Logger } from '../ops/logger.ts'
 import { keepCertificate, type ServerCertificate, tlsOptions } from '../ops/tls.ts'
-import { Failure } from './command.ts'
+import { CommandError } from './command.ts'
 
 export type Tls = {
-  /** what an https server is made with */
+  /** the options of an https server */
   options: ServerOptions
-  /** PEM of the certificate it begins with */
+  /** PEM of the certificate at the start */
   cert: string
-  /** takes up renewed certificates for the servers that were made with `options`, until it is stopped */
-  keep(servers: readonly { server: object }[], world: { logger: Logger; now: () => number }): Background
+  /** loads renewed certificates for servers that were made with `options`, until it is stopped */
+  keep(servers: readonly { server: object }[], runtime: { logger: Logger; now: () => number }): Background
 }
 
-/** Undefined where TLS is left to a proxy. */
+/** Undefined if a proxy terminates TLS. */
 export function tlsOf(settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>): Tls | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = settings
   if (certFile === undefined || keyFile === undefined) return undefined
@@ -25,12 +25,13 @@ export function tlsOf(settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>): T
   return {
     options: tlsOptions(first),
     cert: first.cert,
-    keep: (servers, world) => keepCertificate({ ...world, servers: servers.map(({ server }) => server as Server), first, read }),
+    keep: (servers, runtime) =>
+      keepCertificate({ ...runtime, servers: servers.map(({ server }) => server as Server), first, read }),
   }
 }
 
 function certificateIn(files: CertificateFiles): ServerCertificate {
   const reading = readCertificate(files)
-  if (reading.kind === 'faults') throw new Failure(reading.faults.join('; '))
+  if (reading.kind === 'faults') throw new CommandError(reading.faults.join('; '))
   return reading.certificate
 }

@@ -1,18 +1,21 @@
-/** Keeps N worker processes running: starts them, starts them anew when they end, and ends them all. */
+/** Keeps N worker processes running: starts them, replaces workers that end, and stops all of them. */
 import cluster, { type Worker } from 'node:cluster'
 import type { Logger } from '../ops/logger.ts'
-import { Failure } from './command.ts'
+import { CommandError } from './command.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
 
 export type Crew = {
-  /** Resolves once all listen. Rejects with what hinders the first that cannot; the others are killed then. */
+  /**
+   * Resolves when all workers listen. Rejects with the error of the first worker that cannot start; the others are
+   * killed then.
+   */
   ready: Promise<void>
-  /** the process ids of those that take requests */
+  /** the process ids of the workers that accept requests */
   working(): { id: number; pid: number }[]
   tellAll(message: ToWorker): void
-  /** Hands a signal on to every worker. */
+  /** Forwards a signal to every worker. */
   signalAll(signal: NodeJS.Signals): void
-  /** Tells all to stop; resolves when they are gone. */
+  /** Sends all workers the message to stop; resolves when they have exited. */
   stop(): Promise<void>
   /** The same with kill -9. */
   kill(): Promise<void>
@@ -21,17 +24,17 @@ export type Crew = {
 export type CrewOptions = {
   count: number
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** what a worker tells beside how its start went; `worker` is another number after every start */
+  /** receives a worker's messages after its start; each start has a new number `worker` */
   hear(worker: number, message: ToPrimary & { kind: 'counted' | 'measured' }): void
-  /** that worker ended though nobody stopped it */
+  /** called if a worker ended unexpectedly */
   lost(worker: number): void
 }
 
 type Seat = { number: number; worker: Worker; ready: boolean; failures: number }
 
 /**
- * A worker that ends is followed by another after a tenth of a second, twice as long after each start that did not
- * last a minute, ten seconds at most: what ends every worker at once must not keep the processor busy for ever.
+ * A worker that ends is replaced after a tenth of a second. The pause doubles after each start that did not last a
+ * minute, up to ten seconds: an error that ends every worker at once must not keep the processor busy.
  */
 const PAUSE = { first: 0.1, longest: 10, forgottenAfter: 60 }
 
@@ -39,7 +42,7 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
   const seats: Seat[] = []
   let state: 'starting' | 'working' | 'ending' = 'starting'
   const { promise: ready, resolve: allReady, reject } = Promise.withResolvers<void>()
-  // Connections go to one worker after the other; left to the kernel, they heap up on a few.
+  // Connections go to the workers in turn; the kernel's distribution would concentrate them on a few workers.
   cluster.schedulingPolicy = cluster.SCHED_RR
   for (let number = 1; number <= count; number++) fill(number, 0)
 
@@ -49,7 +52,8 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
     seats[number - 1] = seat
     const since = performance.now()
     worker.on('message', (message: ToPrimary) => listen(seat, message))
-    // No process could be made, or its channel broke; the latter ends it, and is told below.
+    // Either no process could be started, or its channel failed. The latter ends the process, and the exit event
+    // handles it.
     worker.on('error', (error) => {
       if (worker.process.pid === undefined) empty(seat, since, { problem: error.message })
     })
@@ -61,14 +65,14 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
     switch (message.kind) {
       case 'ready':
         seat.ready = true
-        if (state === 'working') logger.info({ worker: number, pid: worker.process.pid }, 'a worker took the place')
+        if (state === 'working') logger.info({ worker: number, pid: worker.process.pid }, 'a replacement worker is ready')
         if (state === 'starting' && seats.every((each) => each.ready)) {
           state = 'working'
           allReady()
         }
         return
       case 'failed':
-        if (state === 'starting') return cannotStart(new Failure(message.lines, message.exit))
+        if (state === 'starting') return cannotStart(new CommandError(message.lines, message.exit))
         logger.error({ worker: number, problem: message.lines.join(' ') }, 'a worker cannot start')
         return void worker.process.kill('SIGKILL')
       default:
@@ -76,7 +80,7 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
     }
   }
 
-  function cannotStart(failure: Failure): void {
+  function cannotStart(failure: CommandError): void {
     if (state !== 'starting') return
     void kill()
     reject(failure)
@@ -85,7 +89,7 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
   function empty(seat: Seat, since: number, how: Record<string, unknown>): void {
     const { number, worker } = seat
     if (state === 'starting') {
-      return cannotStart(new Failure(`worker ${number} ended before it was ready (${wordsOf(how)})`))
+      return cannotStart(new CommandError(`worker ${number} ended before it was ready (${wordsOf(how)})`))
     }
     if (state === 'ending') return
     if (seat.ready) lost(worker.id)
@@ -93,7 +97,7 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
     const lasted = performance.now() - since > PAUSE.forgottenAfter * 1000
     const failures = lasted ? 0 : seat.failures
     const seconds = Math.min(PAUSE.longest, PAUSE.first * 2 ** failures)
-    logger.error({ worker: number, pid: worker.process.pid, ...how, seconds }, 'a worker ended; another follows')
+    logger.error({ worker: number, pid: worker.process.pid, ...how, seconds }, 'a worker ended; it will be replaced')
     setTimeout(() => {
       if (state === 'working') fill(number, failures + 1)
     }, seconds * 1000)
@@ -124,7 +128,7 @@ export function startCrew({ count, logger, hear, lost }: CrewOptions): Crew {
   }
 }
 
-/** Told only where somebody listens: one that is ending does not, and that is no fault. */
+/** Sends only if the channel is open: a worker that is exiting does not receive messages, which is not an error. */
 function tell(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined)
 }

@@ -1,14 +1,14 @@
-/** `/metrics` of the primary of `serve --workers N`: the sums over its workers, measured when somebody asks. */
+/** `/metrics` of the primary of `serve --workers N`: the sums over its workers, measured for each scrape. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../config/settings.ts'
 import type { Snapshot } from '../ops/summed-metrics.ts'
 import { listen, promising } from './listen.ts'
 import type { Crew } from './worker-crew.ts'
 
-/** A worker that is busy for longer is shown as it was at its last answer. */
-const PATIENCE_MS = 1000
+/** If a worker does not respond for this time, its previous snapshot is used. */
+const MEASURE_TIMEOUT_MS = 1000
 
-/** Undefined where metrics are off. The server does not listen yet; `crew` is called only when it does. */
+/** Undefined if metrics are off. The server does not listen yet; `crew` is called only when it does. */
 export async function workerMetricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>, crew: () => Crew) {
   if (!address) return undefined
   const [{ createMetricsServer }, { createSummedMetrics }] = await Promise.all([
@@ -24,7 +24,7 @@ export async function workerMetricsFor({ metricsListen: address }: Pick<Settings
       .working()
       .map(({ id }) => new Promise<void>((resolve) => waiting.set(id, resolve)))
     crew().tellAll({ kind: 'measure' })
-    await Promise.race([Promise.all(answers), pause(PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([Promise.all(answers), pause(MEASURE_TIMEOUT_MS, undefined, { ref: false })])
     waiting.clear()
   }
 

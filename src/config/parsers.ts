@@ -1,11 +1,11 @@
 /** Parses each kind of setting: returns the typed value, or the values that are accepted instead. */
 import { isIP } from 'node:net'
 
-/** `fault` completes the sentence "GRANTOR_X …". It repeats the value only with `shown`, never for secrets. */
+/** `fault` completes the sentence "GRANTOR_X …". Only `shown` repeats the value, and never a secret. */
 export type Parsed<T> = { value: T } | { fault: string }
 export type Parser<T> = (text: string) => Parsed<T>
 
-export type Address = { host: string; port: number }
+export type ListenAddress = { host: string; port: number }
 
 /** `localhost`, its subdomains, 127.0.0.0/8 and ::1, as `URL.hostname` spells them. */
 export function isLoopbackHost(hostname: string): boolean {
@@ -47,7 +47,7 @@ export const secret: Parser<string> = (text) => {
   return { value: text }
 }
 
-export const hostAndPort: Parser<Address> = (text) => {
+export const hostAndPort: Parser<ListenAddress> = (text) => {
   const [, host = '', port = ''] = /^(\[[0-9A-Fa-f:.]+\]|[^\s:[\]/]+):(\d{1,5})$/.exec(text) ?? []
   const bare = host.startsWith('[') ? host.slice(1, -1) : host
   if (host === '' || (host.startsWith('[') && isIP(bare) !== 6) || Number(port) < 1 || Number(port) > 65_535) {

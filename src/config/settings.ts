@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { readCertificate } from './certificate.ts'
 import { nearest } from './nearest.ts'
-import { type Address, isLoopbackHost, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
+import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
 import { knownNames, type Program, type Setting, type SettingKey, type Table, table } from './table.ts'
 
 export type { Program } from './table.ts'
@@ -161,7 +161,7 @@ function withDefaults(read: Read): Read {
 }
 
 /** 127.0.0.1 and the port of a URL, because a reverse proxy is expected to face the internet. */
-function addressOf(url: string | undefined): Address | undefined {
+function addressOf(url: string | undefined): ListenAddress | undefined {
   if (url === undefined) return undefined
   const { port, protocol } = new URL(url)
   return { host: '127.0.0.1', port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }

@@ -1,4 +1,4 @@
-/** Composes the auth service's HTTP server. It does not listen yet. */
+/** Composes the auth service's HTTP server, which does not listen yet. */
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'

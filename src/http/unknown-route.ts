@@ -1,4 +1,4 @@
-/** Requests without a route: a known path with another method is 405 with `Allow` (RFC 9110 §15.5.6), any other path 404. */
+/** Requests without a route: a registered path with another method is 405 with `Allow` (RFC 9110 §15.5.6), any other path 404. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noticePage } from '../pages/notice-page.ts'
 import { pageHeaders } from '../pages/page-headers.ts'
@@ -7,9 +7,9 @@ import { JSON_HEADERS } from './error-reply.ts'
 export function refuseUnknownRoutes(server: FastifyInstance): void {
   const methods = new Map<string, Set<string>>()
   server.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set()
-    for (const each of [method].flat()) known.add(each)
-    methods.set(url, known)
+    const registered = methods.get(url) ?? new Set()
+    for (const each of [method].flat()) registered.add(each)
+    methods.set(url, registered)
   })
   // Refused before a body is read, because no route will use the body.
   server.addHook('onRequest', (request, reply, done) => {
@@ -36,10 +36,10 @@ export function refuseUnknownRoutes(server: FastifyInstance): void {
 function isPathOf(url: string, path: string): boolean {
   const segments = url.split('/')
   // One segment more than the route has, so that a path of thousands of slashes is not split completely.
-  const given = path.split('/', segments.length + 1)
+  const requested = path.split('/', segments.length + 1)
   return (
-    segments.length === given.length &&
-    segments.every((segment, i) => (segment.startsWith(':') ? given[i] !== '' : segment === given[i]))
+    segments.length === requested.length &&
+    segments.every((segment, i) => (segment.startsWith(':') ? requested[i] !== '' : segment === requested[i]))
   )
 }
 

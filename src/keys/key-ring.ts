@@ -17,7 +17,7 @@ export type SigningKind = 'sign' | 'sign_es256' | 'sign_rs256' | 'sign_eddsa'
 /** `seal`: codes, challenges and other sealed texts. `mac`: refresh tokens and session ids. */
 export type KeyKind = SigningKind | 'seal' | 'mac'
 
-/** A key as the store holds it. Its material is wrapped by the key-encryption key and bound to `id` and `kind`. */
+/** A stored key. Its material is wrapped by the key-encryption key and bound to `id` and `kind`. */
 export type KeyRecord = {
   id: string
   kind: KeyKind

@@ -16,7 +16,7 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }
 
-// The hash of a secret that no client has. It is compared if there is no client, so that an unknown client takes as
+// The hash of a secret that no client has. The comparison with this hash makes sure that an unknown client takes as
 // long as a wrong secret.
 const DUMMY_HASH = hashSecret(newSecret())
 
@@ -27,8 +27,8 @@ const DUMMY_HASH = hashSecret(newSecret())
 export function secretMatches(secret: string, secretHashes: readonly string[]): boolean {
   const presented = Buffer.from(hashSecret(secret))
   let matches = false
-  for (const kept of secretHashes.length > 0 ? secretHashes : [DUMMY_HASH]) {
-    matches = timingSafeEqual(presented, Buffer.from(kept)) || matches
+  for (const storedHash of secretHashes.length > 0 ? secretHashes : [DUMMY_HASH]) {
+    matches = timingSafeEqual(presented, Buffer.from(storedHash)) || matches
   }
   return matches && secretHashes.length > 0
 }

@@ -30,7 +30,7 @@ export class VerifiedTokens {
     return this.#young.size + this.#old.size
   }
 
-  /** The key of a token's entry. It hashes the whole text, so each spelling of a token is verified separately. */
+  /** The key of a token's entry: the hash of the whole text, so that each spelling of a token is verified separately. */
   nameOf(token: string): string {
     return hash('sha256', token, 'base64')
   }

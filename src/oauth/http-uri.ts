@@ -35,12 +35,12 @@ function normalizePercents(path: string): string {
 /** §5.2.4 */
 function withoutDots(path: string): string {
   const segments = path.split('/').slice(1)
-  const kept: string[] = []
+  const segmentsKept: string[] = []
   for (const [index, segment] of segments.entries()) {
     const last = index === segments.length - 1
-    if (segment === '..') kept.pop()
-    if (segment !== '.' && segment !== '..') kept.push(segment)
-    else if (last) kept.push('')
+    if (segment === '..') segmentsKept.pop()
+    if (segment !== '.' && segment !== '..') segmentsKept.push(segment)
+    else if (last) segmentsKept.push('')
   }
-  return kept.map((segment) => `/${segment}`).join('')
+  return segmentsKept.map((segment) => `/${segment}`).join('')
 }

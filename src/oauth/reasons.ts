@@ -20,7 +20,7 @@ export type Endpoint =
   | 'login-complete'
   | 'logout'
 
-/** What the reason means, and what to do about it if the error's own advice is not enough. */
+/** The meaning of the reason, and advice if the error's own advice is not enough. */
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
 
 type ErrorRow = {
@@ -425,7 +425,7 @@ export const oauthErrors = {
 } as const satisfies Record<string, ErrorRow>
 
 /**
- * The API between the two servers. It is not an OAuth endpoint, so it has error codes of its own
+ * The API between the two servers is not an OAuth endpoint and has separate error codes
  * (docs/own-login-server.md).
  */
 export const loginErrors = {

@@ -52,7 +52,7 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
     unfinished.add(delivering)
   }
 
-  /** Queues each attempt. While it waits for the next attempt, it takes no place in the queue. */
+  /** Queues each attempt. Between attempts, a notice takes no place in the queue. */
   async function attemptRepeatedly(attempt: () => Promise<AttemptOutcome>, clientId?: string): Promise<void> {
     const of = clientId === undefined ? {} : { clientId }
     let why = ''

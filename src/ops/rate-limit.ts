@@ -36,16 +36,16 @@ export function createRateLimit<Name extends string>({
   const windows = new Map<string, Window>()
 
   function running(key: string, at: number): Window | undefined {
-    const known = windows.get(key)
+    const window = windows.get(key)
     // If the clock jumped back, a window could otherwise last too long.
-    return known && at < known.endsAt && known.endsAt <= at + WINDOW ? known : undefined
+    return window && at < window.endsAt && window.endsAt <= at + WINDOW ? window : undefined
   }
 
   function count(key: string, at: number): Window {
-    const known = running(key, at)
-    if (known) {
-      known.events += 1
-      return known
+    const window = running(key, at)
+    if (window) {
+      window.events += 1
+      return window
     }
     windows.delete(key)
     makeRoom(at)
@@ -71,8 +71,8 @@ export function createRateLimit<Name extends string>({
     },
     check(name, key) {
       const at = now()
-      const known = running(`${name} ${key}`, at)
-      return verdictOf(known && known.events >= perMinute[name] ? known.endsAt - at : 0)
+      const window = running(`${name} ${key}`, at)
+      return verdictOf(window && window.events >= perMinute[name] ? window.endsAt - at : 0)
     },
   }
 }

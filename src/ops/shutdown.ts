@@ -81,7 +81,7 @@ export type Closable = { server: Server; close(): PromiseLike<unknown> }
 
 /** Closes servers together. Connections that clients keep open are closed as soon as they have no request. */
 export async function closeServers(servers: readonly Closable[]): Promise<void> {
-  // A connection with a request in progress when `close` begins becomes idle only later. It would keep the server open
+  // A connection with a request in progress when `close` begins becomes idle only later, and would keep the server open
   // until its client or the keep-alive timeout closes it.
   const sweep = setInterval(() => {
     for (const { server } of servers) server.closeIdleConnections()

@@ -68,11 +68,11 @@ export function keepCertificate(options: {
   let lastWarning = ''
 
   async function reload(): Promise<void> {
-    const found = read()
-    if (found.cert !== present.cert || found.key !== present.key) {
-      for (const server of servers) server.setSecureContext(tlsOptions(found))
-      present = found
-      logger.info({ expires: dayOf(found.expiresAt) }, 'loaded a renewed certificate')
+    const certificate = read()
+    if (certificate.cert !== present.cert || certificate.key !== present.key) {
+      for (const server of servers) server.setSecureContext(tlsOptions(certificate))
+      present = certificate
+      logger.info({ expires: dayOf(certificate.expiresAt) }, 'loaded a renewed certificate')
     }
     warnOfEnd()
   }

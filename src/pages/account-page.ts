@@ -19,15 +19,15 @@ export type AccountView = {
   /** `vouched`: the wallet signed nothing for this session, so the page shows no receipts. */
   signedIn: 'signature' | 'vouched'
   /** Absent on a later page of the other list. */
-  apps?: Part<ConnectedApp> | undefined
-  sessions?: Part<OpenSession> | undefined
+  apps?: ListPage<ConnectedApp> | undefined
+  sessions?: ListPage<OpenSession> | undefined
   /** The action that was just done, reported at the top of the page. */
   done?: 'app_ended' | 'session_ended' | 'others_ended' | undefined
   now: number
 }
 
 /** One page of a list. `more` is the cursor of the next page; null on the last page. */
-type Part<Row> = { rows: Row[]; more: string | null }
+type ListPage<Row> = { rows: Row[]; more: string | null }
 
 export type ConnectedApp = ClientPlace & {
   clientId: string
@@ -70,7 +70,7 @@ ${(!apps || !sessions) && html`<p class="after"><a href="/account" id="back">${w
   })
 }
 
-function appsSection({ rows, more }: Part<ConnectedApp>, view: AccountView): Html {
+function appsSection({ rows, more }: ListPage<ConnectedApp>, view: AccountView): Html {
   return html`<section class="stack" aria-labelledby="apps-title">
 <h2 id="apps-title">${words.apps}</h2>
 ${view.signedIn === 'vouched' && html`<p class="message">${words.vouched}</p>`}
@@ -119,7 +119,7 @@ function receiptRow({ id, issuedAt, until, withdrawn }: ReceiptLink, now: number
 </li>`
 }
 
-function sessionsSection({ rows, more }: Part<OpenSession>, now: number): Html {
+function sessionsSection({ rows, more }: ListPage<OpenSession>, now: number): Html {
   const others = rows.some(({ current }) => !current)
   return html`<section class="stack" aria-labelledby="sessions-title">
 <h2 id="sessions-title">${words.sessions}</h2>

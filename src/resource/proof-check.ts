@@ -7,7 +7,7 @@ import type { Refusals } from './resource-error.ts'
 export interface DpopOptions {
   /**
    * The address under which apps call this API, such as `https://api.example.com`: scheme, host and port. The origin
-   * with the path of the request is what a proof must name (`htu`). It is configured, because the caller controls the
+   * with the path of the request is what a proof must name (`htu`). The origin is configured, because the caller controls the
    * host in a request.
    */
   origin: string

@@ -12,7 +12,7 @@ import { createSignatureCheck } from './signature-check.ts'
 export interface TokenCheckOptions {
   /** The authorization server, exactly as it writes `iss`. https, or http on this machine. */
   issuer: string
-  /** This API's name, as in `aud`. It is also the realm of every challenge. */
+  /** This API's name, as in `aud`, and the realm of every challenge. */
   audience: string
   /**
    * If set, every call is also checked with the authorization server (RFC 7662), so a revoked token stops working at
@@ -55,7 +55,7 @@ export interface TokenCheckOptions {
 export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<AccessToken>
 
 /**
- * Makes the function that guards a resource API: it takes a request and returns its verified access token, or throws a
+ * Makes the function that guards a resource API. The function returns the request's verified access token or throws a
  * `ResourceError`.
  *
  * The token is an RFC 9068 JWT, verified with the issuer's published keys (RFC 8414, RFC 7517), which are fetched at

@@ -44,7 +44,7 @@ function applyChecksum(lower: string): string {
   return Array.from(lower, (digit, i) => (hash.charAt(i) >= '8' ? digit.toUpperCase() : digit)).join('')
 }
 
-/** `0xf39F…2266`, for logs and pages. A text that is not an address becomes `…`, because a log must not contain it. */
+/** `0xf39F…2266`, for logs and pages. A text that is not an address becomes `…`, and so is never logged. */
 export function shortenAddress(address: string): string {
   return /^0x[0-9A-Fa-f]{40}$/.test(address) ? `${address.slice(0, 6)}…${address.slice(-4)}` : '…'
 }

@@ -15,7 +15,7 @@ export const answers = {
   otherChain: ['0x02', '0x03'],
 }
 
-/** Gas limit of the whole call. It is below the limit of a transaction (EIP-7825), so no client refuses the call. */
+/** Gas limit of the whole call, below the limit of a transaction (EIP-7825), so no client refuses the call. */
 export const checkGas = 10_000_000
 /** Gas limit for deploying the wallet: about twenty times what a proxy wallet needs, so that an endless loop ends. */
 const deployGas = 7_000_000
@@ -163,7 +163,7 @@ function askWallet(chainId: number, wallet: string, question: Span): string {
  */
 export const magicValue = 0x1626ba7e
 
-/** Without PUSH0, because older chains do not support it. */
+/** Without PUSH0, which older chains do not support. */
 const op = {
   eq: '14',
   iszero: '15',

@@ -2,7 +2,7 @@
  * Proof that a contract wallet accepts a signature over a text (ERC-1271), whether or not the wallet is deployed
  * (ERC-6492).
  *
- * Only the chain can check what a contract accepts, so this module calls the chain through a port. It runs last:
+ * Only the chain can check what a contract accepts, so this module calls the chain through a port. This check runs last:
  * `signature.ts` proves wallets with a key without any chain.
  */
 
@@ -13,7 +13,7 @@ import { answers, checkGas, composeCheck, magicValue } from './check-code.ts'
 import type { SignatureVerdict } from './signature.ts'
 import { encodeBytes, unwrapSignature, writeWord } from './wrapped-signature.ts'
 
-/** One RPC endpoint of a chain. It never throws: every failure is `unavailable`. */
+/** One RPC endpoint of a chain. A reader never throws: every failure is `unavailable`. */
 export type ChainReader = {
   /**
    * Runs init code (`data`: `0x` and digits) with `eth_call` on the latest block and returns the result as `0x` and
@@ -23,7 +23,7 @@ export type ChainReader = {
 }
 
 /**
- * `why` is for the operator's log. Users never see it, and it contains nothing that may be secret, such as the path of
+ * `why` is for the operator's log. Users never see this text, which contains nothing secret, such as the path of
  * the RPC's URL.
  */
 export type ChainAnswer = { kind: 'returned'; data: string } | { kind: 'unavailable'; why: string }

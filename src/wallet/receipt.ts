@@ -38,7 +38,7 @@ export type ReceiptFault =
   /** The receipt names another address, or another chain, than its text. */
   | 'address_differs'
   | 'chain_differs'
-  /** Another key made the signature, or it was made over another text, or it is not a signature. */
+  /** The signature was made by another key, or over another text, or is not a signature. */
   | 'not_signed'
 
 export type ReceiptMalformation = 'not_a_receipt' | 'bad_address' | 'bad_signature'

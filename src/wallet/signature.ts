@@ -39,7 +39,7 @@ function recoverSigner(message: string, signature: string): string | null {
   const recovery = recoveryBits.get(Number.parseInt(signature.slice(130), 16))
   if (recovery === undefined) return null
   const order = secp256k1.Point.Fn.ORDER
-  // The library checks this too. It is checked here as well, because in other systems a zero here turned an invalid
+  // The library checks this too. The check is repeated here, because in other systems a zero here turned an invalid
   // signature into a login.
   if (r === 0n || r >= order || s === 0n) return null
   // Low s only (EIP-2): otherwise anyone can compute a second signature, (r, n - s), from the first.

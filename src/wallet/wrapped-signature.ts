@@ -9,7 +9,7 @@ export type UnwrappedSignature =
   | { kind: 'wrapped'; factory: string; factoryCall: string; signature: string }
   | { kind: 'malformed' }
 
-/** ERC-6492: the end of a wrapped signature. It has 32 bytes, so no bare signature ends with it by chance. */
+/** ERC-6492: the end of a wrapped signature: 32 bytes that no bare signature has by chance. */
 const suffix = '6492'.repeat(16)
 /** The head of a canonical encoding has three words: the address, the first offset, the second offset. */
 const headSize = 3 * 32

@@ -118,7 +118,7 @@ describe('a long grants list', () => {
   test('is printed page by page and never gathered: when nobody reads on after the first, no other is read', async () => {
     for (const more of [[], ['--json']]) {
       let printed = 0
-      const world = { env, print: () => void printed++, complain: () => {}, now: () => NOW, isRead: () => false }
+      const world = { env, print: () => void printed++, printError: () => {}, now: () => NOW, isRead: () => false }
       expect(await main(['grants', 'list', '--all', ...more], world)).toBe(0)
       expect(printed).toBeGreaterThan(1)
       expect(printed).toBeLessThan(COUNT / 2)

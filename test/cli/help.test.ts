@@ -69,8 +69,8 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
     [['clients', 'create', '--name=a', '--name=b'], '--name may be given once only'],
     [['clients', 'create', '--consent', 'always'], '--consent must be one of session, signed, not "always"'],
     [['clients', 'show'], 'CLIENT_ID is missing'],
-    [['clients', 'show', 'a', 'b'], '"b" is one word too many'],
-    [['clients', 'list', '--', '--json'], '"--json" is one word too many'],
+    [['clients', 'show', 'a', 'b'], '"b" is one argument too many'],
+    [['clients', 'list', '--', '--json'], '"--json" is one argument too many'],
     [['start', '--ports', '65533'], '--ports must be a port from 1 to 65532, the first of four, not "65533"'],
   ])('grantor %j', async (argv, message) => {
     const { exit, out, err } = await run(argv)

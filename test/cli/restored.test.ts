@@ -146,7 +146,7 @@ test('a restored database is confirmed by whoever answers yes, and by nothing el
       questions.push(question)
       return answer
     }
-    const exit = await main(['migrate', '--restored'], { env, print() {}, complain() {}, ask, now: () => 1_800_000_000 })
+    const exit = await main(['migrate', '--restored'], { env, print() {}, printError() {}, ask, now: () => 1_800_000_000 })
     return { exit, questions }
   }
   expect(await answering('')).toEqual({ exit: 1, questions: ['Serve this database? Type yes: '] })

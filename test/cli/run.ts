@@ -19,7 +19,7 @@ export async function run(argv: string[], env: Environment = {}, at = 1_800_000_
   const exit = await main(argv, {
     env,
     print: (line) => void (out += `${line}\n`),
-    complain: (line) => void (err += `${line}\n`),
+    printError: (line) => void (err += `${line}\n`),
     now: () => at,
   })
   return { exit, out, err }

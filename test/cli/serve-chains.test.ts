@@ -86,7 +86,7 @@ test.each(['429', 'hang'] as const)('an RPC that is not available is a warning, 
   const one = serve()
   await one.printed('auth service is ready')
   const { host } = new URL(beside.url)
-  expect(warningsOf(one)).toMatchObject([{ problem: expect.stringContaining(`the RPC of chain 1 at ${host} does not answer`) }])
+  expect(warningsOf(one)).toMatchObject([{ problem: expect.stringContaining(`the RPC of chain 1 at ${host} does not respond`) }])
   expect((await fetch(`${env.GRANTOR_AUTH_URL}/health/ready`)).status).toBe(200)
 })
 

@@ -177,7 +177,7 @@ describe('grantor start', () => {
       GRANTOR_ACCESS_TOKEN_LIFETIME: '120',
     }
     const demo = await started({ env })
-    expect(demo.running.out()).toMatch(/left alone .*GRANTOR_AUTH_URL, GRANTOR_DATABASE_URL, GRANTOR_SECRET\n/)
+    expect(demo.running.out()).toMatch(/ignored .*GRANTOR_AUTH_URL, GRANTOR_DATABASE_URL, GRANTOR_SECRET\n/)
     expect(await tokens(demo)).toMatchObject({ expires_in: 120 })
   })
 

@@ -15,6 +15,6 @@ function offset(): number {
 process.exitCode = await main(['serve'], {
   env: process.env,
   print: (line) => void process.stdout.write(`${line}\n`),
-  complain: (line) => void process.stderr.write(`${line}\n`),
+  printError: (line) => void process.stderr.write(`${line}\n`),
   now: () => Math.floor(Date.now() / 1000 + offset()),
 })

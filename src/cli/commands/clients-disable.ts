@@ -5,19 +5,19 @@ import { dataOption, settingsFor } from '../settings.ts'
 
 export const clientsDisable = defineCommand({
   name: 'clients disable',
-  words: 'Stops a client until it is enabled again: it can sign nobody in, redeem, refresh or introspect nothing.',
-  about: ['The running service notices within a second. Grants stay, so enabling it again brings everything back.'],
+  words: 'Stops a client until it is enabled again: it cannot sign in users, redeem, refresh or introspect.',
+  about: ['The running service applies the change within a second. Grants are kept, so enabling the client restores everything.'],
   operands: [CLIENT_OPERAND],
   options: { data: dataOption },
   examples: ['grantor clients disable 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
   program: 'clients',
-  async run({ options, operands: [clientId = ''] }, world) {
-    const client = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
+  async run({ options, operands: [clientId = ''] }, environment) {
+    const client = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       const found = await findClient(store, clientId)
       await changeClient(store, clientId, (client) => ({ ...client, disabledAt: client.disabledAt ?? now() }))
       return found
     })
-    world.print(client.disabledAt === null ? `Disabled "${client.name}".` : `"${client.name}" was disabled before.`)
+    environment.print(client.disabledAt === null ? `Disabled "${client.name}".` : `"${client.name}" was disabled before.`)
     return EXIT.done
   },
 })

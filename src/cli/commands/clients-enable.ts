@@ -10,13 +10,13 @@ export const clientsEnable = defineCommand({
   options: { data: dataOption },
   examples: ['grantor clients enable 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
   program: 'clients',
-  async run({ options, operands: [clientId = ''] }, world) {
-    const client = await withStore(settingsFor('clients', world, options.data), world, async (store) => {
+  async run({ options, operands: [clientId = ''] }, environment) {
+    const client = await withStore(settingsFor('clients', environment, options.data), environment, async (store) => {
       const found = await findClient(store, clientId)
       await changeClient(store, clientId, (client) => ({ ...client, disabledAt: null }))
       return found
     })
-    world.print(client.disabledAt === null ? `"${client.name}" was enabled already.` : `Enabled "${client.name}".`)
+    environment.print(client.disabledAt === null ? `"${client.name}" was enabled already.` : `Enabled "${client.name}".`)
     return EXIT.done
   },
 })

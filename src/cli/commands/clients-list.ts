@@ -9,11 +9,13 @@ export const clientsList = defineCommand({
   options: { data: dataOption, json: jsonOption },
   examples: ['grantor clients list'],
   program: 'clients',
-  async run({ options }, world) {
-    const clients = await withStore(settingsFor('clients', world, options.data), world, (store) => store.clients.listClients())
-    if (options.json) world.print(JSON.stringify(clients.map(clientRecord)))
-    else if (clients.length === 0) world.print('No client is registered yet: grantor clients create --help')
-    else for (const line of clientTable(clients)) world.print(line)
+  async run({ options }, environment) {
+    const clients = await withStore(settingsFor('clients', environment, options.data), environment, (store) =>
+      store.clients.listClients(),
+    )
+    if (options.json) environment.print(JSON.stringify(clients.map(clientRecord)))
+    else if (clients.length === 0) environment.print('No client is registered yet: grantor clients create --help')
+    else for (const line of clientTable(clients)) environment.print(line)
     return EXIT.done
   },
 })

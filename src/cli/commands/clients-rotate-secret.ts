@@ -1,7 +1,7 @@
 import { hasSecret, rotateClientSecret } from '../../grants/register-client.ts'
 import { newSecret } from '../../keys/secret.ts'
 import { registeredJson } from '../client-print.ts'
-import { defineCommand, EXIT, Failure, UsageFailure } from '../command.ts'
+import { CommandError, defineCommand, EXIT, UsageError } from '../command.ts'
 import { withStore } from '../compose.ts'
 import { CLIENT_OPERAND, changeClient, findClient } from '../find-client.ts'
 import { time } from '../print.ts'
@@ -11,7 +11,7 @@ export const clientsRotateSecret = defineCommand({
   name: 'clients rotate-secret',
   words: 'Gives a client a new secret; the present one stays valid for a while.',
   about: [
-    'At most two secrets are valid at a time. For a secret that leaked say --overlap 0: then only the new one is valid, at once. With --json the object of clients create is printed.',
+    'At most two secrets are valid at a time. For a leaked secret use --overlap 0: then only the new secret is valid, at once. With --json the object of clients create is printed.',
   ],
   operands: [CLIENT_OPERAND],
   options: {
@@ -24,23 +24,28 @@ export const clientsRotateSecret = defineCommand({
   },
   examples: ['grantor clients rotate-secret 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20 --overlap 3600'],
   program: 'clients',
-  async run({ options, operands: [clientId = ''] }, world) {
+  async run({ options, operands: [clientId = ''] }, environment) {
     const overlap = seconds(options.overlap ?? '86400')
-    const { client, secret, at } = await withStore(settingsFor('clients', world, options.data), world, async (store, now) => {
-      const found = await findClient(store, clientId)
-      if (found.type !== 'confidential') throw new Failure(`${found.type} clients have no secret`)
-      if (!hasSecret(found.authMethod)) throw new Failure(`a client that authenticates by ${found.authMethod} has no secret`)
-      const secret = newSecret()
-      const at = now()
-      const client = await changeClient(store, clientId, (it) => rotateClientSecret(it, overlap, at, secret).client)
-      return { client, secret, at }
-    })
+    const { client, secret, at } = await withStore(
+      settingsFor('clients', environment, options.data),
+      environment,
+      async (store, now) => {
+        const found = await findClient(store, clientId)
+        if (found.type !== 'confidential') throw new CommandError(`${found.type} clients have no secret`)
+        if (!hasSecret(found.authMethod))
+          throw new CommandError(`a client that authenticates by ${found.authMethod} has no secret`)
+        const secret = newSecret()
+        const at = now()
+        const client = await changeClient(store, clientId, (it) => rotateClientSecret(it, overlap, at, secret).client)
+        return { client, secret, at }
+      },
+    )
     if (options.json) {
-      world.print(registeredJson(client, secret))
+      environment.print(registeredJson(client, secret))
       return EXIT.done
     }
-    world.print(`  client_secret  ${secret}\n\nThe secret is shown this once; keep it now.`)
-    world.print(
+    environment.print(`  client_secret  ${secret}\n\nThe secret is shown only once; store it now.`)
+    environment.print(
       overlap === 0 ? 'The earlier secrets are no longer valid.' : `The earlier secret is valid until ${time(at + overlap)}.`,
     )
     return EXIT.done
@@ -50,5 +55,5 @@ export const clientsRotateSecret = defineCommand({
 function seconds(text: string): number {
   const value = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
   if (value <= 2_592_000) return value
-  throw new UsageFailure(`--overlap must be a whole number of seconds from 0 to 2592000, not "${text}"`)
+  throw new UsageError(`--overlap must be a whole number of seconds from 0 to 2592000, not "${text}"`)
 }

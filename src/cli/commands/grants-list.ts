@@ -1,26 +1,26 @@
 import type { Grant } from '../../grants/model.ts'
 import type { GrantFilter, GrantLedger } from '../../grants/ports.ts'
-import { defineCommand, EXIT, UsageFailure, type World } from '../command.ts'
+import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../command.ts'
 import { withStore } from '../compose.ts'
 import { growingColumns, time } from '../print.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 import { walletFrom } from '../wallet-option.ts'
 
-/** Rows of one read. The grants of a wallet are sorted for each read, so fewer reads are made. */
+/** Rows of one read. The grants of a wallet are sorted for each read, so fewer and larger reads are made. */
 const [PAGE, PAGE_OF_WALLET] = [500, 10_000]
 
 export const grantsList = defineCommand({
   name: 'grants list',
-  words: 'Lists who allowed what to whom, the newest first.',
+  words: 'Lists grants (wallet, client, scopes), the newest first.',
   about: [
-    'Reads a page at a time and prints each as it comes, so a list of any length begins at once and needs no memory. Each grant stands as it was when its page was read; what is allowed after the list began is not in it.',
+    'Reads and prints one page at a time, so a list of any length begins at once and needs little memory. Each grant is shown in its state when its page was read; grants that are created after the list began are not in it.',
   ],
   options: {
-    wallet: { value: 'ADDRESS', words: 'Only what this wallet allowed.' },
-    client: { value: 'CLIENT_ID', words: 'Only what was allowed to this client.' },
+    wallet: { value: 'ADDRESS', words: 'Only grants of this wallet.' },
+    client: { value: 'CLIENT_ID', words: 'Only grants to this client.' },
     living: { words: 'Only grants that have neither ended nor expired.' },
-    limit: { value: 'N', words: 'At most so many: 100 unless given.' },
-    all: { words: 'However many there are.' },
+    limit: { value: 'N', words: 'The maximum number of grants: 100 unless given.' },
+    all: { words: 'All grants, without a limit.' },
     data: dataOption,
     json: jsonOption,
   },
@@ -29,8 +29,8 @@ export const grantsList = defineCommand({
     'grantor grants list --all --json > grants.json',
   ],
   program: 'grants',
-  async run({ options }, world) {
-    const at = world.now()
+  async run({ options }, environment) {
+    const at = environment.now()
     const wallet = walletFrom(options.wallet)
     const filter = {
       ...(wallet ? { wallet } : {}),
@@ -39,23 +39,23 @@ export const grantsList = defineCommand({
       limit: limitFrom(options),
       at,
     }
-    await withStore(settingsFor('grants', world, options.data), world, async ({ grants }) => {
+    await withStore(settingsFor('grants', environment, options.data), environment, async ({ grants }) => {
       const pages = pagesOf(grants, filter)
-      await (options.json ? printJson(pages, at, world) : printTable(pages, at, world))
+      await (options.json ? printJson(pages, at, environment) : printTable(pages, at, environment))
     })
     return EXIT.done
   },
 })
 
 function limitFrom({ limit: text, all }: { limit: string | undefined; all: boolean }): number {
-  if (all && text !== undefined) throw new UsageFailure('--limit and --all say different things; give one of them')
+  if (all && text !== undefined) throw new UsageError('--limit and --all contradict each other; give one of them')
   if (all) return Number.POSITIVE_INFINITY
   const value = /^\d{1,9}$/.test(text ?? '100') ? Number(text ?? '100') : 0
   if (value >= 1) return value
-  throw new UsageFailure(`--limit must be a whole number from 1 to 999999999, not "${text}"; for all there are: --all`)
+  throw new UsageError(`--limit must be a whole number from 1 to 999999999, not "${text}"; for all grants: --all`)
 }
 
-/** `limit` grants at most, a page at a time; each page is asked for once the one before it was taken. */
+/** At most `limit` grants, one page at a time; a page is read when the one before it was consumed. */
 async function* pagesOf(grants: Pick<GrantLedger, 'listGrants'>, filter: GrantFilter): AsyncGenerator<Grant[]> {
   let after: Grant | undefined
   const size = filter.wallet === undefined ? PAGE : PAGE_OF_WALLET
@@ -68,29 +68,29 @@ async function* pagesOf(grants: Pick<GrantLedger, 'listGrants'>, filter: GrantFi
   }
 }
 
-async function printTable(pages: AsyncGenerator<Grant[]>, at: number, world: World): Promise<void> {
+async function printTable(pages: AsyncGenerator<Grant[]>, at: number, environment: CommandEnvironment): Promise<void> {
   const table = growingColumns(['GRANT_ID', 'WALLET', 'CLIENT_ID', 'SCOPES', 'SINCE', 'STATE'])
   let isEmpty = true
   for await (const page of pages) {
     isEmpty = false
-    for (const line of table(page.map((grant) => cellsOf(grant, at)))) world.print(line)
-    if (world.isRead?.() === false) return
+    for (const line of table(page.map((grant) => cellsOf(grant, at)))) environment.print(line)
+    if (environment.isRead?.() === false) return
   }
-  if (isEmpty) world.print('No grant matches.')
+  if (isEmpty) environment.print('No grant matches.')
 }
 
-/** One array, a grant a line. */
-async function printJson(pages: AsyncGenerator<Grant[]>, at: number, world: World): Promise<void> {
-  // A line is held back until it is known whether a comma follows.
+/** One array with one grant per line. */
+async function printJson(pages: AsyncGenerator<Grant[]>, at: number, environment: CommandEnvironment): Promise<void> {
+  // A line is printed when it is known whether a comma follows.
   let last = '['
   for await (const page of pages) {
     for (const grant of page) {
-      world.print(last === '[' ? last : `${last},`)
+      environment.print(last === '[' ? last : `${last},`)
       last = JSON.stringify(grantRecord(grant, at))
     }
-    if (world.isRead?.() === false) return
+    if (environment.isRead?.() === false) return
   }
-  world.print(last === '[' ? '[]' : `${last}\n]`)
+  environment.print(last === '[' ? '[]' : `${last}\n]`)
 }
 
 function stateOf(grant: Grant, at: number): string {

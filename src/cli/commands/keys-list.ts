@@ -6,16 +6,16 @@ import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
 export const keysList = defineCommand({
   name: 'keys list',
-  words: 'Lists the keys in the store and where each stands in its life; never the keys themselves.',
+  words: 'Lists the keys in the store with their states; never the keys themselves.',
   about: [
-    'Kinds: sign (access tokens), sign_es256, sign_rs256 and sign_eddsa (ID tokens and other statements to clients that are registered for another algorithm), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (known, not used yet), makes (in use), opens (only checks what it made), retired.',
+    'Kinds: sign (access tokens), sign_es256, sign_rs256 and sign_eddsa (ID tokens and other statements to clients that are registered for another algorithm), seal (codes and login challenges), mac (refresh tokens and new sessions). States: announced (published, not used yet), makes (in use), opens (only checks what it made), retired.',
   ],
   options: { data: dataOption, json: jsonOption },
   examples: ['grantor keys list'],
   program: 'keys',
-  async run({ options }, world) {
-    const settings = settingsFor('keys', world, options.data)
-    const rows = await withStore(settings, world, async (store, now) => {
+  async run({ options }, environment) {
+    const settings = settingsFor('keys', environment, options.data)
+    const rows = await withStore(settings, environment, async (store, now) => {
       const keeping = keyKeeping(settings, store, now)
       const records = await store.keys.listKeys()
       return records.map((key) => ({
@@ -25,7 +25,7 @@ export const keysList = defineCommand({
       }))
     })
     if (options.json) {
-      world.print(
+      environment.print(
         JSON.stringify(
           rows.map(({ key, state, opensUntil: until }) => ({
             key_id: key.id,
@@ -40,7 +40,7 @@ export const keysList = defineCommand({
           })),
         ),
       )
-    } else if (rows.length === 0) world.print('No key is there yet: grantor serve makes the first ones.')
+    } else if (rows.length === 0) environment.print('There is no key yet: grantor serve makes the first ones.')
     else {
       const cells = rows.map(({ key, state, opensUntil: until }) => [
         key.id,
@@ -50,7 +50,8 @@ export const keysList = defineCommand({
         time(key.createdAt),
         state === 'opens' && until !== null ? time(until) : '',
       ])
-      for (const line of columns(['KEY_ID', 'KIND', 'ALGORITHM', 'STATE', 'CREATED', 'OPENS UNTIL'], cells)) world.print(line)
+      for (const line of columns(['KEY_ID', 'KIND', 'ALGORITHM', 'STATE', 'CREATED', 'OPENS UNTIL'], cells))
+        environment.print(line)
     }
     return EXIT.done
   },

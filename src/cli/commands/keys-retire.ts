@@ -1,35 +1,37 @@
 import { retireKey } from '../../grants/keep-keys.ts'
-import { defineCommand, EXIT, Failure } from '../command.ts'
+import { CommandError, defineCommand, EXIT } from '../command.ts'
 import { checkSecret, keyKeeping, withStore } from '../compose.ts'
 import { time } from '../print.ts'
 import { dataOption, settingsFor } from '../settings.ts'
 
 export const keysRetire = defineCommand({
   name: 'keys retire',
-  words: 'Forgets a key for good. Keys that have outlived all they made are retired by the running service on its own.',
+  words: 'Deletes a key permanently. The running service itself retires keys when everything that they made has expired.',
   about: [
-    'Refused while the key is in use or something it made may still be alive. For a key that leaked say --at-once: a new key takes over immediately, and whatever the old one made stops working: access tokens (sign), codes and logins under way (seal), refresh tokens and logins under way (mac).',
+    'Refused while the key is in use or something that it made may still be valid. For a leaked key use --at-once: a new key takes over immediately, and everything that the old key made stops working: access tokens (sign), codes and logins in progress (seal), refresh tokens and logins in progress (mac).',
   ],
-  operands: [{ name: 'KEY_ID', words: 'The key, as grantor keys list names it.' }],
-  options: { 'at-once': { words: 'Retires it now, with everything it made.' }, data: dataOption },
+  operands: [{ name: 'KEY_ID', words: 'The id of the key, from grantor keys list.' }],
+  options: { 'at-once': { words: 'Retires the key now, with everything that it made.' }, data: dataOption },
   examples: ['grantor keys retire 9f3a1c07be', 'grantor keys retire 9f3a1c07be --at-once'],
   program: 'keys',
-  async run({ options, operands: [keyId = ''] }, world) {
-    const settings = settingsFor('keys', world, options.data)
-    const outcome = await withStore(settings, world, async (store, now) => {
+  async run({ options, operands: [keyId = ''] }, environment) {
+    const settings = settingsFor('keys', environment, options.data)
+    const outcome = await withStore(settings, environment, async (store, now) => {
       const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
       return retireKey(keeping, keyId, options['at-once'])
     })
     switch (outcome.kind) {
       case 'unknown':
-        throw new Failure(`there is no living key "${keyId}"; see: grantor keys list`)
+        throw new CommandError(`there is no living key "${keyId}"; see: grantor keys list`)
       case 'still_makes':
-        throw new Failure('this key is in use: first grantor keys rotate, or say --at-once if it leaked')
+        throw new CommandError('this key is in use: first run grantor keys rotate, or use --at-once if it leaked')
       case 'still_opens':
-        throw new Failure(`what this key made may live until ${time(outcome.until)}; wait, or say --at-once if it leaked`)
+        throw new CommandError(
+          `what this key made may be valid until ${time(outcome.until)}; wait, or use --at-once if it leaked`,
+        )
       case 'retired':
-        world.print(`Retired ${keyId}.`)
+        environment.print(`Retired ${keyId}.`)
         return EXIT.done
     }
   },

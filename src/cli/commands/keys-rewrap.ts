@@ -1,5 +1,5 @@
 import { rewrapKeys } from '../../grants/keep-keys.ts'
-import { defineCommand, EXIT, Failure } from '../command.ts'
+import { CommandError, defineCommand, EXIT } from '../command.ts'
 import { keyKeeping, withStore } from '../compose.ts'
 import { counted } from '../print.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
@@ -13,19 +13,20 @@ export const keysRewrap = defineCommand({
   options: { data: dataOption, json: jsonOption },
   examples: ['grantor keys rewrap'],
   program: 'keys',
-  async run({ options }, world) {
-    const settings = settingsFor('keys', world, options.data)
+  async run({ options }, environment) {
+    const settings = settingsFor('keys', environment, options.data)
     const rewrapped: { key_id: string; kind: string }[] = []
-    const { current, left } = await withStore(settings, world, (store, now) =>
+    const { current, left } = await withStore(settings, environment, (store, now) =>
       rewrapKeys(keyKeeping(settings, store, now), ({ id, kind }) => {
         rewrapped.push({ key_id: id, kind })
-        if (!options.json) world.print(`Rewrapped ${kind} key ${id}.`)
+        if (!options.json) environment.print(`Rewrapped ${kind} key ${id}.`)
       }),
     )
-    if (options.json) world.print(JSON.stringify({ rewrapped, wrapped_with_secret: current, wrapped_with_previous: left }))
-    else world.print(`${counted(rewrapped.length, 'key')} rewrapped; ${counted(current, 'key')} wrapped with GRANTOR_SECRET.`)
+    if (options.json) environment.print(JSON.stringify({ rewrapped, wrapped_with_secret: current, wrapped_with_previous: left }))
+    else
+      environment.print(`${counted(rewrapped.length, 'key')} rewrapped; ${counted(current, 'key')} wrapped with GRANTOR_SECRET.`)
     if (left === 0) return EXIT.done
-    throw new Failure(
+    throw new CommandError(
       `${counted(left, 'key')} wrapped with GRANTOR_SECRET_PREVIOUS meanwhile: give every server the new secret, then run this again`,
     )
   },

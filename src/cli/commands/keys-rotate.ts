@@ -1,16 +1,16 @@
 import { rotateKey } from '../../grants/keep-keys.ts'
 import type { KeyKind } from '../../keys/key-ring.ts'
 import { checkSigning } from '../check-signing.ts'
-import { defineCommand, EXIT, Failure } from '../command.ts'
+import { CommandError, defineCommand, EXIT } from '../command.ts'
 import { checkSecret, keyKeeping, withStore } from '../compose.ts'
 import { time } from '../print.ts'
 import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
 export const keysRotate = defineCommand({
   name: 'keys rotate',
-  words: 'Makes the next key of a kind. It is announced for 60 seconds, then takes over.',
+  words: 'Makes the next key of a kind. It is announced for 60 seconds, then it takes over.',
   about: [
-    'The running service rotates by age on its own (GRANTOR_KEY_ROTATION_DAYS); this is for the day you do not want to wait. Nothing stops working: the earlier key opens what it made until all of that has expired. For a key that leaked: grantor keys retire --at-once.',
+    'The running service rotates keys by age (GRANTOR_KEY_ROTATION_DAYS); this command rotates them earlier. Nothing stops working: the earlier key opens what it made until all of that has expired. For a leaked key: grantor keys retire --at-once.',
   ],
   options: {
     kind: {
@@ -24,24 +24,25 @@ export const keysRotate = defineCommand({
   },
   examples: ['grantor keys rotate', 'grantor keys rotate --kind seal --kind mac'],
   program: 'keys',
-  async run({ options }, world) {
+  async run({ options }, environment) {
     const kinds = (options.kind.length > 0 ? [...new Set(options.kind)] : ['sign']) as KeyKind[]
-    const settings = settingsFor('keys', world, options.data)
-    const made = await withStore(settings, world, async (store, now) => {
+    const settings = settingsFor('keys', environment, options.data)
+    const made = await withStore(settings, environment, async (store, now) => {
       if (kinds.includes('sign')) await checkSigning(settings, store)
       const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
       return Promise.all(
         kinds.map(async (kind) => {
           const key = await rotateKey(keeping, kind)
-          if (key === 'taken') throw new Failure(`another process made a ${kind} key just now; see: grantor keys list`)
+          if (key === 'taken') throw new CommandError(`another process made a ${kind} key just now; see: grantor keys list`)
           return key
         }),
       )
     })
     if (options.json)
-      world.print(JSON.stringify(made.map(({ id, kind, startsAt }) => ({ key_id: id, kind, starts_at: startsAt }))))
-    else for (const { id, kind, startsAt } of made) world.print(`Made ${kind} key ${id}; it takes over at ${time(startsAt)}.`)
+      environment.print(JSON.stringify(made.map(({ id, kind, startsAt }) => ({ key_id: id, kind, starts_at: startsAt }))))
+    else
+      for (const { id, kind, startsAt } of made) environment.print(`Made ${kind} key ${id}; it takes over at ${time(startsAt)}.`)
     return EXIT.done
   },
 })

@@ -1,6 +1,6 @@
 import { createDrain } from '../../ops/drain.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { defineCommand, type World } from '../command.ts'
+import { type CommandEnvironment, defineCommand } from '../command.ts'
 import { composeLoginServer } from '../compose.ts'
 import { listen } from '../listen.ts'
 import { closingInOrder, loggerFor } from '../running.ts'
@@ -9,20 +9,20 @@ import { tlsOf } from '../tls.ts'
 
 export const loginServer = defineCommand({
   name: 'login-server',
-  words: 'Runs the login server: the wallet login form, at an address of its own.',
+  words: 'Runs the login server: the wallet login form, on its own origin.',
   about: [
-    'It has no database and keeps nothing: it speaks to the auth service over HTTP, with the secret they share. A platform can put its own login server in its place. Logs are JSON lines on standard output. SIGTERM and SIGINT stop it: for GRANTOR_DRAIN_SECONDS it says that it is not ready and still takes requests, then those under way are answered, and it exits with 0, unless set otherwise within ten seconds.',
+    'It has no database and stores nothing: it calls the auth service over HTTP, with the secret that both share. A platform can replace it with its own login server. Logs are JSON lines on standard output. SIGTERM and SIGINT stop it: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds.',
   ],
   options: {},
   examples: [
     'GRANTOR_AUTH_URL=https://auth.example.com GRANTOR_LOGIN_URL=https://login.example.com GRANTOR_LOGIN_SECRET_FILE=/etc/grantor/login-secret grantor login-server',
   ],
   program: 'login-server',
-  async run(_given, world: World) {
-    const settings = settingsFor('login-server', world)
+  async run(_given, environment: CommandEnvironment) {
+    const settings = settingsFor('login-server', environment)
     const logger = loggerFor(settings)
     const tls = tlsOf(settings)
-    const now = () => world.now()
+    const now = () => environment.now()
     const { seconds, begin, isStopping } = createDrain(settings.drainSeconds)
     const server = await composeLoginServer(settings, { logger, now, isStopping, tls })
     const renewal = tls?.keep([server], { logger, now })

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import { isTakenWhileServing } from '../../grants/schema-steps.ts'
-import { defineCommand, EXIT, Failure, UsageFailure, type World } from '../command.ts'
+import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../command.ts'
 import { failureOf, keyKeeping, withStore } from '../compose.ts'
 import { type DatabaseStatus, databaseStatus, isThere, migrateDatabase, placeOf } from '../database.ts'
 import { time } from '../print.ts'
@@ -9,12 +9,12 @@ import { dataOption, jsonOption, settingsFor } from '../settings.ts'
 
 export const migrate = defineCommand({
   name: 'migrate',
-  words: 'Brings the database to the schema of this version, making it where there is none.',
+  words: 'Migrates the database to the schema of this version, and creates it if it does not exist.',
   about: [
-    'Run it once before the first grantor serve, and after every update. All steps are taken in one transaction; a database made by a newer version is left alone, unless that one left room for this one. Make a backup first. Servers of the version before go on working meanwhile where --status says so.',
+    'Run it once before the first grantor serve, and after every update. All steps run in one transaction. A database of a newer version is left unchanged, unless that version allows this one. Make a backup first. Servers of the previous version keep working during the migration if --status says so.',
   ],
   options: {
-    status: { words: 'Changes nothing; tells which steps were taken and which are pending. Exit code 1 when some are.' },
+    status: { words: 'Changes nothing; lists the applied and the pending steps. The exit code is 1 if steps are pending.' },
     restored: {
       words:
         'For a database that was restored to an earlier state (a dump, a copy, a snapshot), with the servers stopped: ends every grant and session in it, withdraws every signed consent, replaces all keys (GRANTOR_SECRET), and lists clients and keys for you to confirm. Until then the service is not ready. A database that was recovered up to its last commit does not need it: see docs/operations.md.',
@@ -25,19 +25,19 @@ export const migrate = defineCommand({
   },
   examples: ['grantor migrate', 'grantor migrate --status --json', 'grantor migrate --restored'],
   program: 'migrate',
-  async run({ options }, world) {
-    if (options.yes && !options.restored) throw new UsageFailure('--yes goes with --restored')
-    if (options.status && options.restored) throw new UsageFailure('--status changes nothing, so it does not go with --restored')
-    const { databaseUrl } = settingsFor('migrate', world, options.data)
-    // Read before anything is changed: the new keys need the secret.
-    const restoring = options.restored ? settingsFor('keys', world, options.data) : null
+  async run({ options }, environment) {
+    if (options.yes && !options.restored) throw new UsageError('--yes can only be used with --restored')
+    if (options.status && options.restored) throw new UsageError('--status changes nothing, so it cannot be used with --restored')
+    const { databaseUrl } = settingsFor('migrate', environment, options.data)
+    // Read before anything is changed, because the new keys need the secret.
+    const restoring = options.restored ? settingsFor('keys', environment, options.data) : null
     try {
-      if (restoring) return await restored(restoring, world, options)
-      if (options.status) return await status(databaseUrl, options.json, world.print)
-      const taken = await migrateDatabase(databaseUrl, world.now())
-      if (options.json) world.print(JSON.stringify({ taken: taken.map(({ number, name }) => ({ number, name })) }))
-      else if (taken.length === 0) world.print('The database is up to date.')
-      else for (const { number, name } of taken) world.print(`Took step ${number} (${name}).`)
+      if (restoring) return await restored(restoring, environment, options)
+      if (options.status) return await status(databaseUrl, options.json, environment.print)
+      const taken = await migrateDatabase(databaseUrl, environment.now())
+      if (options.json) environment.print(JSON.stringify({ taken: taken.map(({ number, name }) => ({ number, name })) }))
+      else if (taken.length === 0) environment.print('The database is up to date.')
+      else for (const { number, name } of taken) environment.print(`Took step ${number} (${name}).`)
       return EXIT.done
     } catch (error) {
       throw failureOf(error)
@@ -45,12 +45,15 @@ export const migrate = defineCommand({
   },
 })
 
-/** A backup may be of an older schema too. */
-async function restored(settings: Settings<'keys'>, world: World, confirming: Confirming): Promise<number> {
+/** The restored database may have an older schema, so it is migrated first. */
+async function restored(settings: Settings<'keys'>, environment: CommandEnvironment, confirming: Confirming): Promise<number> {
   const { databaseUrl } = settings
-  if (!isThere(databaseUrl)) throw new Failure(`there is no database at ${placeOf(databaseUrl)}; put the backup there first`)
-  await migrateDatabase(databaseUrl, world.now())
-  return withStore(settings, world, (store, now) => putRight(store, keyKeeping(settings, store, now), world, confirming))
+  if (!isThere(databaseUrl))
+    throw new CommandError(`there is no database at ${placeOf(databaseUrl)}; restore the backup there first`)
+  await migrateDatabase(databaseUrl, environment.now())
+  return withStore(settings, environment, (store, now) =>
+    putRight(store, keyKeeping(settings, store, now), environment, confirming),
+  )
 }
 
 async function status(
@@ -78,6 +81,6 @@ async function status(
 }
 
 function adviceFor(step: DatabaseStatus['pending'][number], applied: DatabaseStatus['applied']): string {
-  if (isTakenWhileServing(step, applied)) return 'run grantor migrate; servers of the version before may go on'
+  if (isTakenWhileServing(step, applied)) return 'run grantor migrate; servers of the previous version may keep running'
   return applied.length === 0 ? 'run grantor migrate' : 'stop every server, then run grantor migrate'
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { defineCommand, type World } from '../command.ts'
+import { type CommandEnvironment, defineCommand } from '../command.ts'
 import { loggerFor, metricsFor, openAuthService } from '../running.ts'
 import { settingsFor } from '../settings.ts'
 import { runWorker, workerNumber } from '../worker.ts'
@@ -10,13 +10,13 @@ export const serve = defineCommand({
   name: 'serve',
   words: 'Runs the auth service: the OAuth endpoints, sessions, grants, tokens and keys.',
   about: [
-    'The database must be there and up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop it: for GRANTOR_DRAIN_SECONDS it says that it is not ready and still takes requests, then those under way are answered, and it exits with 0, unless set otherwise within ten seconds. GET /health/live and /health/ready tell how it is. See docs/operations.md.',
+    'The database must exist and be up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop the service: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds. GET /health/live and /health/ready report the state. See docs/operations.md.',
   ],
   options: {
     workers: {
       value: 'N',
       words:
-        'Processes that share the work, and one more that watches them: as many as there are processor cores to use. 1 unless given: a single process.',
+        'The number of worker processes, usually the number of processor cores; one more process supervises them. 1 unless given: a single process.',
     },
   },
   examples: [
@@ -24,19 +24,19 @@ export const serve = defineCommand({
     'grantor serve --workers 4',
   ],
   program: 'serve',
-  async run({ options }, world: World) {
+  async run({ options }, environment: CommandEnvironment) {
     const workers = workersFrom(options.workers)
-    const settings = settingsFor('serve', world)
-    const number = workerNumber(world.env)
-    if (number !== null) return runWorker(number, settings, world)
-    return workers > 1 ? runWorkers(workers, settings, world) : runAlone(settings, world)
+    const settings = settingsFor('serve', environment)
+    const number = workerNumber(environment.env)
+    if (number !== null) return runWorker(number, settings, environment)
+    return workers > 1 ? runWorkers(workers, settings, environment) : runAlone(settings, environment)
   },
 })
 
-async function runAlone(settings: Settings<'serve'>, world: World): Promise<number> {
+async function runAlone(settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
   const logger = loggerFor(settings)
   const metrics = await metricsFor(settings)
-  const now = () => world.now()
+  const now = () => environment.now()
   const { close, drain } = await openAuthService(settings, { logger, now, metrics: metrics?.metrics, metricsListener: metrics })
   const ended = shutDownOnSignals(close, { logger, drain })
   logger.info({ url: settings.authUrl, ...settings.listen }, 'auth service is ready')

@@ -1,11 +1,11 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import type { Address } from '../../config/parsers.ts'
+import type { ListenAddress } from '../../config/parsers.ts'
 import type { Settings } from '../../config/settings.ts'
 import { isDevelopmentHost } from '../../login/development-host.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { defineCommand, UsageFailure, type World } from '../command.ts'
+import { type CommandEnvironment, defineCommand, UsageError } from '../command.ts'
 import { composeAuthService, composeLoginServer, failureOf } from '../compose.ts'
 import { migrateDatabase } from '../database.ts'
 import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../demo.ts'
@@ -21,8 +21,8 @@ export const start = defineCommand({
   name: 'start',
   words: 'Runs everything on this machine for development: both servers, a demo app and a demo API.',
   about: [
-    'It makes its own store and secrets in a folder that only you can read, offers well-known test accounts as a wallet (GRANTOR_DEV_WALLET=off turns that off), and listens on 127.0.0.1 alone. Never put it on a network: for that there are grantor serve and grantor login-server.',
-    'Addresses, store and secrets in the environment are left alone by this command; all other settings count.',
+    'It makes its own store and secrets in a folder that only you can read, offers well-known test accounts as a wallet (GRANTOR_DEV_WALLET=off turns that off), and listens on 127.0.0.1 alone. Never expose it to a network: use grantor serve and grantor login-server for that.',
+    'This command ignores addresses, store and secrets in the environment; all other settings apply.',
   ],
   options: {
     ports: {
@@ -33,26 +33,26 @@ export const start = defineCommand({
     host: {
       value: 'NAME',
       words:
-        'The name in the addresses of auth service and login server: localhost unless given, else *.localhost, *.test or a loopback address. It must lead to this machine. They speak https where GRANTOR_TLS_CERT_FILE is set.',
+        'The host name of auth service and login server: localhost unless given, otherwise *.localhost, *.test or a loopback address. It must resolve to this machine. The servers use https if GRANTOR_TLS_CERT_FILE is set.',
     },
   },
   examples: ['grantor start', 'grantor start --ports 5000 --data /tmp/grantor'],
   program: 'start',
-  async run({ options }, world) {
+  async run({ options }, environment) {
     const ports = portsFrom(options.ports ?? '4000')
     const folder = options.data ?? 'data'
     const made = makeDevelopmentStore(folder)
-    const origins = originsFrom(options.host ?? 'localhost', ports, world.env)
-    const settings = settingsFor('start', { env: developmentSettings(world.env, made, ports, origins) })
-    for (const line of leftAlone(world.env)) world.print(line)
-    const running = await runAll(settings, made, ports, world)
+    const origins = originsFrom(options.host ?? 'localhost', ports, environment.env)
+    const settings = settingsFor('start', { env: developmentSettings(environment.env, made, ports, origins) })
+    for (const line of ignoredSettings(environment.env)) environment.print(line)
+    const running = await runAll(settings, made, ports, environment)
     const ended = shutDownOnSignals(running.close, { logger: running.logger })
-    for (const line of banner(settings, running, ports, folder)) world.print(line)
+    for (const line of banner(settings, running, ports, folder)) environment.print(line)
     return ended
   },
 })
 
-// What this command makes itself.
+// The settings that this command makes itself.
 const OWN = [
   'AUTH_URL',
   'LOGIN_URL',
@@ -66,9 +66,9 @@ const OWN = [
   'LOGIN_SECRET_FILE',
 ]
 
-function leftAlone(env: World['env']): string[] {
+function ignoredSettings(env: CommandEnvironment['env']): string[] {
   const names = OWN.map((name) => `GRANTOR_${name}`).filter((name) => env[name])
-  return names.length > 0 ? [`Set, but left alone by grantor start, which makes its own: ${names.join(', ')}`] : []
+  return names.length > 0 ? [`Set, but ignored by grantor start, which makes its own: ${names.join(', ')}`] : []
 }
 
 type Ports = { auth: number; login: number; app: number; api: number }
@@ -76,29 +76,29 @@ type Ports = { auth: number; login: number; app: number; api: number }
 function portsFrom(text: string): Ports {
   const first = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (first < 1 || first > 65_532)
-    throw new UsageFailure(`--ports must be a port from 1 to 65532, the first of four, not "${text}"`)
+    throw new UsageError(`--ports must be a port from 1 to 65532, the first of four, not "${text}"`)
   return { auth: first, login: first + 1, app: first + 2, api: first + 3 }
 }
 
-/** Where browsers reach the two servers; the demo's two apps are at plain localhost whatever these are. */
-function originsFrom(host: string, ports: Ports, env: World['env']): { authUrl: string; loginUrl: string } {
+/** The origins of the two servers for browsers. The demo's two apps are always on plain localhost. */
+function originsFrom(host: string, ports: Ports, env: CommandEnvironment['env']): { authUrl: string; loginUrl: string } {
   const scheme = env.GRANTOR_TLS_CERT_FILE ? 'https' : 'http'
   const origin = `${scheme}://${host}:${ports.auth}`
   const read = URL.canParse(origin) ? new URL(origin) : null
   if (read === null || read.host !== `${host}:${ports.auth}` || !isDevelopmentHost(read.hostname))
-    throw new UsageFailure(`--host must be localhost, *.localhost, *.test or a loopback address, not "${host}"`)
+    throw new UsageError(`--host must be localhost, *.localhost, *.test or a loopback address, not "${host}"`)
   return { authUrl: origin, loginUrl: `${scheme}://${host}:${ports.login}` }
 }
 
 const url = (port: number): string => `http://localhost:${port}`
-/** Never anything but this machine: a loopback address as it was named, 127.0.0.1 for every other name. */
-function loopback(port: number, { hostname } = new URL('http://localhost')): Address {
+/** Always this machine: a loopback address as it was given, 127.0.0.1 for every other name. */
+function loopback(port: number, { hostname } = new URL('http://localhost')): ListenAddress {
   const named = /^\[?([\d.:]+)\]?$/.exec(hostname)?.[1]
   return { host: named ?? '127.0.0.1', port }
 }
 
 function developmentSettings(
-  env: World['env'],
+  env: CommandEnvironment['env'],
   made: DevelopmentStore,
   ports: Ports,
   { authUrl, loginUrl }: { authUrl: string; loginUrl: string },
@@ -114,10 +114,15 @@ function developmentSettings(
 
 type Running = { demoClient: DemoClient; logger: Logger; close: () => Promise<void> }
 
-/** Four servers in one process, each on its own listener, talking over HTTP as if apart. */
-async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports: Ports, world: World): Promise<Running> {
-  const now = () => world.now()
-  const logger = loggerFor(settings, developmentLog(world.print))
+/** Four servers in one process, each with its own listener; they communicate over HTTP, as separate processes would. */
+async function runAll(
+  settings: Settings<'start'>,
+  made: DevelopmentStore,
+  ports: Ports,
+  environment: CommandEnvironment,
+): Promise<Running> {
+  const now = () => environment.now()
+  const logger = loggerFor(settings, developmentLog(environment.print))
   const addresses = {
     authUrl: settings.authUrl,
     builderAppUrl: url(ports.app),
@@ -142,7 +147,7 @@ async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports
     },
   )
   try {
-    const remedy = `move all four with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
+    const remedy = `change all four ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
     await allListening([
       listen(service.server, loopback(ports.auth, new URL(settings.authUrl)), 'auth service', remedy),
       listen(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server', remedy),
@@ -150,7 +155,7 @@ async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports
       listen(apps.resourceApi, loopback(ports.api), 'demo resource API', remedy),
       ...(metrics ? [metrics.listen()] : []),
     ])
-    // Only now: a start that finds its ports taken must not change the records of the one that has them.
+    // Only after the ports are open: if another instance has the ports, its records must not change.
     await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
   } catch (error) {
     await close()
@@ -159,27 +164,27 @@ async function runAll(settings: Settings<'start'>, made: DevelopmentStore, ports
   return { demoClient: demo.builderApp, logger, close }
 }
 
-/** The four talk to each other over HTTP: a certificate that its developer made for this machine is believed here. */
+/** The four servers call each other over HTTP, so they must trust a certificate that the developer made for this machine. */
 function trustAlso(cert: string): void {
   setDefaultCACertificates([...getCACertificates('default'), cert])
 }
 
 type Opening = { logger: Logger; now: () => number; tls: Tls | undefined }
 
-async function openAuthService(settings: Settings<'start'>, { logger, ...world }: Opening & { metrics: Metrics | undefined }) {
+async function openAuthService(settings: Settings<'start'>, { logger, ...runtime }: Opening & { metrics: Metrics | undefined }) {
   try {
-    await migrateDatabase(settings.databaseUrl, world.now())
+    await migrateDatabase(settings.databaseUrl, runtime.now())
   } catch (error) {
     throw failureOf(error)
   }
-  return composeAuthService(settings, { ...world, logger: logger.child({ server: 'auth' }), development: true })
+  return composeAuthService(settings, { ...runtime, logger: logger.child({ server: 'auth' }), development: true })
 }
 
-async function openLoginServer(settings: Settings<'start'>, { logger, ...world }: Opening) {
-  // Loaded here and nowhere else, so that no other program can have one.
+async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime }: Opening) {
+  // Imported only here, so that no other program can have a development wallet.
   const { createDevelopmentWallet } = await import('../development-wallet.ts')
   const developmentWallet = settings.devWallet === false ? undefined : createDevelopmentWallet(settings)
-  return composeLoginServer(settings, { ...world, logger: logger.child({ server: 'login' }), developmentWallet })
+  return composeLoginServer(settings, { ...runtime, logger: logger.child({ server: 'login' }), developmentWallet })
 }
 
 function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Ports, folder: string): string[] {
@@ -202,8 +207,8 @@ function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Por
       ['redirect_uri', `${url(ports.app)}/callback`],
     ]),
     '',
-    `Store and secrets: ${folder} (for development only). Register an app of your own: npx grantor clients create --data ${folder} --help`,
-    'Ctrl-C stops everything. What happens is told below.',
+    `Store and secrets: ${folder} (for development only). Register your own app: npx grantor clients create --data ${folder} --help`,
+    'Ctrl-C stops everything. Events are logged below.',
     '',
   ]
 }

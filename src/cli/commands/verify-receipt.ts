@@ -6,47 +6,46 @@ import { verifyContractSignature } from '../../wallet/contract-signature.ts'
 import type { Consent } from '../../wallet/read-consent.ts'
 import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
 import { describeVerdict } from '../../wallet/receipt-words.ts'
-import { defineCommand, EXIT, UsageFailure } from '../command.ts'
+import { defineCommand, EXIT, UsageError } from '../command.ts'
 import { facts } from '../print.ts'
 import { jsonOption } from '../settings.ts'
 
 export const verifyReceipt = defineCommand({
   name: 'verify-receipt',
-  words: 'Checks a receipt: who allowed what to whom until when, and whether the signature holds.',
+  words: 'Checks a receipt: which wallet allowed what to which app until when, and whether the signature holds.',
   about: [
-    'A receipt is what a wallet signed when somebody let an app in, downloaded from the account page. Checking one needs no server and no network, and no trust in whoever runs them. Only what the signed text says is printed.',
-    'A contract wallet has no key of its own: for its receipt name one or more RPC endpoints of its chain. Several must agree.',
-    'The exit code is 0 when the receipt holds, also one that is over, and 1 otherwise.',
+    'A receipt is the consent that a wallet signed, downloaded from the account page. The check needs no server, no network, and no trust in an operator. Only what the signed text says is printed.',
+    'A contract wallet has no key: for its receipt name one or more RPC endpoints of its chain. Several endpoints must agree.',
+    'The exit code is 0 if the receipt holds, even if it has expired, and 1 otherwise.',
   ],
   operands: [{ name: 'FILE', words: 'The receipt; - reads it from standard input.' }],
   options: {
-    rpc: { value: 'URL', repeatable: true, words: 'Asks this endpoint of the chain, if it is a contract wallet.' },
+    rpc: { value: 'URL', repeatable: true, words: 'An endpoint of the chain, for the receipt of a contract wallet.' },
     json: jsonOption,
   },
   examples: [
     'grantor verify-receipt receipt.json',
     'grantor verify-receipt receipt.json --rpc https://rpc.example.com --rpc https://rpc.example.net',
   ],
-  async run({ options, operands: [file = ''] }, world) {
+  async run({ options, operands: [file = ''] }, environment) {
     const readers = options.rpc.map((url) => createChainReader({ url: checkUrl(url) }))
     const verdict = await checkReceipt(parse(await readReceipt(file)), {
-      now: world.now(),
+      now: environment.now(),
       verifyContract: readers.length === 0 ? undefined : (claim) => verifyContractSignature(readers, claim),
     })
-    if (options.json) world.print(JSON.stringify(verdictRecord(verdict)))
-    else for (const line of verdictLines(verdict, readers.length > 0)) world.print(line)
+    if (options.json) environment.print(JSON.stringify(verdictRecord(verdict)))
+    else for (const line of verdictLines(verdict, readers.length > 0)) environment.print(line)
     return verdict.kind === 'holds' ? EXIT.done : EXIT.failed
   },
 })
 
 function checkUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
-  // Its URL may hold a key of the operator's, so none is repeated.
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageFailure('--rpc must be a URL, as in https://rpc.example.com')
-  if (url.username !== '' || url.password !== '') throw new UsageFailure('--rpc must not hold a user name or password')
+  // The URL may contain a key, so no message repeats it.
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new UsageError('--rpc must be a URL, as in https://rpc.example.com')
+  if (url.username !== '' || url.password !== '') throw new UsageError('--rpc must not hold a user name or password')
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    throw new UsageFailure('--rpc must use https: whoever is in between could answer for the chain')
+    throw new UsageError('--rpc must use https: otherwise an attacker on the network could answer for the chain')
   }
   return text
 }
@@ -54,7 +53,7 @@ function checkUrl(text: string): string {
 /** In bytes; a receipt has about two thousand. */
 const LONGEST = 1_000_000
 
-/** At most so much of a file, a pipe or a device that the rest cannot matter. */
+/** Reads a file, a pipe or a device, up to a limit far above the size of a receipt. */
 async function readReceipt(file: string): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
@@ -66,7 +65,7 @@ async function readReceipt(file: string): Promise<string> {
       if (length > LONGEST) return ''
     }
   } catch (error) {
-    throw new UsageFailure(`FILE cannot be read: ${JSON.stringify(file)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`)
+    throw new UsageError(`FILE cannot be read: ${JSON.stringify(file)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`)
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -40,12 +40,12 @@ export function healthRoutes(server: FastifyInstance, { deps, isStopping }: Serv
     method: ['GET', 'HEAD'],
     url: '/health/ready',
     handler: async (_request, reply) => {
-      const found = await problem()
-      if (found === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
+      const problemName = await problem()
+      if (problemName === null) return reply.headers(JSON_HEADERS).send({ status: 'ready' })
       return reply
         .code(503)
         .headers({ ...JSON_HEADERS, 'retry-after': '5' })
-        .send({ status: 'unavailable', problem: found })
+        .send({ status: 'unavailable', problem: problemName })
     },
   })
 }

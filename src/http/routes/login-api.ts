@@ -136,7 +136,7 @@ function claimOf(fields: Fields): WalletClaim {
     challenge: text(fields, 'login_challenge'),
     address: text(fields, 'address'),
     chainId,
-    // An empty scope means that the user switched off every scope. It must not be read as absent, which means all
+    // An empty scope means that the user switched off every scope, and must not be read as absent, which means all
     // scopes.
     scope: fields.scope === '' ? '' : optionalText(fields, 'scope'),
   }

@@ -94,7 +94,7 @@ export class Checkpoints {
   }
 }
 
-/** The thread, with its own connection. It answers each `copy` with the number of pages in the log. */
+/** The thread, with its own connection. The thread answers each `copy` with the number of pages in the log. */
 function runThread(file: string, port: MessagePort): void {
   const database = new DatabaseSync(file, { timeout: 0 })
   database.exec('PRAGMA synchronous = FULL')

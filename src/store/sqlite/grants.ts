@@ -87,7 +87,7 @@ export function createGrantLedger(connection: Connection): GrantLedger {
   }
 
   /**
-   * The conditional update. It is narrowed if the request names scopes or a resource. If the client keeps its refresh
+   * The conditional update, narrowed if the request names scopes or a resource. If the client keeps its refresh
    * token, the update does not rotate it.
    */
   function rotateRow(rotation: Rotation): GrantRow | undefined {
