@@ -1,0 +1,106 @@
+/** The redemption of a code on SQLite: one transaction, which reads the epoch and the session and inserts the grant. */
+import type { EndReason, Grant } from '../../grants/model.ts'
+import {
+  type GrantLedger,
+  type NewGrant,
+  REPLACED_AT_MOST,
+  type RedeemOutcome,
+  type RedemptionRefusal,
+} from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { attemptOf, type GrantRow, grantOf } from './grant-row.ts'
+import { preparePresent } from './grant-statements.ts'
+
+const INSERT = `
+  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
+                      generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash,
+                      session_receipt_id)
+  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
+          0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason, :dpopJkt, :authTime, :chainId, :sessionHash, :sessionReceiptId)
+  ON CONFLICT (id) DO NOTHING`
+
+export function redeemingCodes(connection: Connection): Pick<GrantLedger, 'redeemCode' | 'spendCode'> {
+  const put = preparePut(connection)
+  const whyEnded = checkingEndings(connection)
+  const present = preparePresent(connection)
+
+  return {
+    redeemCode: (grant, attemptId, at) =>
+      connection.writeByOne((): RedeemOutcome => {
+        // Read in the transaction of the insert, so an ending happens before both or after both.
+        const endReason = whyEnded(grant)
+        if (put(grant, attemptId, at, endReason === null ? null : { endedAt: at, endReason }))
+          return endReason === null ? { kind: 'redeemed', grant: begun(grant, at) } : { kind: endReason }
+        const row = present(grant.id) as GrantRow
+        const kept = grantOf(row)
+        const isOurs = attemptOf(row) === attemptId && kept.endedAt === null
+        return { kind: isOurs ? 'redeemed' : 'taken', grant: kept }
+      }),
+
+    spendCode: (grant, attemptId, at) =>
+      connection.writeByOne(() => {
+        put(grant, attemptId, at, { endedAt: at, endReason: 'code_spent' })
+      }),
+  }
+}
+
+type Put = (grant: NewGrant, attemptId: string, at: number, ended: { endedAt: number; endReason: EndReason } | null) => boolean
+
+/** Returns whether the row was inserted. */
+function preparePut(connection: Connection): Put {
+  const insert = connection.prepareWrite(INSERT)
+  return (grant, attemptId, at, ended) => {
+    const { epoch: _, ...columns } = grant
+    const { changes } = insert.run({
+      ...columns,
+      consented: grant.consented ? 1 : 0,
+      scopes: JSON.stringify(grant.scopes),
+      resources: JSON.stringify(grant.resources),
+      at,
+      attemptId,
+      endedAt: ended?.endedAt ?? null,
+      endReason: ended?.endReason ?? null,
+    })
+    return changes > 0
+  }
+}
+
+/** Returns a function that says whether the wallet or the session of a code ended after the code was issued. */
+function checkingEndings(connection: Connection): (grant: NewGrant) => RedemptionRefusal | null {
+  const epoch = connection.prepareWrite('SELECT epoch FROM wallets WHERE address = ?')
+  const session = connection.prepareWrite('SELECT ended_at, replaced_by FROM sessions WHERE hash = ?')
+  return ({ wallet, sessionHash, epoch: issuedAt }) => {
+    if (((epoch.get(wallet) as { epoch: number } | undefined)?.epoch ?? 0) !== issuedAt) return 'epoch_raised'
+    let hash = sessionHash
+    for (let left = REPLACED_AT_MOST; hash !== null; left--) {
+      const row = session.get(hash) as { ended_at: number | null; replaced_by: string | null } | undefined
+      if (row?.ended_at === null) return null
+      if (!row?.replaced_by || left === 0) return 'session_ended'
+      hash = row.replaced_by
+    }
+    return null
+  }
+}
+
+/** A new grant as it was inserted, without reading the row again. */
+function begun(grant: NewGrant, at: number): Grant {
+  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, ...rest } = grant
+  const { sessionReceiptId, epoch: _, ...agreed } = rest
+  return {
+    ...agreed,
+    createdAt: at,
+    expiresAt,
+    refreshExpiresAt,
+    generation: 0,
+    refreshKeyId,
+    rotatedAt: at,
+    endedAt: null,
+    endReason: null,
+    dpopJkt,
+    authTime,
+    chainId,
+    sessionHash,
+    sessionReceiptId,
+    revokedTokens: {},
+  }
+}

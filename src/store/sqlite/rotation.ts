@@ -1,0 +1,110 @@
+/** The rotation of a refresh token on SQLite: one conditional update, and a read that explains why no row changed. */
+import type { Grant } from '../../grants/model.ts'
+import { type GrantLedger, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../grants/ports.ts'
+import type { Connection } from './connection.ts'
+import { attemptOf, COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { END, preparePresent } from './grant-statements.ts'
+
+// The condition under which a row may be refreshed, shared by both updates.
+const REFRESHABLE = `
+  WHERE id = :grantId AND client_id = :clientId AND generation = :generation
+    AND ended_at IS NULL AND refresh_expires_at > :at AND (wallet_kind = 'ordinary' OR :walletChecked = 1)
+    AND (dpop_jkt IS NULL OR dpop_jkt = :dpopJkt)
+    AND EXISTS (SELECT 1 FROM json_each(grants.scopes) AS granted, json_each(:clientScopes) AS may WHERE granted.value = may.value)`
+
+const ROTATE = `
+  UPDATE grants
+  SET generation = generation + 1, refresh_key_id = :refreshKeyId, rotated_at = :at, attempt_id = :attemptId,
+      refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
+
+// The refresh token stays the same, so only its idle time is extended.
+const KEEP = `
+  UPDATE grants
+  SET refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
+
+// For requests with fewer scopes or one resource, which are rare: the row changes only if everything requested was
+// granted.
+const NARROWED = `
+    AND NOT EXISTS (SELECT 1 FROM json_each(:scopes) AS asked
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.scopes)))
+    AND NOT EXISTS (SELECT 1 FROM json_each(:resources) AS asked
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.resources)))`
+
+export function rotatingTokens(connection: Connection): Pick<GrantLedger, 'rotateRefreshToken'> {
+  const rotateRow = prepareRotation(connection)
+  const whyNotRotated = explainingRefusals(connection)
+  return {
+    rotateRefreshToken: (rotation) =>
+      connection.writeByOne((): RotateOutcome => {
+        const row = rotateRow(rotation)
+        return row ? { kind: 'rotated', grant: grantOf(row) } : whyNotRotated(rotation)
+      }),
+  }
+}
+
+/**
+ * The conditional update, narrowed if the request names scopes or a resource. If the client keeps its refresh
+ * token, the update does not rotate it.
+ */
+function prepareRotation(connection: Connection): (rotation: Rotation) => GrantRow | undefined {
+  const rotate = connection.prepareWrite(`${ROTATE} RETURNING ${COLUMNS}`)
+  const rotateNarrowed = connection.prepareWrite(`${ROTATE}${NARROWED} RETURNING ${COLUMNS}`)
+  const keep = connection.prepareWrite(`${KEEP} RETURNING ${COLUMNS}`)
+  const keepNarrowed = connection.prepareWrite(`${KEEP}${NARROWED} RETURNING ${COLUMNS}`)
+  for (const statement of [rotate, rotateNarrowed, keep, keepNarrowed]) statement.setReturnArrays(true)
+  return (rotation) => {
+    const { retryWindow: _, scopes, resources, walletChecked, keepsToken, refreshKeyId, attemptId, ...rest } = rotation
+    const named = {
+      ...rest,
+      ...(keepsToken ? {} : { refreshKeyId, attemptId }),
+      walletChecked: walletChecked ? 1 : 0,
+      clientScopes: JSON.stringify(rotation.clientScopes),
+    }
+    if (scopes.length + resources.length === 0) return (keepsToken ? keep : rotate).get(named) as GrantRow | undefined
+    const narrowed = { ...named, scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
+    return (keepsToken ? keepNarrowed : rotateNarrowed).get(narrowed) as GrantRow | undefined
+  }
+}
+
+/**
+ * Why the conditional update changed no row. The reason is determined here, in the same transaction; the caller
+ * refuses the request.
+ */
+function explainingRefusals(connection: Connection): (rotation: Rotation) => RotateOutcome {
+  const present = preparePresent(connection)
+  const end = connection.prepareWrite(END)
+  return (rotation) => {
+    const row = present(rotation.grantId)
+    if (!row) return { kind: 'unknown' }
+    const grant = grantOf(row)
+    if (grant.clientId !== rotation.clientId) return { kind: 'foreign' }
+    if (grant.endedAt !== null) return { kind: 'ended' }
+    if (grant.dpopJkt !== null && grant.dpopJkt !== rotation.dpopJkt) return { kind: 'wrong_key' }
+    const step = grant.generation - rotation.generation
+    // This attempt's own update, whose response was lost.
+    if (step === 1 && attemptOf(row) === rotation.attemptId) return { kind: 'rotated', grant }
+    if (grant.refreshExpiresAt <= rotation.at) return { kind: 'expired' }
+    const repeatable = step === 1 && isWithinWindow(grant, rotation)
+    if (step === 0 || repeatable) {
+      if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
+      if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
+      if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
+    }
+    if ((step === 0 || repeatable) && grant.walletKind === 'contract' && !rotation.walletChecked)
+      return { kind: 'wallet_unchecked', grant }
+    if (repeatable) return { kind: 'repeated', grant }
+    const replayed = step > 0
+    end.run({
+      grantId: grant.id,
+      clientId: null,
+      at: rotation.at,
+      reason: replayed ? 'refresh_replayed' : 'refresh_newer_than_row',
+    })
+    return { kind: replayed ? 'replayed' : 'newer_than_row', grant }
+  }
+}
+
+/** A stored time in the future closes the window, so that a clock that jumped back cannot reopen it. */
+function isWithinWindow({ rotatedAt }: Grant, { at, retryWindow }: Rotation): boolean {
+  return rotatedAt <= at + LATE_BY_AT_MOST && at < rotatedAt + retryWindow
+}
