@@ -56,7 +56,7 @@ describe('clients create', () => {
   test('for a person the secret is printed once, with the word that it is not shown again', async () => {
     const { out } = await run(APP, env)
     expect(out).toMatch(/client_secret {2}[A-Za-z0-9_-]{43}\n/)
-    expect(out).toContain('shown this once')
+    expect(out).toContain('shown only once')
   })
 
   test('only a hash of the secret is stored, and it is the hash of the one that was printed', async () => {
@@ -261,7 +261,7 @@ describe('the other commands', () => {
   test('without a database each says how to make one, and makes none itself', async () => {
     const nowhere = { GRANTOR_DATABASE_URL: `sqlite:${join(newFolder(), 'none.sqlite')}` }
     for (const argv of [['clients', 'list'], APP]) {
-      expect(await run(argv, nowhere)).toMatchObject({ exit: 1, err: expect.stringContaining('grantor migrate makes one') })
+      expect(await run(argv, nowhere)).toMatchObject({ exit: 1, err: expect.stringContaining('grantor migrate creates one') })
     }
   })
 

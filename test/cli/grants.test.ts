@@ -143,7 +143,7 @@ describe('grants revoke', () => {
     expect(await run(['grants', 'revoke', '--grant', one], env, NOW)).toEqual({ exit: 0, out: 'Ended 1 grant.\n', err: '' })
     expect(await run(['grants', 'revoke', '--grant', one], env, NOW)).toMatchObject({
       exit: 0,
-      out: 'Nothing was left to end.\n',
+      out: 'There was nothing to end.\n',
     })
     expect(await listed('--living')).toEqual([expect.objectContaining({ grant_id: other })])
     expect((await listed()).find(({ grant_id }) => grant_id === one)).toMatchObject({ state: 'operator', ended_at: NOW })

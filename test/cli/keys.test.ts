@@ -72,7 +72,7 @@ describe('keys', () => {
     })
     expect(await run(['keys', 'retire', first], env, NOW + 100)).toMatchObject({
       exit: 1,
-      err: expect.stringContaining('may live until'),
+      err: expect.stringContaining('may be valid until'),
     })
     expect(await run(['keys', 'retire', first], env, NOW + 721)).toMatchObject({ exit: 0, out: `Retired ${first}.\n` })
     expect(await run(['keys', 'retire', first], env, NOW + 721)).toMatchObject({

@@ -161,7 +161,7 @@ test('--restored needs a database and the secret, and changes nothing without th
   expect(await run(['migrate', '--restored'], env)).toMatchObject({ exit: 2, err: expect.stringContaining('GRANTOR_SECRET') })
   expect(await run(['migrate', '--restored'], { ...env, GRANTOR_SECRET: TEST_SECRET })).toMatchObject({
     exit: 1,
-    err: expect.stringContaining('put the backup there first'),
+    err: expect.stringContaining('restore the backup there first'),
   })
   expect(existsSync(path)).toBe(false)
   expect(await run(['migrate', '--yes'], env)).toMatchObject({ exit: 2 })

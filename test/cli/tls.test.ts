@@ -71,7 +71,7 @@ test('serve speaks https, with __Host- cookies, and takes up a renewed certifica
 
   certificateIn(folder, RSA.cert, RSA.key)
   one.child.kill('SIGHUP')
-  await one.printed('took up a renewed certificate')
+  await one.printed('loaded a renewed certificate')
   expect((await get(`${url}/health/ready`, RSA.cert)).status).toBe(200)
   await expect(get(`${url}/health/ready`, TEST_CERTIFICATE)).rejects.toThrow()
 
@@ -115,7 +115,7 @@ test('serve --workers speaks https in every worker, and SIGHUP takes up a renewe
 
   certificateIn(folder, RSA.cert, RSA.key)
   all.child.kill('SIGHUP')
-  await expect.poll(() => all.out().match(/took up a renewed certificate/g)?.length).toBe(2)
+  await expect.poll(() => all.out().match(/loaded a renewed certificate/g)?.length).toBe(2)
   expect(await readyBy(RSA.cert)).toEqual([200, 200])
 
   const ended = all.ended()
