@@ -17,7 +17,7 @@ const ISOLATED = [
   'test/http/consent-budget.test.ts',
   'test/store/postgres-at-its-worst.test.ts',
   'test/ops/standard-output.test.ts',
-  'test/walls/regexes.test.ts',
+  'test/imports/regexes.test.ts',
 ]
 
 const looks = process.env.TEST_LOOKS === '1'

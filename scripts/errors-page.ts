@@ -1,5 +1,5 @@
 /** docs/errors.md, whole, from the tables of reasons. */
-import { endReasons } from '../src/grants/model.ts'
+import { endReasons } from '../src/domain/model/records.ts'
 import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../src/oauth/reasons.ts'
 import { resourceReasons } from '../src/resource/resource-reasons.ts'
 

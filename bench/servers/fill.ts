@@ -2,7 +2,7 @@
  * Fills the ledger with living grants, straight into its table: two million logins by HTTP would take an hour.
  *
  * Each is a copy of a row the service has made itself, with ids, wallet and times of its own, so a column that is added
- * later is filled as well. Ids begin with a time and a count, as the service's do (src/grants/grant-id.ts), and rows are
+ * later is filled as well. Ids begin with a time and a count, as the service's do (src/domain/model/grant-id.ts), and rows are
  * written in that order: the pages of the table lie as full, and as far apart, as they would after so many logins.
  */
 import { DatabaseSync } from 'node:sqlite'

@@ -4,7 +4,7 @@
  *     RFC 6749: The OAuth 2.0 Authorization Framework
  *
  *     §2.3 MUST NOT: A request does not use two ways of client authentication at once.
- *       held: src/grants/authenticate-client.ts
+ *       held: src/domain/clients/authenticate-client.ts
  *       shown: test/http/client-authentication.test.ts: two methods at once are invalid_request …
  *       note: only where we hold to it in a way of our own
  *

@@ -1,5 +1,5 @@
 /** Every command, in the order of `grantor --help`. A command is loaded only when it is used. */
-import type { Command } from './command.ts'
+import type { Command } from './terminal/command.ts'
 
 export type CommandEntry = { name: string; load(): Promise<Command> }
 

@@ -1,10 +1,10 @@
 /** The entry point of the command line: finds the command, reads its arguments, runs it, and prints its errors. */
 import { nearest } from '../config/nearest.ts'
 import { redactor } from '../ops/redaction.ts'
-import { readArguments } from './arguments.ts'
-import { type Command, type CommandEnvironment, CommandError, EXIT, UsageError } from './command.ts'
 import { commands } from './commands.ts'
 import { commandHelp, overview } from './help.ts'
+import { readArguments } from './terminal/arguments.ts'
+import { type Command, type CommandEnvironment, CommandError, EXIT, UsageError } from './terminal/command.ts'
 import { version } from './version.ts'
 
 /** Runs `grantor ARGV…` and resolves to the exit code: 0 done, 1 failed, 2 wrong command line or settings. */

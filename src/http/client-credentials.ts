@@ -1,7 +1,7 @@
 /** Authenticates the client of a POST endpoint, and counts failures per network and client (never per client alone). */
 import type { FastifyRequest } from 'fastify'
-import { authenticateClient, claimedClientId, type PresentedCredentials } from '../grants/authenticate-client.ts'
-import type { Client } from '../grants/model.ts'
+import { authenticateClient, claimedClientId, type PresentedCredentials } from '../domain/clients/authenticate-client.ts'
+import type { Client } from '../domain/model/records.ts'
 import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/network.ts'

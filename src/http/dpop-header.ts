@@ -1,6 +1,6 @@
 /** The `DPoP` field of a request, and the nonce for the next proof (RFC 9449 §4.1, §8). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { currentNonce, type PresentedProof } from '../grants/dpop.ts'
+import { currentNonce, type PresentedProof } from '../domain/tokens/dpop.ts'
 import { headerFields } from './header-fields.ts'
 import type { Service } from './service.ts'
 

@@ -5,8 +5,8 @@
  * is always 503. A defect is 500 with a request id and nothing else.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { LoginError } from '../grants/login-error.ts'
-import { StoreUnavailable } from '../grants/ports.ts'
+import { LoginError } from '../domain/login/login-error.ts'
+import { StoreUnavailable } from '../domain/model/ports.ts'
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'

@@ -1,7 +1,7 @@
 /** The dependencies of the routes. */
 import type { ServerOptions as SecureServerOptions } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Deps } from '../grants/deps.ts'
+import type { Deps } from '../domain/model/deps.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 

@@ -6,7 +6,7 @@
  * never with a form post of another site.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Browser } from '../grants/authorize.ts'
+import type { Browser } from '../domain/authorization/authorize.ts'
 import type { Service } from './service.ts'
 
 /** Seconds for which a browser keeps its key; renewed with every login that begins. */

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { endAllowed, endGrantsOfClient } from '../../src/grants/end-grants.ts'
-import type { Store } from '../../src/grants/ports.ts'
+import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
+import type { Store } from '../../src/domain/model/ports.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'

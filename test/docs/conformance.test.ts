@@ -45,7 +45,7 @@ describe('a row that promises what nothing shows is a fault', () => {
         words: 'something.',
         outcome: {
           kind: 'held',
-          file: 'src/grants/exchange-code.ts',
+          file: 'src/domain/tokens/exchange-code.ts',
           shown: { file: HERE, title: TITLE },
           note: undefined,
           ...outcome,

@@ -1,7 +1,7 @@
 /** What is changed on one node is so on the other: two services as `grantor serve` composes them, on one database, in real time. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { composeAuthService } from '../../src/cli/compose.ts'
+import { composeAuthService } from '../../src/cli/compose/compose.ts'
 import { readSettings } from '../../src/config/settings.ts'
 import { createLogger } from '../../src/ops/logger.ts'
 import { newFolder, run } from '../cli/run.ts'

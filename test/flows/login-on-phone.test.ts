@@ -1,8 +1,8 @@
 /** The login page on a phone itself: in its browser, and in the browser inside a wallet app. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { OPEN_CHALLENGE } from '../login/auth-stand-in.ts'
-import { type LoginServer, startLoginServer } from '../login/start-login-server.ts'
+import { OPEN_CHALLENGE } from '../login-server/auth-stand-in.ts'
+import { type LoginServer, startLoginServer } from '../login-server/start-login-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 

@@ -1,6 +1,6 @@
 /** The whole flow on PostgreSQL, on two nodes with one database between them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createUpkeep, type Upkeep } from '../../src/grants/upkeep.ts'
+import { createUpkeep, type Upkeep } from '../../src/domain/maintenance/upkeep.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { newDpopKey, proofOf } from '../support/dpop.ts'
 import { codeFor, exchangeWith, refreshWith } from '../support/dpop-app.ts'

@@ -1,6 +1,6 @@
 /** When a session is enough, when a login is asked for, and what `prompt` changes (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endSessions } from '../../src/grants/end-grants.ts'
+import { endSessions } from '../../src/domain/consent/end-grants.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { fieldOf, parameterOf, requestOf, Walk } from '../support/walk.ts'

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { createBoundKeeper } from '../../src/grants/bounds.ts'
+import { createBoundKeeper } from '../../src/domain/maintenance/bounds.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'

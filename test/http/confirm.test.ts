@@ -1,6 +1,6 @@
 /** The page with one button, for `prompt=consent` (OpenID Connect Core §3.1.2.1) where a session would be consent enough. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endSessions } from '../../src/grants/end-grants.ts'
+import { endSessions } from '../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'

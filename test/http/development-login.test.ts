@@ -1,6 +1,6 @@
 /** The development login of `grantor start`: any address by plain forms, for people and tools without a wallet. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { developmentWallet } from '../login/start-login-server.ts'
+import { developmentWallet } from '../login-server/start-login-server.ts'
 import { allRows } from '../support/rows.ts'
 import { type Answer, send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'

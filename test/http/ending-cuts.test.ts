@@ -3,10 +3,10 @@
  * once both are over, nothing that the ending ended is alive. No clock decides (decisions: the ledger).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endApp, endSessionOf, sessionHandle } from '../../src/grants/account.ts'
-import { endEverything, endGrantsOfWallet } from '../../src/grants/end-grants.ts'
-import type { Session } from '../../src/grants/model.ts'
-import { hashSessionId } from '../../src/grants/session.ts'
+import { endApp, endSessionOf, sessionHandle } from '../../src/domain/account/account.ts'
+import { endEverything, endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
+import { hashSessionId } from '../../src/domain/consent/session.ts'
+import type { Session } from '../../src/domain/model/records.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { allCuts, type Cut, startTwoNodes, type TwoNodes } from '../support/interleave.ts'
 import type { TestClient } from '../support/start.ts'

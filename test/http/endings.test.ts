@@ -1,6 +1,6 @@
 /** What somebody ends is over when the page says so: tokens, codes and logins of before, and what was signed (decisions: the ledger; rules 21 and 22). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endGrantsOfWallet } from '../../src/grants/end-grants.ts'
+import { endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
 import type { Address } from '../../src/wallet/address.ts'
 import { type App, claimsOf, type Tokens, tokensOf } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'

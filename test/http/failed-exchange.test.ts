@@ -1,6 +1,6 @@
 /** A code exchange that fails half way: the client repeats it, as the 503 says, and gets its tokens. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { endGrantsOfWallet } from '../../src/grants/end-grants.ts'
+import { endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { newDpopKey } from '../support/dpop.ts'
 import { codeFor, exchangeWith } from '../support/dpop-app.ts'

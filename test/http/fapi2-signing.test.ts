@@ -1,7 +1,7 @@
 /** A client under FAPI 2.0's Security Profile where the service signs with an algorithm that the profile forbids (§5.4.1). */
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { rotateKey } from '../../src/grants/keep-keys.ts'
+import { rotateKey } from '../../src/domain/maintenance/keep-keys.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { newDpopKey, proofOf } from '../support/dpop.ts'
 import { keepingOf } from '../support/key-keeping.ts'

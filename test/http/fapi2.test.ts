@@ -1,7 +1,7 @@
 /** A client under FAPI 2.0's Security Profile: what the profile asks of an authorization server, one by one, by HTTP. */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ClientRegistration } from '../../src/grants/register-client.ts'
+import type { ClientRegistration } from '../../src/domain/clients/register-client.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { newDpopKey, proofOf, thumbprint } from '../support/dpop.ts'
 import { allRows } from '../support/rows.ts'

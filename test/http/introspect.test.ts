@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endGrantsOfClient, endGrantsOfWallet, endOneGrant } from '../../src/grants/end-grants.ts'
-import type { Grant } from '../../src/grants/model.ts'
+import { endGrantsOfClient, endGrantsOfWallet, endOneGrant } from '../../src/domain/consent/end-grants.ts'
+import type { Grant } from '../../src/domain/model/records.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { expectJson, expectRefusal } from '../support/refusals.ts'
 import type { Answer } from '../support/send.ts'

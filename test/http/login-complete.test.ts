@@ -1,6 +1,6 @@
 /** The browser comes back from the login server: one session for one challenge, in the browser it began in, within a minute. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endSessions } from '../../src/grants/end-grants.ts'
+import { endSessions } from '../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'

@@ -1,9 +1,9 @@
 /** An ending on one node, a login on another, cut into each other at every place between two of their store calls. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endApp } from '../../src/grants/account.ts'
-import { endEverything, endOtherSessions } from '../../src/grants/end-grants.ts'
-import type { Session } from '../../src/grants/model.ts'
-import { hashSessionId } from '../../src/grants/session.ts'
+import { endApp } from '../../src/domain/account/account.ts'
+import { endEverything, endOtherSessions } from '../../src/domain/consent/end-grants.ts'
+import { hashSessionId } from '../../src/domain/consent/session.ts'
+import type { Session } from '../../src/domain/model/records.ts'
 import { allCuts, startTwoNodes, type TwoNodes } from '../support/interleave.ts'
 import { standingReceipts } from '../support/signed-app.ts'
 import type { TestClient } from '../support/start.ts'

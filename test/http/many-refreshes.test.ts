@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { refresh } from '../../src/grants/refresh.ts'
+import { refresh } from '../../src/domain/tokens/refresh.ts'
 import { type App, startApp } from '../support/app.ts'
 import { howMany } from '../support/how-many.ts'
 import { newPostgresDatabase } from '../support/postgres.ts'

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Grant } from '../../src/grants/model.ts'
+import type { Grant } from '../../src/domain/model/records.ts'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { expectJson, expectRefusal } from '../support/refusals.ts'
 import type { TestClient } from '../support/start.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Client } from '../../src/grants/model.ts'
-import { rotateClientSecret } from '../../src/grants/register-client.ts'
+import { rotateClientSecret } from '../../src/domain/clients/register-client.ts'
+import type { Client } from '../../src/domain/model/records.ts'
 import { type App, startApp } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
 

@@ -1,6 +1,6 @@
 /** Consent rule `signed`: the wallet must have signed a consent that covers what is asked for; while one does, nobody is asked again. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { clientFaults } from '../../src/grants/client-faults.ts'
+import { clientFaults } from '../../src/domain/clients/client-faults.ts'
 import { type App, tokensOf } from '../support/app.ts'
 import { allRows } from '../support/rows.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rotateKey } from '../../src/grants/keep-keys.ts'
+import { rotateKey } from '../../src/domain/maintenance/keep-keys.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { keepingOf } from '../support/key-keeping.ts'
 import { expectRefusal } from '../support/refusals.ts'

@@ -1,7 +1,7 @@
 /** What an id that is not registered costs, whoever sends it. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rotateClientSecret } from '../../src/grants/register-client.ts'
+import { rotateClientSecret } from '../../src/domain/clients/register-client.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { basic, encode, Walk } from '../support/walk.ts'

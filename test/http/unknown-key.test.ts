@@ -1,7 +1,7 @@
 /** A node that cannot reach its store meets keys that another node has made since: it must not call anything a forgery. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { rotateKey } from '../../src/grants/keep-keys.ts'
-import { createUpkeep } from '../../src/grants/upkeep.ts'
+import { rotateKey } from '../../src/domain/maintenance/keep-keys.ts'
+import { createUpkeep } from '../../src/domain/maintenance/upkeep.ts'
 import { newDpopKey, proofOf } from '../support/dpop.ts'
 import { keepingOf } from '../support/key-keeping.ts'
 import { OPENID, openIdClient, openIdTokens } from '../support/openid-app.ts'

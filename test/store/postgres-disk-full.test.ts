@@ -8,7 +8,7 @@ import { chownSync, cpSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Store, StoreUnavailable } from '../../src/grants/ports.ts'
+import { type Store, StoreUnavailable } from '../../src/domain/model/ports.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { addressOf } from '../support/postgres.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'

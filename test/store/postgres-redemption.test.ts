@@ -1,7 +1,7 @@
 /** A redemption on PostgreSQL that fails between its statements. */
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { type NewGrant, type Store, StoreUnavailable } from '../../src/grants/ports.ts'
+import { type NewGrant, type Store, StoreUnavailable } from '../../src/domain/model/ports.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import { endAll, NOW, newGrant } from './contract/subject.ts'

@@ -1,7 +1,7 @@
 /** A directory of clients on a real store, which counts what it reads. */
-import { ClientDirectory } from '../../src/grants/client-directory.ts'
-import type { Client } from '../../src/grants/model.ts'
-import type { ClientBook } from '../../src/grants/ports.ts'
+import { ClientDirectory } from '../../src/domain/clients/client-directory.ts'
+import type { ClientBook } from '../../src/domain/model/ports.ts'
+import type { Client } from '../../src/domain/model/records.ts'
 import { someClient } from '../store/contract/subject.ts'
 import { newSqlitePath, openTwoNodes } from '../store/sqlite-file.ts'
 import { TestClock } from './start.ts'

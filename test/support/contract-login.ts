@@ -1,7 +1,7 @@
 /** The service with a home chain of its own, and logins of contract wallets on it as far as a test wants them. */
 import { expect } from 'vitest'
 import type { Chain } from '../../src/config/chains.ts'
-import type { Grant } from '../../src/grants/model.ts'
+import type { Grant } from '../../src/domain/model/records.ts'
 import type { Address } from '../../src/wallet/address.ts'
 import { claimsOf, type Tokens, tokensOf } from './app.ts'
 import { startChain, type TestChain } from './chain.ts'

@@ -1,5 +1,5 @@
 /** Keys of a running service, kept by hand: what its upkeep and `grantor keys` do, when a test says so. */
-import type { KeyKeeping } from '../../src/grants/keep-keys.ts'
+import type { KeyKeeping } from '../../src/domain/maintenance/keep-keys.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { type Grantor, TEST_SECRET } from './start.ts'
 

@@ -1,6 +1,6 @@
 /** A store as an earlier version left it: that version made keys in other algorithms than that of access tokens on demand. */
 import { DatabaseSync } from 'node:sqlite'
-import { loadKeys } from '../../src/grants/keep-keys.ts'
+import { loadKeys } from '../../src/domain/maintenance/keep-keys.ts'
 import { keepingOf } from './key-keeping.ts'
 import type { Grantor } from './start.ts'
 

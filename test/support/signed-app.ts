@@ -1,6 +1,7 @@
 /** An app under consent rule `signed`, and what its tests ask again and again. */
-import type { Receipt } from '../../src/grants/model.ts'
-import type { ClientRegistration } from '../../src/grants/register-client.ts'
+
+import type { ClientRegistration } from '../../src/domain/clients/register-client.ts'
+import type { Receipt } from '../../src/domain/model/records.ts'
 import type { Address } from '../../src/wallet/address.ts'
 import { type App, appOf } from './app.ts'
 import type { Answer } from './send.ts'

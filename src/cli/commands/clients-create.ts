@@ -1,10 +1,10 @@
-import { signingFaults } from '../../grants/profile-signing.ts'
-import { registerClient } from '../../grants/register-client.ts'
-import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
-import { clientFacts, registeredJson } from '../client-print.ts'
-import { defineCommand, EXIT, UsageError } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { signingFaults } from '../../domain/clients/profile-signing.ts'
+import { registerClient } from '../../domain/clients/register-client.ts'
+import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
+import { clientFacts, registeredJson } from '../clients/client-print.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const clientsCreate = defineCommand({
   name: 'clients create',

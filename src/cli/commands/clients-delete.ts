@@ -1,9 +1,9 @@
-import { deleteClient } from '../../grants/end-grants.ts'
-import { defineCommand, EXIT, UsageError } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, findClient } from '../find-client.ts'
-import { counted } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { deleteClient } from '../../domain/consent/end-grants.ts'
+import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { counted } from '../terminal/print.ts'
 
 export const clientsDelete = defineCommand({
   name: 'clients delete',

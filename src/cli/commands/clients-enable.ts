@@ -1,7 +1,7 @@
-import { defineCommand, EXIT } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, changeClient, findClient } from '../find-client.ts'
-import { dataOption, settingsFor } from '../settings.ts'
+import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsEnable = defineCommand({
   name: 'clients enable',

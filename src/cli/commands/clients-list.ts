@@ -1,7 +1,7 @@
-import { clientRecord, clientTable } from '../client-print.ts'
-import { defineCommand, EXIT } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { clientRecord, clientTable } from '../clients/client-print.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsList = defineCommand({
   name: 'clients list',

@@ -1,11 +1,11 @@
-import { hasSecret, rotateClientSecret } from '../../grants/register-client.ts'
+import { hasSecret, rotateClientSecret } from '../../domain/clients/register-client.ts'
 import { newSecret } from '../../keys/secret.ts'
-import { registeredJson } from '../client-print.ts'
-import { CommandError, defineCommand, EXIT, UsageError } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, changeClient, findClient } from '../find-client.ts'
-import { time } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { registeredJson } from '../clients/client-print.ts'
+import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { time } from '../terminal/print.ts'
 
 export const clientsRotateSecret = defineCommand({
   name: 'clients rotate-secret',

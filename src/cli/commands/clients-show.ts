@@ -1,8 +1,8 @@
-import { clientFacts, clientRecord } from '../client-print.ts'
-import { defineCommand, EXIT } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, findClient } from '../find-client.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { clientFacts, clientRecord } from '../clients/client-print.ts'
+import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsShow = defineCommand({
   name: 'clients show',

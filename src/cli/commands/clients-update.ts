@@ -1,13 +1,13 @@
-import { clientFaults } from '../../grants/client-faults.ts'
-import type { Client } from '../../grants/model.ts'
-import { signingFaults } from '../../grants/profile-signing.ts'
-import { changeClient, hasSecret } from '../../grants/register-client.ts'
-import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../client-options.ts'
-import { clientFacts, clientRecord } from '../client-print.ts'
-import { defineCommand, EXIT, UsageError } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { CLIENT_OPERAND, changeClient as changeStored } from '../find-client.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { clientFaults } from '../../domain/clients/client-faults.ts'
+import { signingFaults } from '../../domain/clients/profile-signing.ts'
+import { changeClient, hasSecret } from '../../domain/clients/register-client.ts'
+import type { Client } from '../../domain/model/records.ts'
+import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
+import { clientFacts, clientRecord } from '../clients/client-print.ts'
+import { CLIENT_OPERAND, changeClient as changeStored } from '../clients/find-client.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const clientsUpdate = defineCommand({
   name: 'clients update',

@@ -1,10 +1,10 @@
-import type { Grant } from '../../grants/model.ts'
-import type { GrantFilter, GrantLedger } from '../../grants/ports.ts'
-import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { growingColumns, time } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
-import { walletFrom } from '../wallet-option.ts'
+import type { GrantFilter, GrantLedger } from '../../domain/model/ports.ts'
+import type { Grant } from '../../domain/model/records.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { growingColumns, time } from '../terminal/print.ts'
+import { walletFrom } from '../terminal/wallet-option.ts'
 
 /** Rows of one read. The grants of a wallet are sorted for each read, so fewer and larger reads are made. */
 const [PAGE, PAGE_OF_WALLET] = [500, 10_000]

@@ -1,10 +1,10 @@
-import { endGrantsOfWallet, endOneGrant } from '../../grants/end-grants.ts'
-import type { Store } from '../../grants/ports.ts'
-import { CommandError, defineCommand, EXIT, UsageError } from '../command.ts'
-import { withStore } from '../compose.ts'
-import { counted } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
-import { walletFrom } from '../wallet-option.ts'
+import { endGrantsOfWallet, endOneGrant } from '../../domain/consent/end-grants.ts'
+import type { Store } from '../../domain/model/ports.ts'
+import { withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { counted } from '../terminal/print.ts'
+import { walletFrom } from '../terminal/wallet-option.ts'
 
 export const grantsRevoke = defineCommand({
   name: 'grants revoke',

@@ -1,8 +1,8 @@
-import { keyState, opensUntil } from '../../grants/keep-keys.ts'
-import { defineCommand, EXIT } from '../command.ts'
-import { keyKeeping, withStore } from '../compose.ts'
-import { columns, time } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { keyState, opensUntil } from '../../domain/maintenance/keep-keys.ts'
+import { keyKeeping, withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { defineCommand, EXIT } from '../terminal/command.ts'
+import { columns, time } from '../terminal/print.ts'
 
 export const keysList = defineCommand({
   name: 'keys list',

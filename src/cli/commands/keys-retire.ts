@@ -1,8 +1,8 @@
-import { retireKey } from '../../grants/keep-keys.ts'
-import { CommandError, defineCommand, EXIT } from '../command.ts'
-import { checkSecret, keyKeeping, withStore } from '../compose.ts'
-import { time } from '../print.ts'
-import { dataOption, settingsFor } from '../settings.ts'
+import { retireKey } from '../../domain/maintenance/keep-keys.ts'
+import { checkSecret, keyKeeping, withStore } from '../compose/compose.ts'
+import { dataOption, settingsFor } from '../compose/settings.ts'
+import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
+import { time } from '../terminal/print.ts'
 
 export const keysRetire = defineCommand({
   name: 'keys retire',

@@ -1,8 +1,8 @@
-import { rewrapKeys } from '../../grants/keep-keys.ts'
-import { CommandError, defineCommand, EXIT } from '../command.ts'
-import { keyKeeping, withStore } from '../compose.ts'
-import { counted } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { rewrapKeys } from '../../domain/maintenance/keep-keys.ts'
+import { keyKeeping, withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
+import { counted } from '../terminal/print.ts'
 
 export const keysRewrap = defineCommand({
   name: 'keys rewrap',

@@ -1,10 +1,10 @@
-import { rotateKey } from '../../grants/keep-keys.ts'
+import { rotateKey } from '../../domain/maintenance/keep-keys.ts'
 import type { KeyKind } from '../../keys/key-ring.ts'
-import { checkSigning } from '../check-signing.ts'
-import { CommandError, defineCommand, EXIT } from '../command.ts'
-import { checkSecret, keyKeeping, withStore } from '../compose.ts'
-import { time } from '../print.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { checkSigning } from '../compose/check-signing.ts'
+import { checkSecret, keyKeeping, withStore } from '../compose/compose.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
+import { time } from '../terminal/print.ts'
 
 export const keysRotate = defineCommand({
   name: 'keys rotate',

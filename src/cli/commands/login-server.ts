@@ -1,11 +1,11 @@
 import { createDrain } from '../../ops/drain.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { type CommandEnvironment, defineCommand } from '../command.ts'
-import { composeLoginServer } from '../compose.ts'
-import { listen } from '../listen.ts'
-import { closingInOrder, loggerFor } from '../running.ts'
-import { settingsFor } from '../settings.ts'
-import { tlsOf } from '../tls.ts'
+import { composeLoginServer } from '../compose/compose.ts'
+import { settingsFor } from '../compose/settings.ts'
+import { tlsOf } from '../compose/tls.ts'
+import { listen } from '../serve/listen.ts'
+import { closingInOrder, loggerFor } from '../serve/running.ts'
+import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 
 export const loginServer = defineCommand({
   name: 'login-server',

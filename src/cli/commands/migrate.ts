@@ -1,11 +1,11 @@
 import type { Settings } from '../../config/settings.ts'
-import { isTakenWhileServing } from '../../grants/schema-steps.ts'
-import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../command.ts'
-import { failureOf, keyKeeping, withStore } from '../compose.ts'
-import { type DatabaseStatus, databaseStatus, isThere, migrateDatabase, placeOf } from '../database.ts'
-import { time } from '../print.ts'
-import { type Confirming, putRight } from '../restored.ts'
-import { dataOption, jsonOption, settingsFor } from '../settings.ts'
+import { isTakenWhileServing } from '../../domain/model/schema-steps.ts'
+import { failureOf, keyKeeping, withStore } from '../compose/compose.ts'
+import { type DatabaseStatus, databaseStatus, isThere, migrateDatabase, placeOf } from '../compose/database.ts'
+import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { type CommandEnvironment, CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { time } from '../terminal/print.ts'
+import { type Confirming, putRight } from './migrate-restored.ts'
 
 export const migrate = defineCommand({
   name: 'migrate',

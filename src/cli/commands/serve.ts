@@ -1,10 +1,10 @@
 import type { Settings } from '../../config/settings.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { type CommandEnvironment, defineCommand } from '../command.ts'
-import { loggerFor, metricsFor, openAuthService } from '../running.ts'
-import { settingsFor } from '../settings.ts'
-import { runWorker, workerNumber } from '../worker.ts'
-import { runWorkers, workersFrom } from '../workers.ts'
+import { settingsFor } from '../compose/settings.ts'
+import { loggerFor, metricsFor, openAuthService } from '../serve/running.ts'
+import { runWorker, workerNumber } from '../serve/worker.ts'
+import { runWorkers, workersFrom } from '../serve/workers.ts'
+import { type CommandEnvironment, defineCommand } from '../terminal/command.ts'
 
 export const serve = defineCommand({
   name: 'serve',

@@ -1,21 +1,21 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { ListenAddress } from '../../config/parsers.ts'
 import type { Settings } from '../../config/settings.ts'
-import { isDevelopmentHost } from '../../login/development-host.ts'
+import { isDevelopmentHost } from '../../login-server/development-host.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { shutDownOnSignals } from '../../ops/shutdown.ts'
-import { type CommandEnvironment, defineCommand, UsageError } from '../command.ts'
-import { composeAuthService, composeLoginServer, failureOf } from '../compose.ts'
-import { migrateDatabase } from '../database.ts'
-import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../demo.ts'
-import { developmentLog } from '../development-log.ts'
-import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } from '../development-store.ts'
-import { allListening, listen } from '../listen.ts'
-import { facts } from '../print.ts'
-import { closingInOrder, loggerFor, metricsFor } from '../running.ts'
-import { settingsFor } from '../settings.ts'
-import { type Tls, tlsOf } from '../tls.ts'
+import { composeAuthService, composeLoginServer, failureOf } from '../compose/compose.ts'
+import { migrateDatabase } from '../compose/database.ts'
+import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } from '../compose/development-store.ts'
+import { settingsFor } from '../compose/settings.ts'
+import { type Tls, tlsOf } from '../compose/tls.ts'
+import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../development/demo.ts'
+import { developmentLog } from '../development/development-log.ts'
+import { allListening, listen } from '../serve/listen.ts'
+import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
+import { type CommandEnvironment, defineCommand, UsageError } from '../terminal/command.ts'
+import { facts } from '../terminal/print.ts'
 
 export const start = defineCommand({
   name: 'start',
@@ -182,7 +182,7 @@ async function openAuthService(settings: Settings<'start'>, { logger, ...runtime
 
 async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime }: Opening) {
   // Imported only here, so that no other program can have a development wallet.
-  const { createDevelopmentWallet } = await import('../development-wallet.ts')
+  const { createDevelopmentWallet } = await import('../development/development-wallet.ts')
   const developmentWallet = settings.devWallet === false ? undefined : createDevelopmentWallet(settings)
   return composeLoginServer(settings, { ...runtime, logger: logger.child({ server: 'login' }), developmentWallet })
 }

@@ -6,9 +6,9 @@ import { verifyContractSignature } from '../../wallet/contract-signature.ts'
 import type { Consent } from '../../wallet/read-consent.ts'
 import { checkReceipt, type ReceiptVerdict } from '../../wallet/receipt.ts'
 import { describeVerdict } from '../../wallet/receipt-words.ts'
-import { defineCommand, EXIT, UsageError } from '../command.ts'
-import { facts } from '../print.ts'
-import { jsonOption } from '../settings.ts'
+import { jsonOption } from '../compose/settings.ts'
+import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+import { facts } from '../terminal/print.ts'
 
 export const verifyReceipt = defineCommand({
   name: 'verify-receipt',

@@ -12,13 +12,13 @@ import {
   readAccount,
   readOwnReceipt,
   sessionHandle,
-} from '../../grants/account.ts'
-import { findProvenSession } from '../../grants/check-receipt.ts'
-import { isClientId } from '../../grants/client-id.ts'
-import type { Deps } from '../../grants/deps.ts'
-import { endOtherSessions } from '../../grants/end-grants.ts'
-import type { Session } from '../../grants/model.ts'
-import { touchSession } from '../../grants/session.ts'
+} from '../../domain/account/account.ts'
+import { findProvenSession } from '../../domain/consent/check-receipt.ts'
+import { endOtherSessions } from '../../domain/consent/end-grants.ts'
+import { touchSession } from '../../domain/consent/session.ts'
+import { isClientId } from '../../domain/model/client-id.ts'
+import type { Deps } from '../../domain/model/deps.ts'
+import type { Session } from '../../domain/model/records.ts'
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
 import { endEverythingPage } from '../../pages/end-everything-page.ts'

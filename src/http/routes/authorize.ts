@@ -1,7 +1,7 @@
 /** `GET /oauth/authorize` (RFC 6749 §3.1), and the confirmation that some requests need. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type AuthorizeOutcome, authorize } from '../../grants/authorize.ts'
-import { type ConfirmOutcome, confirm } from '../../grants/confirm.ts'
+import { type AuthorizeOutcome, authorize } from '../../domain/authorization/authorize.ts'
+import { type ConfirmOutcome, confirm } from '../../domain/authorization/confirm.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { confirmPage } from '../../pages/confirm-page.ts'

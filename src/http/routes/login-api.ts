@@ -5,9 +5,9 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../grants/login.ts'
-import { LoginError } from '../../grants/login-error.ts'
-import type { WalletClaim } from '../../grants/sign-in-text.ts'
+import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../domain/login/login.ts'
+import { LoginError } from '../../domain/login/login-error.ts'
+import type { WalletClaim } from '../../domain/login/sign-in-text.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidClient, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
 import type { ParameterName } from '../../oauth/reasons.ts'

@@ -1,6 +1,6 @@
 /** `GET /login/complete`: the browser returns from the login server, receives its session, and continues. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type CompleteOutcome, completeLogin } from '../../grants/complete-login.ts'
+import { type CompleteOutcome, completeLogin } from '../../domain/login/complete-login.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { takeParameters } from '../../oauth/parameters.ts'
 import { type NoticeKind, noticePage } from '../../pages/notice-page.ts'

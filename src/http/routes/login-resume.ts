@@ -1,6 +1,6 @@
 /** `GET /login/resume`: continues on another device a login that began on this one, by its link or QR code. */
 import type { FastifyInstance } from 'fastify'
-import { resumeLogin } from '../../grants/resume-login.ts'
+import { resumeLogin } from '../../domain/login/resume-login.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { takeParameters } from '../../oauth/parameters.ts'
 import { noticePage } from '../../pages/notice-page.ts'

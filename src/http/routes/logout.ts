@@ -1,6 +1,6 @@
 /** `GET` and `POST /oauth/logout` (OpenID Connect RP-Initiated Logout §2), and the confirmation that some requests need. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { answerLogout, type LogoutOutcome, requestLogout } from '../../grants/logout.ts'
+import { answerLogout, type LogoutOutcome, requestLogout } from '../../domain/account/logout.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
 import { noticePage } from '../../pages/notice-page.ts'

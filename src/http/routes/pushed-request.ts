@@ -1,7 +1,7 @@
 /** `POST /oauth/par` (RFC 9126 §2, §2.2, §2.3): the client itself sends an authorization request. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Client } from '../../grants/model.ts'
-import { pushRequest } from '../../grants/pushed-request.ts'
+import { pushRequest } from '../../domain/authorization/pushed-request.ts'
+import type { Client } from '../../domain/model/records.ts'
 import { tooManyPushed } from '../../oauth/oauth-error.ts'
 import { networkOf } from '../../ops/network.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'

@@ -3,7 +3,7 @@
  * §2.2.1).
  */
 import type { FastifyInstance } from 'fastify'
-import { revoke } from '../../grants/revoke.ts'
+import { revoke } from '../../domain/tokens/revoke.ts'
 import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { JSON_HEADERS } from '../error-reply.ts'

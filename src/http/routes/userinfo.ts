@@ -1,6 +1,6 @@
 /** `GET` and `POST /oauth/userinfo` (OpenID Connect Core §5.3, §5.3.1, §5.3.2): takes an access token and returns claims. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readUserinfo } from '../../grants/userinfo.ts'
+import { readUserinfo } from '../../domain/tokens/userinfo.ts'
 import { presentedToken } from '../../oauth/bearer-token.ts'
 import { invalidRequest, OAuthError } from '../../oauth/oauth-error.ts'
 import { openToPublicClients } from '../cross-origin.ts'

@@ -4,8 +4,8 @@
  * Readable from any origin.
  */
 import type { FastifyInstance } from 'fastify'
-import { ACR } from '../../grants/id-token.ts'
-import { publishedAlgorithms } from '../../grants/signing-key.ts'
+import { ACR } from '../../domain/tokens/id-token.ts'
+import { publishedAlgorithms } from '../../domain/tokens/signing-key.ts'
 import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../oauth/metadata.ts'
 import { OPENID_SCOPES } from '../../oauth/scope.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'

@@ -1,5 +1,5 @@
 /** Deletes expired rows on PostgreSQL, by ranges of the index on the time at which they expired. */
-import type { Cleaning, Leaving } from '../../grants/ports.ts'
+import type { Cleaning, Leaving } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 /** The time at which a row expired or ended. */

@@ -1,5 +1,5 @@
 /** Grants by wallet and by client on PostgreSQL: listed page by page, and ended together. */
-import type { GrantFilter, GrantLedger } from '../../grants/ports.ts'
+import type { GrantFilter, GrantLedger } from '../../domain/model/ports.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'

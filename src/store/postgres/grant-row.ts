@@ -1,5 +1,5 @@
 /** A row of the table `grants`, and its conversion to a grant. */
-import type { EndReason, Grant } from '../../grants/model.ts'
+import type { EndReason, Grant } from '../../domain/model/records.ts'
 
 export type GrantRow = {
   id: string

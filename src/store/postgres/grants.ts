@@ -1,5 +1,5 @@
-/** The grant ledger on PostgreSQL. `grants/ports.ts` documents what each method promises; one statement on one row decides it here. */
-import { type GrantLedger, StoreUnavailable } from '../../grants/ports.ts'
+/** The grant ledger on PostgreSQL. `domain/model/ports.ts` documents what each method promises; one statement on one row decides it here. */
+import { type GrantLedger, StoreUnavailable } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'

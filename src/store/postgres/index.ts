@@ -1,8 +1,8 @@
 /** The store on PostgreSQL: one database, any number of machines. */
-import { changesAfter } from '../../grants/changes.ts'
-import type { Store } from '../../grants/ports.ts'
-import { pendingSteps, requireWorkable, type TakenStep } from '../../grants/schema-steps.ts'
-import type { StoreClock } from '../../grants/store-clock.ts'
+import { changesAfter } from '../../domain/model/changes.ts'
+import type { Store } from '../../domain/model/ports.ts'
+import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
+import type { StoreClock } from '../../domain/model/store-clock.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientBook } from './clients.ts'
 import { type Clock, Connection } from './connection/connection.ts'
@@ -19,7 +19,7 @@ import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
 
-export { SchemaMismatch } from '../../grants/ports.ts'
+export { SchemaMismatch } from '../../domain/model/ports.ts'
 export type { PostgresAddress } from './connection/server.ts'
 
 /**

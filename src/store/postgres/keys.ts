@@ -1,5 +1,5 @@
 /** Keys on PostgreSQL, stored as they are passed: wrapped. Each change raises the store's revision in the same statement. */
-import type { KeyBook, KeyRecord } from '../../grants/ports.ts'
+import type { KeyBook, KeyRecord } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 import { raising } from './revision.ts'
 

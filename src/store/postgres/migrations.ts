@@ -1,5 +1,5 @@
 /** The schema, as numbered steps with the same numbers as SQLite's. A released step never changes; changes are new steps. */
-import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
+import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
 import { distribute, prepareToDistribute } from './distribution.ts'

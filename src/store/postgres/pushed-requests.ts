@@ -1,5 +1,5 @@
 /** Pushed authorization requests on PostgreSQL. */
-import type { PushedRequestBook } from '../../grants/ports.ts'
+import type { PushedRequestBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }

@@ -1,6 +1,7 @@
 /** Receipts on PostgreSQL, by wallet. Every statement names the wallet, so no receipt is read for another one. */
-import type { Receipt } from '../../grants/model.ts'
-import type { ReceiptBook, ReceiptPage } from '../../grants/ports.ts'
+
+import type { ReceiptBook, ReceiptPage } from '../../domain/model/ports.ts'
+import type { Receipt } from '../../domain/model/records.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'

@@ -1,5 +1,5 @@
 /** The redemption of a code on PostgreSQL: three statements, of which the last decides. */
-import type { EndReason } from '../../grants/model.ts'
+
 import {
   type GrantLedger,
   type NewGrant,
@@ -7,7 +7,8 @@ import {
   type RedeemOutcome,
   type RedemptionRefusal,
   StoreUnavailable,
-} from '../../grants/ports.ts'
+} from '../../domain/model/ports.ts'
+import type { EndReason } from '../../domain/model/records.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { END, GRANT_ID, isReserved, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'

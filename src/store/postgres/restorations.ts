@@ -1,5 +1,5 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
-import type { Restoration, RestorationBook } from '../../grants/ports.ts'
+import type { Restoration, RestorationBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }

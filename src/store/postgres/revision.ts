@@ -1,5 +1,5 @@
 /** The store's revision: one row with a number that grows with each change of a client or a key, and with the latest of these changes. */
-import { RECENT_AT_MOST } from '../../grants/changes.ts'
+import { RECENT_AT_MOST } from '../../domain/model/changes.ts'
 
 /** Extends a change of a client or a key so that the same statement raises the revision, if a row was changed. */
 export function raising(change: string): string {
@@ -12,7 +12,7 @@ export function raising(change: string): string {
     RETURNING number`
 }
 
-// Together with the database's time in milliseconds, with which nodes synchronise (`grants/store-clock.ts`).
+// Together with the database's time in milliseconds, with which nodes synchronise (`domain/model/store-clock.ts`).
 export const READ_REVISION =
   'SELECT number, extract(epoch FROM clock_timestamp())::double precision AS now FROM revision WHERE id = 1'
 export const READ_CHANGES = 'SELECT number, recent FROM revision WHERE id = 1'

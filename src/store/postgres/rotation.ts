@@ -1,5 +1,11 @@
 /** The rotation of a refresh token on PostgreSQL: one conditional update, and one statement that explains why no row changed. */
-import { type GrantLedger, LATE_BY_AT_MOST, type RotateOutcome, type Rotation, StoreUnavailable } from '../../grants/ports.ts'
+import {
+  type GrantLedger,
+  LATE_BY_AT_MOST,
+  type RotateOutcome,
+  type Rotation,
+  StoreUnavailable,
+} from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'

@@ -1,6 +1,7 @@
 /** Sessions on PostgreSQL. */
-import type { Session } from '../../grants/model.ts'
-import type { SessionBook } from '../../grants/ports.ts'
+
+import type { SessionBook } from '../../domain/model/ports.ts'
+import type { Session } from '../../domain/model/records.ts'
 import type { Connection } from './connection/connection.ts'
 
 type SessionRow = {

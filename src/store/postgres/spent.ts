@@ -1,5 +1,5 @@
 /** Values that may be used once, on PostgreSQL. */
-import type { SpentBook } from '../../grants/ports.ts'
+import type { SpentBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const

@@ -1,5 +1,5 @@
 /** Wallets on PostgreSQL: one row each, inserted at the first proof or the first ending. */
-import type { WalletBook } from '../../grants/ports.ts'
+import type { WalletBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection/connection.ts'
 
 const WALLET = { table: 'wallets', key: 'wallet' } as const

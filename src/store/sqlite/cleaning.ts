@@ -1,5 +1,5 @@
 /** Deletes expired and ended rows on SQLite. An index on the time of expiry or ending finds them, without a scan. */
-import type { Cleaning, Leaving } from '../../grants/ports.ts'
+import type { Cleaning, Leaving } from '../../domain/model/ports.ts'
 import type { Connection } from './connection.ts'
 
 const OVER: Record<Leaving, { key: string; since: string }> = {

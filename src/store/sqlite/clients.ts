@@ -1,7 +1,7 @@
 /** The client registry on SQLite. A client is one record; every change raises the store's revision in the same commit. */
-import { parseClientRecord } from '../../grants/client-record.ts'
-import type { Client } from '../../grants/model.ts'
-import type { ClientBook } from '../../grants/ports.ts'
+import { parseClientRecord } from '../../domain/model/client-record.ts'
+import type { ClientBook } from '../../domain/model/ports.ts'
+import type { Client } from '../../domain/model/records.ts'
 import type { Connection } from './connection.ts'
 import { raiseRevision } from './revision.ts'
 

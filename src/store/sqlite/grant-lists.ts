@@ -1,6 +1,7 @@
 /** Grants by wallet and by client on SQLite: listed page by page, and ended together. */
-import type { Grant } from '../../grants/model.ts'
-import type { GrantFilter, GrantLedger, UnendedPage } from '../../grants/ports.ts'
+
+import type { GrantFilter, GrantLedger, UnendedPage } from '../../domain/model/ports.ts'
+import type { Grant } from '../../domain/model/records.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'

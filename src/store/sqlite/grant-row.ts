@@ -5,7 +5,7 @@
  * of 160 alternating runs on 2026-11-22, two busy cores of an AMD EPYC. To repeat the measurement:
  * `npm run bench -- peer --only same --baseline DIR`.
  */
-import type { Grant } from '../../grants/model.ts'
+import type { Grant } from '../../domain/model/records.ts'
 
 /**
  * In the order of `grantOf`. The columns are named, because with `*` a column that a later version adds would change a

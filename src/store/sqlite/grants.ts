@@ -1,9 +1,10 @@
 /**
- * The grant ledger on SQLite. `grants/ports.ts` describes what each method promises; this file implements it with
+ * The grant ledger on SQLite. `domain/model/ports.ts` describes what each method promises; this file implements it with
  * conditions on one row.
  */
-import type { Grant } from '../../grants/model.ts'
-import type { GrantLedger, RevokeTokenOutcome } from '../../grants/ports.ts'
+
+import type { GrantLedger, RevokeTokenOutcome } from '../../domain/model/ports.ts'
+import type { Grant } from '../../domain/model/records.ts'
 import type { Connection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, grantOf } from './grant-row.ts'

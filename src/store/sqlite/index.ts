@@ -1,6 +1,6 @@
 /** The store on SQLite: one file, one machine, any number of processes. */
-import type { Store } from '../../grants/ports.ts'
-import { pendingSteps, requireWorkable, type TakenStep } from '../../grants/schema-steps.ts'
+import type { Store } from '../../domain/model/ports.ts'
+import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientBook } from './clients.ts'
 import { Connection } from './connection.ts'
@@ -15,7 +15,7 @@ import { createSessionBook } from './sessions.ts'
 import { createSpentBook } from './spent.ts'
 import { createWalletBook } from './wallets.ts'
 
-export { SchemaMismatch } from '../../grants/ports.ts'
+export { SchemaMismatch } from '../../domain/model/ports.ts'
 
 /** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` if the file cannot be opened. */
 export function openSqliteStore(path: string): Store {

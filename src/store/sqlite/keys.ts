@@ -1,5 +1,5 @@
 /** Stored keys on SQLite: always wrapped. Every change raises the store's revision in the same commit. */
-import type { KeyBook, KeyRecord } from '../../grants/ports.ts'
+import type { KeyBook, KeyRecord } from '../../domain/model/ports.ts'
 import type { Connection } from './connection.ts'
 import { raiseRevision } from './revision.ts'
 

@@ -1,5 +1,5 @@
 /** The schema, as numbered steps forward. A released step never changes; changes are added as new steps. */
-import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../grants/schema-steps.ts'
+import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Connection } from './connection.ts'
 
 export type Migration = SchemaStep & { sql: string }

@@ -1,6 +1,7 @@
 /** Receipts on SQLite. Every index begins with the wallet, so no statement reads the receipts of another wallet. */
-import type { Receipt } from '../../grants/model.ts'
-import type { ReceiptBook, ReceiptPage } from '../../grants/ports.ts'
+
+import type { ReceiptBook, ReceiptPage } from '../../domain/model/ports.ts'
+import type { Receipt } from '../../domain/model/records.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,12 +1,13 @@
 /** The redemption of a code on SQLite: one transaction, which reads the epoch and the session and inserts the grant. */
-import type { EndReason, Grant } from '../../grants/model.ts'
+
 import {
   type GrantLedger,
   type NewGrant,
   REPLACED_AT_MOST,
   type RedeemOutcome,
   type RedemptionRefusal,
-} from '../../grants/ports.ts'
+} from '../../domain/model/ports.ts'
+import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { Connection } from './connection.ts'
 import { attemptOf, type GrantRow, grantOf } from './grant-row.ts'
 import { preparePresent } from './grant-statements.ts'

@@ -2,7 +2,7 @@
  * Restorations on SQLite: everything in a restored backup is ended, in batches, and one row records whether the
  * restoration was confirmed.
  */
-import type { Restoration, RestorationBook } from '../../grants/ports.ts'
+import type { Restoration, RestorationBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }

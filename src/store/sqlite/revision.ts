@@ -1,5 +1,5 @@
 /** The store's revision: one row that increases with every change of a client or a key, and lists the latest changes. */
-import { type Changes, changesAfter, RECENT_AT_MOST } from '../../grants/changes.ts'
+import { type Changes, changesAfter, RECENT_AT_MOST } from '../../domain/model/changes.ts'
 import type { Connection } from './connection.ts'
 
 type RevisionRow = { number: number; recent: string }

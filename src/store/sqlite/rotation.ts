@@ -1,6 +1,7 @@
 /** The rotation of a refresh token on SQLite: one conditional update, and a read that explains why no row changed. */
-import type { Grant } from '../../grants/model.ts'
-import { type GrantLedger, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../grants/ports.ts'
+
+import { type GrantLedger, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/ports.ts'
+import type { Grant } from '../../domain/model/records.ts'
 import type { Connection } from './connection.ts'
 import { attemptOf, COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { END, preparePresent } from './grant-statements.ts'

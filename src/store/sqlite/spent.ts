@@ -1,5 +1,5 @@
 /** Values that may be used once, on SQLite. */
-import type { SpentBook } from '../../grants/ports.ts'
+import type { SpentBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection.ts'
 
 export function createSpentBook(connection: Connection): SpentBook {

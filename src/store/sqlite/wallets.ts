@@ -1,5 +1,5 @@
 /** Wallets on SQLite: one row each, written at the first proof or the first ending. */
-import type { WalletBook } from '../../grants/ports.ts'
+import type { WalletBook } from '../../domain/model/ports.ts'
 import type { Connection } from './connection.ts'
 
 export function createWalletBook(connection: Connection): WalletBook {

@@ -1,7 +1,7 @@
 /** What is over leaves; what lives, and what is not over for long enough, stays. One holder cleans at a time. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Leaving, NewGrant, Store } from '../../../src/grants/ports.ts'
+import type { Leaving, NewGrant, Store } from '../../../src/domain/model/ports.ts'
 import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someKey, someReceipt, someSession } from './subject.ts'
 
 /** Takes out what is over by then. */

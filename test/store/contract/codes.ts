@@ -1,8 +1,8 @@
 /** Redeeming and spending codes: the insert that creates a grant. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { endGrantsOfWallet } from '../../../src/grants/end-grants.ts'
-import type { Store } from '../../../src/grants/ports.ts'
+import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
+import type { Store } from '../../../src/domain/model/ports.ts'
 import { livingGrant, NOW, newGrant, race, rotationOf, type Subject, someSession } from './subject.ts'
 
 export function codesContract(subject: Subject): void {

@@ -1,9 +1,9 @@
 /** Ending grants, one or many, and listing them. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newGrantId } from '../../../src/grants/grant-id.ts'
-import type { EndReason, Grant } from '../../../src/grants/model.ts'
-import { PAGE } from '../../../src/grants/pages.ts'
+import { newGrantId } from '../../../src/domain/model/grant-id.ts'
+import { PAGE } from '../../../src/domain/model/pages.ts'
+import type { EndReason, Grant } from '../../../src/domain/model/records.ts'
 import { DAY, endAll, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someWallet } from './subject.ts'
 
 const ending = (attemptId: string) => ({ reason: 'user' as const, attemptId, at: NOW + 5 })

@@ -1,5 +1,5 @@
-/** The ledger once more, in memory and one move at a time: what `grants/ports.ts` promises, without SQL and races. */
-import type { EndReason, Grant } from '../../../src/grants/model.ts'
+/** The ledger once more, in memory and one move at a time: what `domain/model/ports.ts` promises, without SQL and races. */
+
 import {
   type GrantLedger,
   LATE_BY_AT_MOST,
@@ -8,7 +8,8 @@ import {
   type RevokeTokenOutcome,
   type RotateOutcome,
   type Rotation,
-} from '../../../src/grants/ports.ts'
+} from '../../../src/domain/model/ports.ts'
+import type { EndReason, Grant } from '../../../src/domain/model/records.ts'
 
 type Row = { grant: Grant; attemptId: string }
 type Token = Parameters<GrantLedger['revokeAccessToken']>[0]

@@ -1,9 +1,9 @@
 /** Receipts: texts that wallets signed, kept by wallet, withdrawn but never changed. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { endGrantsOfWallet } from '../../../src/grants/end-grants.ts'
-import type { Receipt } from '../../../src/grants/model.ts'
-import type { ReceiptPage, Store } from '../../../src/grants/ports.ts'
+import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
+import type { ReceiptPage, Store } from '../../../src/domain/model/ports.ts'
+import type { Receipt } from '../../../src/domain/model/records.ts'
 import { NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
 
 export function receiptsContract(subject: Subject): void {

@@ -1,8 +1,8 @@
 /** What an engine hands to the contract, and the records the contract asks it to keep. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/grants/model.ts'
-import { pagesOf } from '../../../src/grants/pages.ts'
-import type { KeyRecord, NewGrant, Rotation, Store } from '../../../src/grants/ports.ts'
+import { pagesOf } from '../../../src/domain/model/pages.ts'
+import type { KeyRecord, NewGrant, Rotation, Store } from '../../../src/domain/model/ports.ts'
+import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/domain/model/records.ts'
 import type { Address } from '../../../src/wallet/address.ts'
 
 /** One engine on data of its own, empty at first, as two nodes see it. */

@@ -1,7 +1,7 @@
 /** What holds when the store cannot be used, and after it was started anew. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type NewGrant, type Store, StoreUnavailable } from '../../../src/grants/ports.ts'
+import { type NewGrant, type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
 import {
   livingGrant,
   NOW,

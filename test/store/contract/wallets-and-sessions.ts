@@ -1,7 +1,7 @@
 /** Wallets and their epoch; sessions and the once-only gate of a login. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Session } from '../../../src/grants/model.ts'
+import type { Session } from '../../../src/domain/model/records.ts'
 import { NOW, race, type Subject, someSession, someWallet } from './subject.ts'
 
 export function walletsContract(subject: Subject): void {

@@ -1,0 +1,48 @@
+/** The database that the settings name, on either engine: opened, migrated, inspected. */
+import { existsSync } from 'node:fs'
+import type { Settings } from '../../config/settings.ts'
+import type { Store } from '../../domain/model/ports.ts'
+import type { SchemaStep, TakenStep } from '../../domain/model/schema-steps.ts'
+import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { CommandError } from '../terminal/command.ts'
+
+type DatabaseUrl = Settings<'migrate'>['databaseUrl']
+type Step = Pick<SchemaStep, 'number' | 'name'>
+export type DatabaseStatus = { applied: TakenStep[]; pending: SchemaStep[] }
+
+// An engine is imported only if it is used.
+const sqlite = () => import('../../store/sqlite/index.ts')
+const postgres = () => import('../../store/postgres/index.ts')
+
+/**
+ * Opens the database without changing it. A database with its own clock reports it to `storeClock`. `failureOf` handles
+ * the errors.
+ */
+export async function openDatabase(url: DatabaseUrl, storeClock?: StoreClock): Promise<Store> {
+  if (url.kind === 'postgres') return (await postgres()).openPostgresStore(url, { storeClock })
+  // Opening would create the file, and a mistyped path would then look like an empty database.
+  if (!existsSync(url.path)) throw new CommandError(`there is no database at ${url.path}; grantor migrate creates one`)
+  return (await sqlite()).openSqliteStore(url.path)
+}
+
+/** Migrates the database to this version's schema; a missing SQLite file is created. Returns the steps taken. */
+export async function migrateDatabase(url: DatabaseUrl, at: number): Promise<Step[]> {
+  return url.kind === 'postgres' ? (await postgres()).migratePostgres(url, at) : (await sqlite()).migrateSqlite(url.path, at)
+}
+
+/** The applied and the pending steps; null if the file does not exist. The file is not created. */
+export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus | null> {
+  if (url.kind === 'postgres') return (await postgres()).postgresMigrationStatus(url)
+  return existsSync(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
+}
+
+/** Whether a database exists that may have been restored from a backup. */
+export function isThere(url: DatabaseUrl): boolean {
+  return url.kind === 'postgres' || existsSync(url.path)
+}
+
+/** The database's location, without a password. */
+export function placeOf(url: DatabaseUrl): string {
+  if (url.kind === 'sqlite') return url.path
+  return `${url.servers.map(({ host, port }) => `${host}:${port}`).join(',')}/${url.database}`
+}

@@ -1,0 +1,26 @@
+/** The limits per minute of each limited event, from the settings. */
+import type { Settings } from '../../config/settings.ts'
+import type { Limited } from '../../http/service.ts'
+import { createRateLimit, type RateLimit, unlimited } from '../../ops/rate-limit.ts'
+
+type ServiceSettings = Settings<'serve' | 'start'>
+
+/** Each check causes calls to every endpoint of the chain. */
+const CONTRACT_CHECKS = 60
+const WALLET_CHECKS = 30
+
+export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit }: ServiceSettings): Record<Limited, number> {
+  return {
+    failures: failureLimit,
+    sign_ins: signInLimit,
+    contract_checks: CONTRACT_CHECKS,
+    wallet_checks: WALLET_CHECKS,
+    pushes: pushLimit,
+    client_pushes: clientPushLimit,
+  }
+}
+
+/** The limits of a single process, counted by itself. */
+export function ownLimits(settings: ServiceSettings, now: () => number): RateLimit<Limited> {
+  return settings.rateLimit ? createRateLimit({ perMinute: limitsOf(settings), now }) : unlimited
+}

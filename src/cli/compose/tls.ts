@@ -1,0 +1,37 @@
+/** TLS in the process: the server options from the two settings, and the renewal of the certificate. */
+import type { Server, ServerOptions } from 'node:https'
+import { type CertificateFiles, readCertificate } from '../../config/certificate.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Background } from '../../ops/background.ts'
+import type { Logger } from '../../ops/logger.ts'
+import { keepCertificate, type ServerCertificate, tlsOptions } from '../../ops/tls.ts'
+import { CommandError } from '../terminal/command.ts'
+
+export type Tls = {
+  /** the options of an https server */
+  options: ServerOptions
+  /** PEM of the certificate at the start */
+  cert: string
+  /** loads renewed certificates for servers that were made with `options`, until it is stopped */
+  keep(servers: readonly { server: object }[], runtime: { logger: Logger; now: () => number }): Background
+}
+
+/** Undefined if a proxy terminates TLS. */
+export function tlsOf(settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>): Tls | undefined {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = settings
+  if (certFile === undefined || keyFile === undefined) return undefined
+  const read = (): ServerCertificate => certificateIn({ certFile, keyFile })
+  const first = read()
+  return {
+    options: tlsOptions(first),
+    cert: first.cert,
+    keep: (servers, runtime) =>
+      keepCertificate({ ...runtime, servers: servers.map(({ server }) => server as Server), first, read }),
+  }
+}
+
+function certificateIn(files: CertificateFiles): ServerCertificate {
+  const reading = readCertificate(files)
+  if (reading.kind === 'faults') throw new CommandError(reading.faults.join('; '))
+  return reading.certificate
+}

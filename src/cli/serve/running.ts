@@ -1,0 +1,65 @@
+/** The common parts of the long-running programs: their log, their metrics, and the order of their shutdown. */
+import { type Settings, secretsOf } from '../../config/settings.ts'
+import type { Limited } from '../../http/service.ts'
+import { createLogger, type Logger } from '../../ops/logger.ts'
+import type { Metrics } from '../../ops/metrics.ts'
+import type { RateLimit } from '../../ops/rate-limit.ts'
+import { type Closable, closeServers } from '../../ops/shutdown.ts'
+import { composeAuthService } from '../compose/compose.ts'
+import { tlsOf } from '../compose/tls.ts'
+import { allListening, listen, promising } from './listen.ts'
+
+export function loggerFor(settings: Settings, destination?: { write(line: string): void }): Logger {
+  return createLogger({ level: settings.logLevel, secrets: secretsOf(settings), ...(destination ? { destination } : {}) })
+}
+
+/** Metrics and their server, which does not listen yet; undefined if metrics are off, and then prom-client is not loaded. */
+export async function metricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>) {
+  if (!address) return undefined
+  const { createMetrics, createMetricsServer } = await import('../../ops/metrics.ts')
+  const metrics = createMetrics()
+  const server = promising(createMetricsServer(metrics))
+  return { metrics, server, listen: () => listen(server, address, 'metrics', 'set GRANTOR_METRICS_LISTEN') }
+}
+
+/** Closes the servers first, all together, and their dependencies after the last response. */
+export function closingInOrder(servers: readonly Closable[], then: () => Promise<void> = async () => {}): () => Promise<void> {
+  return async () => {
+    await closeServers(servers)
+    await then()
+  }
+}
+
+type AuthServiceOptions = {
+  logger: Logger
+  now: () => number
+  metrics?: Metrics | undefined
+  /** if absent, its own limits */
+  limits?: RateLimit<Limited> | undefined
+  /** opened and closed together with the auth service */
+  metricsListener?: { server: Closable; listen(): Promise<void> } | undefined
+}
+
+/**
+ * Composes the auth service of one process and opens its listener. If a listener cannot be opened, everything is closed
+ * again.
+ */
+export async function openAuthService(settings: Settings<'serve'>, { metricsListener, ...options }: AuthServiceOptions) {
+  const tls = tlsOf(settings)
+  const service = await composeAuthService(settings, { ...options, tls })
+  const renewal = tls?.keep([service.server], options)
+  const close = closingInOrder([...(metricsListener ? [metricsListener.server] : []), service.server], async () => {
+    await renewal?.stop()
+    await service.close()
+  })
+  try {
+    await allListening([
+      listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),
+      ...(metricsListener ? [metricsListener.listen()] : []),
+    ])
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { close, drain: service.drain }
+}

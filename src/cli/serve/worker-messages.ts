@@ -1,0 +1,17 @@
+/** The messages between the primary of `serve --workers N` and its workers. */
+import type { Limited } from '../../http/service.ts'
+import type { Counted, KeyOver } from '../../ops/shared-rate-limit.ts'
+import type { Snapshot } from '../../ops/summed-metrics.ts'
+
+export type ToPrimary =
+  | { kind: 'ready' }
+  /** the worker cannot start: the lines and exit code of a `CommandError` */
+  | { kind: 'failed'; lines: readonly string[]; exit: number }
+  /** the limited events since the last report */
+  | { kind: 'counted'; reports: Counted<Limited>[] }
+  | { kind: 'measured'; snapshot: Snapshot }
+
+export type ToWorker = { kind: 'stop' } | { kind: 'over'; keys: KeyOver<Limited>[] } | { kind: 'measure' }
+
+/** In a worker's environment: its number. Workers of another cluster, such as a process manager's, do not have it. */
+export const WORKER_NUMBER = 'SERVE_WORKER_NUMBER'

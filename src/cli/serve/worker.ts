@@ -1,0 +1,91 @@
+/**
+ * One worker of `serve --workers N`: a complete auth service, except for the listening socket, the metrics page and the
+ * rate limits.
+ */
+import cluster from 'node:cluster'
+import type { Settings } from '../../config/settings.ts'
+import type { Limited } from '../../http/service.ts'
+import { type Counted, createReportingRateLimit } from '../../ops/shared-rate-limit.ts'
+import { shutDownOnSignals } from '../../ops/shutdown.ts'
+import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
+import { loggerFor, openAuthService } from './running.ts'
+import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
+
+/** The number of this worker; null if this process is not a worker of `serve`. */
+export function workerNumber(env: CommandEnvironment['env']): number | null {
+  return cluster.isWorker && env[WORKER_NUMBER] ? Number(env[WORKER_NUMBER]) : null
+}
+
+/** Runs until the primary sends `stop`. If the worker cannot start, it sends the reason to the primary, which ends it. */
+export async function runWorker(number: number, settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
+  const primary = connectPrimary()
+  try {
+    const logger = loggerFor(settings).child({ worker: number })
+    const metrics = settings.metricsListen ? (await import('../../ops/metrics.ts')).createMetrics() : undefined
+    const limits = settings.rateLimit ? primary.createLimit(() => environment.now()) : undefined
+    if (metrics) primary.measureWith(metrics.snapshot)
+    const { close, drain } = await openAuthService(settings, { logger, now: () => environment.now(), metrics, limits })
+    const ended = shutDownOnSignals(close, { logger, drain, stopRequested: primary.stop })
+    primary.tell({ kind: 'ready' })
+    return await ended
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    primary.tell({ kind: 'failed', lines: error.lines, exit: error.exit })
+    return await endedByPrimary()
+  } finally {
+    // Otherwise the open channel would keep the process alive. If the primary exits first, node ends its workers at
+    // once.
+    cluster.worker?.disconnect()
+  }
+}
+
+function connectPrimary() {
+  let measure: (() => Promise<ToPrimary>) | undefined
+  let learn: ((message: ToWorker & { kind: 'over' }) => void) | undefined
+  const stopRequest = Promise.withResolvers<void>()
+
+  // A missing primary is not an error here: this process ends with it.
+  const tell = (message: ToPrimary): void => void process.send?.(message, undefined, undefined, () => undefined)
+
+  process.on('message', (message: ToWorker) => {
+    switch (message.kind) {
+      case 'stop':
+        return stopRequest.resolve()
+      case 'over':
+        return learn?.(message)
+      case 'measure':
+        return void measure?.().then(tell)
+    }
+  })
+
+  return {
+    tell,
+    /** resolves when the primary sends `stop` */
+    stop: stopRequest.promise,
+    measureWith(snapshot: () => Promise<(ToPrimary & { kind: 'measured' })['snapshot']>): void {
+      measure = async () => ({ kind: 'measured', snapshot: await snapshot() })
+    },
+    createLimit(now: () => number) {
+      const report = inBatches<Counted<Limited>>((reports) => tell({ kind: 'counted', reports }))
+      const limit = createReportingRateLimit({ report, now })
+      learn = ({ keys }) => keys.forEach(limit.learn)
+      return limit
+    },
+  }
+}
+
+/** Collects the events of one turn of the event loop, so that a flood of events is one message per turn. */
+function inBatches<Item>(send: (items: Item[]) => void): (item: Item) => void {
+  let gathered: Item[] = []
+  return (item) => {
+    if (gathered.push(item) > 1) return
+    setImmediate(() => {
+      send(gathered)
+      gathered = []
+    })
+  }
+}
+
+function endedByPrimary(): Promise<never> {
+  return new Promise(() => undefined)
+}

@@ -1,0 +1,207 @@
+/** The account page of a wallet: the connected apps with their receipts, the sessions, and how to end them. */
+import { sealedFormat } from '../../keys/sealed.ts'
+import { type ClientPlace, redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import type { Address } from '../../wallet/address.ts'
+import { loginPageUrl } from '../authorization/authorize.ts'
+import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
+import { endAllowed, endSession } from '../consent/end-grants.ts'
+import { openReceipt, type SignedMessage } from '../consent/receipt.ts'
+import type { Deps } from '../model/deps.ts'
+import { pagesOf, type SessionPage } from '../model/pages.ts'
+import type { Grant, Receipt, Session } from '../model/records.ts'
+
+/** The number of apps, of sessions, and of receipts of an app on one page. */
+const SHOWN = 50
+/** The number of grants and of receipts that are read for a page of apps. If one app has more, the page shows the newest. */
+const READ = 500
+
+export type ConnectedApp = ClientPlace & {
+  clientId: string
+  name: string
+  scopes: string[]
+  /** epoch seconds */
+  since: number
+  until: number
+  lastUsed: number
+  receipts: Receipt[]
+  /** the cursor of the next page of receipts; null on the last page */
+  moreReceipts: string | null
+}
+
+/** One page of a list. `more` is the cursor of the next page; null on the last page. */
+type ListPage<Row> = { rows: Row[]; more: string | null }
+
+/** What the account page shows. The first page has both lists, every other page only one. */
+export type ConnectedAccount = { apps?: ListPage<ConnectedApp>; sessions?: ListPage<Session> }
+
+/** A cursor: the last row of the previous page. A cursor is sealed and names its wallet, because a user can change a URL. */
+type Cursor = { wallet: Address } & (
+  | { list: 'apps'; clientId: string }
+  | ({ list: 'sessions' } & NonNullable<SessionPage['after']>)
+  | ({ list: 'receipts' } & ReceiptCursor)
+)
+
+const CURSOR = sealedFormat<Cursor>('accountCursor')
+
+/**
+ * What the session may see. A vouched session sees no receipts. `page` is a cursor of an earlier page; any other text returns the first
+ * page.
+ */
+export async function readAccount(deps: Deps, session: Session, page: string | null): Promise<ConnectedAccount> {
+  const cursor = page === null ? undefined : CURSOR.open(deps.keys, page)
+  if (cursor?.wallet !== session.wallet) return { ...(await readApps(deps, session)), ...(await readSessions(deps, session)) }
+  if (cursor.list === 'apps') return readApps(deps, session, cursor.clientId)
+  if (cursor.list === 'sessions') return readSessions(deps, session, cursor)
+  const { clientId } = cursor
+  const allowed = await readAllowed(deps, session, { clientId })
+  // The user ended the app since the previous page was shown.
+  if (allowed.grants.length + allowed.receipts.length === 0) return { apps: { rows: [], more: null } }
+  return { apps: { rows: [await connectedApp(deps, session, { clientId, ...allowed, cursor })], more: null } }
+}
+
+async function readSessions(deps: Deps, { wallet }: Session, after?: SessionPage['after']): Promise<ConnectedAccount> {
+  const read = await deps.store.sessions.listSessions(wallet, { at: deps.now(), limit: SHOWN + 1, after })
+  const sessions = read.slice(0, SHOWN)
+  const last = sessions.at(-1)
+  const isMore = last && read.length > SHOWN
+  const more = isMore ? sealCursor(deps, { wallet, list: 'sessions', authTime: last.authTime, hash: last.hash }) : null
+  return { sessions: { rows: sessions, more } }
+}
+
+/** A page of apps, sorted by client id, so that all grants and receipts of an app are on one page. */
+async function readApps(deps: Deps, session: Session, after?: string): Promise<ConnectedAccount> {
+  const { grants, receipts, completeFrom } = await readAllowed(deps, session, { after })
+  const clientIds = [...new Set([...grants, ...receipts].map(({ clientId }) => clientId))]
+    .filter((clientId) => clientId >= completeFrom)
+    .toSorted()
+    .toReversed()
+  const shown = clientIds.slice(0, SHOWN)
+  const last = clientIds.length > SHOWN ? shown.at(-1) : completeFrom
+  const apps = await Promise.all(
+    shown.map((clientId) => {
+      const isOfApp = (row: Grant | Receipt): boolean => row.clientId === clientId
+      return connectedApp(deps, session, { clientId, grants: grants.filter(isOfApp), receipts: receipts.filter(isOfApp) })
+    }),
+  )
+  const more = last ? sealCursor(deps, { wallet: session.wallet, list: 'apps', clientId: last }) : null
+  return { apps: { rows: apps.toSorted((a, b) => b.lastUsed - a.lastUsed), more } }
+}
+
+/**
+ * The valid grants and receipts of a wallet: for one client, for the clients after a cursor, or for all. They are complete for the
+ * clients from `completeFrom` on.
+ */
+async function readAllowed(
+  { store, now }: Deps,
+  { wallet, method }: Session,
+  { clientId, after }: { clientId?: string; after?: string | undefined },
+): Promise<{ grants: Grant[]; receipts: Receipt[]; completeFrom: string }> {
+  const at = now()
+  const afterClient = after === undefined ? after : { clientId: after, createdAt: 0, issuedAt: 0, id: '' }
+  const page = { clientId, limit: READ, after: afterClient }
+  const [grants, receipts] = await Promise.all([
+    store.grants.listUnendedGrants({ wallet, ...page }),
+    method === 'vouched' ? [] : store.receipts.listReceipts(wallet, page),
+  ])
+  return {
+    grants: grants.filter(({ refreshExpiresAt }) => refreshExpiresAt > at),
+    // The receipt of a sign-in to the account page is no consent to an app.
+    receipts: receipts.filter((receipt) => receipt.clientId !== '' && receipt.expiresAt > at),
+    completeFrom: [lastComplete(grants), lastComplete(receipts)].toSorted().at(-1) ?? '',
+  }
+}
+
+/** The last client whose rows are all in the list, or that has `READ` rows there. Empty if the list was read to its end. */
+function lastComplete(rows: { clientId: string }[]): string {
+  const [last = '', before = last] = [...new Set(rows.map(({ clientId }) => clientId))].toReversed()
+  return rows.length < READ || last === '' ? '' : before
+}
+
+type Allowed = { clientId: string; grants: Grant[]; receipts: Receipt[]; cursor?: ReceiptCursor }
+type ReceiptCursor = Pick<Receipt, 'clientId' | 'issuedAt' | 'id' | 'withdrawnAt'>
+
+async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Allowed): Promise<ConnectedApp> {
+  const { clientId, grants, receipts: valid, cursor } = allowed
+  const client = await deps.clients.find(clientId)
+  const read = method === 'vouched' ? [] : await readReceipts(deps, { wallet, clientId, cursor })
+  const receipts = read.slice(0, SHOWN)
+  const last = read.length > SHOWN ? receipts.at(-1) : undefined
+  const uri = receipts[0]?.redirectUri ?? client?.redirectUris[0]
+  return {
+    clientId,
+    // If the client was deleted, the page shows only the host of the redirect URI.
+    name: client?.name ?? '',
+    ...redirectUriPlace(uri ?? ''),
+    scopes: [...new Set([...grants, ...valid].flatMap(({ scopes }) => scopes))].sort(),
+    since: Math.min(...grants.map(({ createdAt }) => createdAt), ...valid.map(({ issuedAt }) => issuedAt)),
+    until: Math.max(...[...grants, ...valid].map(({ expiresAt }) => expiresAt)),
+    lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...valid.map(({ issuedAt }) => issuedAt)),
+    receipts,
+    moreReceipts: last ? receiptCursor(deps, last) : null,
+  }
+}
+
+/** The receipts of an app after a cursor, one more than are shown. Valid receipts come first, then withdrawn ones. */
+async function readReceipts(
+  { store: { receipts } }: Deps,
+  { wallet, clientId, cursor }: { wallet: Address; clientId: string; cursor: ReceiptCursor | undefined },
+): Promise<Receipt[]> {
+  const [validAfter, withdrawnAfter] = cursor && cursor.withdrawnAt !== null ? [undefined, cursor] : [cursor, undefined]
+  const valid = withdrawnAfter ? [] : await receipts.listReceipts(wallet, { clientId, limit: SHOWN + 1, after: validAfter })
+  const limit = SHOWN + 1 - valid.length
+  if (limit === 0) return valid
+  return [...valid, ...(await receipts.listReceipts(wallet, { clientId, state: 'withdrawn', limit, after: withdrawnAfter }))]
+}
+
+function receiptCursor(deps: Deps, { wallet, clientId, issuedAt, id, withdrawnAt }: Receipt): string {
+  return sealCursor(deps, { wallet, list: 'receipts', clientId, issuedAt, id, withdrawnAt })
+}
+
+function sealCursor(deps: Deps, cursor: Cursor): string {
+  return CURSOR.seal(deps.keys, cursor)
+}
+
+/** An opened receipt of the session's wallet; null if the receipt does not exist or the session may not see it. */
+export async function readOwnReceipt(deps: Deps, session: Session, id: string): Promise<(Receipt & SignedMessage) | null> {
+  if (session.method === 'vouched') return null
+  const receipt = await deps.store.receipts.readReceipt(session.wallet, id)
+  // The receipt of a sign-in to the account page is no consent to an app.
+  if (receipt?.clientId === '') return null
+  const signed = receipt && openReceipt(deps.keys, receipt)
+  return receipt && signed ? { ...receipt, ...signed } : null
+}
+
+/** Ends the grants and withdraws the receipts of one app. */
+export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
+  await endAllowed(deps.store, { wallet: session.wallet, clientId }, 'user', deps.now())
+  deps.audit({ event: 'app_ended', client_id: clientId })
+}
+
+/** Ends one session of the wallet, by the session's handle. Returns true if the session is the caller's own. */
+export async function endSessionOf(deps: Deps, session: Session, handle: string): Promise<boolean> {
+  const { sessions } = deps.store
+  for await (const page of pagesOf<Session>((part) => sessions.listSessions(session.wallet, { at: deps.now(), ...part }))) {
+    const named = page.find(({ hash }) => sessionHandle(hash) === handle)
+    if (!named) continue
+    await endSession(deps, named)
+    return named.hash === session.hash
+  }
+  return false
+}
+
+/** A short name of a session for forms of the account page. The name gives no access to the session. */
+export function sessionHandle(hash: string): string {
+  return hash.slice(0, 16)
+}
+
+/** Begins a login without an app. */
+export function beginLogin(
+  deps: Deps,
+  kind: Exclude<LoginPurpose['kind'], 'app'>,
+  browserKey: string | null,
+): { to: string; browserKey: string } {
+  const key = browserKey ?? newBrowserKey()
+  const challenge = sealChallenge(deps, { kind }, null, key)
+  if (challenge === null) throw new Error('The challenge of a login without an app is too long.')
+  return { to: loginPageUrl(deps, challenge), browserKey: key }
+}

@@ -1,0 +1,134 @@
+/**
+ * A checked authorization request (RFC 6749 §4.1.1): where to send the response, and what the code would grant. Challenges and
+ * confirmations contain the request, so the service does not store requests.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { accessDenied, type OAuthError } from '../../oauth/oauth-error.ts'
+import { type ClientPlace, redirectUriMatches, redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import type { ResponseMode } from '../../oauth/response-mode.ts'
+import type { Address } from '../../wallet/address.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client, Session } from '../model/records.ts'
+import { sealCode } from '../tokens/code.ts'
+import { type Destination, makeResponse } from './authorization-response.ts'
+
+export type AuthorizationRequest = {
+  clientId: string
+  redirectUri: string
+  scopes: string[]
+  resources: string[]
+  responseMode: ResponseMode
+  /** percent-encoded, and returned unchanged; UTF-8 in every response mode except `query` */
+  state: string | null
+  /** true if the response contains `iss` (RFC 9207 §2), the issuer of the metadata (§2.3): if the request has a `response_type` */
+  answersIss: boolean
+  codeChallenge: string | null
+  /** copied to the ID token unchanged (OpenID Connect Core §3.1.2.1) */
+  nonce: string | null
+  /** the most seconds since the wallet signed in; null if the request has no limit, or after a login, which satisfies the limit */
+  maxAge: number | null
+  /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
+  dpopJkt: string | null
+  /** the id of the pushed request (RFC 9126), which is spent when the code is issued */
+  pushedId: string | null
+  /** the wallet that the app expects; another wallet may sign in too, unless `onlyHinted` */
+  loginHint: Address | null
+  /** true if an ID token names the wallet (`id_token_hint`): then only this wallet gets a code */
+  onlyHinted: boolean
+}
+
+/** The app that a page or a text names. */
+export type RequestingApp = ClientPlace & { clientName: string }
+
+export function requestingApp(client: Client, request: AuthorizationRequest): RequestingApp {
+  return { clientName: client.name, ...redirectUriPlace(request.redirectUri) }
+}
+
+/** The client of an earlier request; null if the client is disabled or no longer registered for the redirect URI or the response mode. */
+export async function clientOfRequest(deps: Deps, request: AuthorizationRequest): Promise<Client | null> {
+  const client = await deps.clients.findEnabled(request.clientId)
+  if (!client || !redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native')) return null
+  return client.responseModes === null || client.responseModes.includes(request.responseMode) ? client : null
+}
+
+/** An error response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6), also if the user declines (Core §3.1.2.1). */
+export function errorRedirect(deps: Deps, request: ResponseTarget, error: OAuthError): Promise<Destination> {
+  return makeResponse(deps, request, [
+    ['error', error.error],
+    ['error_description', error.description],
+  ])
+}
+
+export function deniedRedirect(deps: Deps, request: AuthorizationRequest): Promise<Destination> {
+  return errorRedirect(deps, request, accessDenied('user_declined'))
+}
+
+/** What a code is based on: a session, the wallet's epoch, a receipt, and the end of the grant. */
+export type CodeBasis = {
+  session: Session
+  epoch: number
+  receiptId: string | null
+  consented: boolean
+  grantExpiresAt: number
+}
+
+/** A response with a new code (RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5). Null if the request was pushed and a code was already issued. */
+export async function codeRedirect(deps: Deps, request: AuthorizationRequest, basis: CodeBasis): Promise<Destination | null> {
+  if (!(await mayIssueCode(deps, request))) return null
+  const { session, epoch, receiptId, consented, grantExpiresAt } = basis
+  const code = sealCode(deps.keys, {
+    clientId: request.clientId,
+    redirectUri: request.redirectUri,
+    wallet: session.wallet,
+    walletKind: session.walletKind,
+    receiptId,
+    sessionReceiptId: proofToCheck(session, receiptId),
+    consented,
+    epoch,
+    scopes: request.scopes,
+    resources: request.resources,
+    codeChallenge: request.codeChallenge,
+    sessionHash: session.hash,
+    expiresAt: deps.now() + (await codeLifetime(deps, request)),
+    grantExpiresAt,
+    authTime: session.authTime,
+    chainId: session.chainId,
+    nonce: request.nonce,
+    dpopJkt: request.dpopJkt,
+  })
+  deps.audit({ event: 'code_issued', client_id: request.clientId })
+  return makeResponse(deps, request, [['code', code]])
+}
+
+/**
+ * For a contract wallet: the receipt of the session's sign-in, if the code has another receipt. The owners of the contract can change,
+ * so a text that one owner signed does not prove the sign-in of another owner.
+ */
+function proofToCheck({ walletKind, receiptId }: Session, consent: string | null): string | null {
+  return walletKind === 'contract' && receiptId !== consent ? receiptId : null
+}
+
+/** FAPI 2.0 Security Profile §5.3.2.1: "shall issue authorization codes with a maximum lifetime of 60 seconds" */
+const CODE_LIFETIME_FAPI2 = 60
+
+async function codeLifetime({ clients, settings }: Deps, { clientId }: AuthorizationRequest): Promise<number> {
+  const { code } = settings.lifetimes
+  const client = await clients.findEnabled(clientId)
+  return client?.profile === 'fapi2' ? Math.min(code, CODE_LIFETIME_FAPI2) : code
+}
+
+/**
+ * A pushed request gets one code (RFC 9126 §4, §7.3). Spending the request is one conditional update: if several requests race, also
+ * on several nodes, one gets the code. If that response is lost, the app must push a new request.
+ */
+async function mayIssueCode(deps: Deps, { clientId, pushedId }: AuthorizationRequest): Promise<boolean> {
+  if (pushedId === null) return true
+  const spending = await deps.store.pushedRequests.spendPushed(pushedId, randomUUID(), deps.now())
+  if (spending === 'spent') return true
+  deps.audit({ event: 'authorize_refused', reason: `pushed_${spending}`, client_id: clientId })
+  return false
+}
+
+/** The members of a request that the response needs. */
+export type ResponseTarget = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>

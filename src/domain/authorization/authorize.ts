@@ -1,0 +1,179 @@
+/**
+ * The authorization request (RFC 6749 §3.1, §4.1.1; OpenID Connect Core §3.1.2.1 to §3.1.2.4, §3.1.2.6).
+ *
+ * Until the redirect URI is known to be registered for the client, an error is shown on a page: a redirect would make the service an
+ * open redirector (RFC 9700 §2.1, §4.11.2). After that, errors are sent to the redirect URI. An unauthenticated request writes nothing.
+ */
+import type { Form } from '../../oauth/form.ts'
+import { accountSelectionRequired, consentRequired, invalidRequest, loginRequired, OAuthError } from '../../oauth/oauth-error.ts'
+import type { Reason } from '../../oauth/reasons.ts'
+import { findCoveringReceipt } from '../consent/receipt.ts'
+import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client, Session } from '../model/records.ts'
+import {
+  checkRequest,
+  type ReceivedRequest,
+  type RedirectFault,
+  readResponseTarget,
+  repeatedParameter,
+  takeRequest,
+} from './asked-request.ts'
+import {
+  type AuthorizationRequest,
+  type CodeBasis,
+  codeRedirect,
+  errorRedirect,
+  type RequestingApp,
+  type ResponseTarget,
+  requestingApp,
+} from './authorization-request.ts'
+import type { Destination } from './authorization-response.ts'
+import { newBrowserKey, sealChallenge } from './challenge.ts'
+import { sealConfirmation } from './confirm.ts'
+import type { Prompt } from './openid-parameters.ts'
+import { resolveRequest } from './resolve-request.ts'
+
+/** The two cookies of the browser. */
+export type Browser = { sessionId: string | null; browserKey: string | null }
+
+/** Faults that are shown to the user, because no redirect URI can be trusted. */
+export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
+
+export type AuthorizeOutcome =
+  | { kind: 'page'; fault: PageFault; reason: Reason }
+  | { kind: 'redirect'; to: Destination }
+  | { kind: 'login'; to: string; browserKey: string }
+  | { kind: 'confirm'; confirmation: string; app: RequestingApp; scopes: string[]; session: Session }
+
+export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
+  const received = takeRequest(query)
+  const repeated = repeatedParameter(received)
+  if (repeated !== null) return page('malformed_request', `${repeated}_repeated`)
+
+  // RFC 6749 §3.1.2.4, §4.1.2.1: for an invalid client id or redirect URI, inform the user and "MUST NOT automatically redirect"
+  const { client_id: clientId } = received.taken.values
+  const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
+  if (!client) return page('unknown_client', clientId === null ? 'client_id_missing' : 'client_unknown_or_disabled')
+  try {
+    const resolved = await resolveRequest(deps, client, received)
+    return typeof resolved === 'string' ? page('request_unusable', resolved) : await answerTo(deps, client, resolved, browser)
+  } catch (error) {
+    // The contents of an unreadable request object are not used. The query may still name a registered redirect URI.
+    return refuse(deps, client, readResponseTarget(client, received), error)
+  }
+}
+
+/** Answers a resolved request. Errors go to the redirect URI of the request. */
+async function answerTo(deps: Deps, client: Client, received: ReceivedRequest, browser: Browser): Promise<AuthorizeOutcome> {
+  const target = readResponseTarget(client, received)
+  if (target === 'redirect_uri_missing') return page(target, target)
+  if (target === 'redirect_uri_mismatch') return page(target, 'redirect_uri_not_registered')
+  try {
+    const { request, prompt } = checkRequest(deps, client, received, target)
+    return await answer(deps, client, request, prompt, browser)
+  } catch (error) {
+    return refuse(deps, client, target, error)
+  }
+}
+
+async function refuse(
+  deps: Deps,
+  client: Client,
+  target: ResponseTarget | RedirectFault,
+  error: unknown,
+): Promise<AuthorizeOutcome> {
+  if (!(error instanceof OAuthError)) throw error
+  if (typeof target === 'string') return page('request_unusable', error.reason)
+  deps.audit({ event: 'authorize_refused', reason: error.reason, client_id: client.id })
+  return { kind: 'redirect', to: await errorRedirect(deps, target, error) }
+}
+
+/** Answers a valid request with a code, or first with a login or a confirmation. */
+async function answer(
+  deps: Deps,
+  client: Client,
+  request: AuthorizationRequest,
+  prompt: Prompt,
+  browser: Browser,
+): Promise<AuthorizeOutcome> {
+  // OpenID Connect Core §3.1.2.2: only the wallet that a hint names is accepted. §3.1.2.3: prompt=none shows no page to the user.
+  const found = await findSession(deps, browser.sessionId)
+  const isUsable = found && !prompt.login && isRecent(deps, found, request.maxAge) && meetsConsentRule(client, found.method)
+  const isOtherWallet = found && request.loginHint !== null && found.wallet !== request.loginHint
+  const session = isUsable && !isOtherWallet ? found : null
+  if (!session) {
+    if (prompt.none) throw isUsable && isOtherWallet && !request.onlyHinted ? accountSelectionRequired() : loginRequired()
+    return toLogin(deps, client, request, browser)
+  }
+  // The redemption of the code checks session and epoch again, so they can be read here in any order.
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  return client.consent === 'signed'
+    ? answerSigned(deps, client, request, prompt, { session, epoch }, browser)
+    : answerBySession(deps, client, request, prompt, { session, epoch })
+}
+
+/** A session, and the epoch of the wallet. */
+type SessionBasis = Pick<CodeBasis, 'session' | 'epoch'>
+
+/** Consent rule `signed`: needs a receipt that covers the request, or a new signature. */
+async function answerSigned(
+  deps: Deps,
+  client: Client,
+  request: AuthorizationRequest,
+  prompt: Prompt,
+  basis: SessionBasis,
+  browser: Browser,
+): Promise<AuthorizeOutcome> {
+  // The receipt is read after the epoch: a withdrawal meanwhile raises the epoch, so the code is void.
+  const receipt = prompt.consent ? null : await findCoveringReceipt(deps, basis.session, client, request)
+  if (!receipt) {
+    if (prompt.none) throw consentRequired()
+    return toLogin(deps, client, request, browser)
+  }
+  return issueCode(deps, request, { ...basis, receiptId: receipt.id, consented: true }, receipt.expiresAt)
+}
+
+/** Consent rule `session`: the session is sufficient, unless the app requests a confirmation (`prompt=consent`). */
+async function answerBySession(
+  deps: Deps,
+  client: Client,
+  request: AuthorizationRequest,
+  prompt: Prompt,
+  basis: SessionBasis,
+): Promise<AuthorizeOutcome> {
+  const { session } = basis
+  if (prompt.consent) {
+    const confirmation = sealConfirmation(deps, request, session)
+    return { kind: 'confirm', confirmation, app: requestingApp(client, request), scopes: request.scopes, session }
+  }
+  return issueCode(deps, request, { ...basis, receiptId: session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
+}
+
+async function issueCode(
+  deps: Deps,
+  request: AuthorizationRequest,
+  basis: Omit<CodeBasis, 'grantExpiresAt'>,
+  until: number,
+): Promise<AuthorizeOutcome> {
+  await touchSession(deps, basis.session)
+  const grantExpiresAt = Math.min(deps.now() + deps.settings.lifetimes.grant, until)
+  const to = await codeRedirect(deps, request, { ...basis, grantExpiresAt })
+  return to === null ? page('request_unusable', 'pushed_spent') : { kind: 'redirect', to }
+}
+
+function toLogin(deps: Deps, client: Client, request: AuthorizationRequest, browser: Browser): AuthorizeOutcome {
+  const browserKey = browser.browserKey ?? newBrowserKey()
+  const challenge = sealChallenge(deps, { kind: 'app', request }, client, browserKey)
+  if (challenge === null) throw invalidRequest('request_too_long', 'The request is too long.')
+  return { kind: 'login', to: loginPageUrl(deps, challenge), browserKey }
+}
+
+/** The URL of the login page for a challenge. */
+export function loginPageUrl(deps: Deps, challenge: string): string {
+  return `${deps.settings.loginUrl}/login?login_challenge=${challenge}`
+}
+
+function page(fault: PageFault, reason: Reason): AuthorizeOutcome {
+  return { kind: 'page', fault, reason }
+}

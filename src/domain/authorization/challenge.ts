@@ -1,0 +1,214 @@
+/**
+ * The login challenge: the sealed purpose of a sign-in, with everything that the text to sign contains. A challenge is bound to one
+ * browser and cannot be used in another.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { KeyRing } from '../../keys/key-ring.ts'
+import { macOf } from '../../keys/mac.ts'
+import { sealedFormat } from '../../keys/sealed.ts'
+import type { ResponseMode } from '../../oauth/response-mode.ts'
+import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../wallet/account-message.ts'
+import type { Address } from '../../wallet/address.ts'
+import { consentTemplateOf } from '../../wallet/consent-message.ts'
+import { transliterateName } from '../../wallet/plain-words.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import { requestOfLogin } from './pushed-request.ts'
+
+/** Seconds until a challenge expires. */
+export const CHALLENGE_LIFETIME = 600
+/** in characters */
+const MAX_LENGTH = 4096
+
+/** What the signature is for: an app's request, the account page, or ending everything without a session. */
+export type LoginPurpose = { kind: 'app'; request: AuthorizationRequest } | { kind: 'account' } | { kind: 'end_everything' }
+
+export type Challenge = {
+  /** the number of the template of the text to sign */
+  template: number
+  /** 128 random bits in hex: the `Nonce` of the text (ERC-4361), which also identifies the challenge */
+  nonce: string
+  issuedAt: number
+  /** the end of the grant that the text shows */
+  until: number
+  /** the name that the text shows; empty without an app */
+  clientName: string
+  /** the hash of the key of the browser that can use the challenge */
+  browserHash: string
+  /** the hash of the key of the browser that requested the login; differs from `browserHash` if another device continues the login */
+  requestedBy: string
+  /** the id of the key from which the session id is derived */
+  sessionKeyId: string
+  /** true if another device continues the login: this device gets a session, but never a code */
+  elsewhere: boolean
+  purpose: LoginPurpose
+}
+
+export function newBrowserKey(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Seals a purpose into a challenge for one browser; null if the challenge is too long for a URL. */
+export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client | null, browserKey: string): string | null {
+  const at = deps.now()
+  const browserHash = hashBrowserKey(browserKey)
+  const challenge = {
+    template: templateOf(purpose),
+    nonce: randomBytes(16).toString('hex'),
+    issuedAt: at,
+    until: at + deps.settings.lifetimes.grant,
+    clientName: client ? transliterateName(client.name) : '',
+    browserHash,
+    requestedBy: browserHash,
+    sessionKeyId: deps.keys.maker('mac').id,
+    elsewhere: false,
+    purpose,
+  }
+  return sealFor(deps, challenge, purpose.kind === 'app' ? purpose.request.pushedId : null)
+}
+
+/**
+ * The challenge for another device that continues the login, with the same text and the same expiry. The app's `state` and
+ * `code_challenge` are removed: they are useful only in the browser that requested the login.
+ */
+export function resumeChallenge(
+  deps: Deps,
+  challenge: Challenge,
+  request: AuthorizationRequest,
+  browserKey: string,
+): string | null {
+  const purpose = {
+    kind: 'app' as const,
+    request: { ...request, state: null, codeChallenge: null, nonce: null, pushedId: null },
+  }
+  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, request.pushedId)
+}
+
+/** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */
+export async function openChallenge(deps: Deps, text: string): Promise<Challenge | undefined> {
+  const packed = PACKED_CHALLENGE.open(deps.keys, text)
+  const purpose = packed && (await openPurpose(deps, packed))
+  return purpose && unpack(packed, purpose)
+}
+
+async function openPurpose(deps: Deps, packed: Packed): Promise<LoginPurpose | undefined> {
+  const purpose = packed[8]
+  if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
+  const request = await requestOfLogin(deps, purpose.pushed)
+  return request ? { kind: 'app', request } : undefined
+}
+
+export function challengeExpiresAt(challenge: Challenge): number {
+  return challenge.issuedAt + CHALLENGE_LIFETIME
+}
+
+export function isOfBrowser(challenge: Challenge, browserKey: string | null): boolean {
+  return browserKey !== null && hashBrowserKey(browserKey) === challenge.browserHash
+}
+
+/** The `Request ID` of ERC-4361: a UUID that is derived from the nonce. The receipt has the same id. */
+export function requestIdOf(challenge: Challenge): string {
+  const hex = createHash('sha256').update(`request ${challenge.nonce}`).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/**
+ * The id of the one session that this challenge can start, on either device. Only the service can compute the id, and only the browser
+ * whose session was inserted receives the id: so the insert makes the login work once. Undefined if the key is retired.
+ */
+export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undefined {
+  const key = ring.opener('mac', challenge.sessionKeyId)
+  return key && macOf(key, 'session id', Buffer.from(challenge.nonce)).toString('base64url')
+}
+
+function templateOf(purpose: LoginPurpose): number {
+  if (purpose.kind === 'app') return consentTemplateOf(purpose.request.redirectUri)
+  return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
+}
+
+/** If the request is too long for the challenge and was pushed, the challenge contains only the id of the pushed request. */
+function sealFor(deps: Deps, challenge: Challenge, pushedId: string | null): string | null {
+  const whole = PACKED_CHALLENGE.seal(deps.keys, pack(challenge, packPurpose(challenge.purpose)))
+  if (whole.length <= MAX_LENGTH) return whole
+  return pushedId === null ? null : PACKED_CHALLENGE.seal(deps.keys, pack(challenge, { pushed: pushedId }))
+}
+
+function hashBrowserKey(browserKey: string): string {
+  return createHash('sha256').update(browserKey).digest().subarray(0, 16).toString('base64url')
+}
+
+// A packed challenge is an array: member names would make the URL a third longer.
+type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
+// Members that few requests have. Each has a name of one letter, and is omitted without a value.
+type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
+type PackedPurpose = PackedRequest | 'account' | 'end_everything'
+type Pushed = { pushed: string }
+type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
+
+const PACKED_CHALLENGE = sealedFormat<Packed>('loginChallenge')
+
+function pack(challenge: Challenge, purpose: PackedPurpose | Pushed): Packed {
+  return [
+    challenge.template,
+    challenge.nonce,
+    challenge.issuedAt,
+    challenge.until,
+    challenge.clientName,
+    challenge.browserHash,
+    challenge.sessionKeyId,
+    challenge.elsewhere ? challenge.requestedBy : 0,
+    purpose,
+  ]
+}
+
+function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
+  const [template, nonce, issuedAt, until, clientName, browserHash, sessionKeyId, requester] = packed
+  const elsewhere = requester !== 0
+  const browsers = { browserHash, requestedBy: elsewhere ? requester : browserHash, elsewhere }
+  return { template, nonce, issuedAt, until, clientName, ...browsers, sessionKeyId, purpose }
+}
+
+function packPurpose(purpose: LoginPurpose): PackedPurpose {
+  if (purpose.kind !== 'app') return purpose.kind
+  const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = purpose.request
+  const usual: PackedRequest = [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
+  const extras = packExtras(purpose.request)
+  if (Object.keys(extras).length > 0) usual.push(extras)
+  return usual
+}
+
+/** `maxAge` is not included: the login of the challenge satisfies it. */
+function packExtras(request: AuthorizationRequest): PackedExtras {
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode } = request
+  return {
+    ...(nonce === null ? {} : { n: nonce }),
+    ...(dpopJkt === null ? {} : { d: dpopJkt }),
+    ...(pushedId === null ? {} : { p: pushedId }),
+    ...(loginHint === null ? {} : { h: loginHint }),
+    ...(onlyHinted ? { o: 1 as const } : {}),
+    ...(responseMode === 'query' ? {} : { m: responseMode }),
+  }
+}
+
+function unpackPurpose(packed: PackedPurpose): LoginPurpose {
+  if (typeof packed === 'string') return { kind: packed }
+  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge, extras = {}] = packed
+  const request = {
+    clientId,
+    redirectUri,
+    scopes: scopes.split(' '),
+    resources,
+    state,
+    answersIss: answersIss === 1,
+    codeChallenge,
+    nonce: extras.n ?? null,
+    maxAge: null,
+    dpopJkt: extras.d ?? null,
+    pushedId: extras.p ?? null,
+    loginHint: extras.h ?? null,
+    onlyHinted: extras.o === 1,
+    responseMode: extras.m ?? ('query' as const),
+  }
+  return { kind: 'app', request }
+}

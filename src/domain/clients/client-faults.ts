@@ -1,0 +1,164 @@
+/** Checks the metadata of a client. Each fault is one line (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
+import { jwkSetFaults } from '../../keys/public-jwk.ts'
+import { formOrigin, redirectUriFault } from '../../oauth/redirect-uri.ts'
+import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
+import { isFormPost } from '../../oauth/response-mode.ts'
+import { isScopeName, isSubset } from '../../oauth/scope.ts'
+import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
+import { isSignableUri } from '../../wallet/message-grammar.ts'
+import type { Client } from '../model/records.ts'
+import { calledUriFault } from './client-called-uri.ts'
+
+/** The faults of a new or changed client. */
+export function clientFaults(client: Client): string[] {
+  return [
+    ...nameFaults(client),
+    ...redirectUriFaults(client),
+    ...responseModeFaults(client),
+    ...scopeFaults(client),
+    ...resourceFaults(client),
+    ...authenticationFaults(client),
+    ...grantTypeFaults(client),
+    ...keyFaults(client),
+    ...profileFaults(client),
+    ...logoutFaults(client),
+  ]
+}
+
+function nameFaults({ name }: Client): string[] {
+  if (visibleText(name) === '') return ['A client needs a name that is visible: users see it when they sign in.']
+  // With control characters or bidirectional overrides, a name could change how the surrounding page reads.
+  if ([...name].length > 80 || hasInvisible(name)) return ['A name has at most 80 characters, none of them invisible.']
+  return []
+}
+
+const REDIRECT_URI_WORDS = {
+  not_rfc3986: 'is not a valid URI (RFC 3986).',
+  has_fragment: 'has a fragment (#…), which is not allowed in a redirect URI (RFC 6749 section 3.1.2).',
+  has_answer_parameter: 'has a query parameter that responses use: code, state, iss, error, error_description or response.',
+  has_wildcard: 'has a wildcard in its host; redirect URIs match byte for byte, so register each one.',
+  has_userinfo: 'has a user name in it, which could hide its host.',
+  http_outside_loopback: 'is plain http outside loopback; use https.',
+  scheme_not_allowed:
+    'is neither https nor, for a --native client, a private-use scheme with a dot such as com.example.app:/callback.',
+  too_long: 'is longer than 2,000 characters.',
+}
+
+function redirectUriFaults(client: Client): string[] {
+  const faults = client.redirectUris.flatMap((uri) => {
+    const fault = redirectUriFault(uri, client.type === 'native')
+    if (fault) return [`Redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`]
+    return isSignableUri(uri)
+      ? []
+      : [`Redirect URI ${uri} cannot be part of a text to sign; it needs a path and must have no user name.`]
+  })
+  const redirects = client.grantTypes.includes('authorization_code')
+  const usesClientCredentials = client.grantTypes.includes('client_credentials')
+  if (client.redirectUris.length === 0 && (redirects || (client.resourceServer === null && !usesClientCredentials))) {
+    faults.push('A client needs at least one redirect URI, unless it is a resource server or uses only client_credentials.')
+  }
+  return faults
+}
+
+/** If `form_post` is the client's only response mode, the redirect URI must accept a form; otherwise even errors could not be sent. */
+function responseModeFaults({ responseModes, redirectUris }: Client): string[] {
+  if (responseModes?.length === 0) return ['The list of response modes must have at least one entry.']
+  if (responseModes === null || !responseModes.every(isFormPost)) return []
+  return redirectUris
+    .filter((uri) => redirectUriFault(uri, true) === null && formOrigin(uri) === null)
+    .map((uri) => `Redirect URI ${uri} cannot receive a form, and form_post is the only response mode of this client.`)
+}
+
+function scopeFaults(client: Client): string[] {
+  const faults = client.scopes
+    .filter((scope) => !isScopeName(scope))
+    .map((scope) => `Scope ${JSON.stringify(scope)} is not 1 to 64 of A-Z a-z 0-9 . _ -`)
+  if (client.scopes.length === 0) faults.push('A client needs at least one scope.')
+  else if (client.defaultScopes.length === 0 || !isSubset(client.defaultScopes, client.scopes)) {
+    faults.push('The default scopes must be some of the scopes.')
+  }
+  return faults
+}
+
+function resourceFaults(client: Client): string[] {
+  return [...client.resources, ...(client.resourceServer === null ? [] : [client.resourceServer])]
+    .filter((resource) => !isSignableResourceUri(resource))
+    .map(
+      (resource) =>
+        `Resource ${JSON.stringify(resource)} is not an absolute URI without fragment and percent signs (RFC 8707 section 2).`,
+    )
+}
+
+/** RFC 9700 §2.5: a client that can keep a secret or a private key must authenticate. */
+function authenticationFaults(client: Client): string[] {
+  const faults: string[] = []
+  if (client.type === 'confidential' && client.authMethod === 'none')
+    faults.push('A confidential client must authenticate. For a client without a secret, use --public.')
+  if (client.type !== 'confidential' && client.authMethod !== 'none')
+    faults.push('A public client has neither a secret nor a key: the only authentication method is none.')
+  if (client.type !== 'confidential' && client.resourceServer !== null)
+    faults.push('A resource server must be able to keep a secret.')
+  if (client.type === 'native' && client.consent !== 'signed') faults.push('A native client always needs a signed consent.')
+  return faults
+}
+
+function grantTypeFaults({ grantTypes, type }: Client): string[] {
+  const faults: string[] = []
+  if (grantTypes.includes('refresh_token') && !grantTypes.includes('authorization_code')) {
+    faults.push('Refresh tokens come from authorization codes: allow authorization_code too.')
+  }
+  // RFC 6749 §4.4: "MUST only be used by confidential clients"
+  if (grantTypes.includes('client_credentials') && type !== 'confidential')
+    faults.push('Only a confidential client may use client_credentials (RFC 6749 section 4.4).')
+  return faults
+}
+
+function keyFaults(client: Client): string[] {
+  const { jwks, jwksUri } = client
+  const faults = jwks === null ? [] : jwkSetFaults(jwks).map((fault) => `The JWK Set${fault.startsWith(':') ? '' : ' '}${fault}.`)
+  // RFC 7591 §2: "The 'jwks_uri' and 'jwks' parameters MUST NOT both be present"
+  if (jwks !== null && jwksUri !== null) faults.push('Register either a JWK Set or a JWK Set URI, not both.')
+  const fault = jwksUri === null ? null : calledUriFault(jwksUri)
+  if (fault !== null) faults.push(`The JWK Set URI ${fault}`)
+  if (jwks === null && jwksUri === null) {
+    if (client.authMethod === 'private_key_jwt')
+      faults.push('private_key_jwt needs the public keys of the client: use --jwks or --jwks-uri.')
+    if (client.requestObjectSigned)
+      faults.push('Signed request objects need the public keys of the client: use --jwks or --jwks-uri.')
+  }
+  return faults
+}
+
+/** FAPI 2.0 Security Profile §5.3.2.1, §5.3.2.2, §5.4.1. `applyProfile` sets the members that have only one possible value. */
+function profileFaults(client: Client): string[] {
+  if (client.profile !== 'fapi2') return []
+  // "shall only support confidential clients"
+  if (client.type !== 'confidential') return ['A fapi2 client must be confidential.']
+  const faults: string[] = []
+  // "shall authenticate clients using one of [...] private_key_jwt"
+  if (client.authMethod !== 'private_key_jwt') faults.push('A fapi2 client must authenticate with private_key_jwt.')
+  // "shall not allow clients to use redirect URIs that use the http scheme". The exception is for native clients, which are public.
+  for (const uri of client.redirectUris.filter((each) => !/^https:/i.test(each)))
+    faults.push(`Redirect URI ${uri} is not https, which a fapi2 client requires.`)
+  // §5.4.1: "shall use PS256, ES256, or EdDSA"
+  if (client.idTokenAlgorithm === 'RS256')
+    faults.push('ID tokens for a fapi2 client must be signed with ES256 or EdDSA, not RS256.')
+  if (client.introspectionSigned === 'RS256')
+    faults.push('Introspection responses to a fapi2 client must be signed with ES256 or EdDSA, not RS256.')
+  if (client.authorizationAlgorithm === 'RS256')
+    faults.push('Authorization responses to a fapi2 client must be signed with ES256 or EdDSA, not RS256.')
+  return faults
+}
+
+/** OpenID Connect RP-Initiated Logout §2, §3.1, Back-Channel Logout §2.2 */
+function logoutFaults(client: Client): string[] {
+  const faults = client.postLogoutRedirectUris.flatMap((uri) => {
+    const fault = redirectUriFault(uri, client.type === 'native')
+    return fault ? [`Post-logout redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`] : []
+  })
+  const fault = client.backchannelLogoutUri === null ? null : calledUriFault(client.backchannelLogoutUri)
+  if (fault !== null) faults.push(`The back-channel logout URI ${fault}`)
+  if (client.backchannelLogoutSessionRequired && client.backchannelLogoutUri === null)
+    faults.push('A back-channel logout session is required only with a back-channel logout URI: use --backchannel-logout-uri.')
+  return faults
+}

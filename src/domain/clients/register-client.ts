@@ -1,0 +1,138 @@
+/** Registers a client (RFC 6749 §2, with the metadata of RFC 7591 §2), and rotates client secrets. */
+import { randomUUID } from 'node:crypto'
+import type { JwkSet } from '../../keys/public-jwk.ts'
+import { hashSecret, newSecret } from '../../keys/secret.ts'
+import type { SigningAlgorithm } from '../../keys/signing-key.ts'
+import type { ResponseMode } from '../../oauth/response-mode.ts'
+import { CLIENT_DEFAULTS } from '../model/client-record.ts'
+import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule, GrantType } from '../model/records.ts'
+import { clientFaults } from './client-faults.ts'
+
+/** The metadata that an operator provides. Missing members get a default value. */
+export type ClientRegistration = {
+  name: string
+  type: ClientType
+  redirectUris: string[]
+  /** default: `enhancement` */
+  scopes?: string[] | undefined
+  /** default: `enhancement` if that is one of `scopes`, otherwise all scopes */
+  defaultScopes?: string[] | undefined
+  resources?: string[] | undefined
+  resourceServer?: string | null | undefined
+  consent?: ConsentRule | undefined
+  requirePkce?: boolean | undefined
+  authMethod?: ClientAuthMethod | undefined
+  grantTypes?: GrantType[] | undefined
+  profile?: ClientProfile | undefined
+  jwks?: JwkSet | null | undefined
+  jwksUri?: string | null | undefined
+  requirePushedRequests?: boolean | undefined
+  requestObjectSigned?: boolean | undefined
+  dpopBound?: boolean | undefined
+  idTokenAlgorithm?: SigningAlgorithm | undefined
+  introspectionSigned?: SigningAlgorithm | null | undefined
+  authorizationAlgorithm?: SigningAlgorithm | undefined
+  responseModes?: ResponseMode[] | null | undefined
+  postLogoutRedirectUris?: string[] | undefined
+  backchannelLogoutUri?: string | null | undefined
+  backchannelLogoutSessionRequired?: boolean | undefined
+}
+
+export type Registered = {
+  kind: 'registered'
+  client: Client
+  /** shown once and never stored; null for a client without a secret */
+  secret: string | null
+}
+
+/** One line for each fault in the metadata. */
+export type RegistrationFaults = { kind: 'faults'; faults: string[] }
+
+const USUAL_SCOPE = 'enhancement'
+/** During a rotation two secrets are valid. */
+const SECRETS_AT_MOST = 2
+
+/**
+ * Only a confidential client gets a secret (RFC 6749 §10.1). A native client can be impersonated (§2.3, §10.2), so the user must
+ * always consent. The service generates the client id: a chosen id could look like a wallet address (RFC 9700 §2.6).
+ */
+export function registerClient(registration: ClientRegistration, at: number): Registered | RegistrationFaults {
+  const authMethod = registration.authMethod ?? usualAuthMethod(registration)
+  const secret = hasSecret(authMethod) ? newSecret() : null
+  const scopes = unique(registration.scopes ?? [USUAL_SCOPE])
+  const client: Client = applyProfile({
+    id: randomUUID(),
+    name: registration.name.trim(),
+    type: registration.type,
+    redirectUris: unique(registration.redirectUris),
+    scopes,
+    defaultScopes: unique(registration.defaultScopes ?? (scopes.includes(USUAL_SCOPE) ? [USUAL_SCOPE] : scopes)),
+    resources: unique(registration.resources ?? []),
+    resourceServer: registration.resourceServer ?? null,
+    // A native client cannot authenticate, so the user must always consent.
+    consent: registration.type === 'native' ? 'signed' : (registration.consent ?? 'session'),
+    requirePkce: registration.requirePkce ?? false,
+    authMethod,
+    grantTypes: registration.grantTypes ?? (registration.redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : []),
+    profile: registration.profile ?? CLIENT_DEFAULTS.profile,
+    jwks: registration.jwks ?? null,
+    jwksUri: registration.jwksUri ?? null,
+    requirePushedRequests: registration.requirePushedRequests ?? false,
+    requestObjectSigned: registration.requestObjectSigned ?? false,
+    dpopBound: registration.dpopBound ?? false,
+    idTokenAlgorithm: registration.idTokenAlgorithm ?? CLIENT_DEFAULTS.idTokenAlgorithm,
+    introspectionSigned: registration.introspectionSigned ?? null,
+    authorizationAlgorithm: registration.authorizationAlgorithm ?? CLIENT_DEFAULTS.authorizationAlgorithm,
+    responseModes: registration.responseModes ?? null,
+    postLogoutRedirectUris: unique(registration.postLogoutRedirectUris ?? []),
+    backchannelLogoutUri: registration.backchannelLogoutUri ?? null,
+    backchannelLogoutSessionRequired: registration.backchannelLogoutSessionRequired ?? false,
+    secrets: secret === null ? [] : [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }],
+    createdAt: at,
+    disabledAt: null,
+  })
+  const faults = clientFaults(client)
+  return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'registered', client, secret }
+}
+
+/** The client with changed metadata. If the new authentication method has no secret, the secrets are removed. */
+export function changeClient(client: Client, changes: Partial<Client>): Client {
+  const changed = applyProfile({ ...client, ...changes })
+  return hasSecret(changed.authMethod) ? changed : { ...changed, secrets: [] }
+}
+
+/** Whether the method uses a client secret. */
+export function hasSecret(method: ClientAuthMethod): boolean {
+  return method === 'client_secret_basic' || method === 'client_secret_post'
+}
+
+function usualAuthMethod({ type, profile }: ClientRegistration): ClientAuthMethod {
+  if (type !== 'confidential') return 'none'
+  return profile === 'fapi2' ? 'private_key_jwt' : 'client_secret_basic'
+}
+
+/** FAPI 2.0 Security Profile §5.3.2: sets what the profile requires of every client. */
+function applyProfile(client: Client): Client {
+  if (client.profile !== 'fapi2') return client
+  return { ...client, requirePkce: true, requirePushedRequests: true, dpopBound: true }
+}
+
+/** Adds a new secret. The newest existing secret stays valid until `at + overlap`. Older secrets end now. */
+export function rotateClientSecret(
+  client: Client,
+  overlap: number,
+  at: number,
+  secret = newSecret(),
+): { client: Client; secret: string } {
+  const kept = client.secrets
+    .filter((each) => each.expiresAt === null || each.expiresAt > at)
+    .slice(0, SECRETS_AT_MOST - 1)
+    .map((each) => ({ ...each, expiresAt: Math.min(each.expiresAt ?? Number.POSITIVE_INFINITY, at + overlap) }))
+    .filter((each) => each.expiresAt > at)
+  const secrets = [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }, ...kept]
+  return { client: { ...client, secrets }, secret }
+}
+
+function unique(texts: string[]): string[] {
+  return [...new Set(texts)]
+}

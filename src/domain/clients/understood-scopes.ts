@@ -1,0 +1,16 @@
+/** OpenID Connect Core §3.1.2.1: "Scope values used that are not understood by an implementation SHOULD be ignored." */
+import { OPENID_SCOPES } from '../../oauth/scope.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+
+/**
+ * With `openid`: the requested scopes that the service or the client defines, so not `offline_access` (§11). Without `openid`: all
+ * requested scopes.
+ *
+ * A refresh uses the same rule, because many libraries repeat the scopes of the authorization request.
+ */
+export function understoodScopes(deps: Deps, client: Client, requested: string[]): string[] {
+  if (!requested.includes('openid')) return requested
+  const defined = [...OPENID_SCOPES, ...Object.keys(deps.settings.scopeDescriptions), ...client.scopes]
+  return requested.filter((each) => defined.includes(each))
+}

@@ -1,0 +1,57 @@
+/** Receipts: the texts that wallets signed, stored sealed. */
+import type { KeyRing } from '../../keys/key-ring.ts'
+import { sealedFormat } from '../../keys/sealed.ts'
+import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
+import { isSubset } from '../../oauth/scope.ts'
+import { readConsent } from '../../wallet/read-consent.ts'
+import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client, Receipt, Session } from '../model/records.ts'
+
+export type SignedMessage = { message: string; signature: string }
+
+const SIGNED_MESSAGE = sealedFormat<SignedMessage>('receipt')
+
+/** Signatures are stored sealed, so that a leaked database reveals none. */
+export function sealSignedMessage(ring: KeyRing, signed: SignedMessage): string {
+  return SIGNED_MESSAGE.seal(ring, signed)
+}
+
+/** The signed text and the signature; undefined if the key that sealed them is retired. */
+export function openReceipt(ring: KeyRing, receipt: Receipt): SignedMessage | undefined {
+  return SIGNED_MESSAGE.open(ring, receipt.sealed)
+}
+
+/**
+ * How many receipts of a client are read to find one that covers a request. Withdrawn receipts are not read: if a node's clock was
+ * ahead, they would come before newer ones.
+ */
+const READ_AT_MOST = 50
+
+/** The newest valid receipt of the session's wallet that covers the request. */
+export async function findCoveringReceipt(
+  deps: Deps,
+  session: Session,
+  client: Client,
+  request: AuthorizationRequest,
+): Promise<Receipt | null> {
+  const { redirectUri, scopes, resources, dpopJkt } = request
+  const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: READ_AT_MOST })
+  const covering = receipts.find(
+    (receipt) =>
+      receipt.expiresAt > deps.now() &&
+      // ERC-5573: the user authorized this redirect URI and read the host. A consent does not cover the client's other redirect URIs.
+      redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&
+      isSubset(scopes, receipt.scopes) &&
+      isSubset(resources, receipt.resources) &&
+      coversKey(deps.keys, receipt, dpopJkt),
+  )
+  return covering ?? null
+}
+
+/** A consent that names a key (RFC 9449) covers only requests with that key. An unreadable receipt may name a key, so nothing is covered. */
+function coversKey(ring: KeyRing, receipt: Receipt, dpopJkt: string | null): boolean {
+  const signed = openReceipt(ring, receipt)
+  const consent = signed ? readConsent(signed.message) : null
+  return consent !== null && (consent.keyThumbprint === undefined || consent.keyThumbprint === dpopJkt)
+}

@@ -1,0 +1,169 @@
+/**
+ * The end of a login: the browser returns with the challenge and the login verifier, gets a session, and continues to the app. The
+ * insert of the session makes a challenge work once: if several requests race, exactly one starts the session.
+ */
+import { randomUUID } from 'node:crypto'
+import { loginRequired } from '../../oauth/oauth-error.ts'
+import {
+  type AuthorizationRequest,
+  clientOfRequest,
+  codeRedirect,
+  deniedRedirect,
+  errorRedirect,
+  type RequestingApp,
+  requestingApp,
+} from '../authorization/authorization-request.ts'
+import type { Destination } from '../authorization/authorization-response.ts'
+import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
+import { endEverything, endSession } from '../consent/end-grants.ts'
+import { hashSessionId, meetsConsentRule } from '../consent/session.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client, Session } from '../model/records.ts'
+import { readChallengeUse } from './challenge-use.ts'
+import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login.ts'
+
+export type CompleteOutcome =
+  /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
+  | { kind: 'signed_in'; sessionId: string; to: Destination; app: RequestingApp | null }
+  /** signed in, but with another wallet than the app's ID token hint names: the app gets an error */
+  | { kind: 'another_wallet'; sessionId: string; to: Destination; app: RequestingApp }
+  /** another device requested the login: this browser gets a session, and no browser gets a code */
+  | { kind: 'signed_in_elsewhere'; sessionId: string; app: RequestingApp; redirectUri: string }
+  /** signed in, but a code was already issued for the pushed request */
+  | { kind: 'request_spent'; sessionId: string }
+  | { kind: 'denied'; to: Destination; app: RequestingApp }
+  /** the user declined a login without an app */
+  | { kind: 'cancelled' }
+  | { kind: 'denied_elsewhere'; app: RequestingApp }
+  | { kind: 'everything_ended' }
+  | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
+
+type CompleteRequest = {
+  challenge: string | null
+  verifier: string | null
+  browserKey: string | null
+  /** the id of the session that the browser already has */
+  sessionId: string | null
+}
+
+type RequestedApp = { client: Client; request: AuthorizationRequest; app: RequestingApp }
+
+export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
+  const challenge = await openChallenge(deps, request.challenge ?? '')
+  const verifier = LOGIN_VERIFIER.open(deps.keys, request.verifier ?? '')
+  if (!challenge || !verifier || !isFor(verifier, challenge)) return { kind: 'broken' }
+  // A login link of an attacker must not give the user's browser a session of the attacker.
+  if (!isOfBrowser(challenge, request.browserKey)) return { kind: 'wrong_browser' }
+  if (verifier.expiresAt <= deps.now()) return { kind: 'expired' }
+  const requested = await appOf(deps, challenge)
+  if (requested === 'unknown_client') return { kind: 'unknown_client' }
+  const { proof } = verifier
+  if (proof === 'denied') return deny(deps, challenge, requested)
+  const use = await readChallengeUse(deps, challenge)
+  if (use !== 'open') return { kind: use === 'key_retired' ? 'expired' : use }
+  if (challenge.purpose.kind === 'end_everything') return endAll(deps, challenge, proof)
+  // The client's consent rule may have changed since the login server vouched for the wallet.
+  if (requested && !meetsConsentRule(requested.client, proof.method)) return { kind: 'ended' }
+  return startSession(deps, { challenge, proof, requested, earlierId: request.sessionId })
+}
+
+async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
+  if (purpose.kind !== 'app') return null
+  const client = await clientOfRequest(deps, purpose.request)
+  return client ? { client, request: purpose.request, app: requestingApp(client, purpose.request) } : 'unknown_client'
+}
+
+function isFor(verifier: LoginVerifier, { nonce, browserHash, elsewhere }: Challenge): boolean {
+  return verifier.nonce === nonce && verifier.browserHash === browserHash && verifier.elsewhere === elsewhere
+}
+
+async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | null): Promise<CompleteOutcome> {
+  if (!requested) return { kind: 'cancelled' }
+  // The app gets the response in the browser that requested the login. The user can still sign in or decline in that browser.
+  if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: requested.app }
+  deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: requested.client.id })
+  return { kind: 'denied', to: await deniedRedirect(deps, requested.request), app: requested.app }
+}
+
+/** The challenge is marked as used at the end, so that an interrupted request can be repeated. The mark is a session that has already ended. */
+async function endAll(deps: Deps, challenge: Challenge, proof: ProvenWallet): Promise<CompleteOutcome> {
+  await endEverything(deps, proof.wallet)
+  const sessionId = sessionIdOf(deps.keys, challenge)
+  if (sessionId === undefined) return { kind: 'expired' }
+  await deps.store.sessions.startSession({ ...newSession(deps, sessionId, challenge, proof), endedAt: deps.now() }, randomUUID())
+  return { kind: 'everything_ended' }
+}
+
+type ProvenLogin = { challenge: Challenge; proof: ProvenWallet; requested: RequestedApp | null; earlierId: string | null }
+
+async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOutcome> {
+  const { challenge, proof, requested, earlierId } = login
+  const sessionId = sessionIdOf(deps.keys, challenge)
+  if (sessionId === undefined) return { kind: 'expired' }
+  const session = newSession(deps, sessionId, challenge, proof)
+  // This happens before the challenge is used, so that the browser can repeat the request after a failure.
+  await endEarlier(deps, earlierId, session)
+  if ((await deps.store.sessions.startSession(session, randomUUID())) === 'taken') return { kind: 'already_used' }
+
+  // The epoch is read after the insert: every ending that could have missed the new session has raised the epoch by now.
+  const epoch = await deps.store.wallets.readEpoch(session.wallet)
+  if (epoch !== proof.epoch) {
+    await deps.store.sessions.endSession(session.hash, randomUUID(), deps.now())
+    if (proof.receiptId !== null) await deps.store.receipts.withdrawReceipt(session.wallet, proof.receiptId, deps.now())
+    return { kind: 'ended' }
+  }
+  deps.bounds.noteSession(session)
+  deps.audit({ event: 'session_started', reason: session.method, ...(requested ? { client_id: requested.client.id } : {}) })
+  if (!requested) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
+  return continueToApp(deps, { ...login, requested }, { session, sessionId, epoch })
+}
+
+async function continueToApp(
+  deps: Deps,
+  { challenge, proof, requested: { client, request, app } }: ProvenLogin & { requested: RequestedApp },
+  { session, sessionId, epoch }: { session: Session; sessionId: string; epoch: number },
+): Promise<CompleteOutcome> {
+  // The app's `state` and `code_verifier` are in the browser that requested the login. A code would be useless in this browser.
+  if (challenge.elsewhere) return { kind: 'signed_in_elsewhere', sessionId, app, redirectUri: request.redirectUri }
+  if (request.onlyHinted && session.wallet !== request.loginHint) {
+    // OpenID Connect Core §3.1.2.1: "otherwise, it MUST return an error, such as login_required"
+    const refusal = loginRequired('another_wallet_than_hinted')
+    deps.audit({ event: 'authorize_refused', reason: refusal.reason, client_id: client.id })
+    return { kind: 'another_wallet', sessionId, to: await errorRedirect(deps, request, refusal), app }
+  }
+  const { receiptId } = proof
+  const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until }
+  const to = await codeRedirect(deps, { ...request, scopes: proof.scopes }, basis)
+  return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
+}
+
+/**
+ * Ends the session that the browser already has: a copy of the session cookie must not outlive the new login (ASVS 7.2.4). The wallet's
+ * epoch is not raised, so that logins in other tabs stay valid. If the wallet is the same, the new session replaces the old one: pending
+ * codes stay valid and no client is notified, because the user stays signed in.
+ */
+async function endEarlier(deps: Deps, earlierId: string | null, { hash, wallet }: Session): Promise<void> {
+  const earlier = earlierId === null ? null : await deps.store.sessions.readSession(hashSessionId(earlierId))
+  if (!earlier || earlier.endedAt !== null || earlier.hash === hash) return
+  if (earlier.wallet === wallet) await deps.store.sessions.replaceSession(earlier.hash, hash, deps.now())
+  else await endSession(deps, earlier)
+}
+
+function newSession(deps: Deps, sessionId: string, { elsewhere }: Challenge, proof: ProvenWallet): Session {
+  const at = deps.now()
+  return {
+    hash: hashSessionId(sessionId),
+    wallet: proof.wallet,
+    chainId: proof.chainId,
+    method: proof.method,
+    walletKind: proof.walletKind,
+    receiptId: proof.receiptId,
+    epoch: proof.epoch,
+    authTime: at,
+    lastSeenAt: at,
+    expiresAt: at + deps.settings.lifetimes.session,
+    elsewhere,
+    endedAt: null,
+    replacedBy: null,
+  }
+}

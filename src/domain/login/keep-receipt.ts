@@ -1,0 +1,67 @@
+/** Stores what a wallet signed, and ends earlier grants with scopes that the user has just declined. */
+import type { Address } from '../../wallet/address.ts'
+import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
+import { type Challenge, requestIdOf } from '../authorization/challenge.ts'
+import { endDeclined } from '../consent/end-grants.ts'
+import { sealSignedMessage } from '../consent/receipt.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Receipt, WalletKind } from '../model/records.ts'
+import { LoginError } from './login-error.ts'
+
+export type Signed = {
+  address: Address
+  chainId: number
+  message: string
+  signature: string
+  scopes: string[]
+  walletKind: WalletKind
+}
+
+/**
+ * Inserts the receipt. The id is derived from the challenge, so a second proof for the same challenge is refused. `epoch` is the
+ * wallet's epoch before the proof. Returns the epoch that the login continues with.
+ */
+export async function keepReceipt(
+  deps: Deps,
+  challenge: Challenge,
+  signed: Signed,
+  epoch: number,
+): Promise<{ receiptId: string; epoch: number }> {
+  const receipt = receiptOf(deps, challenge, signed)
+  const { wallet, id } = receipt
+  const inserted = await deps.store.receipts.insertReceipt(receipt, epoch)
+  if (inserted === 'taken') throw new LoginError('already_used', 'receipt_taken')
+  if (inserted === 'ended') throw new LoginError('expired', 'ended_since_proof')
+  const declined = requestOf(challenge)?.scopes.filter((scope) => !signed.scopes.includes(scope)) ?? []
+  // The user declined these scopes just now, so no older consent may grant them.
+  const currentEpoch = declined.length > 0 ? await endDeclined(deps, receipt, declined, epoch) : epoch
+  if (currentEpoch === null) {
+    await deps.store.receipts.withdrawReceipt(wallet, id, deps.now())
+    throw new LoginError('expired', 'ended_since_proof')
+  }
+  return { receiptId: id, epoch: currentEpoch }
+}
+
+function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
+  const { address, chainId, message, signature, scopes, walletKind } = signed
+  const request = requestOf(challenge)
+  return {
+    id: requestIdOf(challenge),
+    wallet: address,
+    walletKind,
+    chainId,
+    clientId: request?.clientId ?? '',
+    redirectUri: request?.redirectUri ?? '',
+    scopes,
+    resources: request?.resources ?? [],
+    issuedAt: challenge.issuedAt,
+    expiresAt: challenge.until,
+    withdrawnAt: null,
+    checkedAt: deps.now(),
+    sealed: sealSignedMessage(deps.keys, { message, signature }),
+  }
+}
+
+function requestOf({ purpose }: Challenge): AuthorizationRequest | null {
+  return purpose.kind === 'app' ? purpose.request : null
+}

@@ -1,0 +1,197 @@
+/**
+ * The functions for the login server: describe a challenge, compose the text to sign, and accept or reject a login.
+ *
+ * Nothing is stored before the wallet is proved. A proof stores the signed text as a receipt. If several proofs of one challenge by one
+ * wallet race, exactly one succeeds.
+ */
+import { sealedFormat } from '../../keys/sealed.ts'
+import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { type Address, shortenAddress } from '../../wallet/address.ts'
+import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
+import { meetsConsentRule } from '../consent/session.ts'
+import type { Deps } from '../model/deps.ts'
+import type { LoginMethod, WalletKind } from '../model/records.ts'
+import { readChallengeUse } from './challenge-use.ts'
+import { keepReceipt } from './keep-receipt.ts'
+import { LoginError } from './login-error.ts'
+import { type AdmitContractCheck, proveWallet } from './prove-wallet.ts'
+import {
+  composeSignInText,
+  isRequiredScope,
+  mayChooseScopes,
+  requireClient,
+  type SignInText,
+  type WalletClaim,
+} from './sign-in-text.ts'
+
+/** Seconds until the login verifier expires. */
+const VERIFIER_LIFETIME = 60
+/** in characters */
+const SIGNATURE_AT_MOST = 8192
+
+/** What the login page shows the user before the signature. */
+export type ChallengeDescription = {
+  purpose: Challenge['purpose']['kind']
+  client_name: string
+  /** empty for an app on the device */
+  client_host: string
+  /** the private-use scheme of an app on the device (RFC 8252 §7.1); absent for other apps */
+  client_scheme?: string
+  /** `required` is true if the user cannot decline the scope; otherwise absent */
+  scopes: { name: string; description: string; required?: true }[]
+  /** true if the user can decline single scopes */
+  may_choose_scopes: boolean
+  resources: string[]
+  chain_ids: number[]
+  /** when the challenge expires, in epoch seconds */
+  expires_at: number
+  /** when the consent ends, in epoch seconds */
+  until: number
+  /** the URL for continuing on another device; null on that other device, and for a login without an app */
+  resume_url: string | null
+  /** the wallet that the app expects; absent if the app named none */
+  login_hint?: Address
+}
+
+export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: AdmitContractCheck }
+
+/** The sealed contents of `login_verifier`, for `/login/complete`. */
+export type LoginVerifier = {
+  nonce: string
+  /** binds the verifier to one browser: the nonce alone is the same on each device that continues the login */
+  browserHash: string
+  elsewhere: boolean
+  expiresAt: number
+  proof: ProvenWallet | 'denied'
+}
+
+export const LOGIN_VERIFIER = sealedFormat<LoginVerifier>('loginVerifier')
+
+export type ProvenWallet = {
+  wallet: Address
+  walletKind: WalletKind
+  chainId: number
+  method: LoginMethod
+  epoch: number
+  scopes: string[]
+  receiptId: string | null
+}
+
+export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
+  const challenge = await openUnexpired(deps, text)
+  const { purpose } = challenge
+  const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
+  await refuseUsed(deps, challenge)
+  const { authUrl, chainIds, scopeDescriptions } = deps.settings
+  const { clientHost, clientScheme } = redirectUriPlace(app?.request.redirectUri ?? authUrl)
+  return {
+    purpose: purpose.kind,
+    client_name: app?.client.name ?? '',
+    client_host: clientHost,
+    ...(clientScheme ? { client_scheme: clientScheme } : {}),
+    scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
+    may_choose_scopes: app !== null && mayChooseScopes(app.client),
+    resources: app?.request.resources ?? [],
+    chain_ids: chainIds,
+    expires_at: challengeExpiresAt(challenge),
+    until: app ? challenge.until : challengeExpiresAt(challenge),
+    ...(app?.request.loginHint ? { login_hint: app.request.loginHint } : {}),
+    resume_url: app === null || challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
+  }
+}
+
+function describeScope(name: string, words: Record<string, string>): ChallengeDescription['scopes'][number] {
+  const scope = { name, description: words[name] ?? name }
+  return isRequiredScope(name) ? { ...scope, required: true } : scope
+}
+
+/** The text that the wallet signs. */
+export async function composeText(deps: Deps, claim: WalletClaim): Promise<string> {
+  return (await composeSignInText(deps, await openUnexpired(deps, claim.challenge), claim)).message
+}
+
+/**
+ * Accepts a signature as the proof of an address, or, without a signature, a login that the login server vouches for, if the operator
+ * allows vouching. Returns the URL for the browser. An ordinary wallet costs one signature recovery and one write, and a second write
+ * at the first sign-in.
+ */
+export async function acceptLogin(deps: Deps, { claim, signature, admitContractCheck }: SignInAttempt): Promise<string> {
+  if (signature !== null && signature.length > SIGNATURE_AT_MOST) throw new LoginError('too_large', 'signature_too_large')
+  const challenge = await openUnexpired(deps, claim.challenge)
+  const text = await composeSignInText(deps, challenge, claim)
+  const proven =
+    signature === null
+      ? await acceptVouched(deps, challenge, claim, text)
+      : await acceptSignature(deps, challenge, text, { claim, signature, admitContractCheck })
+  deps.audit({ event: 'wallet_proved', reason: proven.method, ...clientIdOf(challenge), wallet: shortenAddress(proven.wallet) })
+  return completeUrl(deps, claim.challenge, challenge, proven)
+}
+
+/** The user declined. The browser returns to the app through `/login/complete` too, so that only this browser can do so. */
+export async function rejectLogin(deps: Deps, text: string): Promise<string> {
+  return completeUrl(deps, text, await openUnexpired(deps, text), 'denied')
+}
+
+async function openUnexpired(deps: Deps, text: string): Promise<Challenge> {
+  const challenge = await openChallenge(deps, text)
+  if (!challenge) throw new LoginError('invalid_request', 'challenge_unknown')
+  if (challengeExpiresAt(challenge) <= deps.now()) throw new LoginError('expired', 'challenge_expired')
+  return challenge
+}
+
+async function acceptSignature(
+  deps: Deps,
+  challenge: Challenge,
+  { address, message, scopes }: SignInText,
+  { claim: { chainId }, signature, admitContractCheck }: SignInAttempt & { signature: string },
+): Promise<ProvenWallet> {
+  // The epoch is read before the proof. If an ending raises the epoch meanwhile, the insert of the receipt fails.
+  const wallet = await deps.store.wallets.readWallet(address)
+  const walletKind = await proveWallet(deps, { message, signature, address, chainId, wallet, admitContractCheck })
+  await refuseUsed(deps, challenge)
+  if (walletKind === 'ordinary' && !wallet.provedItself) await deps.store.wallets.rememberProof(address)
+  const proven = { wallet: address, walletKind, chainId, method: 'signature' as const, scopes }
+  // Ending everything allows nothing, so no receipt is stored. An attacker who keeps raising the epoch could make that insert fail.
+  if (challenge.purpose.kind === 'end_everything') return { ...proven, epoch: wallet.epoch, receiptId: null }
+  const signed = { address, chainId, message, signature, scopes, walletKind }
+  return { ...proven, ...(await keepReceipt(deps, challenge, signed, wallet.epoch)) }
+}
+
+/** The login server vouches for the wallet. This is off by default. A vouched login is not a consent and has no receipt. */
+async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClaim, text: SignInText): Promise<ProvenWallet> {
+  if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
+  const { purpose } = challenge
+  if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
+  if (purpose.kind === 'app' && !meetsConsentRule(await requireClient(deps, purpose.request), 'vouched')) {
+    throw new LoginError('consent_needs_signature', 'signed_consent_needs_signature')
+  }
+  await refuseUsed(deps, challenge)
+  const epoch = await deps.store.wallets.readEpoch(text.address)
+  // The kind of the wallet is unknown. `ordinary` is correct, because no signature must be checked again.
+  return {
+    wallet: text.address,
+    walletKind: 'ordinary',
+    chainId: claim.chainId,
+    method: 'vouched',
+    epoch,
+    scopes: text.scopes,
+    receiptId: null,
+  }
+}
+
+async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
+  const use = await readChallengeUse(deps, challenge)
+  if (use === 'key_retired') throw new LoginError('expired', 'session_key_retired')
+  if (use === 'already_used') throw new LoginError(use, 'challenge_already_used')
+  if (use === 'continued_elsewhere') throw new LoginError(use, 'challenge_continued_elsewhere')
+}
+
+function clientIdOf({ purpose }: Challenge): { client_id?: string } {
+  return purpose.kind === 'app' ? { client_id: purpose.request.clientId } : {}
+}
+
+function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: LoginVerifier['proof']): string {
+  const { nonce, browserHash, elsewhere } = challenge
+  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
+  return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
+}

@@ -1,0 +1,91 @@
+/**
+ * The text that a wallet signs. The service composes the text from the sealed challenge, once to show it and again when the signature
+ * arrives. So no text of the browser is parsed or trusted. The text names the app, what the app may do, and until when (RFC 6749
+ * §10.2).
+ */
+import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet/account-message.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
+import { composeConsentMessage } from '../../wallet/consent-message.ts'
+import { type AuthorizationRequest, clientOfRequest } from '../authorization/authorization-request.ts'
+import { type Challenge, challengeExpiresAt, requestIdOf } from '../authorization/challenge.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+import { LoginError } from './login-error.ts'
+
+/** The wallet and the choices of the user, as the login server sent them. Nothing is proved yet. */
+export type WalletClaim = { challenge: string; address: string; chainId: number; scope: string | null }
+
+/** The text to sign, and the scopes that the user chose. */
+export type SignInText = { address: Address; message: string; scopes: string[] }
+
+export async function composeSignInText(deps: Deps, challenge: Challenge, claim: WalletClaim): Promise<SignInText> {
+  const address = readAddress(claim.address)
+  if (!deps.settings.chainIds.includes(claim.chainId)) throw new LoginError('chain_not_allowed', 'chain_not_allowed')
+  const { loginUrl } = deps.settings
+  const header = {
+    template: challenge.template,
+    domain: new URL(loginUrl).host,
+    address,
+    chainId: claim.chainId,
+    nonce: challenge.nonce,
+    issuedAt: challenge.issuedAt,
+    requestId: requestIdOf(challenge),
+  }
+  const { purpose } = challenge
+  if (purpose.kind !== 'app') {
+    const fields = { ...header, loginUrl: `${loginUrl}/login`, expiresAt: challengeExpiresAt(challenge) }
+    const compose = purpose.kind === 'account' ? composeAccountMessage : composeEndEverythingMessage
+    return { address, message: requireTemplate(compose(fields)), scopes: [] }
+  }
+  const { request } = purpose
+  const scopes = readScopes(await requireClient(deps, request), request, claim.scope)
+  const { clientName, until } = challenge
+  const { clientId, redirectUri, resources } = request
+  const keyThumbprint = request.dpopJkt ?? undefined
+  const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
+  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId, redirectUri, keyThumbprint }
+  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
+}
+
+/** The client of a login's request. Throws if the client can no longer make this request. */
+export async function requireClient(deps: Deps, request: AuthorizationRequest): Promise<Client> {
+  const client = await clientOfRequest(deps, request)
+  if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
+  return client
+}
+
+/** Whether the user may decline single scopes: only if tokens depend on the signed consent, not on the session. */
+export function mayChooseScopes(client: Client): boolean {
+  return client.consent === 'signed'
+}
+
+function readAddress(text: string): Address {
+  const parsed = parseAddress(text)
+  // An address without a key, such as 0x0, is refused before the signature is checked: a failed recovery could return this address.
+  if (parsed.kind === 'keyless') throw new LoginError('address_not_allowed', 'address_keyless')
+  if (parsed.kind !== 'address') throw new LoginError('invalid_request', `address_${parsed.kind}`)
+  return parsed.address
+}
+
+/** The scopes that the user did not decline, in the order of the request. */
+function readScopes(client: Client, request: AuthorizationRequest, scope: string | null): string[] {
+  const chosen = scope === null ? request.scopes : parseScope(scope)
+  if (!chosen || !isSubset(chosen, request.scopes)) throw new LoginError('invalid_request', 'scope_not_asked_for')
+  if (chosen.length < request.scopes.length && !mayChooseScopes(client)) {
+    throw new LoginError('invalid_request', 'scope_choice_not_offered')
+  }
+  return request.scopes.filter((each) => chosen.includes(each) || isRequiredScope(each))
+}
+
+/** `openid` cannot be declined: the app expects an ID token and could not use a response without one. */
+export function isRequiredScope(scope: string): boolean {
+  return scope === 'openid'
+}
+
+/** Older templates are supported for the lifetime of a challenge. If a template is unknown, the login has expired. */
+function requireTemplate(message: string | null): string {
+  if (message === null) throw new LoginError('expired', 'template_unknown')
+  return message
+}

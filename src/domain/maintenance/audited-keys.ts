@@ -1,0 +1,19 @@
+/** Records every change of a key in the audit log. */
+import type { AuditEvent } from '../model/deps.ts'
+import type { KeyBook } from '../model/ports.ts'
+
+export function auditKeys(keys: KeyBook, audit: (event: AuditEvent) => void): KeyBook {
+  return {
+    ...keys,
+    async insertKey(key) {
+      const outcome = await keys.insertKey(key)
+      if (outcome === 'inserted') audit({ event: 'key_made', reason: key.kind, key_id: key.id })
+      return outcome
+    },
+    async retireKey(keyId, kind, at) {
+      const outcome = await keys.retireKey(keyId, kind, at)
+      if (outcome === 'retired') audit({ event: 'key_retired', reason: kind, key_id: keyId })
+      return outcome
+    },
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Limits the active grants of one wallet at one client, and the active sessions of one wallet. Beyond a limit the oldest end.
+ *
+ * A request only registers the new grant or session. The limits are checked once a second, after the response. If two nodes check the
+ * same wallet at once, both end the same grants or sessions: the oldest.
+ */
+import { randomUUID } from 'node:crypto'
+import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
+import type { Deps } from '../model/deps.ts'
+import { PAGE } from '../model/pages.ts'
+import { LATE_BY_AT_MOST } from '../model/ports.ts'
+import type { Grant, Session } from '../model/records.ts'
+
+export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
+
+/** The most wallets that wait for a check. A wallet beyond this number is checked after the next grant or session. */
+const WAITING_AT_MOST = 10_000
+
+export type BoundKeeper = Deps['bounds'] & {
+  /** Checks the wallets that were registered since the last call. Runs once a second. */
+  keep(stopping?: AbortSignal): Promise<void>
+}
+
+export function createBoundKeeper(ending: Ending, bounds: Bounds): BoundKeeper {
+  const waiting = new Map<string, Check>()
+
+  function note(key: string, check: Check): void {
+    if (waiting.size < WAITING_AT_MOST || waiting.has(key)) waiting.set(key, check)
+  }
+
+  return {
+    noteGrant: (grant) =>
+      note(`${grant.wallet} ${grant.clientId}`, () => endOldestGrants(ending, grant, bounds.grantsPerWalletAndClient)),
+    noteSession: (session) => note(session.wallet, () => endOldestSessions(ending, session, bounds.sessionsPerWallet)),
+    async keep(stopping) {
+      for (const [key, check] of Array.from(waiting)) {
+        if (stopping?.aborted) return
+        waiting.delete(key)
+        const outcome = await check().catch((error: unknown) => {
+          note(key, check)
+          throw error
+        })
+        if (outcome === 'more') note(key, check)
+      }
+    },
+  }
+}
+
+/** `more`: the wallet needs another check. */
+type Check = () => Promise<'kept' | 'more'>
+
+/**
+ * Ends the oldest active grants beyond `limit`, and expired grants beyond the first `limit` rows. A grant with a creation time in the
+ * future was created before a clock jumped back. Until that time such a grant is ignored: as the
+ * newest grant, it would end grants that are newer.
+ */
+async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number) {
+  let [seen, kept] = [0, 0]
+  const isBeyond = ({ createdAt, refreshExpiresAt }: Grant): boolean => {
+    if (isOfTheFuture(createdAt, now())) return false
+    const lives = refreshExpiresAt > now()
+    if (++seen > limit && (!lives || kept >= limit)) return true
+    if (lives) kept++
+    return false
+  }
+  const newest = await store.grants.listUnendedGrants({ wallet, clientId, limit: 2 * limit + PAGE })
+  const beyond = newest.filter(isBeyond).slice(0, PAGE)
+  if (beyond.length === 0) return 'kept'
+  const ids = beyond.map(({ id }) => id)
+  const ended = await store.grants.endGrants(ids, { reason: 'superseded', attemptId: randomUUID(), at: now() })
+  for (const id of ended) audit({ event: 'grant_ended', reason: 'superseded', client_id: clientId, grant_id: id })
+  return 'more'
+}
+
+/** The same for sessions. The wallet's epoch is not raised, so codes and logins of the other sessions stay valid. */
+async function endOldestSessions(ending: Ending, { wallet }: Session, limit: number) {
+  const { store, now, audit } = ending
+  const youngest = await store.sessions.listSessions(wallet, { at: now(), limit: limit + PAGE })
+  const counting = youngest.filter(({ authTime }) => !isOfTheFuture(authTime, now()))
+  const beyond = counting.slice(limit).map(({ hash }) => hash)
+  if (beyond.length === 0) return 'kept'
+  const ended = await endAndAnnounce(ending, wallet, () => store.sessions.endSessions(beyond, randomUUID(), now()))
+  for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded' })
+  return 'more'
+}
+
+function isOfTheFuture(madeAt: number, now: number): boolean {
+  return madeAt > now + LATE_BY_AT_MOST
+}

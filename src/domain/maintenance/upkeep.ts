@@ -1,0 +1,41 @@
+/** The periodic work of a node: reloading changed clients and keys within a second, and rotating and retiring keys. */
+import type { KeyRing } from '../../keys/key-ring.ts'
+import type { ClientDirectory } from '../clients/client-directory.ts'
+import { type Store, StoreUnavailable } from '../model/ports.ts'
+import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
+
+export type Upkeep = {
+  /** reads the store's revision and reloads what changed; runs twice a second */
+  noticeChanges(): Promise<void>
+  /** rotates and retires keys by age; runs once a minute */
+  keepKeys(): Promise<void>
+}
+
+export function createUpkeep(store: Store, clients: ClientDirectory, ring: KeyRing, keeping: KeyKeeping): Upkeep {
+  let revision = -1
+  const readChanges = async (): Promise<void> => {
+    if ((await store.readRevision()) === revision) return
+    const changes = await store.readChanges(revision)
+    // Clients are dropped from memory only after this read: a client that is read from now on is at least as new as the revision.
+    clients.forget(changes.changed)
+    await loadKeys(keeping, ring)
+    revision = changes.revision
+  }
+  const noticeChanges = async (): Promise<void> => {
+    try {
+      await readChanges()
+      ring.trust()
+    } catch (error) {
+      // Another node may have stored a key that this node cannot read now.
+      ring.doubt(new StoreUnavailable('the stored keys cannot be read', { cause: error }))
+      throw error
+    }
+  }
+  return {
+    noticeChanges,
+    async keepKeys() {
+      await keepKeys(keeping)
+      await noticeChanges()
+    },
+  }
+}

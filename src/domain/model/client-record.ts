@@ -1,0 +1,24 @@
+/** A client as the stores keep it: one JSON text. Members that an older program did not write get a default value. */
+import type { Client } from './records.ts'
+
+/** The members that are missing in records of versions before OpenID Connect and `private_key_jwt`. */
+export const CLIENT_DEFAULTS = {
+  profile: 'default',
+  jwks: null,
+  jwksUri: null,
+  requirePushedRequests: false,
+  requestObjectSigned: false,
+  dpopBound: false,
+  idTokenAlgorithm: 'ES256',
+  introspectionSigned: null,
+  authorizationAlgorithm: 'ES256',
+  responseModes: null,
+  postLogoutRedirectUris: [],
+  backchannelLogoutUri: null,
+  backchannelLogoutSessionRequired: false,
+} as const satisfies Partial<Client>
+
+export function parseClientRecord(record: string): Client {
+  const known = JSON.parse(record) as Omit<Client, keyof typeof CLIENT_DEFAULTS>
+  return { ...CLIENT_DEFAULTS, postLogoutRedirectUris: [], ...known }
+}

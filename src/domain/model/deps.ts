@@ -1,0 +1,107 @@
+/** The dependencies of the domain: store, keys, settings, clock, audit log and outbound calls. */
+import type { KeyKind, KeyRing } from '../../keys/key-ring.ts'
+import type { Reason } from '../../oauth/reasons.ts'
+import type { Address } from '../../wallet/address.ts'
+import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
+import type { ClientDirectory } from '../clients/client-directory.ts'
+import type { ClientKeys } from '../clients/client-keys.ts'
+import type { RevokeTokenOutcome, SpendOutcome, Store } from './ports.ts'
+import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
+
+/** Lifetimes in seconds. */
+export type Lifetimes = {
+  accessToken: number
+  code: number
+  /** an unused refresh token expires after this time */
+  refreshIdle: number
+  /** from the start of the login or the issuing of the code to the absolute end of the grant */
+  grant: number
+  refreshRetryWindow: number
+  refreshRetryWindowPublic: number
+  sessionIdle: number
+  session: number
+  /** how long the last successful check of a contract wallet counts while the chain cannot be reached */
+  contractGrace: number
+}
+
+export type ServiceSettings = {
+  /** the origin of the auth service: the issuer of every token and the base of every URL (RFC 8414 §2) */
+  authUrl: string
+  /** the origin of the login server; the authority of this URL is the `domain` of every text to sign */
+  loginUrl: string
+  defaultResource: string
+  chainIds: number[]
+  loginMayVouch: boolean
+  /** true if DPoP proofs must contain a nonce of the service (RFC 9449 §8) */
+  dpopNonce: boolean
+  /** what a scope allows an app to do, described for users */
+  scopeDescriptions: Record<string, string>
+  lifetimes: Lifetimes
+}
+
+/** One line of the audit log. The reason of a logout notice is free text: only `outbound` lists the ways in which a call can fail. */
+export type AuditEvent = AuditedObjects &
+  ({ event: string; reason?: AuditReason } | { event: 'logout_notice_delivered' | 'logout_notice_lost'; reason?: string })
+
+/** Why something was refused or ended, or by which method something was done. The client never receives the reason. */
+type AuditReason = Reason | EndReason | LoginMethod | KeyKind | RevokeTokenOutcome | SpendOutcome
+
+type AuditedObjects = {
+  client_id?: string
+  grant_id?: string
+  key_id?: string
+  /** shortened */
+  wallet?: string
+  request_id?: string
+  /** set if an operator must be alerted */
+  alarm?: true
+}
+
+/** Events that cannot be undone. Their lines are written before the response is sent, even if the process is killed right afterwards. */
+export const LASTING_EVENTS: ReadonlySet<string> = new Set([
+  'grant_ended',
+  'app_ended',
+  'everything_ended',
+  'session_ended',
+  'other_sessions_ended',
+  'access_token_revoked',
+  'client_token_revoked',
+  'key_made',
+  'key_retired',
+])
+
+/** Contract wallets (ERC-1271). They are accepted on one chain only: on another chain the same address can have another owner. */
+export type ContractWallets = {
+  homeChainId: number
+  /** Calls the chain. `network` is the network of the caller that causes the calls; null if no caller is known, as at a refresh. */
+  check(claim: ContractClaim & { network: string | null }): Promise<ContractVerdict>
+}
+
+/** A request to a URL that a client registered: a POST with the form, or a GET without one. */
+export type ClientCall = { url: string; form?: Record<string, string> }
+/** `why` is for the log and contains nothing of the response. */
+export type ClientAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
+/** Calls a `jwks_uri` or a `backchannel_logout_uri`, and no other URL. Does not throw. */
+export type FetchFromClient = (call: ClientCall) => Promise<ClientAnswer>
+
+/** A client that had an unended grant from a session when that session ended. */
+export type RelyingClient = { clientId: string; sessionHash: string }
+export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
+
+export type Deps = {
+  store: Store
+  clients: ClientDirectory
+  keys: KeyRing
+  clientKeys: ClientKeys
+  fetchFromClient: FetchFromClient
+  settings: ServiceSettings
+  /** null if no chain is configured: then only ordinary wallets can sign in */
+  contractWallets: ContractWallets | null
+  /** epoch seconds */
+  now: () => number
+  /** Registers a new grant or session for the next check of the bounds on one wallet (`bounds.ts`). */
+  bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void }
+  /** Queues the notices of OpenID Connect Back-Channel Logout, which are sent later. */
+  announceEnded(ended: EndedSessions): void
+  audit: (event: AuditEvent) => void
+}

@@ -1,0 +1,291 @@
+/**
+ * The interface of a store. Each method is one atomic change that is safe to retry. The promise settles only after the commit is
+ * durable. A method returns the outcome as a value, and throws `StoreUnavailable` if the store cannot be read or written; the caller
+ * must never treat that error as an outcome.
+ */
+import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
+import type { Address } from '../../wallet/address.ts'
+import type { Changes } from './changes.ts'
+import type { GrantFilter, ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
+import type { Client, EndReason, Grant, Receipt, Session } from './records.ts'
+
+export { SchemaMismatch, StoreUnavailable } from './store-errors.ts'
+export type { GrantFilter, KeyRecord, ReceiptPage, UnendedPage }
+
+/**
+ * The most seconds by which the time of a change may be earlier than the time stored by the previous change, if no clock jumped. A
+ * change can wait two seconds for the database, and both times are rounded to whole seconds. So if two refreshes are sent through
+ * two nodes, the first one may be committed last.
+ */
+export const LATE_BY_AT_MOST = 3
+
+/** The grant that the redemption of a code creates. */
+export type NewGrant = Omit<Grant, 'createdAt' | 'generation' | 'rotatedAt' | 'endedAt' | 'endReason' | 'revokedTokens'> & {
+  /** the wallet's epoch when the code was issued */
+  epoch: number
+}
+
+export type RedeemOutcome =
+  /** this attempt redeemed the code, now or in an earlier try whose result was lost */
+  | { kind: 'redeemed'; grant: Grant }
+  /** another attempt redeemed or spent the code, or the grant has ended; the row is unchanged */
+  | { kind: 'taken'; grant: Grant }
+  /** since the code was issued, the wallet's epoch was raised or the session ended; the new grant was created as ended */
+  | { kind: RedemptionRefusal }
+
+export type RedemptionRefusal = 'epoch_raised' | 'session_ended'
+
+/**
+ * If the same wallet signs in again in the same browser, for example in another tab, the new session replaces the session of a code,
+ * and the code stays valid. A redemption follows at most this many replacements.
+ */
+export const REPLACED_AT_MOST = 10
+
+export type Rotation = {
+  grantId: string
+  clientId: string
+  /** the generation of the refresh token that was presented */
+  generation: number
+  /** the key that the new refresh token is derived from */
+  refreshKeyId: string
+  /** when the new refresh token expires without use; the store limits this to the end of the grant */
+  refreshExpiresAt: number
+  /** for this many seconds a retry with the previous token gets the same new token; 0 disables retries */
+  retryWindow: number
+  /** each of these must have been granted; empty if the request names no scope */
+  scopes: string[]
+  /** the scopes that the client is registered for now; at least one must have been granted */
+  clientScopes: string[]
+  resources: string[]
+  /** true if the caller has just checked the receipts of a contract wallet */
+  walletChecked: boolean
+  /** RFC 7638 thumbprint of the key of the request's DPoP proof; null without a proof */
+  dpopJkt: string | null
+  /** true if the refresh token stays the same (FAPI 2.0 Security Profile §5.3.2.1): only the expiry is extended */
+  keepsToken?: boolean
+  attemptId: string
+  at: number
+}
+
+export type RotateOutcome =
+  /** this attempt rotated the token, now or in an earlier try whose result was lost; or kept the token, if `keepsToken` */
+  | { kind: 'rotated'; grant: Grant }
+  /** the previous token was presented again within the retry window, and the new token is unused; the row is unchanged */
+  | { kind: 'repeated'; grant: Grant }
+  /** an older token was presented, or the previous one after the retry window; this call ended the grant */
+  | { kind: 'replayed'; grant: Grant }
+  /** the token is authentic but newer than the row, so the store lost a write; this call ended the grant */
+  | { kind: 'newer_than_row'; grant: Grant }
+  /** the receipts of a contract wallet must be checked first; the row is unchanged */
+  | { kind: 'wallet_unchecked'; grant: Grant }
+  /** the token is bound to another key (RFC 9449 §5); the row is unchanged */
+  | { kind: 'wrong_key' }
+  | { kind: 'no_scope_left' | 'scope_not_granted' | 'resource_not_granted' | 'ended' | 'expired' | 'unknown' | 'foreign' }
+
+export type SpendOutcome = 'spent' | 'spent_before'
+
+export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
+
+export interface GrantLedger {
+  /**
+   * Creates the grant under the grant id of the code. If several attempts race, exactly one returns `redeemed`, and the others return
+   * `taken`. If the result of that attempt was lost, the repeated attempt returns `redeemed` again. An ending for the wallet cannot miss
+   * a redemption: either the redemption reads the raised epoch, or the ending finds the new grant. Likewise, either the redemption
+   * reads that the session has ended, or a listing after the end of the session contains the new grant.
+   *
+   * If this method throws, another attempt can still redeem the code, unless the write was committed and only the result was lost.
+   */
+  redeemCode(grant: NewGrant, attemptId: string, at: number): Promise<RedeemOutcome>
+  /** Inserts an ended grant under the code's grant id, so that the code can never be redeemed. An existing grant is not changed. */
+  spendCode(grant: NewGrant, attemptId: string, at: number): Promise<void>
+  /** One conditional update of one row. `RotateOutcome` lists how races end. */
+  rotateRefreshToken(rotation: Rotation): Promise<RotateOutcome>
+  /** Ends a grant. The first reason is kept. Returns `foreign` if `clientId` is given and the grant belongs to another client. */
+  endGrant(
+    grantId: string,
+    reason: EndReason,
+    at: number,
+    clientId?: string,
+  ): Promise<'ended' | 'ended_before' | 'foreign' | 'unknown'>
+  /** Stores that one access token is revoked, until `expiresAt`, and deletes expired entries. Beyond 64 entries the grant ends instead. */
+  revokeAccessToken(token: {
+    grantId: string
+    clientId: string
+    jti: string
+    expiresAt: number
+    at: number
+  }): Promise<RevokeTokenOutcome>
+  /** Null if the code of this grant was neither redeemed nor spent. */
+  readGrant(grantId: string): Promise<Grant | null>
+  /**
+   * A page of grants, newest first unless the filter has another order. The store sorts by creation time or by id, which begins with
+   * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
+   */
+  listGrants(filter: GrantFilter): Promise<Grant[]>
+  /**
+   * A page of the grants of a wallet that have not ended; expired grants are included. Sorted by client, then newest first. An index
+   * holds only these grants, so the cost of a page does not depend on the number of ended grants.
+   */
+  listUnendedGrants(page: UnendedPage): Promise<Grant[]>
+  /** Ends those of the grants that have not ended. Returns the ids that this attempt ended, now or in an earlier try whose result was lost. */
+  endGrants(ids: readonly string[], ending: { reason: EndReason; attemptId: string; at: number }): Promise<string[]>
+}
+
+export type Wallet = {
+  epoch: number
+  /** true if the address has signed with its own key; from then on the address is never treated as a contract */
+  provedItself: boolean
+}
+
+export interface WalletBook {
+  readWallet(wallet: Address): Promise<Wallet>
+  /** 0 for an unknown wallet. */
+  readEpoch(wallet: Address): Promise<number>
+  /** Stores that the address has signed with its own key. Returns the epoch of the wallet. */
+  rememberProof(wallet: Address): Promise<number>
+  /** Raises the epoch, which voids all earlier codes and logins of the wallet. Returns the new epoch. */
+  raiseEpoch(wallet: Address): Promise<number>
+}
+
+export interface SessionBook {
+  /** Makes a login work once: if several calls with the same hash race, exactly one starts the session. */
+  startSession(session: Session, attemptId: string): Promise<'started' | 'taken'>
+  readSession(hash: string): Promise<Session | null>
+  /** Stores when the session was last used. An ended session stays ended. */
+  touchSession(hash: string, at: number): Promise<void>
+  /** If several attempts race, exactly one returns `ended`. If the result was lost, the repeated attempt returns `ended` again. */
+  endSession(hash: string, attemptId: string, at: number): Promise<'ended' | 'ended_before'>
+  /** Ends a session that a new session, with the hash `by`, replaces. An ended session is not changed. */
+  replaceSession(hash: string, by: string, at: number): Promise<void>
+  /** Ends these sessions. Returns the hashes that this attempt ended, now or in an earlier try whose result was lost. */
+  endSessions(hashes: readonly string[], attemptId: string, at: number): Promise<string[]>
+  /** A page of the sessions of a wallet that have neither ended nor reached their absolute end, newest first. */
+  listSessions(wallet: Address, page: SessionPage): Promise<Session[]>
+}
+
+export interface ReceiptBook {
+  /**
+   * Inserts one receipt per signed text: if several calls race, exactly one inserts the receipt. If the result was lost, the
+   * repeated call returns `inserted` again, unless the receipt was withdrawn since. `sealed` is unique to a request and identifies
+   * the repeated call.
+   *
+   * `ended`: the wallet's epoch has changed, and nothing is inserted. The insert itself compares the epoch. So an ending, which raises
+   * the epoch and then withdraws receipts, misses no receipt, even if the inserting node fails immediately.
+   */
+  insertReceipt(receipt: Receipt, epoch: number): Promise<'inserted' | 'taken' | 'ended'>
+  readReceipt(wallet: Address, id: string): Promise<Receipt | null>
+  /** A page of a wallet's receipts, either the valid or the withdrawn ones: sorted by client, then newest first. */
+  listReceipts(wallet: Address, page: ReceiptPage): Promise<Receipt[]>
+  /** Withdraws these receipts of a wallet. The time of the first withdrawal is kept. */
+  withdrawReceipts(wallet: Address, ids: readonly string[], at: number): Promise<void>
+  withdrawReceipt(wallet: Address, id: string, at: number): Promise<void>
+  /** Stores that the signature of a contract wallet was checked and is valid. */
+  noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
+}
+
+export interface ClientBook {
+  insertClient(client: Client): Promise<'inserted' | 'taken'>
+  replaceClient(client: Client): Promise<'replaced' | 'unknown'>
+  /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown client. */
+  changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
+  deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
+  readClient(clientId: string): Promise<Client | null>
+  listClients(): Promise<Client[]>
+  /** A page of all clients, sorted by id, beginning after the id `after`. */
+  readClients(page: { after: string; limit: number }): Promise<Client[]>
+}
+
+export interface KeyBook {
+  /** `taken`: the id exists, or the number exists within the kind, because another node was faster. */
+  insertKey(key: KeyRecord): Promise<'inserted' | 'taken'>
+  listKeys(): Promise<KeyRecord[]>
+  /** Replaces the wrapped key `from` by `to`, the same key wrapped again. `changed`: the row no longer holds `from`, or the key is retired. */
+  rewrapKey(key: Pick<KeyRecord, 'id' | 'kind'>, from: Uint8Array, to: Uint8Array): Promise<'rewrapped' | 'changed'>
+  /** Marks a key as retired and deletes the key material. */
+  retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
+}
+
+/** What can be spent once: a client assertion (RFC 7523) or a DPoP proof (RFC 9449). `access_token`: a revoked token that has no grant. */
+export type SpentKind = 'assertion' | 'dpop' | 'access_token'
+
+export interface SpentBook {
+  /**
+   * If several uses of one hash race, also on several nodes, exactly one returns `spent`. If the
+   * result was lost, the repeated attempt returns `spent` again. `hash` identifies what is spent, for example a SHA-256 of the client id and the `jti`.
+   * The use is remembered until one hour after `expiresAt`.
+   */
+  spend(use: { kind: SpentKind; hash: string; expiresAt: number; attemptId: string }): Promise<SpendOutcome>
+  readSpent(kind: SpentKind, hash: string): Promise<boolean>
+}
+
+/** A pushed authorization request (RFC 9126). */
+export type PushedRequest = {
+  /** 256 random bits, the last part of the `request_uri` */
+  id: string
+  clientId: string
+  /** the parameters, sealed */
+  request: string
+  expiresAt: number
+  spentAt: number | null
+}
+
+export interface PushedRequestBook {
+  push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
+  /** Null for an unknown id. An expired or spent request may still be returned. */
+  readPushed(id: string): Promise<PushedRequest | null>
+  /** If several attempts race, exactly one returns `spent`. If the result was lost, the repeated attempt returns `spent` again. */
+  spendPushed(id: string, attemptId: string, at: number): Promise<'spent' | 'spent_before' | 'unknown'>
+}
+
+/** The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. */
+export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests'
+
+export interface Cleaning {
+  /**
+   * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
+   * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use or an
+   * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
+   * retirement. Returns the number of deleted rows.
+   */
+  sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
+  /**
+   * Takes or renews a lease for `lifetime` seconds. One holder has the lease, until the lease expires without a renewal. A lease that ends
+   * more than two lifetimes from now was written with a wrong clock and is ignored.
+   */
+  takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
+}
+
+/** One restoration of the database from a backup, and when an operator confirmed the restored data. */
+export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
+
+export interface RestorationBook {
+  /** Stores that a restoration begins. From now on the store is unconfirmed. */
+  beginRestoration(at: number): Promise<Restoration>
+  /** The latest restoration. */
+  readRestoration(): Promise<Restoration | null>
+  /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
+  endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
+  /** Stores that an operator checked the clients, secrets and keys. */
+  confirmRestoration(number: number, at: number): Promise<void>
+}
+
+export interface Store {
+  readonly grants: GrantLedger
+  readonly wallets: WalletBook
+  readonly sessions: SessionBook
+  readonly receipts: ReceiptBook
+  readonly clients: ClientBook
+  readonly keys: KeyBook
+  readonly spent: SpentBook
+  readonly pushedRequests: PushedRequestBook
+  readonly cleaning: Cleaning
+  readonly restorations: RestorationBook
+  /** Increases with every change of a client or a key, so that each node notices the change within a second. `readChanges` returns what changed. */
+  readRevision(): Promise<number>
+  readChanges(seen: number): Promise<Changes>
+  /** Throws if the store does not accept writes now. Leaves no row. */
+  checkWritable(): Promise<void>
+  /** For a store on several machines: the host and port of each machine that does not respond now. */
+  machinesAway?(): string[]
+  close(): Promise<void>
+}

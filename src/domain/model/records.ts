@@ -1,0 +1,183 @@
+/** The stored records: clients, grants, sessions and receipts. */
+import type { JwkSet } from '../../keys/public-jwk.ts'
+import type { SigningAlgorithm } from '../../keys/signing-key.ts'
+import type { ResponseMode } from '../../oauth/response-mode.ts'
+import type { Address } from '../../wallet/address.ts'
+
+export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
+export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
+
+/** `fapi2`: the stricter rules of the FAPI 2.0 Security Profile apply to the client. */
+export type ClientProfile = 'default' | 'fapi2'
+
+/** RFC 6749 §2.1 defines confidential and public clients. `native` is a public client on the user's device (RFC 8252). */
+export type ClientType = 'confidential' | 'public' | 'native'
+
+/** `session`: a valid session counts as consent. `signed`: the wallet must have signed a consent that covers the request. */
+export type ConsentRule = 'session' | 'signed'
+
+/** A client secret. Only the SHA-256 of the 256 random bits is stored. During a rotation two are valid, and the older one expires. */
+export type ClientSecret = {
+  secretHash: string
+  expiresAt: number | null
+  /** absent in a record of an earlier version */
+  createdAt?: number
+}
+
+/** A registered client (RFC 6749 §2). */
+export type Client = {
+  /** a UUID */
+  id: string
+  name: string
+  type: ClientType
+  redirectUris: string[]
+  scopes: string[]
+  /** granted if a request names no scope (RFC 6749 §3.3) */
+  defaultScopes: string[]
+  /** resources that the client may request, besides the default resource (RFC 8707) */
+  resources: string[]
+  /** for a resource server: the resource. The client may introspect every token with that audience (RFC 7662 §2.1) */
+  resourceServer: string | null
+  consent: ConsentRule
+  requirePkce: boolean
+  authMethod: ClientAuthMethod
+  grantTypes: GrantType[]
+  profile: ClientProfile
+  /** the registered public keys (RFC 7591 §2); at most one of `jwks` and `jwksUri` is set */
+  jwks: JwkSet | null
+  /** the URI that serves the public keys */
+  jwksUri: string | null
+  /** RFC 9126 §6 */
+  requirePushedRequests: boolean
+  /** true if the client must send signed request objects (RFC 9101 §10.5) */
+  requestObjectSigned: boolean
+  /** true if all tokens of the client are bound to a DPoP key (RFC 9449 §5.2) */
+  dpopBound: boolean
+  idTokenAlgorithm: SigningAlgorithm
+  /** the algorithm of signed introspection responses; null for the algorithm of access tokens (RFC 9701 §6) */
+  introspectionSigned: SigningAlgorithm | null
+  /** the algorithm of authorization responses in a signed response mode (JARM §3) */
+  authorizationAlgorithm: SigningAlgorithm
+  /** the response modes that the client may use; null for all (FAPI 2.0 Message Signing §5.3.3) */
+  responseModes: ResponseMode[] | null
+  /** OpenID Connect RP-Initiated Logout §3.1 */
+  postLogoutRedirectUris: string[]
+  /** OpenID Connect Back-Channel Logout §2.2 */
+  backchannelLogoutUri: string | null
+  backchannelLogoutSessionRequired: boolean
+  /** empty for a public client and for a client that authenticates with a private key */
+  secrets: ClientSecret[]
+  createdAt: number
+  disabledAt: number | null
+}
+
+/** Why a grant ended. The audit log and `grants list` show the reason; clients never receive it. docs/errors.md is generated from this table. */
+export const endReasons = {
+  code_spent: 'The code was presented with a wrong or missing `code_verifier`, so no tokens were issued.',
+  code_replayed: 'The code was presented a second time.',
+  epoch_raised: 'The user ended things between the code and its exchange.',
+  session_ended: 'The session of the code ended between the code and its exchange.',
+  refresh_replayed: 'A used refresh token was presented again, after the retry window.',
+  refresh_newer_than_row: 'The database lost a write that was acknowledged.',
+  revoked: 'The client revoked the refresh token.',
+  too_many_revoked_tokens: 'The client revoked more than 64 access tokens one by one.',
+  operator: 'The operator ended the grant with `grantor grants revoke`.',
+  client_deleted: 'The operator deleted the client.',
+  user: 'The user ended the app or everything on the account page.',
+  consent_missing: 'The consent was withdrawn, or the client now needs a signed one.',
+  wallet_changed: 'The contract wallet has other owners now.',
+  restored: 'The database was restored from a backup, and the operator ended what was uncertain.',
+  superseded: 'The wallet has newer grants than it may have at one client.',
+} as const
+export type EndReason = keyof typeof endReasons
+
+/** `ordinary`: the key of the address signs. `contract`: the contract at the address accepts signatures of the owners (ERC-1271). */
+export type WalletKind = 'ordinary' | 'contract'
+
+/** What one wallet allowed to one client, with the state of the refresh token. Tokens have no rows of their own. */
+export type Grant = {
+  /** a UUID, generated when the code was issued */
+  id: string
+  clientId: string
+  wallet: Address
+  walletKind: WalletKind
+  /** the receipt of the text that the wallet signed; null if the login server vouched for the wallet */
+  receiptId: string | null
+  /** true if that text is the consent to this grant; false if the text is only the sign-in of the session */
+  consented: boolean
+  scopes: string[]
+  resources: string[]
+  createdAt: number
+  /** the absolute end of the grant */
+  expiresAt: number
+  /** when the current refresh token expires without use; never after `expiresAt` */
+  refreshExpiresAt: number
+  /** the number of the current refresh token; the first has 0 */
+  generation: number
+  /** the key that the current refresh token is derived from */
+  refreshKeyId: string
+  /** when the current refresh token was issued */
+  rotatedAt: number
+  endedAt: number | null
+  endReason: EndReason | null
+  /** RFC 7638 thumbprint of the key that the refresh token of a public client is bound to (RFC 9449 §5) */
+  dpopJkt: string | null
+  /** when the wallet signed in; null, like `chainId` and `sessionHash`, in a grant of a version before OpenID Connect */
+  authTime: number | null
+  /** the chain on which the wallet signed in */
+  chainId: number | null
+  /** the session of the code; the client is notified when that session ends (OpenID Connect Back-Channel Logout §2.3) */
+  sessionHash: string | null
+  /** for a contract wallet: the receipt of the session's sign-in, unless that is `receiptId` */
+  sessionReceiptId: string | null
+  /** access tokens that were revoked one by one: from `jti` to the time until which the revocation is remembered */
+  revokedTokens: Record<string, number>
+}
+
+/** `signature`: the wallet signed. `vouched`: the platform's login server authenticated the wallet. */
+export type LoginMethod = 'signature' | 'vouched'
+
+export type Session = {
+  /** SHA-256 of the session id, base64url; only the browser has the id */
+  hash: string
+  wallet: Address
+  chainId: number
+  method: LoginMethod
+  walletKind: WalletKind
+  /** the receipt of the sign-in; null if the login server vouched for the wallet */
+  receiptId: string | null
+  /** the wallet's epoch at the start of the session */
+  epoch: number
+  /** when the wallet signed in */
+  authTime: number
+  lastSeenAt: number
+  /** the absolute end of the session */
+  expiresAt: number
+  /** true if the login was requested on one device and finished on another; this session is on the second device */
+  elsewhere: boolean
+  endedAt: number | null
+  /** the hash of the session that replaced this one: the same wallet signed in again in the same browser; otherwise null */
+  replacedBy: string | null
+}
+
+/** A stored text that a wallet signed: the client, the scopes and the end of the consent. */
+export type Receipt = {
+  /** the `Request ID` of the text, a UUID */
+  id: string
+  wallet: Address
+  walletKind: WalletKind
+  chainId: number
+  /** empty for a sign-in to the account page, which is no consent to an app */
+  clientId: string
+  redirectUri: string
+  scopes: string[]
+  resources: string[]
+  issuedAt: number
+  /** the end of the consent */
+  expiresAt: number
+  withdrawnAt: number | null
+  /** when the signature was last checked; checked again only for contract wallets, whose owners can change */
+  checkedAt: number
+  /** `{ message, signature }`, sealed */
+  sealed: string
+}

@@ -1,0 +1,66 @@
+/**
+ * The client credentials grant (RFC 6749 §4.4): a token for the client, without a user.
+ *
+ * No user consents, so the token has no grant and no row. The client's registration alone limits what the token allows.
+ * The token's `sub` is the client id (RFC 9068 §2.2), which cannot be confused with a wallet address (RFC 9700 §4.15.1).
+ */
+import { randomUUID } from 'node:crypto'
+import { signAccessToken } from '../../keys/access-token.ts'
+import { invalidScope, invalidTarget, unauthorizedClient } from '../../oauth/oauth-error.ts'
+import { isSubset, OPENID_SCOPES, parseScope } from '../../oauth/scope.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
+import type { TokenResponse } from './token-response.ts'
+
+/** The parsed body of the request (RFC 6749 §4.4.2, RFC 8707 §2.2). */
+export type ClientCredentialsRequest = {
+  scope: string | null
+  resources: string[]
+  /** a proof of the key that the access token will be bound to (RFC 9449 §5) */
+  proof: DpopProof | null
+}
+
+/** Scopes that request claims about a user (OpenID Connect Core §5.4). This grant has no user. */
+const USER_SCOPES: ReadonlySet<string> = new Set(OPENID_SCOPES)
+
+export async function grantToClient(deps: Deps, client: Client, request: ClientCredentialsRequest): Promise<TokenResponse> {
+  if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
+  const scope = readScopes(client, request.scope).join(' ')
+  const aud = readResource(deps, client, request.resources)
+  if (request.proof) await spendProof(deps, request.proof)
+  const binding = bindingOf(request.proof)
+  const at = deps.now()
+  const lifetime = deps.settings.lifetimes.accessToken
+  const accessToken = signAccessToken(deps.keys, {
+    iss: deps.settings.authUrl,
+    sub: client.id,
+    aud,
+    client_id: client.id,
+    exp: at + lifetime,
+    iat: at,
+    jti: randomUUID(),
+    scope,
+    ...(binding === null ? {} : { cnf: binding }),
+  })
+  deps.audit({ event: 'client_token_issued', client_id: client.id })
+  // §4.4.3: "A refresh token SHOULD NOT be included."
+  return { access_token: accessToken, token_type: binding === null ? 'Bearer' : 'DPoP', expires_in: lifetime, scope }
+}
+
+function readScopes(client: Client, requested: string | null): string[] {
+  const scopes = requested === null ? client.defaultScopes.filter((scope) => !USER_SCOPES.has(scope)) : parseScope(requested)
+  if (!scopes) throw invalidScope('scope_malformed')
+  if (scopes.some((scope) => USER_SCOPES.has(scope))) throw invalidScope('scope_about_a_user')
+  if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
+  if (scopes.length === 0) throw invalidScope('no_scope_left')
+  return scopes
+}
+
+function readResource(deps: Deps, client: Client, requested: string[]): string {
+  if (requested.length > 1) throw invalidTarget('more_than_one_resource')
+  const [resource = deps.settings.defaultResource] = requested
+  if (resource !== deps.settings.defaultResource && !client.resources.includes(resource))
+    throw invalidTarget('resource_not_allowed')
+  return resource
+}

@@ -1,0 +1,130 @@
+/**
+ * Authorization codes (RFC 6749 §1.3.1). A code is sealed: issuing a code writes nothing, and only the service can read the code
+ * challenge in it (RFC 7636 §4.4, §7.2). A code expires after a short time (OpenID Connect Core §16.9).
+ */
+import type { KeyRing } from '../../keys/key-ring.ts'
+import { sealedFormat } from '../../keys/sealed.ts'
+import type { Address } from '../../wallet/address.ts'
+import { newGrantId } from '../model/grant-id.ts'
+import type { WalletKind } from '../model/records.ts'
+
+/** The contents of a code: everything that the redemption needs, including the id of the new grant. */
+export type Code = {
+  grantId: string
+  clientId: string
+  redirectUri: string
+  wallet: Address
+  walletKind: WalletKind
+  /** the receipt of the text that the wallet signed */
+  receiptId: string | null
+  /** true if that text is the consent to this request; false if the text is only the sign-in of the session */
+  consented: boolean
+  /** for a contract wallet: the receipt of the session's sign-in, unless that is `receiptId` */
+  sessionReceiptId: string | null
+  /** the wallet's epoch when the code was issued; if the epoch was raised since, the code is void */
+  epoch: number
+  scopes: string[]
+  resources: string[]
+  codeChallenge: string | null
+  sessionHash: string
+  expiresAt: number
+  grantExpiresAt: number
+  /** when the wallet signed in; null in a code of an earlier version */
+  authTime: number | null
+  /** the chain on which the wallet signed in; null in a code of an earlier version */
+  chainId: number | null
+  /** for the ID token (OpenID Connect Core §3.1.2.1) */
+  nonce: string | null
+  /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
+  dpopJkt: string | null
+}
+
+export function sealCode(ring: KeyRing, code: Omit<Code, 'grantId'>): string {
+  return PACKED_CODE.seal(ring, pack({ ...code, grantId: newGrantId(code.expiresAt) }))
+}
+
+export function openCode(ring: KeyRing, text: string): Code | undefined {
+  const packed = PACKED_CODE.open(ring, text)
+  return packed === undefined ? undefined : unpack(packed)
+}
+
+// A packed code is an array: member names would make the URL a third longer.
+type Packed = [
+  string,
+  string,
+  string,
+  string,
+  0 | 1,
+  string | null,
+  0 | 1,
+  number,
+  string,
+  string[],
+  string | null,
+  string,
+  number,
+  number,
+  // trailing nulls are omitted
+  (number | null)?,
+  (number | null)?,
+  (string | null)?,
+  (string | null)?,
+  (string | null)?,
+]
+
+const PACKED_CODE = sealedFormat<Packed>('authorizationCode')
+
+function pack(code: Code): Packed {
+  return [
+    code.grantId,
+    code.clientId,
+    code.redirectUri,
+    code.wallet,
+    code.walletKind === 'contract' ? 1 : 0,
+    code.receiptId,
+    code.consented ? 1 : 0,
+    code.epoch,
+    code.scopes.join(' '),
+    code.resources,
+    code.codeChallenge,
+    code.sessionHash,
+    code.expiresAt,
+    code.grantExpiresAt,
+    code.authTime,
+    code.chainId,
+    ...withoutLastNulls([code.nonce, code.dpopJkt, code.sessionReceiptId]),
+  ]
+}
+
+function unpack(packed: Packed): Code {
+  const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
+  const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, ...rare] = rest
+  const [nonce = null, dpopJkt = null, sessionReceiptId = null] = rare
+  return {
+    grantId,
+    clientId,
+    redirectUri,
+    wallet: wallet as Address,
+    walletKind: contract === 1 ? 'contract' : 'ordinary',
+    receiptId,
+    consented: consented === 1,
+    epoch,
+    scopes: scopes.split(' '),
+    resources,
+    codeChallenge,
+    sessionHash,
+    expiresAt,
+    grantExpiresAt,
+    authTime,
+    chainId,
+    nonce,
+    dpopJkt,
+    sessionReceiptId,
+  }
+}
+
+/** Removes trailing nulls. The values that are usually null come last, so that most codes omit them. */
+function withoutLastNulls<Value>(values: [Value, Value, Value]): [Value?, Value?, Value?] {
+  const last = values.findLastIndex((value) => value !== null)
+  return values.slice(0, last + 1) as [Value?, Value?, Value?]
+}

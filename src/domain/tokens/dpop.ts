@@ -1,0 +1,64 @@
+/**
+ * DPoP at the endpoints of the service (RFC 9449; RFC 9700 §2.2.1): reads the proof of a request, and accepts each proof once.
+ *
+ * A proof is spent after all other checks of the request and before any change. So a captured proof that is sent again changes
+ * nothing, and the proof of a refused request stays unused.
+ */
+import { randomUUID } from 'node:crypto'
+import { dpopNonceEndsAt, makeDpopNonce } from '../../keys/dpop-nonce.ts'
+import { checkDpopProof, type DpopProof } from '../../keys/dpop-proof.ts'
+import { invalidDpopProof, invalidGrant, wantsDpopNonce } from '../../oauth/oauth-error.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+
+export type { DpopProof }
+
+/** The `DPoP` header fields of a request, unparsed, with the method and the path of the endpoint. */
+export type PresentedProof = { proofs: readonly string[]; method: string; path: string }
+
+/** The checked proof of a request; null if the request has none. Throws if the proof is invalid. Does not spend the proof. */
+export function readProof(deps: Deps, presented: PresentedProof, accessToken: string | null): DpopProof | null {
+  if (presented.proofs.length === 0) return null
+  const { authUrl, dpopNonce } = deps.settings
+  const at = deps.now()
+  const verdict = checkDpopProof(presented.proofs, {
+    method: presented.method,
+    url: `${authUrl}${presented.path}`,
+    accessToken,
+    at,
+    nonceEndsAt: dpopNonce ? (nonce) => dpopNonceEndsAt(deps.keys, nonce, at) : undefined,
+  })
+  if (verdict.kind === 'nonce_wanted') throw wantsDpopNonce()
+  if (verdict.kind === 'refused') throw invalidDpopProof(verdict.reason)
+  return verdict.proof
+}
+
+/** The proof of a token request. RFC 9449 §5.2: if the client registered `dpop_bound_access_tokens`, a request without a proof is refused. */
+export function readTokenProof(deps: Deps, client: Client, presented: PresentedProof): DpopProof | null {
+  const proof = readProof(deps, presented, null)
+  if (client.dpopBound && proof === null) throw invalidDpopProof('proof_missing')
+  return proof
+}
+
+/** §10: refuses a request that does not prove possession of the key, if a code or token is bound to one. */
+export function requireKey(jkt: string | null, proof: DpopProof | null): void {
+  if (jkt === null) return
+  if (proof === null) throw invalidDpopProof('proof_missing')
+  if (proof.jkt !== jkt) throw invalidGrant('bound_to_another_key')
+}
+
+/** §11.1: accepts each proof once, also if requests on several nodes race. */
+export async function spendProof(deps: Deps, { useHash, expiresAt }: DpopProof): Promise<void> {
+  const use = { kind: 'dpop', hash: useHash, expiresAt, attemptId: randomUUID() } as const
+  if ((await deps.store.spent.spend(use)) === 'spent_before') throw invalidDpopProof('proof_replayed')
+}
+
+/** §8.2: the nonce for the next proof; null if the service requires no nonce. */
+export function currentNonce({ settings, keys, now }: Deps): string | null {
+  return settings.dpopNonce ? makeDpopNonce(keys, now()) : null
+}
+
+/** The `cnf` claim of an access token (§6). */
+export function bindingOf(proof: DpopProof | null): { jkt: string } | null {
+  return proof && { jkt: proof.jkt }
+}

@@ -1,0 +1,65 @@
+/** The ID token: the claims about the sign-in (OpenID Connect Core §2). A client can send the token back as `id_token_hint`. */
+import { createHash } from 'node:crypto'
+import { accessTokenHash, openIdToken, signIdToken } from '../../keys/id-token.ts'
+import type { SigningKey } from '../../keys/key-ring.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client, Grant } from '../model/records.ts'
+
+export type ForIdToken = {
+  key: SigningKey
+  scopes: string[]
+  nonce: string | null
+  accessToken: string
+  expiresAt: number
+}
+
+/** The values of `acr`: the wallet signed, or the platform's login server vouched for the wallet. */
+export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grantor:acr:vouched' } as const
+
+/**
+ * Signed with the algorithm that the client registered (OpenID Connect Core §10.1). `sub` is unique and never reassigned (§5.7). Claims
+ * without a value are omitted (§13.3).
+ */
+export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): string {
+  const { key } = token
+  const { authTime, sessionHash } = grant
+  // A sign-in with a signature always has a receipt. A vouched sign-in has none.
+  const signed = grant.receiptId !== null
+  return signIdToken(key, {
+    iss: deps.settings.authUrl,
+    sub: grant.wallet,
+    aud: client.id,
+    exp: token.expiresAt,
+    iat: deps.now(),
+    ...(authTime === null ? {} : { auth_time: authTime }),
+    ...(token.nonce === null ? {} : { nonce: token.nonce }),
+    at_hash: accessTokenHash(key.algorithm, token.accessToken),
+    acr: signed ? ACR.signature : ACR.vouched,
+    // RFC 8176: proof of possession of a key
+    ...(signed ? { amr: ['pop'] } : {}),
+    ...(sessionHash === null ? {} : { sid: sidOf(sessionHash, client.id) }),
+    ...walletClaims(grant, token.scopes),
+  })
+}
+
+/** The claims of scope `wallet`, in the ID token and at the userinfo endpoint. */
+export function walletClaims({ wallet, chainId }: Pick<Grant, 'wallet' | 'chainId'>, scopes: readonly string[]): object {
+  if (!scopes.includes('wallet')) return {}
+  // CAIP-10: the account on the chain of the sign-in
+  const onChain = chainId === null ? {} : { chain_id: chainId, account_id: `eip155:${chainId}:${wallet}` }
+  return { wallet_address: wallet, ...onChain }
+}
+
+/** The `sid` of a session for one client. A `sid` gives no access, and is different for each client. */
+export function sidOf(sessionHash: string, clientId: string): string {
+  return createHash('sha256').update(`sid ${sessionHash} ${clientId}`).digest().subarray(0, 16).toString('base64url')
+}
+
+/** The claims of a hint that is an ID token of this service, valid or expired (OpenID Connect Core §3.1.2.1, §3.1.2.2, RP-Initiated Logout §2). */
+export function openIdTokenHint(deps: Deps, hint: string): { wallet: Address; clientId: string; sid: string | null } | null {
+  const claims = openIdToken(deps.keys, deps.settings.authUrl, hint)
+  const parsed = claims && parseAddress(claims.sub)
+  if (parsed?.kind !== 'address') return null
+  return { wallet: parsed.address, clientId: claims?.aud ?? '', sid: claims?.sid ?? null }
+}

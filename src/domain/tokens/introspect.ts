@@ -1,0 +1,65 @@
+/**
+ * Token introspection (RFC 7662).
+ *
+ * The signature only proves that a token was issued, so each introspection reads the grant. When a grant ends, the tokens are inactive
+ * on every node from that moment on.
+ */
+import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
+import { hashOfUse } from '../clients/client-assertion.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+
+/** RFC 7662 §2.2: exactly these members. `cnf` is present only if the token is bound to a key. */
+export type ActiveToken = {
+  active: true
+  client_id: string
+  exp: number
+  iat: number
+  iss: string
+  jti: string
+  scope: string
+  sub: string
+  token_type: 'Bearer' | 'DPoP'
+  cnf?: { jkt: string }
+}
+
+export type Introspection = ActiveToken | { active: false }
+
+const INACTIVE = { active: false } as const
+
+export async function introspect(deps: Deps, caller: Client, token: string): Promise<Introspection> {
+  const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
+  if (!claims || claims.exp <= deps.now()) return INACTIVE
+  // §2.3, §4: a client can introspect only tokens that were issued to the client; a resource server, all tokens for its audience.
+  if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE
+  const client = await deps.clients.findEnabled(claims.client_id)
+  if (!client || !(await isStillValid(deps, client, claims))) return INACTIVE
+  return {
+    active: true,
+    client_id: claims.client_id,
+    exp: claims.exp,
+    iat: claims.iat,
+    iss: claims.iss,
+    jti: claims.jti,
+    scope: claims.scope,
+    sub: claims.sub,
+    // RFC 9449 §6.2: for a bound token, token_type "MUST contain the value DPoP"
+    ...(claims.cnf ? { token_type: 'DPoP', cnf: claims.cnf } : { token_type: 'Bearer' }),
+  }
+}
+
+/** Reads the grant, or, for a token of the client credentials grant, whether the token was revoked. */
+async function isStillValid(
+  { store, now }: Deps,
+  client: Client,
+  { grant_id: grantId, jti }: AccessTokenClaims,
+): Promise<boolean> {
+  if (grantId === undefined) {
+    return (
+      client.grantTypes.includes('client_credentials') &&
+      !(await store.spent.readSpent('access_token', hashOfUse(client.id, jti)))
+    )
+  }
+  const grant = await store.grants.readGrant(grantId)
+  return grant !== null && grant.endedAt === null && grant.expiresAt > now() && !(jti in grant.revokedTokens)
+}

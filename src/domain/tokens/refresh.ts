@@ -1,0 +1,180 @@
+/**
+ * Refreshes an access token (RFC 6749 §6, §10.4, OpenID Connect Core §12.1) and rotates the refresh token (RFC 9700 §2.2.2, §4.14.2).
+ *
+ * One conditional update of one row decides every race. Simultaneous refreshes with one token all get the same successor. A client
+ * that lost the response can repeat the request. If an older token is presented, the grant ends.
+ */
+import { randomUUID } from 'node:crypto'
+import {
+  invalidDpopProof,
+  invalidGrant,
+  invalidScope,
+  invalidTarget,
+  type OAuthError,
+  unauthorizedClient,
+} from '../../oauth/oauth-error.ts'
+import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { understoodScopes } from '../clients/understood-scopes.ts'
+import { checkReceipts } from '../consent/check-receipt.ts'
+import type { Deps } from '../model/deps.ts'
+import type { RotateOutcome, Rotation } from '../model/ports.ts'
+import type { Client, Grant } from '../model/records.ts'
+import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
+import { openRefreshToken, type RefreshToken } from './refresh-token.ts'
+import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
+
+/** The parsed body of the request. */
+export type RefreshRequest = {
+  refreshToken: string
+  scope: string | null
+  resources: string[]
+  /** a proof of the key that the access token will be bound to (RFC 9449 §5) */
+  proof: DpopProof | null
+}
+
+export async function refresh(deps: Deps, client: Client, request: RefreshRequest): Promise<TokenResponse> {
+  if (!client.grantTypes.includes('refresh_token')) throw unauthorizedClient('grant_type_not_registered')
+
+  // 1. Open the refresh token.
+  const token = openRefreshToken(deps.keys, request.refreshToken)
+  if (!token) throw invalidGrant('refresh_token_unknown')
+
+  // 2. Check everything that can fail. After the rotation, a repeated request would present a used token and end the grant.
+  const scopes = readScopes(deps, client, request.scope)
+  const { proof, resources } = request
+  if (resources.length > 1) throw invalidTarget('more_than_one_resource')
+  const idTokenKey = findIdTokenKey(deps, client, scopes ?? client.scopes)
+
+  // 3. Spend the proof, then rotate the token.
+  const grantBefore = proof && (await deps.store.grants.readGrant(token.grantId))
+  const rotation = rotationOf(deps, client, { token, scopes: scopes ?? [], resources, proof, grantBefore })
+  if (proof && grantBefore && mayChangeGrant(grantBefore, rotation)) await spendProof(deps, proof)
+  const grant = await rotateOrRefuse(deps, client, rotation)
+
+  // 4. Issue the tokens. OpenID Connect Core §12.2: the ID token of a refresh has no nonce.
+  return mintTokens(deps, client, grant, {
+    scopes: scopes ?? grant.scopes,
+    resource: resources[0] ?? null,
+    binding: bindingOf(proof),
+    nonce: null,
+    idTokenKey,
+  })
+}
+
+/** The scopes that the request names; null without a `scope` parameter. */
+function readScopes(deps: Deps, client: Client, scope: string | null): string[] | null {
+  if (scope === null) return null
+  const requested = parseScope(scope)
+  const scopes = requested && understoodScopes(deps, client, requested)
+  if (scopes === null || !isSubset(scopes, client.scopes)) throw invalidScope('scope_unknown')
+  return scopes
+}
+
+type RotationInput = Pick<Rotation, 'scopes' | 'resources'> & {
+  token: RefreshToken
+  proof: DpopProof | null
+  /** null also if the request has no proof: then nothing depends on the grant's key */
+  grantBefore: Grant | null
+}
+
+function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proof, grantBefore }: RotationInput): Rotation {
+  const { lifetimes } = deps.settings
+  const at = deps.now()
+  // A refresh token that is bound to a key is as safe at a public client as at a confidential one.
+  const isUnbound = client.authMethod === 'none' && !grantBefore?.dpopJkt
+  return {
+    grantId: token.grantId,
+    clientId: client.id,
+    generation: token.generation,
+    refreshKeyId: deps.keys.maker('mac').id,
+    refreshExpiresAt: at + lifetimes.refreshIdle,
+    retryWindow: isUnbound ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
+    scopes,
+    clientScopes: client.scopes,
+    resources,
+    walletChecked: false,
+    dpopJkt: proof?.jkt ?? null,
+    // FAPI 2.0 Security Profile §5.3.2.1: "shall not use refresh token rotation". The token is bound to the client's key instead.
+    keepsToken: client.profile === 'fapi2',
+    attemptId: randomUUID(),
+    at,
+  }
+}
+
+/**
+ * The rule for the DPoP proof of a refresh: the proof is spent if the rotation can rotate or end the grant. Otherwise the request is
+ * refused, and the proof stays unused. The rule ignores expiry, because the store compares expiry with the store's clock.
+ */
+function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
+  return (
+    grant.clientId === clientId &&
+    grant.endedAt === null &&
+    (grant.dpopJkt === null || grant.dpopJkt === dpopJkt) &&
+    isSubset(scopes, grant.scopes) &&
+    grant.scopes.some((scope) => clientScopes.includes(scope)) &&
+    isSubset(resources, grant.resources)
+  )
+}
+
+/** Rotates the refresh token and returns the grant, or throws the refusal. */
+async function rotateOrRefuse(deps: Deps, client: Client, rotation: Rotation): Promise<Grant> {
+  const outcome = await rotate(deps, client, rotation)
+  if (outcome.kind !== 'rotated' && outcome.kind !== 'repeated') throw refusalOf(deps, client, rotation, outcome)
+  // The client's consent rule may have become stricter since the grant was created.
+  if (client.consent === 'signed' && !outcome.grant.consented) throw await endGrant(deps, outcome.grant, 'consent_missing')
+  return outcome.grant
+}
+
+/** The grant of a contract wallet is rotated only after the chain has checked the wallet's signatures again. */
+async function rotate(
+  deps: Deps,
+  client: Client,
+  rotation: Rotation,
+): Promise<Exclude<RotateOutcome, { kind: 'wallet_unchecked' }>> {
+  const outcome = await deps.store.grants.rotateRefreshToken(rotation)
+  if (outcome.kind !== 'wallet_unchecked') return outcome
+  const verdict = await checkReceipts(deps, outcome.grant)
+  if (verdict !== 'holds') {
+    throw await endGrant(deps, outcome.grant, verdict === 'wallet_changed' ? verdict : 'consent_missing')
+  }
+  const checked = await deps.store.grants.rotateRefreshToken({ ...rotation, walletChecked: true })
+  if (checked.kind === 'wallet_unchecked') throw new Error(`the store did not accept the wallet check for client ${client.id}`)
+  return checked
+}
+
+async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
+  await deps.store.grants.endGrant(grant.id, reason, deps.now())
+  deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id })
+  return invalidGrant(reason)
+}
+
+type Refused = Exclude<RotateOutcome, { kind: 'rotated' | 'repeated' | 'wallet_unchecked' }>
+
+function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, outcome: Refused): OAuthError {
+  switch (outcome.kind) {
+    case 'no_scope_left':
+      return invalidScope('no_scope_left')
+    // RFC 6749 §6: "The requested scope MUST NOT include any scope not originally granted"
+    case 'scope_not_granted':
+      return invalidScope('scope_not_granted')
+    case 'resource_not_granted':
+      return invalidTarget('resource_not_granted')
+    case 'replayed':
+      deps.audit({ event: 'grant_ended', reason: 'refresh_replayed', client_id: client.id, grant_id: grantId })
+      return invalidGrant('refresh_replayed')
+    case 'newer_than_row':
+      // The token was issued after the row was written. An older row means that the store lost an acknowledged write.
+      deps.audit({
+        event: 'store_lost_a_write',
+        reason: 'refresh_newer_than_row',
+        client_id: client.id,
+        grant_id: grantId,
+        alarm: true,
+      })
+      return invalidGrant('refresh_newer_than_row')
+    case 'wrong_key':
+      return dpopJkt === null ? invalidDpopProof('proof_missing') : invalidGrant('refresh_token_wrong_key')
+    default:
+      return invalidGrant(`refresh_token_${outcome.kind}`)
+  }
+}

@@ -1,0 +1,21 @@
+import type { SigningKey } from '../../keys/key-ring.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../keys/signing-key.ts'
+import { signingUnavailable } from '../../oauth/oauth-error.ts'
+import type { Deps } from '../model/deps.ts'
+
+/**
+ * The key that signs with an algorithm now, for an ID token or another JWT for a client.
+ *
+ * Throws while the first key with the algorithm is announced: clients that cache the key set do not have the key yet. This state lasts
+ * one minute, and only in a store that an earlier version has used.
+ */
+export function signingKeyOf({ keys }: Pick<Deps, 'keys'>, algorithm: SigningAlgorithm): SigningKey {
+  const key = keys.signer(algorithm)
+  if (!key) throw signingUnavailable('signing_key_announced')
+  return key
+}
+
+/** The algorithms in the metadata. An algorithm is missing while the first key is announced: clients may have cached the key set without it. */
+export function publishedAlgorithms({ keys }: Pick<Deps, 'keys'>): SigningAlgorithm[] {
+  return SIGNING_ALGORITHMS.filter((algorithm) => keys.signer(algorithm) !== undefined)
+}

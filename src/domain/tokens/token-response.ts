@@ -1,0 +1,98 @@
+/** The response of the token endpoint (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
+import { randomUUID } from 'node:crypto'
+import { signAccessToken } from '../../keys/access-token.ts'
+import type { SigningKey } from '../../keys/key-ring.ts'
+import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
+import type { Deps } from '../model/deps.ts'
+import type { Client, Grant } from '../model/records.ts'
+import { makeIdToken } from './id-token.ts'
+import { makeRefreshToken } from './refresh-token.ts'
+import { signingKeyOf } from './signing-key.ts'
+
+export type TokenResponse = {
+  access_token: string
+  token_type: 'Bearer' | 'DPoP'
+  /** seconds */
+  expires_in: number
+  refresh_token?: string
+  id_token?: string
+  scope: string
+}
+
+/** What the tokens of one response contain. The scopes and the resource are never more than the grant allows. */
+export type TokenContents = {
+  scopes: string[]
+  resource: string | null
+  /** the key that the access token is bound to (RFC 9449 §6) */
+  binding: { jkt: string } | null
+  /** the `nonce` of the authorization request, for the ID token */
+  nonce: string | null
+  /** the result of `findIdTokenKey` */
+  idTokenKey: SigningKey | null
+}
+
+/** The key that signs the ID token; null if the scopes do not include `openid`. Throws if the key cannot sign yet. */
+export function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): SigningKey | null {
+  return scopes.includes('openid') ? signingKeyOf(deps, client.idTokenAlgorithm) : null
+}
+
+/**
+ * Mints an access token of a grant, and an ID token if `openid` was granted (OpenID Connect Core §3.1.3.2, §3.1.3.3). The response
+ * also contains the grant's current refresh token.
+ *
+ * The access token has those scopes of the consent that the client is still registered for, and the response names them (RFC 6749
+ * §3.3, §10.3, RFC 9700 §2.3). The audience is one resource (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10,
+ * OpenID Connect Core §16.8).
+ *
+ * The code or the refresh token is already used at this point, so this function does no I/O that could fail.
+ */
+export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: TokenContents): TokenResponse {
+  const at = deps.now()
+  // A token never outlives the grant.
+  const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
+  if (lifetime <= 0) throw invalidGrant('grant_expired')
+  const scopes = requireScopeLeft(client, contents.scopes)
+  const scope = scopes.join(' ')
+  const accessToken = signAccessToken(deps.keys, {
+    iss: deps.settings.authUrl,
+    sub: grant.wallet,
+    // RFC 8707 §2.2: if the request names no resource, the first resource of the grant
+    aud: contents.resource ?? grant.resources[0] ?? deps.settings.defaultResource,
+    client_id: client.id,
+    exp: at + lifetime,
+    iat: at,
+    jti: randomUUID(),
+    scope,
+    grant_id: grant.id,
+    ...(contents.binding === null ? {} : { cnf: contents.binding }),
+  })
+  const response: TokenResponse = {
+    access_token: accessToken,
+    // RFC 6750 §4, RFC 9449 §5
+    token_type: contents.binding === null ? 'Bearer' : 'DPoP',
+    expires_in: lifetime,
+    // RFC 9700 §4.14.2: the operator decides which clients receive refresh tokens
+    ...(client.grantTypes.includes('refresh_token') ? { refresh_token: refreshTokenOf(deps, grant) } : {}),
+    scope,
+  }
+  const { nonce, idTokenKey: key } = contents
+  if (!scopes.includes('openid') || key === null) return response
+  return {
+    ...response,
+    id_token: makeIdToken(deps, client, grant, { key, scopes, nonce, accessToken, expiresAt: at + lifetime }),
+  }
+}
+
+/** The granted scopes that the client is still registered for. Throws if none is left. */
+export function requireScopeLeft(client: Client, granted: string[]): string[] {
+  const left = granted.filter((scope) => client.scopes.includes(scope))
+  if (left.length === 0) throw invalidScope('no_scope_left')
+  return left
+}
+
+/** The current refresh token of the grant. Throws if the token's key is retired, as an operator does after a leak. */
+function refreshTokenOf(deps: Deps, grant: Grant): string {
+  const token = makeRefreshToken(deps.keys, { grantId: grant.id, generation: grant.generation }, grant.refreshKeyId)
+  if (token === undefined) throw invalidGrant('refresh_key_retired')
+  return token
+}

@@ -1,0 +1,274 @@
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { secretMatches } from '../../../src/keys/secret.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { newDatabase, newFolder, run } from '../run.ts'
+
+const REDIRECT_URI = 'https://app.example.com/callback'
+const APP = ['clients', 'create', '--name', 'My app', '--redirect-uri', REDIRECT_URI]
+
+let path: string
+let env: Record<string, string>
+beforeEach(async () => {
+  ;({ path, env } = await newDatabase())
+})
+
+type Created = {
+  client_id: string
+  client_secret: string | null
+  name: string
+  redirect_uris: string[]
+  scopes: string[]
+  type: string
+  consent: string
+}
+
+async function create(...more: string[]): Promise<Created> {
+  const { exit, out, err } = await run([...APP, '--json', ...more], env)
+  expect([exit, err]).toEqual([0, ''])
+  return JSON.parse(out) as Created
+}
+
+async function stored(clientId: string) {
+  const store = openSqliteStore(path)
+  try {
+    return await store.clients.readClient(clientId)
+  } finally {
+    await store.close()
+  }
+}
+
+describe('clients create', () => {
+  test('--json prints exactly one object with exactly the documented members', async () => {
+    const { out } = await run([...APP, '--json'], env)
+    expect(out.trimEnd().split('\n')).toHaveLength(1)
+    expect(JSON.parse(out)).toEqual({
+      client_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      client_secret: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      name: 'My app',
+      redirect_uris: [REDIRECT_URI],
+      scopes: ['enhancement'],
+      type: 'confidential',
+      consent: 'session',
+    })
+  })
+
+  test('for a person the secret is printed once, with the word that it is not shown again', async () => {
+    const { out } = await run(APP, env)
+    expect(out).toMatch(/client_secret {2}[A-Za-z0-9_-]{43}\n/)
+    expect(out).toContain('shown only once')
+  })
+
+  test('only a hash of the secret is stored, and it is the hash of the one that was printed', async () => {
+    const { client_id, client_secret } = await create()
+    const client = await stored(client_id)
+    expect(JSON.stringify(client)).not.toContain(client_secret)
+    expect(
+      secretMatches(
+        client_secret!,
+        client!.secrets.map((each) => each.secretHash),
+      ),
+    ).toBe(true)
+  })
+
+  test('public and native clients have no secret; client_secret is null, and native ones always need a signed consent (RFC 8252)', async () => {
+    expect(await create('--public')).toMatchObject({ client_secret: null, type: 'public', consent: 'session' })
+    expect(await create('--native', '--redirect-uri', 'com.example.app:/callback')).toMatchObject({
+      client_secret: null,
+      type: 'native',
+      consent: 'signed',
+    })
+  })
+
+  test('every flag ends up in the record', async () => {
+    const { client_id } = await create(
+      '--redirect-uri=https://app.example.com/other',
+      '--scope=profile',
+      '--scope=email',
+      '--default-scope=profile',
+      '--resource=https://api.example.com/',
+      '--require-pkce',
+      '--token-endpoint-auth-method=client_secret_post',
+      '--grant-type=authorization_code',
+    )
+    expect(await stored(client_id)).toMatchObject({
+      redirectUris: [REDIRECT_URI, 'https://app.example.com/other'],
+      scopes: ['profile', 'email'],
+      defaultScopes: ['profile'],
+      resources: ['https://api.example.com/'],
+      requirePkce: true,
+      authMethod: 'client_secret_post',
+      grantTypes: ['authorization_code'],
+    })
+  })
+
+  test('a resource server needs no redirect URI', async () => {
+    const { exit, out } = await run(
+      ['clients', 'create', '--name', 'My API', '--resource-server', 'https://api.example.com/', '--json'],
+      env,
+    )
+    expect(exit).toBe(0)
+    expect(await stored((JSON.parse(out) as Created).client_id)).toMatchObject({
+      resourceServer: 'https://api.example.com/',
+      redirectUris: [],
+    })
+  })
+
+  test.each([
+    [['--scope', 'read write'], 'Scope "read write"'],
+    [['--scope', 'ä'], 'Scope "ä"'],
+    [['--scope', 'x'.repeat(65)], '1 to 64'],
+    [['--default-scope', 'other'], 'default scopes'],
+    [['--resource', 'api'], 'Resource "api"'],
+    [['--resource', 'https://api.example.com/#x'], 'without fragment'],
+    [['--resource', 'https://api.example.com/"x"'], 'Resource'],
+    [['--redirect-uri', 'http://app.example.com/callback'], 'plain http outside loopback'],
+    [['--redirect-uri', 'https://app.example.com/callback#top'], 'fragment'],
+    [['--redirect-uri', 'https://app.example.com/a b'], 'RFC 3986'],
+    [['--redirect-uri', 'com.example.app:/callback'], '--native'],
+    [['--redirect-uri', 'https://app.example.com/%zz'], 'RFC 3986'],
+    [['--redirect-uri', '//app.example.com/callback'], 'RFC 3986'],
+    [['--native', '--redirect-uri', 'myapp:/callback'], 'with a dot'],
+    [['--native', '--redirect-uri', 'javascript:alert(1)'], 'with a dot'],
+    [['--public', '--token-endpoint-auth-method', 'client_secret_basic'], 'public client'],
+    [['--token-endpoint-auth-method', 'none'], '--public'],
+  ])('%j is refused with one clear line, and nothing is registered', async (more, words) => {
+    const { exit, out, err } = await run([...APP, ...more], env)
+    expect([exit, out]).toEqual([2, ''])
+    const lines = err.trimEnd().split('\n').slice(1)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain(words)
+    expect((await run(['clients', 'list', '--json'], env)).out).toBe('[]\n')
+  })
+
+  test('a client without a name, or with an invisible one, is refused', async () => {
+    for (const name of [[], ['--name='], ['--name', ' '], ['--name', 'a\u202eb']]) {
+      expect(await run(['clients', 'create', ...name, '--redirect-uri', REDIRECT_URI], env)).toMatchObject({ exit: 2, out: '' })
+    }
+  })
+
+  test('everything wrong with one client is told together', async () => {
+    const { err } = await run([...APP, '--scope', 'a b', '--resource', 'x', '--redirect-uri', 'http://example.com/'], env)
+    expect(err.trimEnd().split('\n').length).toBeGreaterThanOrEqual(4)
+  })
+})
+
+describe('the other commands', () => {
+  test('list and show print clients and never a secret or its hash', async () => {
+    const { client_id, client_secret } = await create()
+    const { secretHash } = (await stored(client_id))!.secrets[0]!
+    for (const argv of [
+      ['clients', 'list'],
+      ['clients', 'show', client_id],
+    ]) {
+      for (const json of [[], ['--json']]) {
+        const { exit, out } = await run([...argv, ...json], env)
+        expect(exit).toBe(0)
+        expect(out).toContain(client_id)
+        expect(out).not.toContain(client_secret)
+        expect(out).not.toContain(secretHash)
+      }
+    }
+    expect(JSON.parse((await run(['clients', 'show', client_id, '--json'], env)).out)).toMatchObject({
+      client_id,
+      redirect_uris: [REDIRECT_URI],
+      token_endpoint_auth_method: 'client_secret_basic',
+      disabled_at: null,
+    })
+  })
+
+  test('update changes what was named, leaves the rest, and keeps the rules of registration', async () => {
+    const { client_id } = await create('--scope', 'profile')
+    await run(['clients', 'update', client_id, '--name', 'New name', '--require-pkce'], env)
+    expect(await stored(client_id)).toMatchObject({
+      name: 'New name',
+      requirePkce: true,
+      scopes: ['profile'],
+      redirectUris: [REDIRECT_URI],
+    })
+    await run(['clients', 'update', client_id, '--no-require-pkce', '--redirect-uri', 'https://other.example.com/'], env)
+    expect(await stored(client_id)).toMatchObject({ requirePkce: false, redirectUris: ['https://other.example.com/'] })
+    for (const wrong of [[], ['--redirect-uri', 'http://example.com/'], ['--scope', 'a b']]) {
+      expect(await run(['clients', 'update', client_id, ...wrong], env)).toMatchObject({ exit: 2, out: '' })
+    }
+    expect(await stored(client_id)).toMatchObject({ redirectUris: ['https://other.example.com/'] })
+  })
+
+  test('rotate-secret prints a new secret; the earlier one stays valid for the overlap and no longer', async () => {
+    const { client_id, client_secret } = await create()
+    const { out } = await run(['clients', 'rotate-secret', client_id, '--overlap', '3600', '--json'], env, 1_800_000_000)
+    const fresh = (JSON.parse(out) as Created).client_secret!
+    expect(fresh).not.toBe(client_secret)
+    const [first, second] = (await stored(client_id))!.secrets
+    expect(secretMatches(fresh, [first!.secretHash])).toBe(true)
+    expect(secretMatches(client_secret!, [second!.secretHash])).toBe(true)
+    expect([first!.expiresAt, second!.expiresAt]).toEqual([null, 1_800_003_600])
+  })
+
+  test('after a leak --overlap 0 leaves the new secret alone', async () => {
+    const { client_id, client_secret } = await create()
+    await run(['clients', 'rotate-secret', client_id, '--overlap', '0'], env)
+    const { secrets } = (await stored(client_id))!
+    expect(secrets).toHaveLength(1)
+    expect(
+      secretMatches(
+        client_secret!,
+        secrets.map((each) => each.secretHash),
+      ),
+    ).toBe(false)
+  })
+
+  test('public clients have no secret to rotate', async () => {
+    const { client_id } = await create('--public')
+    expect(await run(['clients', 'rotate-secret', client_id], env)).toMatchObject({
+      exit: 1,
+      err: 'grantor: public clients have no secret\n',
+    })
+  })
+
+  test('disable and enable can be repeated, and a disabled client keeps the time it was disabled', async () => {
+    const { client_id } = await create()
+    await run(['clients', 'disable', client_id], env, 1_800_000_000)
+    await run(['clients', 'disable', client_id], env, 1_800_000_500)
+    expect((await stored(client_id))!.disabledAt).toBe(1_800_000_000)
+    await run(['clients', 'enable', client_id], env)
+    expect((await stored(client_id))!.disabledAt).toBeNull()
+  })
+
+  test('delete wants --yes, and then the client is gone', async () => {
+    const { client_id } = await create()
+    expect(await run(['clients', 'delete', client_id], env)).toMatchObject({ exit: 2 })
+    expect(await stored(client_id)).not.toBeNull()
+    expect(await run(['clients', 'delete', client_id, '--yes', '--json'], env)).toMatchObject({
+      exit: 0,
+      out: `{"client_id":"${client_id}","grants_ended":0}\n`,
+    })
+    expect(await stored(client_id)).toBeNull()
+  })
+
+  test.each(['show', 'update', 'rotate-secret', 'disable', 'enable', 'delete'])(
+    '%s of a client that is not there says so and ends with 1',
+    async (command) => {
+      const more = command === 'update' ? ['--name', 'x'] : command === 'delete' ? ['--yes'] : []
+      expect(await run(['clients', command, 'nobody', ...more], env)).toEqual({
+        exit: 1,
+        out: '',
+        err: 'grantor: no client is registered as "nobody"; see: grantor clients list\n',
+      })
+    },
+  )
+
+  test('without a database each says how to make one, and makes none itself', async () => {
+    const nowhere = { GRANTOR_DATABASE_URL: `sqlite:${join(newFolder(), 'none.sqlite')}` }
+    for (const argv of [['clients', 'list'], APP]) {
+      expect(await run(argv, nowhere)).toMatchObject({ exit: 1, err: expect.stringContaining('grantor migrate creates one') })
+    }
+  })
+
+  test('without settings each says what is missing, and how to reach the development store', async () => {
+    const { exit, err } = await run(['clients', 'list'])
+    expect(exit).toBe(2)
+    expect(err).toContain('GRANTOR_DATABASE_URL is not set')
+    expect(err).toContain('--data')
+  })
+})

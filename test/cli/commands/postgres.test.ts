@@ -1,0 +1,72 @@
+/** The commands on a PostgreSQL database: the same as on a file. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { newGrantId } from '../../../src/domain/model/grant-id.ts'
+import { openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
+import { NOW, newGrant } from '../../store/contract/subject.ts'
+import { newPostgresDatabase } from '../../support/postgres.ts'
+import { run } from '../run.ts'
+
+const steps = MIGRATIONS.map(({ number, name }) => ({ number, name }))
+
+test('migrate takes the steps once, and --status --json tells which', async () => {
+  const { url } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  const before = await run(['migrate', '--status', '--json'], env)
+  expect(before.exit).toBe(1)
+  expect(JSON.parse(before.out)).toEqual({
+    exists: true,
+    applied: [],
+    pending: steps.map((step) => ({ ...step, while_serving: false })),
+  })
+  expect(await run(['migrate'], env, 1_800_000_000)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 1') })
+  expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: 'The database is up to date.\n' })
+  const after = await run(['migrate', '--status', '--json'], env)
+  expect(after.exit).toBe(0)
+  expect(JSON.parse(after.out)).toEqual({
+    exists: true,
+    applied: steps.map((step) => ({ ...step, applied_at: 1_800_000_000 })),
+    pending: [],
+  })
+})
+
+test('a client that is registered there is listed there', async () => {
+  const { url } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  await run(['migrate'], env)
+  const create = ['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://app.example.com/callback', '--json']
+  const created = await run(create, env)
+  expect(created.exit).toBe(0)
+  const { out } = await run(['clients', 'list', '--json'], env)
+  expect(out).toContain((JSON.parse(created.out) as { client_id: string }).client_id)
+})
+
+test('a long list of grants is told to its end there, the newest first', async () => {
+  const { url, address } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  await run(['migrate'], env)
+  const store = await openPostgresStore(address)
+  const grants = Array.from({ length: 1100 }, (_, index) => newGrant({ id: newGrantId(NOW + index), clientId: 'app' }))
+  await Promise.all(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
+  await store.close()
+  const newestFirst = grants.map(({ id }) => id).toReversed()
+  const { out } = await run(['grants', 'list', '--all', '--json'], env)
+  expect((JSON.parse(out) as { grant_id: string }[]).map(({ grant_id }) => grant_id)).toEqual(newestFirst)
+})
+
+test('what is wrong is one line, without the password', async () => {
+  const { url } = await newPostgresDatabase()
+  const password = /:([^:@]+)@/.exec(url)?.[1] ?? ''
+  for (const [wrong, words] of [
+    [url, 'not up to date'],
+    [url.replace(/@.*$/, '@127.0.0.1:1/nowhere'), 'ECONNREFUSED'],
+    [`${url}?sslmode=require`, 'the database cannot be used'],
+  ] as const) {
+    const { exit, err } = await run(['clients', 'list'], { GRANTOR_DATABASE_URL: wrong })
+    expect(exit).toBe(1)
+    expect(err).toMatch(/^grantor: .*\n$/)
+    expect(err).toContain(words)
+    expect(err).not.toContain(password)
+  }
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { createDevelopmentWallet } from '../../../src/cli/development/development-wallet.ts'
+import { parseAddress } from '../../../src/wallet/address.ts'
+import { verifyPlainSignature } from '../../../src/wallet/signature.ts'
+
+const loopback = { authUrl: 'http://localhost:4000', loginUrl: 'http://127.0.0.1:4001' }
+
+test('each of its three accounts signs what the service takes for its signature (ERC-191)', async () => {
+  const wallet = createDevelopmentWallet(loopback)
+  expect(wallet.accounts).toHaveLength(3)
+  for (const { address } of wallet.accounts) {
+    const parsed = parseAddress(address)
+    expect(parsed).toEqual({ kind: 'address', address })
+    for (const message of ['localhost:4001 wants you to sign in', '', 'ünï¢ode\n'.repeat(100)]) {
+      const signature = await wallet.sign(address.toLowerCase(), message)
+      expect(signature).toMatch(/^0x[0-9a-f]{130}$/)
+      expect(parsed.kind === 'address' && verifyPlainSignature(message, signature, parsed.address)).toEqual({ kind: 'valid' })
+    }
+  }
+})
+
+test('it signs for nobody else', async () => {
+  await expect(createDevelopmentWallet(loopback).sign('0x90F79bf6EB2c4f870365E785982E1f101E93b906', 'hello')).rejects.toThrow()
+})
+
+test.each([
+  { ...loopback, authUrl: 'https://auth.example.com' },
+  { ...loopback, loginUrl: 'https://login.example.com' },
+  { ...loopback, loginUrl: 'http://localhost.example.com' },
+])('it refuses to exist where others could reach it: %o', (urls) => {
+  expect(() => createDevelopmentWallet(urls)).toThrow('loopback')
+})

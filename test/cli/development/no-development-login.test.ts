@@ -1,0 +1,39 @@
+/** Outside `grantor start` there is no development login, whatever is set. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { composeLoginServer } from '../../../src/cli/compose/compose.ts'
+import { readSettings } from '../../../src/config/settings.ts'
+import { type Setting, table } from '../../../src/config/table.ts'
+import { createLogger } from '../../../src/ops/logger.ts'
+
+const complete = {
+  GRANTOR_AUTH_URL: 'http://localhost:4000',
+  GRANTOR_LOGIN_URL: 'http://localhost:4001',
+  GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+}
+
+/** Every setting that can be switched on. */
+const switches = Object.values<Setting>(table)
+  .filter(({ parse }) => 'value' in parse('on') && 'value' in parse('off') && 'fault' in parse('maybe'))
+  .map(({ name }) => `GRANTOR_${name}`)
+
+test('the switches are found', () => {
+  expect(switches).toEqual(expect.arrayContaining(['GRANTOR_DEV_WALLET', 'GRANTOR_LOGIN_MAY_VOUCH', 'GRANTOR_RATE_LIMIT']))
+})
+
+test.each(switches)('login-server with %s on has no development login, or does not start', async (name) => {
+  const reading = readSettings('login-server', { ...complete, [name]: 'on' })
+  if (reading.kind === 'faults') return expect(reading.faults.join()).toContain(`${name} is on`)
+  const server = await composeLoginServer(reading.settings, { logger: createLogger({ level: 'silent' }), now: () => 0 })
+  for (const url of ['/login/development', '/login/development-wallet']) {
+    const answer = await server.inject({ method: 'POST', url, payload: { login_challenge: 'C', address: `0x${'1'.repeat(40)}` } })
+    expect(answer.statusCode).toBe(404)
+  }
+  await server.close()
+})
+
+test('the development wallet is loaded by grantor start, and by no other file of the program', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const loading = files.filter((file) => /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`src/${file}`, 'utf8')))
+  expect(loading.filter((file) => !file.startsWith('login-server/'))).toEqual(['cli/commands/start.ts'])
+})

@@ -1,0 +1,200 @@
+import { Agent, get } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { freePorts } from '../../support/free-ports.ts'
+import { send } from '../../support/send.ts'
+import { beginRequest, launch, newFolder, type Running, run } from '../run.ts'
+
+const folder = newFolder()
+let env: Record<string, string>
+let ports: { auth: number; metrics: number }
+const launched: Running[] = []
+
+beforeAll(async () => {
+  const [auth = 0, login = 0, metrics = 0] = await freePorts(3)
+  ports = { auth, metrics }
+  env = {
+    GRANTOR_AUTH_URL: `http://localhost:${auth}`,
+    GRANTOR_LOGIN_URL: `http://localhost:${login}`,
+    GRANTOR_DATABASE_URL: `sqlite:${join(folder, 'grantor.sqlite')}`,
+    GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
+    GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+    GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}`,
+    GRANTOR_FAILURE_LIMIT: '20',
+    GRANTOR_DRAIN_SECONDS: '0',
+  }
+  await run(['migrate'], env, Math.floor(Date.now() / 1000))
+})
+afterAll(() => {
+  for (const { child } of launched) child.kill('SIGKILL')
+})
+
+function serve(more: Record<string, string> = {}): Running {
+  const one = launch(['serve', '--workers', '2'], { ...env, ...more })
+  launched.push(one)
+  return one
+}
+
+type Line = Record<string, unknown> & { msg: string; worker?: number; workers?: number[] }
+const linesOf = (service: Running): Line[] =>
+  service
+    .out()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+const workersOf = (service: Running) => linesOf(service).find(({ msg }) => msg === 'auth service is ready')?.workers ?? []
+
+/** One request on a connection of its own, so that it goes to the next worker. */
+function ask(path: string, { method = 'GET', headers = {}, body = '' } = {}): Promise<number> {
+  return send(`http://localhost:${ports.auth}`, { method, path, headers: { connection: 'close', ...headers }, body }).then(
+    ({ status }) => status,
+  )
+}
+const introspect = (secret: string, id: string) =>
+  ask('/oauth/introspect', {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'token=x',
+  })
+const measured = async () => (await fetch(`http://127.0.0.1:${ports.metrics}/metrics`)).text()
+const isGone = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+describe('grantor serve --workers, running', () => {
+  let service: Running
+  beforeAll(async () => {
+    service = serve()
+    await service.printed('auth service is ready')
+  })
+
+  test('is ready once, when all workers are, and each of them answers', async () => {
+    for (let request = 0; request < 6; request++) expect(await ask('/oauth/jwks')).toBe(200)
+    // A line about a request may come a moment after its answer.
+    const answering = () => linesOf(service).flatMap(({ msg, worker }) => (msg === 'request' && worker ? [worker] : []))
+    await expect.poll(() => new Set(answering())).toEqual(new Set([1, 2]))
+    expect(linesOf(service).filter(({ msg }) => msg === 'auth service is ready')).toHaveLength(1)
+    expect(workersOf(service)).toHaveLength(2)
+  })
+
+  test('/metrics is the sum over the workers', async () => {
+    for (let request = 0; request < 4; request++) await ask('/health/live')
+    const text = await measured()
+    expect(text).toContain('grantor_request_duration_seconds_count{route="/health/live",method="GET",status="200"} 4')
+    expect(text).toContain('grantor_workers 2')
+  })
+
+  test('failures are counted over all workers, and a correct secret is not refused for them', async () => {
+    const create = ['clients', 'create', '--name', 'App', '--redirect-uri', 'https://app.example.com/cb', '--json']
+    const { client_id, client_secret } = JSON.parse((await run(create, env)).out) as Record<string, string>
+    await expect.poll(() => introspect(client_secret!, client_id!), { interval: 50 }).toBe(200)
+    for (let failure = 0; failure < 20; failure++) expect(await introspect('wrong', client_id!)).toBe(401)
+    // The news is on its way for a moment.
+    await expect.poll(() => introspect('wrong', client_id!)).toBe(429)
+    for (let failure = 0; failure < 6; failure++) expect(await introspect('wrong', client_id!)).toBe(429)
+    for (let request = 0; request < 4; request++) expect(await introspect(client_secret!, client_id!)).toBe(200)
+  })
+
+  test('a worker that crashes is told of and replaced, and the others go on answering', async () => {
+    const [first = 0] = workersOf(service)
+    process.kill(first, 'SIGKILL')
+    await service.printed('a worker ended; it will be replaced')
+    const statuses = await Promise.all(Array.from({ length: 6 }, () => ask('/oauth/jwks')))
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    await service.printed('a replacement worker is ready')
+    const replaced = linesOf(service).find(({ msg }) => msg === 'a replacement worker is ready')
+    expect(replaced).toMatchObject({ worker: linesOf(service).find(({ pid }) => pid === first)?.worker })
+    const text = await measured()
+    expect(text).toContain('grantor_workers 2')
+    expect(text).toContain('grantor_workers_ended_total 1')
+  })
+
+  test('on SIGTERM requests under way on every worker are answered, and it ends with 0', async () => {
+    const sockets = [1, 2, 3, 4].map(() => connect(ports.auth, '127.0.0.1'))
+    await Promise.all(sockets.map(beginRequest))
+    const end = service.ended()
+    service.child.kill('SIGTERM')
+    await service.printed('"msg":"stopping')
+    const answers = sockets.map((socket) => new Promise((resolve) => socket.once('data', (data) => resolve(String(data)))))
+    for (const socket of sockets) socket.write('token=x')
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 401 /)
+    const { code, ms } = await end
+    expect(code).toBe(0)
+    expect(ms).toBeLessThan(10_000)
+    expect(workersOf(service).every(isGone)).toBe(true)
+  })
+})
+
+describe('grantor serve --workers, starting and ending', () => {
+  let service: Running | undefined
+  afterEach(() => service?.child.kill('SIGKILL'))
+
+  test('a service manager that signals every process at once stops it as gently, with requests taken while it drains', async () => {
+    // Longer than a busy machine needs for the requests below.
+    service = serve({ GRANTOR_DRAIN_SECONDS: '8' })
+    await service.printed('auth service is ready')
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const kept = () =>
+      new Promise<{ status?: number | undefined; connection?: string | undefined }>((resolve, reject) => {
+        const { auth: port } = ports
+        get({ host: '127.0.0.1', port, path: '/health/ready', agent }, (answer) => {
+          answer.resume().on('end', () => resolve({ status: answer.statusCode, connection: answer.headers.connection }))
+        }).on('error', reject)
+      })
+    expect(await kept()).toEqual({ status: 200, connection: 'keep-alive' })
+    const end = service.ended()
+    for (const pid of [service.child.pid ?? 0, ...workersOf(service)]) process.kill(pid, 'SIGTERM')
+    const saysSo = () => linesOf(service!).filter(({ msg }) => msg.startsWith('stopping')).length
+    await expect.poll(saysSo).toBe(3)
+    expect(await kept()).toEqual({ status: 503, connection: 'close' })
+    for (let request = 0; request < 4; request++) expect(await ask('/oauth/jwks')).toBe(200)
+    expect((await end).code).toBe(0)
+    const stopped = linesOf(service).filter(({ msg }) => msg === 'stopped')
+    expect(new Set(stopped.map(({ worker }) => worker))).toEqual(new Set([1, 2, undefined]))
+    expect(linesOf(service).filter(({ level }) => level !== 'info')).toEqual([])
+    agent.destroy()
+  })
+
+  test('a port in use, of the service or of its metrics, is one line; and kill -9 of the primary leaves no worker behind', async () => {
+    service = serve()
+    await service.printed('auth service is ready')
+    const [free = 0] = await freePorts(1)
+    const [both, metrics] = [serve({ GRANTOR_METRICS_LISTEN: '' }), serve({ GRANTOR_LISTEN: `127.0.0.1:${free}` })]
+    expect((await both.ended()).code).toBe(1)
+    expect(both.err()).toMatch(new RegExp(`^grantor: port ${ports.auth} is in use .*GRANTOR_LISTEN\n$`))
+    expect((await metrics.ended()).code).toBe(1)
+    expect(metrics.err()).toMatch(new RegExp(`^grantor: port ${ports.metrics} is in use .*GRANTOR_METRICS_LISTEN\n$`))
+
+    const workers = workersOf(service)
+    expect(workers.some(isGone)).toBe(false)
+    service.child.kill('SIGKILL')
+    await expect.poll(() => workers.every(isGone)).toBe(true)
+  })
+
+  test('what hinders a worker hinders the start, in one line and with the exit code it has without workers', async () => {
+    const wrongSecret = serve({ GRANTOR_SECRET: 'another-secret-altogether-0123456789' })
+    expect((await wrongSecret.ended()).code).toBe(1)
+    expect(wrongSecret.err()).toMatch(/^grantor: the keys in this database were made with another GRANTOR_SECRET.*\n$/)
+    expect(wrongSecret.out()).toBe('')
+  })
+
+  test('wrong settings are told once, before any worker starts', async () => {
+    const { exit, err } = await run(['serve', '--workers', '2'], { ...env, GRANTOR_RATE_LIMIT: 'maybe' })
+    expect([exit, err]).toEqual([2, expect.stringContaining('grantor: one setting needs attention\n')])
+  })
+
+  test.each(['0', '1.5', 'all', '257', '-1', ''])('--workers=%s is a fault of the command line', async (value) => {
+    const { exit, out, err } = await run(['serve', `--workers=${value}`], env)
+    expect([exit, out]).toEqual([2, ''])
+    expect(err).toMatch(/^grantor: --workers (must be a number from 1 to 256|needs a value)/)
+  })
+})

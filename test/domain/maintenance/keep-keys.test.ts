@@ -1,0 +1,262 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  type KeyKeeping,
+  keepKeys,
+  keyState,
+  loadKeys,
+  opensUntil,
+  retireKey,
+  rotateKey,
+  WrongKeyEncryptionKey,
+} from '../../../src/domain/maintenance/keep-keys.ts'
+import type { KeyRecord, Store } from '../../../src/domain/model/ports.ts'
+import { type KeyKind, KeyRing } from '../../../src/keys/key-ring.ts'
+import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
+
+const DAY = 86_400
+
+let folder: string
+let path: string
+let store: Store
+let clock: TestClock
+let keeping: KeyKeeping
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'grantor-keys-'))
+  path = join(folder, 'grantor.sqlite')
+  clock = new TestClock()
+  await migrateSqlite(path, clock.now())
+  store = openSqliteStore(path)
+  keeping = keepingOn(store)
+})
+afterEach(async () => {
+  await store.close()
+  await rm(folder, { recursive: true })
+})
+
+function keepingOn({ keys }: Store, secret = TEST_SECRET): KeyKeeping {
+  const lifetimes = LIFETIMES
+  return { book: keys, wrap: createKeyWrap(secret), signingAlgorithm: 'ES256', rotateAfter: 90 * DAY, lifetimes, now: clock.now }
+}
+
+async function loaded(from = keeping): Promise<KeyRing> {
+  const ring = new KeyRing(clock.now)
+  await loadKeys(from, ring)
+  return ring
+}
+
+async function statesOf(kind: KeyKind): Promise<string[]> {
+  const records = await store.keys.listKeys()
+  return records.filter((each) => each.kind === kind).map((each) => keyState(keeping, records, each))
+}
+
+const makerOf = async (kind: KeyKind): Promise<string> => (await loaded()).maker(kind).id
+
+async function onlyKey(kind: KeyKind): Promise<KeyRecord> {
+  const [key, ...more] = (await store.keys.listKeys()).filter((each) => each.kind === kind)
+  if (!key || more.length > 0) throw new Error(`expected one ${kind} key`)
+  return key
+}
+
+describe('the first key of each kind', () => {
+  test('is made when there is none, and makes at once', async () => {
+    const ring = await loaded()
+    expect(ring.isLoaded()).toBe(true)
+    for (const kind of ['sign', 'seal', 'mac'] as const) expect(await statesOf(kind)).toEqual(['makes'])
+  })
+
+  test('is the same for every later start', async () => {
+    const ids = async (): Promise<string[]> => (await store.keys.listKeys()).map(({ id }) => id)
+    await loaded()
+    const before = await ids()
+    clock.advance(-DAY)
+    const ring = await loaded()
+    expect(await ids()).toEqual(before)
+    expect(ring.maker('sign').id).toBe((await onlyKey('sign')).id)
+  })
+
+  test('is one, however many nodes start on the same store at once', async () => {
+    const others = [openSqliteStore(path), openSqliteStore(path), openSqliteStore(path)]
+    const rings = await Promise.all([store, ...others].map((each) => loaded(keepingOn(each))))
+    for (const kind of ['sign', 'seal', 'mac'] as const) {
+      const { id } = await onlyKey(kind)
+      expect(rings.map((ring) => ring.maker(kind).id)).toEqual([id, id, id, id])
+    }
+    await Promise.all(others.map((each) => each.close()))
+  })
+})
+
+describe('keys at rest', () => {
+  test('open with the secret they were wrapped with, and with no other: the start is refused', async () => {
+    await loaded()
+    for (const secret of [`${TEST_SECRET}x`, TEST_SECRET.slice(1), 'another-secret-that-is-long-enough-0123']) {
+      await expect(loaded(keepingOn(store, secret))).rejects.toThrow(WrongKeyEncryptionKey)
+    }
+    expect((await store.keys.listKeys()).length).toBe(6)
+    await loaded()
+  })
+
+  test('cannot be passed off as another: a row’s material is bound to its id and kind', async () => {
+    await loaded()
+    const database = new DatabaseSync(path)
+    database.exec("UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE kind = 'mac') WHERE kind = 'seal'")
+    database.close()
+    await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
+  })
+
+  test.each([0, 12, 40])('a row with one bit changed at byte %i is refused', async (byte) => {
+    await loaded()
+    const { id, wrapped } = await onlyKey('sign')
+    const changed = Uint8Array.from(wrapped ?? [])
+    changed[byte] = (changed[byte] ?? 0) ^ 1
+    const database = new DatabaseSync(path)
+    database.prepare('UPDATE keys SET wrapped = ? WHERE id = ?').run(changed, id)
+    database.close()
+    await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
+  })
+})
+
+describe('a rotated key is announced for 60 seconds before it makes', () => {
+  test.each(['sign', 'seal', 'mac'] as const)('%s', async (kind) => {
+    const first = await makerOf(kind)
+    const next = (await rotateKey(keeping, kind)) as KeyRecord
+    expect(await statesOf(kind)).toEqual(['makes', 'announced'])
+    expect((await loaded()).opener(kind, next.id)?.id).toBe(next.id)
+    clock.advance(59)
+    expect(await makerOf(kind)).toBe(first)
+    clock.advance(1)
+    expect(await makerOf(kind)).toBe(next.id)
+    expect(await statesOf(kind)).toEqual(['opens', 'makes'])
+  })
+
+  test('a ring that was loaded before needs no reload to pass from one to the next', async () => {
+    const ring = new KeyRing(clock.now)
+    await loadKeys(keeping, ring)
+    const next = (await rotateKey(keeping, 'sign')) as KeyRecord
+    await loadKeys(keeping, ring)
+    clock.advance(60)
+    expect(ring.maker('sign').id).toBe(next.id)
+  })
+
+  test('two nodes that rotate at once make one successor', async () => {
+    await loaded()
+    const other = openSqliteStore(path)
+    const outcomes = await Promise.all([rotateKey(keeping, 'sign'), rotateKey(keepingOn(other), 'sign')])
+    expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1)
+    expect(await statesOf('sign')).toEqual(['makes', 'announced'])
+    await other.close()
+  })
+})
+
+describe('by age', () => {
+  test('a key of 90 days is followed by the next, once', async () => {
+    await loaded()
+    clock.advance(90 * DAY - 1)
+    await keepKeys(keeping)
+    expect(await statesOf('sign')).toEqual(['makes'])
+    clock.advance(1)
+    for (let time = 0; time < 3; time++) await keepKeys(keeping)
+    for (const kind of ['sign', 'seal', 'mac'] as const) expect(await statesOf(kind)).toEqual(['makes', 'announced'])
+  })
+
+  test.each([
+    ['sign', 600],
+    ['seal', 30 * DAY],
+    ['mac', 30 * DAY],
+  ] as const)('the old %s key opens until the last of what it made has expired, then it is retired', async (kind, life) => {
+    await loaded()
+    const old = await onlyKey(kind)
+    await rotateKey(keeping, kind)
+    clock.advance(60 + life)
+    await keepKeys(keeping)
+    expect((await loaded()).opener(kind, old.id)?.id).toBe(old.id)
+    clock.advance(60)
+    await keepKeys(keeping)
+    expect((await loaded()).opener(kind, old.id)).toBeUndefined()
+    expect((await statesOf(kind)).at(0)).toBe('retired')
+    expect((await store.keys.listKeys()).find(({ id }) => id === old.id)?.wrapped).toBe(null)
+  })
+
+  test('another algorithm set is rotated to, and the old key goes on verifying', async () => {
+    await loaded()
+    const old = await onlyKey('sign')
+    await keepKeys({ ...keeping, signingAlgorithm: 'EdDSA' })
+    expect((await loaded()).maker('sign').algorithm).toBe('ES256')
+    clock.advance(60)
+    const ring = await loaded()
+    expect(ring.maker('sign').algorithm).toBe('EdDSA')
+    expect(ring.opener('sign', old.id)?.algorithm).toBe('ES256')
+  })
+})
+
+describe('retiring by hand', () => {
+  test('a key that makes, or whose products may live, is kept; one nobody knows is told so', async () => {
+    await loaded()
+    const { id } = await onlyKey('sign')
+    expect(await retireKey(keeping, 'unknown', false)).toEqual({ kind: 'unknown' })
+    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_makes' })
+    await rotateKey(keeping, 'sign')
+    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_makes' })
+    clock.advance(60)
+    const until = clock.now() + 660
+    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_opens', until })
+    clock.advance(660)
+    expect(await retireKey(keeping, id, false)).toEqual({ kind: 'retired' })
+    expect(await retireKey(keeping, id, true)).toEqual({ kind: 'unknown' })
+  })
+
+  test('at once: a successor makes immediately', async () => {
+    await loaded()
+    const leaked = await onlyKey('sign')
+    expect(await retireKey(keeping, leaked.id, true)).toEqual({ kind: 'retired' })
+    expect(await statesOf('sign')).toEqual(['retired', 'makes'])
+    const ring = await loaded()
+    expect(ring.opener('sign', leaked.id)).toBeUndefined()
+    expect(ring.maker('sign').id).not.toBe(leaked.id)
+  })
+
+  test('at once, while its successor is announced: no key is ever retired while it makes', async () => {
+    await loaded()
+    const leaked = await onlyKey('sign')
+    await rotateKey(keeping, 'sign')
+    clock.advance(10)
+    await retireKey(keeping, leaked.id, true)
+    for (let second = 0; second < 2000; second += 10) {
+      clock.advance(10)
+      await keepKeys(keeping)
+      const records = await store.keys.listKeys()
+      const maker = (await loaded()).maker('sign').id
+      const record = records.find(({ id }) => id === maker) as KeyRecord
+      expect({ second, state: keyState(keeping, records, record), until: opensUntil(keeping, records, record) }).toEqual({
+        second,
+        state: 'makes',
+        until: null,
+      })
+    }
+    expect((await statesOf('sign')).filter((state) => state === 'makes')).toHaveLength(1)
+    expect((await statesOf('sign')).filter((state) => state === 'opens')).toHaveLength(0)
+  })
+
+  test('two rotations within one second: the later one makes, and the other is not taken for the one that does', async () => {
+    await loaded()
+    await rotateKey(keeping, 'sign')
+    const last = (await rotateKey(keeping, 'sign')) as KeyRecord
+    clock.advance(60)
+    expect(await makerOf('sign')).toBe(last.id)
+    expect(await statesOf('sign')).toEqual(['opens', 'opens', 'makes'])
+  })
+
+  test('a clock set back behind every key’s start does not stop the service: the first to start makes', async () => {
+    await loaded()
+    await retireKey(keeping, (await onlyKey('sign')).id, true)
+    const successor = (await loaded()).maker('sign').id
+    clock.advance(-3600)
+    expect(await makerOf('sign')).toBe(successor)
+  })
+})

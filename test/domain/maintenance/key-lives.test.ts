@@ -1,0 +1,146 @@
+/** The lives of keys, across nodes and beside one another; each key's own life is in keep-keys.test.ts. */
+import { expect, test } from 'vitest'
+import {
+  type KeyKeeping,
+  keepKeys,
+  keyState,
+  loadKeys,
+  opensUntil,
+  retireKey,
+  rotateKey,
+} from '../../../src/domain/maintenance/keep-keys.ts'
+import type { KeyRecord, Store } from '../../../src/domain/model/ports.ts'
+import { type KeyKind, KeyRing } from '../../../src/keys/key-ring.ts'
+import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import { seal, unseal } from '../../../src/keys/sealed.ts'
+import { openTwoNodes } from '../../store/sqlite-file.ts'
+import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
+
+const DAY = 86_400
+
+function keepingOn(store: Store, clock: TestClock, more: Partial<KeyKeeping> = {}): KeyKeeping {
+  const wrap = createKeyWrap(TEST_SECRET)
+  const keeping: KeyKeeping = {
+    book: store.keys,
+    wrap,
+    signingAlgorithm: 'ES256',
+    rotateAfter: 90 * DAY,
+    lifetimes: LIFETIMES,
+    now: clock.now,
+  }
+  return { ...keeping, ...more }
+}
+
+/** Two nodes that have started on one store. */
+async function startTwoNodes() {
+  const nodes = await openTwoNodes()
+  const clock = new TestClock()
+  const keepings = nodes.map((store) => keepingOn(store, clock)) as [KeyKeeping, KeyKeeping]
+  for (const keeping of keepings) await loadKeys(keeping, new KeyRing(clock.now))
+  return { clock, keepings, keeping: keepings[0] }
+}
+
+async function keysOf({ book }: KeyKeeping, kind: KeyKind): Promise<KeyRecord[]> {
+  return (await book.listKeys()).filter((key) => key.kind === kind)
+}
+
+async function statesOf(keeping: KeyKeeping, kind: KeyKind): Promise<string[]> {
+  const records = await keeping.book.listKeys()
+  return records.filter((key) => key.kind === kind).map((key) => keyState(keeping, records, key))
+}
+
+async function rotated(keeping: KeyKeeping, kind: KeyKind): Promise<KeyRecord> {
+  const key = await rotateKey(keeping, kind)
+  if (key === 'taken') throw new Error('another node was first')
+  return key
+}
+
+async function loaded(keeping: KeyKeeping): Promise<KeyRing> {
+  const ring = new KeyRing(keeping.now)
+  await loadKeys(keeping, ring)
+  return ring
+}
+
+test('however many nodes find a key old at once, it has one successor', async () => {
+  const { clock, keepings, keeping } = await startTwoNodes()
+  clock.advance(90 * DAY)
+  await Promise.all([...keepings, ...keepings, ...keepings].map(keepKeys))
+  for (const kind of ['sign', 'seal', 'mac'] as const) expect(await statesOf(keeping, kind)).toEqual(['makes', 'announced'])
+})
+
+test('however many nodes are set to another algorithm at once, there is one key of it', async () => {
+  const { clock, keepings, keeping } = await startTwoNodes()
+  const changed = keepings.map((each) => ({ ...each, signingAlgorithm: 'RS256' as const }))
+  await Promise.all([...changed, ...changed].map(keepKeys))
+  clock.advance(30)
+  await Promise.all(changed.map(keepKeys))
+  expect((await keysOf(keeping, 'sign')).map(({ algorithm }) => algorithm)).toEqual(['ES256', 'RS256'])
+  expect(await statesOf(keeping, 'seal'), 'other kinds have nothing to do with it').toEqual(['makes'])
+})
+
+test('a key that is announced is retired at once without a successor: the one that makes goes on', async () => {
+  const { keeping } = await startTwoNodes()
+  const [first] = await keysOf(keeping, 'seal')
+  const announced = await rotated(keeping, 'seal')
+  expect(await retireKey(keeping, announced.id, false)).toEqual({ kind: 'still_makes' })
+  expect(await retireKey(keeping, announced.id, true)).toEqual({ kind: 'retired' })
+  expect(await statesOf(keeping, 'seal')).toEqual(['makes', 'retired'])
+  expect((await loaded(keeping)).maker('seal').id).toBe(first?.id)
+})
+
+test('a retired number is never given again: the next key counts on', async () => {
+  const { keeping } = await startTwoNodes()
+  const announced = await rotated(keeping, 'mac')
+  await retireKey(keeping, announced.id, true)
+  expect([announced.number, (await rotated(keeping, 'mac')).number]).toEqual([2, 3])
+})
+
+test('a key opens no shorter where the key that followed it was retired: its time counts from a successor that lives', async () => {
+  const { clock, keeping } = await startTwoNodes()
+  const [first] = await keysOf(keeping, 'sign')
+  const second = await rotated(keeping, 'sign')
+  clock.advance(60)
+  const records = await keeping.book.listKeys()
+  expect(opensUntil(keeping, records, first ?? second)).toBe(second.startsAt + 600 + 60)
+  clock.advance(100)
+  await retireKey(keeping, second.id, true)
+  expect(opensUntil(keeping, await keeping.book.listKeys(), first ?? second)).toBe(clock.now() + 600 + 60)
+})
+
+test('what a key sealed in its last second opens for its whole life', async () => {
+  const { clock, keeping } = await startTwoNodes()
+  await rotated(keeping, 'seal')
+  clock.advance(59)
+  const challenge = seal(await loaded(keeping), 'grl', { a: 1 })
+  clock.advance(600)
+  await keepKeys(keeping)
+  expect(unseal(await loaded(keeping), 'grl', challenge)).toEqual({ a: 1 })
+})
+
+test('a key is kept for the longest-lived thing it made, whichever setting says so', async () => {
+  const { clock, keeping } = await startTwoNodes()
+  const lifetimes = { ...LIFETIMES, accessToken: 3600, code: 600, grant: 90 * DAY }
+  const until: Record<string, number> = {}
+  const kinds = ['sign', 'seal', 'mac'] as const
+  for (const kind of kinds) await rotated(keeping, kind)
+  clock.advance(60)
+  const records = await keeping.book.listKeys()
+  for (const key of records.filter(({ number, kind }) => number === 1 && kinds.some((each) => each === kind))) {
+    until[key.kind] = (opensUntil({ ...keeping, lifetimes }, records, key) ?? 0) - clock.now()
+  }
+  expect(until).toEqual({ sign: 3600 + 60, seal: 90 * DAY + 60, mac: 90 * DAY + 60 })
+})
+
+test('a clock that jumped back retires nothing and lets nothing that was retired open again', async () => {
+  const { clock, keeping } = await startTwoNodes()
+  const [first] = await keysOf(keeping, 'sign')
+  await rotated(keeping, 'sign')
+  clock.advance(60 + 600 + 60)
+  await keepKeys(keeping)
+  clock.advance(-10 * DAY)
+  await keepKeys(keeping)
+  const ring = await loaded(keeping)
+  expect(ring.opener('sign', first?.id ?? '')).toBeUndefined()
+  expect(ring.isLoaded()).toBe(true)
+  expect((await keysOf(keeping, 'sign')).filter(({ retiredAt }) => retiredAt === null)).toHaveLength(1)
+})

@@ -1,0 +1,99 @@
+/** Logins across the changes of a running platform: a newer text, keys that rotate, keys that are gone. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type KeyKeeping, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
+import type { KeyKind } from '../../../src/keys/key-ring.ts'
+import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import { seal, unseal } from '../../../src/keys/sealed.ts'
+import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../../src/wallet/account-message.ts'
+import { allRows } from '../../support/rows.ts'
+import { type Grantor, LIFETIMES, startGrantor, TEST_SECRET, type TestClient } from '../../support/start.ts'
+import { type Answer, noticeOf, requestOf, Walk } from '../../support/walk.ts'
+
+let grantor: Grantor
+let client: TestClient
+let walk: Walk
+let keeping: KeyKeeping
+
+beforeEach(async () => {
+  grantor = await startGrantor()
+  client = await grantor.createClient()
+  walk = new Walk(grantor)
+  keeping = {
+    book: grantor.store.keys,
+    wrap: createKeyWrap(TEST_SECRET),
+    signingAlgorithm: 'ES256',
+    rotateAfter: 90 * 86_400,
+    lifetimes: LIFETIMES,
+    now: grantor.clock.now,
+  }
+})
+afterEach(() => grantor.close())
+
+const claim = (challenge: string) => ({ login_challenge: challenge, address: walk.wallet.address, chain_id: 1 })
+
+function refused(answer: Answer, status: number, error: string): void {
+  expect(answer.status).toBe(status)
+  expect(answer.json().error).toBe(error)
+}
+
+async function retireAll(kind: KeyKind): Promise<void> {
+  const keys = await grantor.store.keys.listKeys()
+  for (const key of keys.filter((each) => each.kind === kind)) await retireKey(keeping, key.id, true)
+  await grantor.noticeChanges()
+}
+
+describe('a text that cannot be composed again is 410, never "wrong signature"', () => {
+  const known = [ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE]
+  test.each([9, 1, 0, -1, ...known])('template %i, which this node does not know for an app', async (template) => {
+    const packed = unseal(grantor.deps.keys, 'grl', await walk.challenge(requestOf(client))) as unknown[]
+    const challenge = seal(grantor.deps.keys, 'grl', [template, ...packed.slice(1)])
+    refused(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
+    const signature = walk.wallet.sign('whatever another node composed')
+    refused(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
+    expect(allRows(grantor.databasePath)).toMatchObject({ wallets: [], receipts: [], sessions: [] })
+  })
+})
+
+describe('keys that rotate while a login is under way', () => {
+  test.each(['seal', 'mac'] as const)('a new %s key, announced and started, changes nothing for it', async (kind) => {
+    const challenge = await walk.challenge(requestOf(client))
+    await rotateKey(keeping, kind)
+    await grantor.noticeChanges()
+    grantor.clock.advance(61)
+    const path = await walk.prove(challenge)
+    expect((await walk.complete(path)).status).toBe(200)
+    expect((await walk.complete(path)).status).toBe(409)
+    expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
+  })
+
+  test('a mac key retired at once: the login has expired, and a session made with it goes on, as its id is only hashed', async () => {
+    const other = new Walk(grantor)
+    await other.signIn(requestOf(client))
+    const challenge = await walk.challenge(requestOf(client))
+    const { message } = (await walk.loginApi('/login/message', claim(challenge))).json()
+    const path = await walk.prove(challenge)
+    await retireAll('mac')
+    refused(
+      await walk.loginApi('/login/accept', { ...claim(challenge), signature: walk.wallet.sign(message as string) }),
+      410,
+      'expired',
+    )
+    const page = await walk.complete(path)
+    expect(page.status).toBe(410)
+    expect(noticeOf(page)).toBe('expired')
+    expect(page.headers).not.toHaveProperty('set-cookie')
+    expect((await other.authorize(requestOf(client))).location).toContain('?code=')
+    expect((await walk.signIn(requestOf(client))).code).not.toBe('')
+  })
+
+  test('a seal key retired at once (it leaked): whatever it sealed is a forgery from then on', async () => {
+    const challenge = await walk.challenge(requestOf(client))
+    const path = await walk.prove(challenge)
+    await retireAll('seal')
+    refused(await walk.loginApi('/login/message', claim(challenge)), 400, 'invalid_request')
+    const page = await walk.complete(path)
+    expect(page.status).toBe(400)
+    expect(page.headers).not.toHaveProperty('set-cookie')
+    expect((await walk.signIn(requestOf(client))).code).not.toBe('')
+  })
+})
