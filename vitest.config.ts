@@ -15,7 +15,7 @@ const CITUS = 'test/citus/**/*.test.ts'
 /** Files that replace modules, or record how modules are loaded. */
 const ISOLATED = [
   'test/http/consent-budget.test.ts',
-  'test/store/postgres-at-its-worst.test.ts',
+  'test/store/postgres/at-its-worst.test.ts',
   'test/ops/standard-output.test.ts',
   'test/imports/regexes.test.ts',
 ]

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll } from 'vitest'
 import { migratePostgres } from '../../src/store/postgres/index.ts'
 import { NOW } from '../store/contract/subject.ts'
-import { postgresUnderTest } from '../store/postgres-under-test.ts'
+import { postgresUnderTest } from '../store/postgres/under-test.ts'
 import { storeContract } from '../store/store-contract.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { type Cluster, startCluster } from './cluster.ts'

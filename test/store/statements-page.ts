@@ -96,7 +96,7 @@ export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Re
   return `# Statements on PostgreSQL
 
 Every statement the service sends, made from the program itself by a test, which runs each of them on tables partitioned
-by the keys below and notes the partitions it touches ([postgres-reach.test.ts](../test/store/postgres-reach.test.ts)).
+by the keys below and notes the partitions it touches ([reach.test.ts](../test/store/postgres/reach.test.ts)).
 Why it matters: [scaling.md](scaling.md).
 
 | table | spread by |

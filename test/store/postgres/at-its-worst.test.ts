@@ -1,11 +1,11 @@
 /** PostgreSQL, and what stands in front of it, at its worst: settings, silence, nonsense, and no room. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { type Clock, Connection } from '../../src/store/postgres/connection/connection.ts'
-import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../src/store/postgres/index.ts'
-import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
-import { proxied } from '../support/proxied.ts'
-import { livingGrant, NOW, rotationOf, someClient, someKey } from './contract/subject.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { type Clock, Connection } from '../../../src/store/postgres/connection/connection.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
+import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { proxied } from '../../support/proxied.ts'
+import { livingGrant, NOW, rotationOf, someClient, someKey } from '../contract/subject.ts'
 
 async function migrated() {
   const database = await newPostgresDatabase()

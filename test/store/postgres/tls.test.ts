@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
-import { type Certificate, makeCertificate } from '../support/certificates.ts'
-import { addressOf } from '../support/postgres.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
-import { livingGrant, NOW, someClient } from './contract/subject.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
+import { type Certificate, makeCertificate } from '../../support/certificates.ts'
+import { addressOf } from '../../support/postgres.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { livingGrant, NOW, someClient } from '../contract/subject.ts'
 
 let server: PostgresServer
 let folder: string

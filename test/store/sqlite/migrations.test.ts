@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { migrateSqlite, openSqliteStore, SchemaMismatch, sqliteMigrationStatus } from '../../src/store/sqlite/index.ts'
-import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts'
-import { NOW, newGrant, rotationOf, someSession } from './contract/subject.ts'
-import { newSqlitePath } from './sqlite-file.ts'
+import { migrateSqlite, openSqliteStore, SchemaMismatch, sqliteMigrationStatus } from '../../../src/store/sqlite/index.ts'
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
+import { NOW, newGrant, rotationOf, someSession } from '../contract/subject.ts'
+import { newSqlitePath } from '../sqlite-file.ts'
 
 const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 

@@ -1,12 +1,12 @@
 /** No request can hurt another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
 import { expect, onTestFinished, test } from 'vitest'
-import { type Store, StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { Connection } from '../../src/store/postgres/connection/connection.ts'
-import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../src/store/postgres/index.ts'
-import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
-import { startPostgres } from '../support/postgres-server.ts'
-import { proxied } from '../support/proxied.ts'
-import { livingGrant, NOW, rotationOf } from './contract/subject.ts'
+import { type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { Connection } from '../../../src/store/postgres/connection/connection.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
+import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { startPostgres } from '../../support/postgres-server.ts'
+import { proxied } from '../../support/proxied.ts'
+import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 
 async function migrated() {
   const database = await newPostgresDatabase()

@@ -8,11 +8,11 @@ import { chownSync, cpSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Store, StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
-import { addressOf } from '../support/postgres.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
-import { livingGrant, NOW, newGrant, rotationOf, someSession } from './contract/subject.ts'
+import { type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { addressOf } from '../../support/postgres.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { livingGrant, NOW, newGrant, rotationOf, someSession } from '../contract/subject.ts'
 
 const able = process.env.TEST_STORE === 'full' && process.platform === 'linux' && process.getuid?.() === 0
 

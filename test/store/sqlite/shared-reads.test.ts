@@ -1,8 +1,8 @@
 /** Reads of one turn share a read transaction; what each of them promises stays. */
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { Connection } from '../../src/store/sqlite/connection.ts'
-import { newSqlitePath } from './sqlite-file.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { newSqlitePath } from '../sqlite-file.ts'
 
 async function openNotes() {
   const path = await newSqlitePath()

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
-import { freePorts } from '../support/free-ports.ts'
-import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
-import { livingGrant, NOW, newGrant, rotationOf } from './contract/subject.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
+import { freePorts } from '../../support/free-ports.ts'
+import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { livingGrant, NOW, newGrant, rotationOf } from '../contract/subject.ts'
 
 async function open(address: PostgresAddress) {
   const store = await openPostgresStore(address, { clock: 'given' })

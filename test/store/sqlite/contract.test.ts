@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
-import { storeContract } from './store-contract.ts'
+import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { storeContract } from '../store-contract.ts'
 
 storeContract('SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'grantor-store-'))

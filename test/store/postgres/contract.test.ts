@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
-import { NOW } from './contract/subject.ts'
-import { postgresUnderTest } from './postgres-under-test.ts'
-import { storeContract } from './store-contract.ts'
+import { migratePostgres } from '../../../src/store/postgres/index.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { NOW } from '../contract/subject.ts'
+import { storeContract } from '../store-contract.ts'
+import { postgresUnderTest } from './under-test.ts'
 
 // One database for all tests of the contract, emptied before each: making one costs more than most tests.
 let database: PostgresDatabase

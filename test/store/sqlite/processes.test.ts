@@ -1,10 +1,10 @@
 /** Several processes on one SQLite file, and one that dies. */
 import { expect, onTestFinished, test } from 'vitest'
-import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
-import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts'
-import { NOW, newGrant } from './contract/subject.ts'
-import { newSqlitePath } from './sqlite-file.ts'
-import { startStoreProcess } from './start-process.ts'
+import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
+import { NOW, newGrant } from '../contract/subject.ts'
+import { newSqlitePath } from '../sqlite-file.ts'
+import { startStoreProcess } from '../start-process.ts'
 
 async function openMigrated() {
   const path = await newSqlitePath()

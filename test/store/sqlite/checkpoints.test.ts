@@ -2,11 +2,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { Connection } from '../../src/store/sqlite/connection.ts'
-import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
-import { NOW } from './contract/subject.ts'
-import { newSqlitePath } from './sqlite-file.ts'
-import { startStoreProcess } from './start-process.ts'
+import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { NOW } from '../contract/subject.ts'
+import { newSqlitePath } from '../sqlite-file.ts'
+import { startStoreProcess } from '../start-process.ts'
 
 /** More changed rows than start a step of the checkpoint thread. */
 const MANY = 600

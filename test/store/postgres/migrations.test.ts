@@ -1,13 +1,13 @@
 /** The schema of a PostgreSQL database: brought forward once, by one, never guessed. */
 import { expect, test } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import type { PostgresAddress } from '../../src/store/postgres/index.ts'
-import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../src/store/postgres/index.ts'
-import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
-import { MIGRATIONS as ON_SQLITE } from '../../src/store/sqlite/migrations.ts'
-import { newPostgresDatabase } from '../support/postgres.ts'
-import { NOW } from './contract/subject.ts'
-import { startStoreProcess } from './start-process.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import type { PostgresAddress } from '../../../src/store/postgres/index.ts'
+import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../../src/store/postgres/index.ts'
+import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
+import { MIGRATIONS as ON_SQLITE } from '../../../src/store/sqlite/migrations.ts'
+import { newPostgresDatabase } from '../../support/postgres.ts'
+import { NOW } from '../contract/subject.ts'
+import { startStoreProcess } from '../start-process.ts'
 
 const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 

@@ -1,7 +1,7 @@
 /** Two nodes on one migrated database, empty at first, as the contract asks for them. */
-import { openPostgresStore } from '../../src/store/postgres/index.ts'
-import type { PostgresDatabase } from '../support/postgres.ts'
-import type { StoreUnderTest } from './store-contract.ts'
+import { openPostgresStore } from '../../../src/store/postgres/index.ts'
+import type { PostgresDatabase } from '../../support/postgres.ts'
+import type { StoreUnderTest } from '../store-contract.ts'
 
 export async function postgresUnderTest(database: PostgresDatabase): Promise<StoreUnderTest> {
   const { address, name, sql } = database

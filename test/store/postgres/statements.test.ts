@@ -1,18 +1,18 @@
 /** What each move costs on PostgreSQL: how many statements, how many rows written, and how each statement finds its rows. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCleaning } from '../../src/store/postgres/cleaning.ts'
-import { createClientBook } from '../../src/store/postgres/clients.ts'
-import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../src/store/postgres/connection/connection.ts'
-import { compile, compileForMany } from '../../src/store/postgres/connection/statement.ts'
-import { createGrantLedger } from '../../src/store/postgres/grants.ts'
-import { migratePostgres, storeOn } from '../../src/store/postgres/index.ts'
-import { createPushedRequestBook } from '../../src/store/postgres/pushed-requests.ts'
-import { createReceiptBook } from '../../src/store/postgres/receipts.ts'
-import { createSessionBook } from '../../src/store/postgres/sessions.ts'
-import { createSpentBook } from '../../src/store/postgres/spent.ts'
-import { createWalletBook } from '../../src/store/postgres/wallets.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
+import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
+import { createClientBook } from '../../../src/store/postgres/clients.ts'
+import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
+import { compile, compileForMany } from '../../../src/store/postgres/connection/statement.ts'
+import { createGrantLedger } from '../../../src/store/postgres/grants.ts'
+import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
+import { createPushedRequestBook } from '../../../src/store/postgres/pushed-requests.ts'
+import { createReceiptBook } from '../../../src/store/postgres/receipts.ts'
+import { createSessionBook } from '../../../src/store/postgres/sessions.ts'
+import { createSpentBook } from '../../../src/store/postgres/spent.ts'
+import { createWalletBook } from '../../../src/store/postgres/wallets.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import {
   endAll,
   livingGrant,
@@ -23,7 +23,7 @@ import {
   someReceipt,
   someSession,
   someWallet,
-} from './contract/subject.ts'
+} from '../contract/subject.ts'
 
 /** Notes what it prepares and what it asks. */
 class NotingConnection extends Connection {

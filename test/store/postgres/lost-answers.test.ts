@@ -1,10 +1,10 @@
 /** An ending that PostgreSQL committed and whose answer was lost is sent again by the store, and still says what it ended. */
 import { expect, onTestFinished, test } from 'vitest'
-import type { Store } from '../../src/domain/model/ports.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
-import { losingAnswers } from '../support/lost-answers.ts'
-import { newPostgresDatabase } from '../support/postgres.ts'
-import { livingGrant, NOW, someSession } from './contract/subject.ts'
+import type { Store } from '../../../src/domain/model/ports.ts'
+import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { losingAnswers } from '../../support/lost-answers.ts'
+import { newPostgresDatabase } from '../../support/postgres.ts'
+import { livingGrant, NOW, someSession } from '../contract/subject.ts'
 
 test.each<[string, (store: Store) => Promise<{ id: string; table: string; end: () => Promise<unknown>; told: unknown }>]>([
   [

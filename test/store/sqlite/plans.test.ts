@@ -1,19 +1,19 @@
 /** How SQLite finds the rows: on the hot paths always by a table's own key. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { createCleaning } from '../../src/store/sqlite/cleaning.ts'
-import { createClientBook } from '../../src/store/sqlite/clients.ts'
-import { Connection } from '../../src/store/sqlite/connection.ts'
-import { createGrantLedger } from '../../src/store/sqlite/grants.ts'
-import { createKeyBook } from '../../src/store/sqlite/keys.ts'
-import { migrate } from '../../src/store/sqlite/migrations.ts'
-import { createPushedRequestBook } from '../../src/store/sqlite/pushed-requests.ts'
-import { createReceiptBook } from '../../src/store/sqlite/receipts.ts'
-import { createSessionBook } from '../../src/store/sqlite/sessions.ts'
-import { createSpentBook } from '../../src/store/sqlite/spent.ts'
-import { createWalletBook } from '../../src/store/sqlite/wallets.ts'
-import { NOW, newGrant, rotationOf, someSession, someWallet } from './contract/subject.ts'
-import { newSqlitePath } from './sqlite-file.ts'
+import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
+import { createClientBook } from '../../../src/store/sqlite/clients.ts'
+import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { createGrantLedger } from '../../../src/store/sqlite/grants.ts'
+import { createKeyBook } from '../../../src/store/sqlite/keys.ts'
+import { migrate } from '../../../src/store/sqlite/migrations.ts'
+import { createPushedRequestBook } from '../../../src/store/sqlite/pushed-requests.ts'
+import { createReceiptBook } from '../../../src/store/sqlite/receipts.ts'
+import { createSessionBook } from '../../../src/store/sqlite/sessions.ts'
+import { createSpentBook } from '../../../src/store/sqlite/spent.ts'
+import { createWalletBook } from '../../../src/store/sqlite/wallets.ts'
+import { NOW, newGrant, rotationOf, someSession, someWallet } from '../contract/subject.ts'
+import { newSqlitePath } from '../sqlite-file.ts'
 
 /** Notes every statement it is asked to prepare. */
 class NotingConnection extends Connection {

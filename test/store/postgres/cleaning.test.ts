@@ -1,11 +1,11 @@
 /** What is over is found through an index on PostgreSQL too, whatever else is in the table; a refresh stays on its page. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCleaning } from '../../src/store/postgres/cleaning.ts'
-import { Connection, type Kind } from '../../src/store/postgres/connection/connection.ts'
-import { compile } from '../../src/store/postgres/connection/statement.ts'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
-import { NOW } from './contract/subject.ts'
+import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
+import { Connection, type Kind } from '../../../src/store/postgres/connection/connection.ts'
+import { compile } from '../../../src/store/postgres/connection/statement.ts'
+import { migratePostgres } from '../../../src/store/postgres/index.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { NOW } from '../contract/subject.ts'
 
 const ROWS = 30_000
 

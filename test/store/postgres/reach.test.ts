@@ -1,17 +1,17 @@
 /**
  * How far each statement reaches: on tables partitioned by the keys a distributed engine would spread them by, whatever a
- * request does on its way touches one partition. docs/statements.md is made here: `npx vitest run test/store/postgres-reach -u`.
+ * request does on its way touches one partition. docs/statements.md is made here: `npx vitest run test/store/postgres/reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Batched, Connection, type ForMany, type Kind } from '../../src/store/postgres/connection/connection.ts'
-import type { Place } from '../../src/store/postgres/connection/machines.ts'
-import { compile } from '../../src/store/postgres/connection/statement.ts'
-import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
-import { migratePostgres, storeOn } from '../../src/store/postgres/index.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
-import { PARTS, partitionTables } from '../support/postgres-partitions.ts'
-import { NOW, someWallet } from './contract/subject.ts'
-import { NAMED, nameOf, pageOf, type Reach } from './statements-page.ts'
+import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
+import type { Place } from '../../../src/store/postgres/connection/machines.ts'
+import { compile } from '../../../src/store/postgres/connection/statement.ts'
+import { DISTRIBUTED } from '../../../src/store/postgres/distribution.ts'
+import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { PARTS, partitionTables } from '../../support/postgres-partitions.ts'
+import { NOW, someWallet } from '../contract/subject.ts'
+import { NAMED, nameOf, pageOf, type Reach } from '../statements-page.ts'
 
 type Statement = { kind: Kind; sql: string; place: Place | undefined }
 
@@ -142,7 +142,7 @@ test('whatever a request does on its way touches one partition, and what reaches
     } else expect(spread(sql), `a name for ${sql}`).toBe(false)
   }
   expect(reached.filter(({ reach }) => reach === 'one').length).toBeGreaterThan(20)
-  await expect(pageOf(reached)).toMatchFileSnapshot('../../docs/statements.md')
+  await expect(pageOf(reached)).toMatchFileSnapshot('../../../docs/statements.md')
 })
 
 test('planned once for all values, the other partitions are left out when a statement begins', async () => {

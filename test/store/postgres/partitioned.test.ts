@@ -1,11 +1,11 @@
 /** The whole contract on tables that are partitioned as a distributed engine would spread them. `npm run test:store` runs it. */
 import { afterAll, beforeAll, describe } from 'vitest'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
-import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
-import { partitionTables } from '../support/postgres-partitions.ts'
-import { NOW } from './contract/subject.ts'
-import { postgresUnderTest } from './postgres-under-test.ts'
-import { storeContract } from './store-contract.ts'
+import { migratePostgres } from '../../../src/store/postgres/index.ts'
+import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { partitionTables } from '../../support/postgres-partitions.ts'
+import { NOW } from '../contract/subject.ts'
+import { storeContract } from '../store-contract.ts'
+import { postgresUnderTest } from './under-test.ts'
 
 // It takes as long as on one table, and finds what postgres-reach does not: `npm test` leaves it out.
 describe.runIf(process.env.TEST_STORE === 'full')('partitioned', () => {

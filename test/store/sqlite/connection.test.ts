@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { Connection } from '../../src/store/sqlite/connection.ts'
-import { newSqlitePath } from './sqlite-file.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { Connection } from '../../../src/store/sqlite/connection.ts'
+import { newSqlitePath } from '../sqlite-file.ts'
 
 /** A connection to a file with one table, and what another process would read in it. */
 async function openNotes() {

@@ -1,10 +1,10 @@
 /** A redemption on PostgreSQL that fails between its statements. */
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { type NewGrant, type Store, StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
-import { newPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
-import { endAll, NOW, newGrant } from './contract/subject.ts'
+import { type NewGrant, type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
+import { endAll, NOW, newGrant } from '../contract/subject.ts'
 
 async function openNew(): Promise<{ database: PostgresDatabase; store: Store }> {
   const database = await newPostgresDatabase()

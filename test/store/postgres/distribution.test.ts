@@ -1,9 +1,9 @@
 /** Each table has its place on a Citus cluster. That `grantor migrate` puts it there is tested on a real cluster: test/citus. */
 import { expect, test } from 'vitest'
-import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/distribution.ts'
-import { migratePostgres } from '../../src/store/postgres/index.ts'
-import { newPostgresDatabase } from '../support/postgres.ts'
-import { NOW } from './contract/subject.ts'
+import { DISTRIBUTED, ON_COORDINATOR } from '../../../src/store/postgres/distribution.ts'
+import { migratePostgres } from '../../../src/store/postgres/index.ts'
+import { newPostgresDatabase } from '../../support/postgres.ts'
+import { NOW } from '../contract/subject.ts'
 
 test('every table has its place, and every unique key of a spread table holds the column it is spread by', async () => {
   const { address, sql } = await newPostgresDatabase()

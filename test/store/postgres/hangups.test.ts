@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../src/domain/model/ports.ts'
-import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
-import { addressOf, newPostgresDatabase } from '../support/postgres.ts'
-import { livingGrant, NOW, rotationOf } from './contract/subject.ts'
+import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
+import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
+import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 
 const open: Socket[] = []
 afterEach(() => {
