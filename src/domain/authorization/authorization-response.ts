@@ -3,9 +3,9 @@ import { signJwt } from '../../keys/signed-jwt.ts'
 import { encodeFormValue } from '../../oauth/form.ts'
 import { appendToRedirectUri } from '../../oauth/redirect-uri.ts'
 import { isFormPost, isSignedMode } from '../../oauth/response-mode.ts'
+import type { ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import { signingKeyOf } from '../tokens/signing-key.ts'
-import type { ResponseTarget } from './authorization-request.ts'
 
 /** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2). Browsers do not cache the page with the form. */
 export type FormPost = { action: string; fields: [name: string, value: string][] }

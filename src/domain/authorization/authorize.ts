@@ -9,6 +9,7 @@ import { accountSelectionRequired, consentRequired, invalidRequest, loginRequire
 import type { Reason } from '../../oauth/reasons.ts'
 import { findCoveringReceipt } from '../consent/receipt.ts'
 import { findSession, isRecent, meetsConsentRule, touchSession } from '../consent/session.ts'
+import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import {
@@ -19,19 +20,11 @@ import {
   repeatedParameter,
   takeRequest,
 } from './asked-request.ts'
-import {
-  type AuthorizationRequest,
-  type CodeBasis,
-  codeRedirect,
-  errorRedirect,
-  type RequestingApp,
-  type ResponseTarget,
-  requestingApp,
-} from './authorization-request.ts'
 import type { Destination } from './authorization-response.ts'
 import { newBrowserKey, sealChallenge } from './challenge.ts'
 import { sealConfirmation } from './confirm.ts'
 import type { Prompt } from './openid-parameters.ts'
+import { type CodeBasis, codeRedirect, errorRedirect, requestingApp } from './redirects.ts'
 import { resolveRequest } from './resolve-request.ts'
 
 /** The two cookies of the browser. */

@@ -11,13 +11,11 @@ import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../wallet/account-
 import type { Address } from '../../wallet/address.ts'
 import { consentTemplateOf } from '../../wallet/consent-message.ts'
 import { transliterateName } from '../../wallet/plain-words.ts'
-import type { Deps } from '../model/deps.ts'
+import type { AuthorizationRequest } from '../model/authorization-request.ts'
+import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
-/** Seconds until a challenge expires. */
-export const CHALLENGE_LIFETIME = 600
 /** in characters */
 const MAX_LENGTH = 4096
 

@@ -1,17 +1,11 @@
 /** A confirmation page with a button: the session would be sufficient, but the app requests a confirmation (`prompt=consent`). */
 import { sealedFormat } from '../../keys/sealed.ts'
 import { findSession, isRecent, touchSession } from '../consent/session.ts'
+import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Session } from '../model/records.ts'
-import {
-  type AuthorizationRequest,
-  clientOfRequest,
-  codeRedirect,
-  deniedRedirect,
-  type RequestingApp,
-  requestingApp,
-} from './authorization-request.ts'
 import type { Destination } from './authorization-response.ts'
+import { clientOfRequest, codeRedirect, deniedRedirect, requestingApp } from './redirects.ts'
 
 const CONFIRMATION_LIFETIME = 600
 

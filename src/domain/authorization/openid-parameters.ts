@@ -4,10 +4,10 @@ import { invalidRequest, registrationNotSupported } from '../../oauth/oauth-erro
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isSubset } from '../../oauth/scope.ts'
 import { parseAddress } from '../../wallet/address.ts'
+import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { openIdTokenHint } from '../tokens/id-token.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
 
 /** `display`, `ui_locales`, `claims_locales`, `acr_values` and `claims` are optional to support and are ignored (Core §5.2, §5.5, §15.1). */
 export const OPENID_PARAMETERS = ['response_mode', 'nonce', 'max_age', 'login_hint', 'id_token_hint', 'registration'] as const

@@ -11,6 +11,7 @@ import { sealedFormat } from '../../keys/sealed.ts'
 import { type Form, parseForm, serializeForm } from '../../oauth/form.ts'
 import { invalidDpopProof, invalidRequest, OAuthError } from '../../oauth/oauth-error.ts'
 import { requestUriOf } from '../../oauth/request-uri.ts'
+import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from '../tokens/dpop.ts'
@@ -22,7 +23,6 @@ import {
   repeatedParameter,
   takeRequest,
 } from './asked-request.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
 import { openRequestObject } from './request-object.ts'
 
 /** Seconds from the push to the authorization request (RFC 9126 §2.2). A login that has begun may end later. */

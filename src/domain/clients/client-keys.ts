@@ -8,6 +8,7 @@ import { type ClaimedJwt, clientJwtHolds } from '../../keys/client-jwt.ts'
 import { type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
 import type { FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import type { ClientKeyCheck, KeyVerdict } from '../model/registered-clients.ts'
 
 /** Seconds in which fetched keys are used without another fetch. */
 const FRESH_FOR = 300
@@ -26,10 +27,7 @@ type Fetched = {
   underWay: Promise<void> | null
 }
 
-/** `unusable`: the key that the JWT names breaks a rule of `public-jwk.ts`. `unavailable`: the keys cannot be fetched. */
-export type KeyVerdict = 'holds' | 'none' | 'unusable' | 'unavailable'
-
-export class ClientKeys {
+export class ClientKeys implements ClientKeyCheck {
   readonly #fetch: FetchFromClient
   readonly #now: () => number
   readonly #registered = new WeakMap<object, OpenJwkSet>()

@@ -4,7 +4,7 @@ import { sealedFormat } from '../../keys/sealed.ts'
 import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
 import { isSubset } from '../../oauth/scope.ts'
 import { readConsent } from '../../wallet/read-consent.ts'
-import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
+import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Receipt, Session } from '../model/records.ts'
 

@@ -4,19 +4,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { loginRequired } from '../../oauth/oauth-error.ts'
-import {
-  type AuthorizationRequest,
-  clientOfRequest,
-  codeRedirect,
-  deniedRedirect,
-  errorRedirect,
-  type RequestingApp,
-  requestingApp,
-} from '../authorization/authorization-request.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
 import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
+import { clientOfRequest, codeRedirect, deniedRedirect, errorRedirect, requestingApp } from '../authorization/redirects.ts'
 import { endEverything, endSession } from '../consent/end-grants.ts'
 import { hashSessionId, meetsConsentRule } from '../consent/session.ts'
+import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'

@@ -1,9 +1,9 @@
 /** Stores what a wallet signed, and ends earlier grants with scopes that the user has just declined. */
 import type { Address } from '../../wallet/address.ts'
-import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
 import { type Challenge, requestIdOf } from '../authorization/challenge.ts'
 import { endDeclined } from '../consent/end-grants.ts'
 import { sealSignedMessage } from '../consent/receipt.ts'
+import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Receipt, WalletKind } from '../model/records.ts'
 import { LoginError } from './login-error.ts'

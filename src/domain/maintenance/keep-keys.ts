@@ -9,8 +9,7 @@ import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, type KeyRing, type OpenKey
 import type { KeyWrap } from '../../keys/key-wrap.ts'
 import { openSecretKey } from '../../keys/secret-key.ts'
 import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../keys/signing-key.ts'
-import { CHALLENGE_LIFETIME } from '../authorization/challenge.ts'
-import type { Lifetimes } from '../model/deps.ts'
+import { CHALLENGE_LIFETIME, type Lifetimes } from '../model/deps.ts'
 import type { KeyBook } from '../model/ports.ts'
 
 /** The kinds that always have a key. `sign` is created last: if a node finds this kind in a new store, all other kinds exist too. */

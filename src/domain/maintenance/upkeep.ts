@@ -1,7 +1,7 @@
 /** The periodic work of a node: reloading changed clients and keys within a second, and rotating and retiring keys. */
 import type { KeyRing } from '../../keys/key-ring.ts'
-import type { ClientDirectory } from '../clients/client-directory.ts'
 import { type Store, StoreUnavailable } from '../model/ports.ts'
+import type { RegisteredClients } from '../model/registered-clients.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
 
 export type Upkeep = {
@@ -11,7 +11,7 @@ export type Upkeep = {
   keepKeys(): Promise<void>
 }
 
-export function createUpkeep(store: Store, clients: ClientDirectory, ring: KeyRing, keeping: KeyKeeping): Upkeep {
+export function createUpkeep(store: Store, clients: RegisteredClients, ring: KeyRing, keeping: KeyKeeping): Upkeep {
   let revision = -1
   const readChanges = async (): Promise<void> => {
     if ((await store.readRevision()) === revision) return

@@ -3,10 +3,9 @@ import type { KeyKind, KeyRing } from '../../keys/key-ring.ts'
 import type { Reason } from '../../oauth/reasons.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
-import type { ClientDirectory } from '../clients/client-directory.ts'
-import type { ClientKeys } from '../clients/client-keys.ts'
 import type { RevokeTokenOutcome, SpendOutcome, Store } from './ports.ts'
 import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
+import type { ClientKeyCheck, RegisteredClients } from './registered-clients.ts'
 
 /** Lifetimes in seconds. */
 export type Lifetimes = {
@@ -23,6 +22,9 @@ export type Lifetimes = {
   /** how long the last successful check of a contract wallet counts while the chain cannot be reached */
   contractGrace: number
 }
+
+/** Seconds until a challenge expires. */
+export const CHALLENGE_LIFETIME = 600
 
 export type ServiceSettings = {
   /** the origin of the auth service: the issuer of every token and the base of every URL (RFC 8414 §2) */
@@ -90,9 +92,9 @@ export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 
 export type Deps = {
   store: Store
-  clients: ClientDirectory
+  clients: RegisteredClients
   keys: KeyRing
-  clientKeys: ClientKeys
+  clientKeys: ClientKeyCheck
   fetchFromClient: FetchFromClient
   settings: ServiceSettings
   /** null if no chain is configured: then only ordinary wallets can sign in */

@@ -1,45 +1,12 @@
-/**
- * A checked authorization request (RFC 6749 §4.1.1): where to send the response, and what the code would grant. Challenges and
- * confirmations contain the request, so the service does not store requests.
- */
-
+/** The redirects that answer an authorization request: with a code, or with an error (RFC 6749 §4.1.2, §4.1.2.1). */
 import { randomUUID } from 'node:crypto'
 import { accessDenied, type OAuthError } from '../../oauth/oauth-error.ts'
-import { type ClientPlace, redirectUriMatches, redirectUriPlace } from '../../oauth/redirect-uri.ts'
-import type { ResponseMode } from '../../oauth/response-mode.ts'
-import type { Address } from '../../wallet/address.ts'
+import { redirectUriMatches, redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import type { AuthorizationRequest, RequestingApp, ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import { sealCode } from '../tokens/code.ts'
 import { type Destination, makeResponse } from './authorization-response.ts'
-
-export type AuthorizationRequest = {
-  clientId: string
-  redirectUri: string
-  scopes: string[]
-  resources: string[]
-  responseMode: ResponseMode
-  /** percent-encoded, and returned unchanged; UTF-8 in every response mode except `query` */
-  state: string | null
-  /** true if the response contains `iss` (RFC 9207 §2), the issuer of the metadata (§2.3): if the request has a `response_type` */
-  answersIss: boolean
-  codeChallenge: string | null
-  /** copied to the ID token unchanged (OpenID Connect Core §3.1.2.1) */
-  nonce: string | null
-  /** the most seconds since the wallet signed in; null if the request has no limit, or after a login, which satisfies the limit */
-  maxAge: number | null
-  /** the thumbprint of the key that the code is bound to (RFC 9449 §10) */
-  dpopJkt: string | null
-  /** the id of the pushed request (RFC 9126), which is spent when the code is issued */
-  pushedId: string | null
-  /** the wallet that the app expects; another wallet may sign in too, unless `onlyHinted` */
-  loginHint: Address | null
-  /** true if an ID token names the wallet (`id_token_hint`): then only this wallet gets a code */
-  onlyHinted: boolean
-}
-
-/** The app that a page or a text names. */
-export type RequestingApp = ClientPlace & { clientName: string }
 
 export function requestingApp(client: Client, request: AuthorizationRequest): RequestingApp {
   return { clientName: client.name, ...redirectUriPlace(request.redirectUri) }
@@ -129,6 +96,3 @@ async function mayIssueCode(deps: Deps, { clientId, pushedId }: AuthorizationReq
   deps.audit({ event: 'authorize_refused', reason: `pushed_${spending}`, client_id: clientId })
   return false
 }
-
-/** The members of a request that the response needs. */
-export type ResponseTarget = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>
