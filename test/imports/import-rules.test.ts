@@ -1,40 +1,27 @@
-/** The import walls of the house, each broken once, and the ways around them. */
-import { readdirSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
-import { lintScratchTree, type Refusals } from './scratch-tree.ts'
+/** The import rules: each is broken once, every way around them is closed, and what is derived from them is up to date. */
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { withOverrides } from '../../scripts/imports/linter.ts'
+import { withTable } from '../../scripts/imports/page.ts'
+import { importRules, ruleOf } from '../../scripts/imports/rules.ts'
+import { lintScratchTree, type Refusals, ROOT } from './scratch-tree.ts'
 
-const MAY_IMPORT: Record<string, string[]> = {
-  'src/oauth': [],
-  'src/wallet': [],
-  'src/chain': ['src/wallet'],
-  'src/outbound': [],
-  'src/keys': ['src/oauth'],
-  'src/domain': ['src/oauth', 'src/wallet', 'src/keys'],
-  'src/store/sqlite': ['src/domain'],
-  'src/store/postgres': ['src/domain'],
-  'src/pages': ['src/oauth'],
-  'src/resource': ['src/oauth', 'src/keys'],
-  'src/ops': [],
-  'src/config': [],
-  'src/http': ['src/oauth', 'src/domain', 'src/pages', 'src/ops'],
-  'src/http/routes': ['src/oauth', 'src/domain', 'src/pages', 'src/ops'],
-  'src/login-server': ['src/oauth', 'src/pages', 'src/ops'],
-  'examples/demo': [],
-  'bench/load': [],
-}
-const folders = Object.keys(MAY_IMPORT)
-const everywhere = [...folders, 'src/cli', 'test/support']
+const folders = [...importRules.map(({ folder }) => folder), 'src/http/routes', 'src/store/postgres/connection', 'examples/demo']
+const everywhere = [...folders, 'bench/load', 'scripts/conformance', 'test/support']
 
 const WAYS_AROUND: Record<string, string> = {
   'the package by its own name': `export { there } from 'grantor/resource'`,
-  'a detour through a lawful folder': `export { there } from '../oauth/../store/sqlite/there.ts'`,
+  'a detour through an allowed folder': `export { there } from '../oauth/../store/sqlite/there.ts'`,
+  'a detour inside an allowed folder': `export { there } from '../cli/compose/../../store/sqlite/there.ts'`,
+  'a detour through the root': `export { there } from '../../src/store/sqlite/there.ts'`,
   'a type named in place': `export type There = import('../store/sqlite/there.ts').There`,
   require: `import there = require('../store/sqlite/there.ts')\nexport { there }`,
   'an import of a computed name': `export const there = (name: string): Promise<unknown> => import(name)`,
 }
 
-const WORLD: Record<string, string> = {
+const OUTSIDE: Record<string, string> = {
   'the clock': 'export const now = (): number => Date.now()',
   'the date of today': 'export const today = (): Date => new Date()',
   'the environment': 'export const secret = process.env.SECRET',
@@ -44,7 +31,7 @@ const WORLD: Record<string, string> = {
   'a framework': `export { fastify } from 'fastify'`,
   'the network': `export const answer = (): Promise<Response> => fetch('http://127.0.0.1')`,
   'a timer': `export const later = (then: () => void): unknown => setTimeout(then, 10)`,
-  chance: 'export const dice = (): number => Math.random()',
+  'Math.random': 'export const dice = (): number => Math.random()',
   'standard output': `export const say = (): void => console.log('hello')`,
 }
 
@@ -53,59 +40,107 @@ beforeAll(async () => {
   refusals = await lintScratchTree(scratchTree())
 })
 
-test.each(folders)('%s cannot import what its wall keeps out, by value, by type, passed on or later', (from) => {
-  const kept = everywhere.filter((to) => isKeptOut(from, to))
-  const through = kept.filter((to) => restricted(probe(from, to)) !== WAYS_TO_IMPORT)
-  expect(through, 'folders imported past the wall').toEqual([])
+describe('the linter', () => {
+  test.each(folders)(
+    'refuses an import from %s of a folder that its rule does not allow, by value, by type, re-exported or later',
+    (from) => {
+      const forbidden = everywhere.filter((to) => !isAllowed(from, to))
+      expect(forbidden.filter((to) => restricted(probe(from, to)) !== WAYS_TO_IMPORT)).toEqual([])
+    },
+  )
+
+  test.each(folders)('accepts an import from %s of each folder that its rule allows', (from) => {
+    const allowed = everywhere.filter((to) => isAllowed(from, to))
+    expect(allowed.filter((to) => restricted(probe(from, to)) !== 0)).toEqual([])
+  })
+
+  test.each(Object.keys(WAYS_AROUND))('refuses a way around the import rules: %s', (way) => {
+    expect(refusals.get(detour(way))).toContainEqual(expect.stringMatching(/restricted-imports|type-imports|require/))
+  })
+
+  test.each(Object.keys(OUTSIDE))('refuses what the domain must take as an argument: %s', (thing) => {
+    expect(refusals.get(reach(thing))).toContainEqual(expect.stringContaining('no-restricted-'))
+  })
+
+  test('refuses files that import each other in a circle', () => {
+    expect(refusals.get('src/domain/tokens/hen.ts')).toContain('import(no-cycle)')
+  })
 })
 
-test.each(folders)('%s can import what its wall lets in', (from) => {
-  const lawful = [from, ...(MAY_IMPORT[from] ?? [])]
-  const refused = lawful.filter((to) => restricted(probe(from, to)) !== 0)
-  expect(refused, 'folders the wall keeps out by mistake').toEqual([])
+describe('the list of import rules', () => {
+  test('has a rule for every folder of src, its own or that of a folder above', () => {
+    expect([...sourceFolders].filter((folder) => !ruleOf(folder))).toEqual([])
+  })
+
+  test('has a rule of its own for each folder beside which another folder has one', () => {
+    const parents = new Set(importRules.map(({ folder }) => dirname(folder)))
+    const without = [...sourceFolders].filter((folder) => parents.has(dirname(folder)) && ruleOf(folder)?.folder !== folder)
+    expect(without).toEqual([])
+  })
+
+  test('has no circle of folders', () => {
+    const open = new Map(importRules.map(({ folder, mayImport }) => [folder, mayImport]))
+    for (let done = -1; done !== 0; ) {
+      const leaves = [...open].filter(([, mayImport]) => !mayImport.some((folder) => open.has(folder)))
+      for (const [folder] of leaves) open.delete(folder)
+      done = leaves.length
+    }
+    expect([...open.keys()]).toEqual([])
+  })
+
+  test('allows no import that no file makes', () => {
+    const made = new Set(
+      sourceFiles.flatMap((file) => importsIn(file).map((to) => `${ruleOf(file)?.folder} ${ruleOf(to)?.folder}`)),
+    )
+    const allowed = importRules.flatMap(({ folder, mayImport }) => mayImport.map((to) => `${folder} ${to}`))
+    expect(allowed.filter((arrow) => !made.has(arrow))).toEqual([])
+  })
+
+  test('is what the overrides in .oxlintrc.json are derived from (else: npm run import-rules)', () => {
+    const present = readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')
+    const biome = join(ROOT, 'node_modules/@biomejs/biome/bin/biome')
+    const arguments_ = [biome, 'format', '--stdin-file-path=.oxlintrc.json']
+    const derived = execFileSync(process.execPath, arguments_, { cwd: ROOT, input: withOverrides(present), encoding: 'utf8' })
+    expect(derived).toBe(present)
+  })
+
+  test('is what the table in docs/architecture.md is derived from (else: npm run import-rules)', () => {
+    const present = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
+    expect(withTable(present)).toBe(present)
+  })
 })
 
-test.each(Object.keys(WAYS_AROUND))('no way around a wall: %s', (way) => {
-  expect(refusals.get(detour(way))).toContainEqual(expect.stringMatching(/restricted-imports|type-imports|require/))
-})
+const sourceFiles = globSync('src/**/*.ts', { cwd: ROOT })
+const sourceFolders = new Set(sourceFiles.map((file) => dirname(file)))
 
-test.each(Object.keys(WORLD))('the domain cannot reach for %s', (thing) => {
-  expect(refusals.get(reach(thing))).toContainEqual(expect.stringContaining('no-restricted-'))
-})
+/** The files that a file imports, as paths from the root. */
+function importsIn(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return [...text.matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, path = '']) => join(dirname(file), path))
+}
 
-test('files cannot import each other in a circle', () => {
-  expect(refusals.get('src/grants/hen.ts')).toContain('import(no-cycle)')
-})
-
-test('every folder of src has a wall', () => {
-  const walled = everywhere.map((folder) => folder.split('/').slice(0, 2).join('/'))
-  const present = readdirSync(join(import.meta.dirname, '../../src'), { withFileTypes: true })
-  const open = present.filter((entry) => entry.isDirectory() && !walled.includes(`src/${entry.name}`))
-  expect(open.map(({ name }) => name)).toEqual([])
-})
-
-/** A folder and those below it are one house; every other folder is kept out unless the wall lets it in. */
-function isKeptOut(from: string, to: string): boolean {
-  const sameHouse = from === to || from.startsWith(`${to}/`) || to.startsWith(`${from}/`)
-  return !sameHouse && !MAY_IMPORT[from]?.includes(to)
+function isAllowed(from: string, to: string): boolean {
+  const [rule, target] = [ruleOf(from), ruleOf(to)]
+  return target !== undefined && (rule === target || rule?.mayImport.includes(target.folder) === true)
 }
 
 function scratchTree(): Record<string, string> {
   const files: Record<string, string> = {
-    'src/grants/hen.ts': `import { egg } from './egg.ts'\nexport const hen = (): unknown => egg`,
-    'src/grants/egg.ts': `import { hen } from './hen.ts'\nexport const egg = (): unknown => hen`,
+    'src/domain/tokens/hen.ts': `import { egg } from './egg.ts'\nexport const hen = (): unknown => egg`,
+    'src/domain/tokens/egg.ts': `import { hen } from './hen.ts'\nexport const egg = (): unknown => hen`,
   }
   for (const folder of everywhere) files[`${folder}/there.ts`] = 'export const there = 1\nexport type There = number\n'
   for (const from of folders) for (const to of everywhere) files[probe(from, to)] = importsOf(from, to)
   for (const [way, code] of Object.entries(WAYS_AROUND)) files[detour(way)] = `${code}\n`
-  for (const [thing, code] of Object.entries(WORLD)) files[reach(thing)] = `${code}\n`
+  for (const [thing, code] of Object.entries(OUTSIDE)) files[reach(thing)] = `${code}\n`
   return files
 }
 
 const WAYS_TO_IMPORT = 5
 
 function importsOf(from: string, to: string): string {
-  const there = from === to ? './there.ts' : `${relative(from, to)}/there.ts`
+  const path = relative(from, `${to}/there.ts`)
+  const there = path.startsWith('.') ? path : `./${path}`
   return [
     `import { there } from '${there}'`,
     `import type { There } from '${there}'`,
@@ -120,4 +155,4 @@ const restricted = (path: string): number =>
   refusals.get(path)?.filter((rule) => rule === 'eslint(no-restricted-imports)').length ?? 0
 const probe = (from: string, to: string): string => `${from}/imports-${to.replaceAll('/', '-')}.ts`
 const detour = (way: string): string => `src/http/${way.replaceAll(' ', '-')}.ts`
-const reach = (thing: string): string => `src/domain/${thing.replaceAll(' ', '-')}.ts`
+const reach = (thing: string): string => `src/domain/tokens/${thing.replaceAll(' ', '-')}.ts`

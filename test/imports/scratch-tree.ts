@@ -1,17 +1,17 @@
-/** A small tree beside the real one, linted with the real rules: what a wall test breaks, it breaks there. */
+/** A small tree beside the real one, linted with the real rules. The tests break the rules in this tree. */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-const ROOT = join(import.meta.dirname, '../..')
+export const ROOT = join(import.meta.dirname, '../..')
 
 /** The rules each file breaks, such as `eslint(no-restricted-imports)`; a lawful file has none. */
 export type Refusals = Map<string, string[]>
 
 /** Lays out `files` (path → content) in a temporary folder, lints it once with the project's own configuration, and removes it. */
 export async function lintScratchTree(files: Record<string, string>): Promise<Refusals> {
-  const root = await mkdtemp(join(tmpdir(), 'grantor-walls-'))
+  const root = await mkdtemp(join(tmpdir(), 'grantor-imports-'))
   try {
     await copyFile(join(ROOT, '.oxlintrc.json'), join(root, '.oxlintrc.json'))
     for (const [path, content] of Object.entries(files)) {
