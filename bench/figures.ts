@@ -1,4 +1,4 @@
-/** The figures as they are kept: one file a part in docs/bench, which the tables and the chart of the documentation come from. */
+/** The figures as they are kept: one file a part in docs/evidence/bench, which the tables and the chart of the documentation come from. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine } from './machine.ts'
@@ -12,7 +12,7 @@ export type Figures = PartResult & {
   load: Pick<Options, 'seconds' | 'rounds' | 'connections' | 'chains'>
 }
 
-const DOCS = join(import.meta.dirname, '../docs')
+const DOCS = join(import.meta.dirname, '../docs/evidence')
 const fileOf = (part: PartName): string => join(DOCS, `bench/${part}.json`)
 
 export const PAGE = join(DOCS, 'performance.md')

@@ -23,7 +23,7 @@ export type Options = {
   /** where databases and logs lie while it runs; null: the system's folder for temporary files */
   folder: string | null
   json: boolean
-  /** whether docs/bench and docs/performance.md take the figures over */
+  /** whether docs/evidence/bench and docs/evidence/performance.md take the figures over */
   writeDocs: boolean
 }
 
@@ -55,7 +55,7 @@ Options:
   --baseline DIR    measure another built checkout beside this one, as "grantor, before"
   --folder DIR      where databases and logs lie meanwhile (the system's folder for temporary files)
   --json            print everything measured as JSON instead of the table
-  --write-docs      write docs/bench/PART.json, the chart and the tables of docs/performance.md; a run without any
+  --write-docs      write docs/evidence/bench/PART.json, the chart and the tables of docs/evidence/performance.md; a run without any
                     option does so by itself
   --help
 

@@ -1,4 +1,4 @@
-/** The generated parts of docs/performance.md and its chart, made from the figures that are kept. */
+/** The generated parts of docs/evidence/performance.md and its chart, made from the figures that are kept. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { chartOf, type Group } from './chart.ts'
 import { checksOf } from './checks.ts'
@@ -81,7 +81,7 @@ function costSection(peer: Figures): string {
 function between(text: string, name: string, content: string): string {
   const [begin, end] = [`<!-- bench: ${name} -->`, `<!-- bench: end of ${name} -->`]
   const [from, to] = [text.indexOf(begin), text.indexOf(end)]
-  if (from === -1 || to < from) throw new Error(`docs/performance.md lacks the marks of ${name}`)
+  if (from === -1 || to < from) throw new Error(`docs/evidence/performance.md lacks the marks of ${name}`)
   return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes docs/conformance.md from the tables in scripts/conformance/tables.
+ * Writes docs/evidence/conformance.md from the tables in scripts/conformance/tables.
  *
  *     npm run conformance                      writes the page; fails where a row points nowhere
  *     npm run conformance -- --report FILE     besides fails where a row's test did not pass in this run (vitest's JSON)
@@ -18,6 +18,8 @@ const faults = faultsOf(standards, report)
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exit(1)
 
-writeFileSync(new URL('../docs/conformance.md', import.meta.url), conformancePage(standards))
+writeFileSync(new URL('../docs/evidence/conformance.md', import.meta.url), conformancePage(standards))
 const rows = standards.reduce((sum, { requirements }) => sum + requirements.length, 0)
-console.log(`docs/conformance.md: ${rows} requirements, ${report ? 'each test passed' : 'each with its file and its test'}`)
+console.log(
+  `docs/evidence/conformance.md: ${rows} requirements, ${report ? 'each test passed' : 'each with its file and its test'}`,
+)

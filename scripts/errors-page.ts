@@ -1,4 +1,4 @@
-/** docs/errors.md, whole, from the tables of reasons. */
+/** docs/reference/errors.md, whole, from the tables of reasons. */
 import { endReasons } from '../src/domain/model/records.ts'
 import { type Endpoint, loginErrors, oauthErrors, pageReasons } from '../src/oauth/reasons.ts'
 import { resourceReasons } from '../src/resource/resource-reasons.ts'
@@ -58,7 +58,7 @@ const PAGES = `These requests are answered with a page, because the service know
 \`authorize_refused\`, \`logout_refused\` or \`login_refused\`. A request that names no redirect URI of the client can have any reason of
 the authorization endpoint as well.`
 
-const LOGIN_API = `Codes of the login server's API ([own-login-server.md](own-login-server.md)). It is no OAuth endpoint, so most codes are its own. The
+const LOGIN_API = `Codes of the login server's API ([own-login-server.md](../guides/own-login-server.md)). It is no OAuth endpoint, so most codes are its own. The
 codes \`invalid_client\`, \`temporarily_unavailable\` and \`server_error\` mean what they mean above. Grantor's own login server sends the
 same codes to the script of its page, and 403 \`foreign_origin\`, 404 \`not_found\` and 405 \`method_not_allowed\`.`
 

@@ -1,5 +1,5 @@
 /**
- * Measures what the moves cost on PostgreSQL, for docs/scaling.md: processor time in this process and in the database,
+ * Measures what the moves cost on PostgreSQL, for docs/operating/scaling.md: processor time in this process and in the database,
  * write-ahead log, and room on disk.
  *
  *     node scripts/measure-postgres.ts [--grants 1000000] [--operations 40000] [--wal-compression on] [--citus 3 [--via worker]]

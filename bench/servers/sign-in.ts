@@ -1,4 +1,4 @@
-/** One person signs in, over HTTP, with a wallet's signature; the bench stands in for the login server (docs/own-login-server.md). */
+/** One person signs in, over HTTP, with a wallet's signature; the bench stands in for the login server (docs/guides/own-login-server.md). */
 import { basic } from '../request.ts'
 import { makeWallet } from './wallet.ts'
 

@@ -1,4 +1,4 @@
-/** docs/conformance.md, from the tables. */
+/** docs/evidence/conformance.md, from the tables. */
 import type { Requirement, Standard } from './requirement.ts'
 
 export function conformancePage(standards: readonly Standard[]): string {
@@ -54,7 +54,7 @@ function row({ section, level, words, outcome }: Requirement): string {
   if (outcome.kind === 'not_held') return line([...cells, cell(words), '**not held**', cell(outcome.why)])
   const { file, shown, note } = outcome
   const asked = note === undefined ? cell(words) : `${cell(words)} *${cell(note)}*`
-  return line([...cells, asked, `[${file.replace(/^src\//, '')}](../${file})`, `[${cell(shown.title)}](../${shown.file})`])
+  return line([...cells, asked, `[${file.replace(/^src\//, '')}](../../${file})`, `[${cell(shown.title)}](../../${shown.file})`])
 }
 
 function line(cells: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** The table of folders in docs/architecture.md, derived from the import rules. */
+/** The table of folders in docs/reference/architecture.md, derived from the import rules. */
 import { type ImportRule, importRules } from './rules.ts'
 
 const BEGIN = '<!-- derived from scripts/imports/rules.ts by `npm run import-rules` -->\n'
@@ -7,13 +7,13 @@ const END = '<!-- end of the derived table -->\n'
 /** The page with its table replaced. */
 export function withTable(page: string): string {
   const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)]
-  if (from < 0 || to < from) throw new Error('docs/architecture.md has lost the lines around its table')
+  if (from < 0 || to < from) throw new Error('docs/reference/architecture.md has lost the lines around its table')
   const rows = ['| folder | owns | may import |', '|---|---|---|', ...importRules.map(row)]
   return `${page.slice(0, from + BEGIN.length)}\n${rows.join('\n')}\n\n${page.slice(to)}`
 }
 
 function row({ folder, owns, mayImport }: ImportRule): string {
-  return `| [\`${folder}\`](../${folder}) | ${owns} | ${mayImport.map(nameOf).join(', ') || 'nothing of ours'} |`
+  return `| [\`${folder}\`](../../${folder}) | ${owns} | ${mayImport.map(nameOf).join(', ') || 'nothing of ours'} |`
 }
 
 function nameOf(folder: string): string {

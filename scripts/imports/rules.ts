@@ -1,6 +1,6 @@
 /**
  * The import rules, written once. `npm run import-rules` derives the linter's overrides in .oxlintrc.json and the table in
- * docs/architecture.md from this list; test/imports breaks each rule once.
+ * docs/reference/architecture.md from this list; test/imports breaks each rule once.
  */
 
 export type ImportRule = {

@@ -22,7 +22,7 @@ export function commandHelp(command: Command): string {
     ),
     `${command.examples.length > 1 ? 'Examples' : 'Example'}:\n${command.examples.map((example) => `  ${example}`).join('\n')}`,
     ...(command.program
-      ? [listing('Settings (from the environment; more in docs/settings.md)', describeSettings(command.program))]
+      ? [listing('Settings (from the environment; more in docs/reference/settings.md)', describeSettings(command.program))]
       : []),
     listing('Exit codes', [
       { name: '0', words: 'Done.' },

@@ -1,4 +1,4 @@
-/** Describes the settings for `--help` and for docs/settings.md, from the same table that parses them. */
+/** Describes the settings for `--help` and for docs/reference/settings.md, from the same table that parses them. */
 import { isNeeded } from './settings.ts'
 import { type Program, type Setting, type SettingKey, sections, table } from './table.ts'
 
@@ -14,7 +14,7 @@ export function describeSettings(program: Program): { name: string; words: strin
     }))
 }
 
-/** The whole of docs/settings.md. */
+/** The whole of docs/reference/settings.md. */
 export function settingsPage(): string {
   return [INTRODUCTION, ...Object.entries(sections).map(([title, settings]) => section(title, settings))]
     .join('\n\n')

@@ -1,5 +1,5 @@
 /**
- * Every setting, once: name, description, default and parser. The parsing, `--help` and docs/settings.md are derived
+ * Every setting, once: name, description, default and parser. The parsing, `--help` and docs/reference/settings.md are derived
  * from this table.
  */
 import { addresses } from './addresses.ts'

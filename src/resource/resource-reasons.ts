@@ -1,7 +1,7 @@
 import type { ReasonOf } from '../oauth/reasons.ts'
 
 /**
- * Why a resource API refuses a call: each error with its reasons and their meaning. docs/errors.md is generated from
+ * Why a resource API refuses a call: each error with its reasons and their meaning. docs/reference/errors.md is generated from
  * this table.
  */
 export const resourceReasons = {

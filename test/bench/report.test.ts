@@ -63,7 +63,7 @@ test('p99.9 of a refresh on SQLite at half load is published as reached up to 25
   )
 })
 
-test('tables and chart of docs/performance.md say what docs/bench holds, and nothing else', () => {
+test('tables and chart of docs/evidence/performance.md say what docs/evidence/bench holds, and nothing else', () => {
   const page = readFileSync(PAGE, 'utf8')
   expect(kept().map(({ part }) => part)).toContain('peer')
   expect(withFigures(page, kept()), 'run: npm run bench, or edit what is outside of the marks').toBe(page)

@@ -1,4 +1,4 @@
-/** The ledger under fire on PostgreSQL, with three nodes. How it is run, and repeated, is told in docs/reliability.md. */
+/** The ledger under fire on PostgreSQL, with three nodes. How it is run, and repeated, is told in docs/evidence/reliability.md. */
 import { afterAll, beforeAll, test } from 'vitest'
 import { breakChain, cutConnections, jumpClock, killNode } from './faults.ts'
 import { type PostgresScene, setUpPostgres } from './postgres-scene.ts'

@@ -1,4 +1,4 @@
-/** The ledger under fire while a standby takes over from its primary. How it is run, and repeated, is told in docs/reliability.md. */
+/** The ledger under fire while a standby takes over from its primary. How it is run, and repeated, is told in docs/evidence/reliability.md. */
 import { afterAll, beforeAll, test } from 'vitest'
 import { cutConnections, killNode } from './faults.ts'
 import { type PostgresPair, setUpPair } from './postgres-pair.ts'

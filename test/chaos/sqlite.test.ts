@@ -1,4 +1,4 @@
-/** The ledger under fire on SQLite, in one process and in two. How it is run, and repeated, is told in docs/reliability.md. */
+/** The ledger under fire on SQLite, in one process and in two. How it is run, and repeated, is told in docs/evidence/reliability.md. */
 import { test } from 'vitest'
 import { breakChain, cutConnections, jumpClock, killNode, lockFile } from './faults.ts'
 import { prove, seconds } from './prove.ts'

@@ -1,6 +1,6 @@
 /**
  * Three nodes on a Citus cluster of three workers, under load, while machines fail, connections are cut and shards move. Each run lasts
- * `TEST_CHAOS_SECONDS`, 30 seconds if it is not set: docs/reliability.md.
+ * `TEST_CHAOS_SECONDS`, 30 seconds if it is not set: docs/evidence/reliability.md.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'

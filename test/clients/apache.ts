@@ -1,4 +1,4 @@
-/** Apache from Debian, in a folder and on a port of its own, with a recipe of docs/clients.md around a page that says who is there. */
+/** Apache from Debian, in a folder and on a port of its own, with a recipe of docs/guides/clients.md around a page that says who is there. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Python's Authlib, which nobody here wrote, with the recipe of docs/clients.md. TEST_PYTHON names another interpreter than Debian's. */
+/** Python's Authlib, which nobody here wrote, with the recipe of docs/guides/clients.md. TEST_PYTHON names another interpreter than Debian's. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,4 @@
-/** `oidc-client-ts`, which nobody here wrote, as a single-page app in a real browser, with the recipe of docs/clients.md. */
+/** `oidc-client-ts`, which nobody here wrote, as a single-page app in a real browser, with the recipe of docs/guides/clients.md. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Browser, Page } from 'playwright-core'

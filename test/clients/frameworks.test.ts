@@ -1,4 +1,4 @@
-/** What signs people in inside a web framework, which nobody here wrote, with the recipes of docs/clients.md. */
+/** What signs people in inside a web framework, which nobody here wrote, with the recipes of docs/guides/clients.md. */
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { Auth, type AuthConfig } from '@auth/core'

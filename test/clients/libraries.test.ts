@@ -1,4 +1,4 @@
-/** Libraries for apps on a server, which nobody here wrote, with the recipes of docs/clients.md: from registration to sign-out. */
+/** Libraries for apps on a server, which nobody here wrote, with the recipes of docs/guides/clients.md: from registration to sign-out. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

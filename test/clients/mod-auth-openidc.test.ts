@@ -1,4 +1,4 @@
-/** Apache's mod_auth_openidc, which nobody here wrote, guarding a page and an API with the recipes of docs/clients.md. */
+/** Apache's mod_auth_openidc, which nobody here wrote, guarding a page and an API with the recipes of docs/guides/clients.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tokensOf } from '../support/app.ts'
 import { freePorts } from '../support/free-ports.ts'

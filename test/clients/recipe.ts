@@ -1,4 +1,4 @@
-/** The recipes of docs/clients.md, run as they stand there: their clients registered by the page's commands, their code imported. */
+/** The recipes of docs/guides/clients.md, run as they stand there: their clients registered by the page's commands, their code imported. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,14 +6,14 @@ import { run } from '../cli/run.ts'
 import type { Grantor } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const page = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8')
+const page = readFileSync(join(ROOT, 'docs/guides/clients.md'), 'utf8')
 // Below node_modules, so that a recipe finds its library there as an app of its own would
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
 /** The block that is marked so on the page, as in ```js openid-client. */
 export function recipeOf(language: string, mark: string): string {
   const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
-  if (!block) throw new Error(`docs/clients.md has no ${language} block marked ${mark}`)
+  if (!block) throw new Error(`docs/guides/clients.md has no ${language} block marked ${mark}`)
   return block
 }
 

@@ -4,8 +4,8 @@ import { readSettings } from '../../src/config/settings.ts'
 import { knownNames, type Setting, table } from '../../src/config/table.ts'
 
 // To write the page anew after a change of the table: npx vitest run test/config -u
-test('docs/settings.md says what the program reads, word for word', async () => {
-  await expect(settingsPage()).toMatchFileSnapshot('../../docs/settings.md')
+test('docs/reference/settings.md says what the program reads, word for word', async () => {
+  await expect(settingsPage()).toMatchFileSnapshot('../../docs/reference/settings.md')
 })
 
 test('every name the environment may hold is on the page', () => {

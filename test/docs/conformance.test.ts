@@ -1,4 +1,4 @@
-/** docs/conformance.md says of each sentence of a standard where it is held, and which test shows it. */
+/** docs/evidence/conformance.md says of each sentence of a standard where it is held, and which test shows it. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { citationsIn } from '../../scripts/conformance/citations.ts'
@@ -15,8 +15,8 @@ test('each requirement has a file whose comment names it, and one test of the ti
   expect(faultsOf(readTables())).toEqual([])
 })
 
-test('docs/conformance.md is what its tables make; otherwise run: npm run conformance', () => {
-  const page = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8')
+test('docs/evidence/conformance.md is what its tables make; otherwise run: npm run conformance', () => {
+  const page = readFileSync(new URL('../../docs/evidence/conformance.md', import.meta.url), 'utf8')
   expect(page).toBe(conformancePage(readTables()))
 })
 

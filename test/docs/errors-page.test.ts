@@ -1,4 +1,4 @@
-/** docs/errors.md names every error and every reason of the service. */
+/** docs/reference/errors.md names every error and every reason of the service. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { errorsPage } from '../../scripts/errors-page.ts'
@@ -6,8 +6,8 @@ import { loginErrors, oauthErrors, pageReasons } from '../../src/oauth/reasons.t
 import { resourceReasons } from '../../src/resource/resource-reasons.ts'
 
 // To write the page anew after a change of the tables: npx vitest run test/docs/errors-page -u
-test('docs/errors.md is what the tables of errors and reasons make', async () => {
-  await expect(errorsPage()).toMatchFileSnapshot('../../docs/errors.md')
+test('docs/reference/errors.md is what the tables of errors and reasons make', async () => {
+  await expect(errorsPage()).toMatchFileSnapshot('../../docs/reference/errors.md')
 })
 
 test('every meaning and every advice is one or more whole sentences', () => {

@@ -1,9 +1,9 @@
-/** docs/wallet-rules.md promises only what a test shows. */
+/** docs/evidence/wallet-rules.md promises only what a test shows. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 const root = new URL('../../', import.meta.url)
-const page = readFileSync(new URL('docs/wallet-rules.md', root), 'utf8')
+const page = readFileSync(new URL('docs/evidence/wallet-rules.md', root), 'utf8')
 
 const rules = page
   .split(/^### /m)
@@ -11,7 +11,7 @@ const rules = page
   .map((section) => ({ number: Number.parseInt(section, 10), shownBy: [...section.matchAll(/^- `(.+?)`: (.+)$/gm)] }))
 const shown = rules.flatMap(({ shownBy }) => shownBy).map(([, file = '', title = '']) => ({ file, title }))
 
-test('docs/wallet-rules.md has each of the twenty-two promises once, and each is shown by a test', () => {
+test('docs/evidence/wallet-rules.md has each of the twenty-two promises once, and each is shown by a test', () => {
   expect(rules.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 22 }, (_, i) => i + 1))
   expect(rules.filter(({ shownBy }) => shownBy.length === 0)).toEqual([])
 })
@@ -26,7 +26,7 @@ test('every test it names is there, under that very title', () => {
 
 test('a title that is there only as words, and not as a test, would be noticed', () => {
   expect(titlesIn('test/docs/wallet-rules.test.ts')).toContain('every line of its lists names a test')
-  expect(titlesIn('test/docs/wallet-rules.test.ts')).not.toContain('docs/wallet-rules.md')
+  expect(titlesIn('test/docs/wallet-rules.test.ts')).not.toContain('docs/evidence/wallet-rules.md')
   expect(titlesIn('test/docs/no-such-file.test.ts')).toEqual(new Set())
 })
 

@@ -102,10 +102,10 @@ test('nothing but JSON of a modest size is read, and no defect tells of itself',
   expect(auth.asked).toEqual([])
 })
 
-test('the commands that docs/own-login-server.md shows work when pasted', async () => {
+test('the commands that docs/guides/own-login-server.md shows work when pasted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-own-login-'))
   const [authPort = 0, loginPort = 0] = await freePorts(2)
-  const [, script = ''] = /```sh\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/own-login-server.md'), 'utf8')) ?? []
+  const [, script = ''] = /```sh\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/guides/own-login-server.md'), 'utf8')) ?? []
   const pasted = script.replaceAll(/400([01])/g, (_, digit: string) => String(digit === '0' ? authPort : loginPort))
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder }
   // A process group of its own, so that the servers it leaves running end with it

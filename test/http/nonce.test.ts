@@ -30,7 +30,7 @@ test.each([
   async (_, nonce) => {
     const { id_token } = await openIdTokens(walk, client, { ...OPENID, nonce })
     expect(decodeJwt(id_token).nonce).toBe(nonce)
-    // docs/protocol.md: what is longer we would not read ourselves
+    // docs/reference/protocol.md: what is longer we would not read ourselves
     expect(id_token.length).toBeLessThanOrEqual(8192)
     const hinted = await pushed(walk, client, { ...OPENID, id_token_hint: id_token, prompt: 'none' })
     expect((await walk.authorize(hinted)).location).toContain('code=')

@@ -90,7 +90,7 @@ describe('failures of one network with one client are counted, and past the limi
   })
 })
 
-describe('a DPoP proof is shown, not guessed: a bad one is not counted (RFC 9449 §4.3, docs/protocol.md)', () => {
+describe('a DPoP proof is shown, not guessed: a bad one is not counted (RFC 9449 §4.3, docs/reference/protocol.md)', () => {
   const key = newDpopKey()
   const guess = 'grant_type=authorization_code&code=x&redirect_uri=y'
   const good = () => proofOf(app.grantor, key)

@@ -1,4 +1,4 @@
-/** An app that keeps what it is given in a column reads in docs/protocol.md how wide the column must be. */
+/** An app that keeps what it is given in a column reads in docs/reference/protocol.md how wide the column must be. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { startApp } from '../support/app.ts'
@@ -6,8 +6,8 @@ import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { push } from '../support/pushed.ts'
 import { parameterOf, requestOf } from '../support/walk.ts'
 
-test('what is issued is no longer than docs/protocol.md says (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
-  const documented = lengthsIn(readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8'))
+test('what is issued is no longer than docs/reference/protocol.md says (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
+  const documented = lengthsIn(readFileSync(new URL('../../docs/reference/protocol.md', import.meta.url), 'utf8'))
   expect(Object.keys(documented)).toEqual([
     'client_id',
     'client_secret',

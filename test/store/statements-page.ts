@@ -1,4 +1,4 @@
-/** docs/statements.md, from the statements as they are: what each is for, how far it reaches, and its text. */
+/** docs/reference/statements.md, from the statements as they are: what each is for, how far it reaches, and its text. */
 
 import type { Kind } from '../../src/store/postgres/connection/connection.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
@@ -96,8 +96,8 @@ export function pageOf(statements: readonly { kind: Kind; sql: string; reach: Re
   return `# Statements on PostgreSQL
 
 Every statement the service sends, made from the program itself by a test, which runs each of them on tables partitioned
-by the keys below and notes the partitions it touches ([reach.test.ts](../test/store/postgres/reach.test.ts)).
-Why it matters: [scaling.md](scaling.md).
+by the keys below and notes the partitions it touches ([reach.test.ts](../../test/store/postgres/reach.test.ts)).
+Why it matters: [scaling.md](../operating/scaling.md).
 
 | table | spread by |
 |---|---|

@@ -1,17 +1,17 @@
-/** The commands of docs/operations.md, run as they stand there: pasted into a shell, on files of a test's own. */
+/** The commands of docs/operating/operations.md, run as they stand there: pasted into a shell, on files of a test's own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OWN_ENVIRONMENT } from './own-environment.ts'
 
-const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/operating/operations.md', import.meta.url), 'utf8')
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
 
 /** The block that is marked so on the page. */
 function blockOf(language: 'sh' | 'yaml', mark: string): string {
   const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
-  if (!block) throw new Error(`docs/operations.md has no ${language} block marked ${mark}`)
+  if (!block) throw new Error(`docs/operating/operations.md has no ${language} block marked ${mark}`)
   return block
 }
 

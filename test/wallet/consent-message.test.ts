@@ -38,8 +38,8 @@ test('template 2 keeps its bytes, so a receipt can be read for ever', () => {
   )
 })
 
-test('the text that docs/for-users.md explains is this one', () => {
-  const page = readFileSync(new URL('../../docs/for-users.md', import.meta.url), 'utf8')
+test('the text that docs/guides/users.md explains is this one', () => {
+  const page = readFileSync(new URL('../../docs/guides/users.md', import.meta.url), 'utf8')
   expect(page.match(/```\n([^]*?)\n```/)?.[1]).toBe(composeConsent())
 })
 

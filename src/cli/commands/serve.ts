@@ -10,7 +10,7 @@ export const serve = defineCommand({
   name: 'serve',
   words: 'Runs the auth service: the OAuth endpoints, sessions, grants, tokens and keys.',
   about: [
-    'The database must exist and be up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop the service: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds. GET /health/live and /health/ready report the state. See docs/operations.md.',
+    'The database must exist and be up to date: run grantor migrate first. Logs are JSON lines on standard output. SIGTERM and SIGINT stop the service: for GRANTOR_DRAIN_SECONDS /health/ready responds with 503 while requests are still accepted, then the requests in progress are completed, and it exits with 0, unless set otherwise within ten seconds. GET /health/live and /health/ready report the state. See docs/operating/operations.md.',
   ],
   options: {
     workers: {

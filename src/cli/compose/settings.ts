@@ -27,7 +27,7 @@ export function settingsFor<P extends Program>(
     [
       faults.length === 1 ? 'one setting needs attention' : `${faults.length} settings need attention`,
       ...faults.map((fault) => `- ${fault}`),
-      `All settings: docs/settings.md.${HINTS[program] ?? ' For the store that grantor start made: --data ./data'}`,
+      `All settings: docs/reference/settings.md.${HINTS[program] ?? ' For the store that grantor start made: --data ./data'}`,
     ],
     EXIT.usage,
   )

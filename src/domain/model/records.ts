@@ -71,7 +71,7 @@ export type Client = {
   disabledAt: number | null
 }
 
-/** Why a grant ended. The audit log and `grants list` show the reason; clients never receive it. docs/errors.md is generated from this table. */
+/** Why a grant ended. The audit log and `grants list` show the reason; clients never receive it. docs/reference/errors.md is generated from this table. */
 export const endReasons = {
   code_spent: 'The code was presented with a wrong or missing `code_verifier`, so no tokens were issued.',
   code_replayed: 'The code was presented a second time.',

@@ -1,4 +1,4 @@
-/** SQLite replicated and restored by Litestream, as docs/operations.md describes it: `TEST_LITESTREAM=… npm run test:backup`. */
+/** SQLite replicated and restored by Litestream, as docs/operating/operations.md describes it: `TEST_LITESTREAM=… npm run test:backup`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The PostgreSQL commands of docs/operations.md, with PostgreSQL's own programs: `npm run test:backup`. */
+/** The PostgreSQL commands of docs/operating/operations.md, with PostgreSQL's own programs: `npm run test:backup`. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'

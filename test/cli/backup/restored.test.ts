@@ -1,4 +1,4 @@
-/** Backup and restore as docs/operations.md has them: nothing that ended since the backup comes back with it. */
+/** Backup and restore as docs/operating/operations.md has them: nothing that ended since the backup comes back with it. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'

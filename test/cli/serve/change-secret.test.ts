@@ -1,4 +1,4 @@
-/** GRANTOR_SECRET and GRANTOR_LOGIN_SECRET are changed as docs/operations.md has it, while servers run. */
+/** GRANTOR_SECRET and GRANTOR_LOGIN_SECRET are changed as docs/operating/operations.md has it, while servers run. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { appOf, startApp, tokensOf } from '../../support/app.ts'

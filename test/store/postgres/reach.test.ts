@@ -1,6 +1,6 @@
 /**
  * How far each statement reaches: on tables partitioned by the keys a distributed engine would spread them by, whatever a
- * request does on its way touches one partition. docs/statements.md is made here: `npx vitest run test/store/postgres/reach -u`.
+ * request does on its way touches one partition. docs/reference/statements.md is made here: `npx vitest run test/store/postgres/reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
@@ -142,7 +142,7 @@ test('whatever a request does on its way touches one partition, and what reaches
     } else expect(spread(sql), `a name for ${sql}`).toBe(false)
   }
   expect(reached.filter(({ reach }) => reach === 'one').length).toBeGreaterThan(20)
-  await expect(pageOf(reached)).toMatchFileSnapshot('../../../docs/statements.md')
+  await expect(pageOf(reached)).toMatchFileSnapshot('../../../docs/reference/statements.md')
 })
 
 test('planned once for all values, the other partitions are left out when a statement begins', async () => {

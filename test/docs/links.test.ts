@@ -1,0 +1,38 @@
+/** Links between the documents of this repository. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PAGES = execFileSync('git', ['ls-files', '-z', '*.md'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean)
+
+/** The ids that GitHub gives to the headings of a page. */
+function headingsOf(page: string): Set<string> {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#{1,6} +(.+)$/gm)
+  const ids = [...headings].map(([, title = '']) =>
+    title
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set(ids)
+}
+
+function brokenLinksOf(page: string): string[] {
+  const links = readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?![a-z]+:)([^)\s#]*)(?:#([^)\s]*))?\)/g)
+  return [...links]
+    .filter(([, path = '', heading]) => {
+      const target = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path)
+      if (!existsSync(target)) return true
+      return heading !== undefined && target.endsWith('.md') && !headingsOf(target).has(heading)
+    })
+    .map(([link]) => `${relative(ROOT, join(ROOT, page))} ${link}`)
+}
+
+test('every link in a document leads to a file of the repository, and to a heading of it', () => {
+  expect(PAGES.length).toBeGreaterThan(40)
+  expect(PAGES.filter((page) => existsSync(join(ROOT, page))).flatMap(brokenLinksOf)).toEqual([])
+})
