@@ -10,7 +10,7 @@ export const clientsCreate = defineCommand({
   name: 'clients create',
   words: 'Registers a client (a builder app, or a resource API).',
   about: [
-    'The client secret is printed once and stored only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}; client_secret is null for clients without a secret: public and native clients, and clients that authenticate by private_key_jwt.',
+    'The client secret is printed once and stored only as a hash. With --json exactly one object is printed: {"client_id","client_secret","name","redirect_uris","scopes","type","consent"}; client_secret is null for clients without a secret: public and native clients, and clients that authenticate by private_key_jwt. With --env the lines CLIENT_ID=… and, if there is a secret, CLIENT_SECRET=… are printed, for a shell or an environment file.',
   ],
   options: {
     name: { value: 'NAME', words: 'The name that users see when they sign in. Required.' },
@@ -18,10 +18,12 @@ export const clientsCreate = defineCommand({
     ...clientFlags,
     public: { words: 'A client that cannot keep a secret, such as an app in a browser. Needs PKCE.' },
     native: { words: "An app on a user's own device: public, and always with a signed consent (RFC 8252)." },
+    env: { words: 'Print CLIENT_ID=… and CLIENT_SECRET=… and nothing else.' },
     data: dataOption,
     json: jsonOption,
   },
   examples: [
+    'grantor clients create --name "My app" --redirect-uri https://app.example.com/callback --env > my-app.env',
     'grantor clients create --name "My app" --redirect-uri https://app.example.com/callback',
     'grantor clients create --name "My API" --resource-server https://api.example.com/ --json',
     'grantor clients create --name "My back end" --grant-type client_credentials --token-endpoint-auth-method private_key_jwt --jwks-uri https://app.example.com/jwks.json',
@@ -32,6 +34,7 @@ export const clientsCreate = defineCommand({
       throw new UsageError(['--name is missing: users see it when they sign in', 'See: grantor clients create --help'])
     if (options.public && options.native)
       throw new UsageError('--public and --native are both given: keep one (a native client is public)')
+    if (options.env && options.json) throw new UsageError('--env and --json are both given: keep one')
     const { redirectUris = [], ...given } = givenOfClient(options)
     const registered = registerClient(
       {
@@ -52,6 +55,11 @@ export const clientsCreate = defineCommand({
     })
     if (options.json) {
       environment.print(registeredJson(client, secret))
+      return EXIT.done
+    }
+    if (options.env) {
+      environment.print(`CLIENT_ID=${client.id}`)
+      if (secret !== null) environment.print(`CLIENT_SECRET=${secret}`)
       return EXIT.done
     }
     environment.print(`Registered "${client.name}".`)

@@ -53,6 +53,18 @@ describe('clients create', () => {
     })
   })
 
+  test('--env prints two lines that a shell can evaluate, and only the id of a client without a secret', async () => {
+    const { out } = await run([...APP, '--env'], env)
+    expect(out).toMatch(/^CLIENT_ID=[0-9a-f-]{36}\nCLIENT_SECRET=[A-Za-z0-9_-]{43}\n$/)
+    expect((await run([...APP, '--public', '--env'], env)).out).toMatch(/^CLIENT_ID=[0-9a-f-]{36}\n$/)
+  })
+
+  test('--env and --json are refused together', async () => {
+    const { exit, out, err } = await run([...APP, '--env', '--json'], env)
+    expect([exit, out]).toEqual([2, ''])
+    expect(err).toContain('--env and --json are both given')
+  })
+
   test('for a person the secret is printed once, with the word that it is not shown again', async () => {
     const { out } = await run(APP, env)
     expect(out).toMatch(/client_secret {2}[A-Za-z0-9_-]{43}\n/)
