@@ -40,11 +40,8 @@ export type AuthServiceOptions = {
 /** Enough for the check of a contract wallet's signature, whose chain may take two seconds to respond. */
 const TIMEOUT_MS = 5_000
 
-export function connectAuthService({ url, secret, report }: AuthServiceOptions): AuthService {
-  const base = url.replace(/\/$/, '')
-  // RFC 6749 §2.3.1: both parts are form-urlencoded before Base64
-  const authorization = `Basic ${Buffer.from(`login-server:${encodeFormValue(secret)}`).toString('base64')}`
-
+export function connectAuthService(options: AuthServiceOptions): AuthService {
+  const { ask, read } = callingAuthService(options)
   return {
     async readChallenge(loginChallenge) {
       const query = `login_challenge=${encodeFormValue(loginChallenge)}`
@@ -63,6 +60,14 @@ export function connectAuthService({ url, secret, report }: AuthServiceOptions):
       return read(await ask('POST', '/login/reject', { login_challenge: loginChallenge, client_ip: clientIp }), asMoveOn)
     },
   }
+}
+
+/** `ask` calls an endpoint and returns its JSON object; `read` checks the shape of that object. Both throw refusals. */
+function callingAuthService({ url, secret, report }: AuthServiceOptions) {
+  const base = url.replace(/\/$/, '')
+  // RFC 6749 §2.3.1: both parts are form-urlencoded before Base64
+  const authorization = `Basic ${Buffer.from(`login-server:${encodeFormValue(secret)}`).toString('base64')}`
+  return { ask, read }
 
   async function ask(method: string, path: string, body?: Record<string, unknown>): Promise<Record<string, unknown>> {
     let status: number

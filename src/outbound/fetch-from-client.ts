@@ -46,25 +46,8 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     // An IP address instead of a name is connected to without a look-up.
     if (isIP(host) !== 0 && !isAllowed(host)) throw new Refused('address_not_public')
     const body = form === undefined ? undefined : new URLSearchParams(form).toString()
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const request = (plain ? requestHttp : requestHttps)(to, {
-        method: body === undefined ? 'GET' : 'POST',
-        agent: plain ? agents.http : agents.https,
-        lookup: checkedLookup,
-        signal,
-        headers: {
-          accept: body === undefined ? 'application/jwk-set+json, application/json' : '*/*',
-          'accept-encoding': 'identity',
-          'user-agent': 'grantor',
-          ...(body === undefined
-            ? {}
-            : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(body) }),
-        },
-        ...(plain ? {} : { rejectUnauthorized: true, minVersion: 'TLSv1.2' as const, ...(ca === undefined ? {} : { ca }) }),
-      })
-      request.on('response', resolve).on('error', reject)
-      request.end(body)
-    })
+    const agent = plain ? agents.http : agents.https
+    const answer = await send(to, body, { agent, lookup: checkedLookup, signal, ...(ca === undefined ? {} : { ca }) })
     const status = answer.statusCode ?? 0
     try {
       // If redirects were followed, the client could choose the server that this machine calls.
@@ -92,6 +75,29 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     }
   }
 }
+
+/** Sends a request; resolves when the headers of the response have arrived. */
+function send(to: URL, body: string | undefined, connection: Connection): Promise<IncomingMessage> {
+  const headers = {
+    accept: body === undefined ? 'application/jwk-set+json, application/json' : '*/*',
+    'accept-encoding': 'identity',
+    'user-agent': 'grantor',
+    ...(body === undefined
+      ? {}
+      : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(body) }),
+  }
+  const options = { method: body === undefined ? 'GET' : 'POST', headers, ...connection }
+  return new Promise((resolve, reject) => {
+    const request =
+      to.protocol === 'http:'
+        ? requestHttp(to, options)
+        : requestHttps(to, { ...options, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
+    request.on('response', resolve).on('error', reject)
+    request.end(body)
+  })
+}
+
+type Connection = { agent: HttpAgent | HttpsAgent; lookup: LookupFunction; signal: AbortSignal; ca?: string }
 
 class Refused extends Error {}
 

@@ -65,19 +65,41 @@ export type Refusals = ReturnType<typeof createRefusals>
 /** The schemes in which an API accepts a token. */
 export type Takes = { bearer: boolean; dpop: boolean }
 
-/** One function per response of RFC 6750 §3.1 and RFC 9449 §7.1; `realm` names the API in each challenge. */
-export function createRefusals(realm: string, takes: Takes) {
+type Challenge = (parameters?: Record<string, string>, scheme?: 'DPoP') => string
+
+/** Returns a function that writes the value of `WWW-Authenticate` (RFC 6750 §3, RFC 9449 §7.1). */
+function challengesOf(realm: string, takes: Takes): Challenge {
   const write = (scheme: 'Bearer' | 'DPoP', parameters: Record<string, string>) =>
     `${scheme} ${Object.entries(parameters)
       .map(([name, value]) => `${name}="${quotable(value)}"`)
       .join(', ')}`
   const algs = DPOP_ALGORITHMS.join(' ')
-  const challenge = (parameters: Record<string, string> = {}, scheme?: 'DPoP') => {
+  return (parameters: Record<string, string> = {}, scheme?: 'DPoP') => {
     if (scheme === 'DPoP' || !takes.bearer) return write('DPoP', { realm, ...parameters, algs })
     const bearer = write('Bearer', { realm, ...parameters })
     // RFC 9449 §7.2: a caller without a token, or with a bound token and no proof, receives both challenges.
     return takes.dpop && parameters.scope === undefined ? `${bearer}, ${write('DPoP', { algs })}` : bearer
   }
+}
+
+function withDpopChallenge(challenge: Challenge, refusal: ResourceError): ResourceError {
+  const { status, error, description, reason, scope, retryAfter, cause } = refusal
+  const parameters = { error_description: description, ...(scope === undefined ? {} : { scope }) }
+  return new ResourceError({
+    status,
+    error,
+    description,
+    reason,
+    scope,
+    cause,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(error === undefined || status === 503 ? {} : { wwwAuthenticate: challenge({ error, ...parameters }, 'DPoP') }),
+  })
+}
+
+/** One function per response of RFC 6750 §3.1 and RFC 9449 §7.1; `realm` names the API in each challenge. */
+export function createRefusals(realm: string, takes: Takes) {
+  const challenge = challengesOf(realm, takes)
 
   const refuse = (status: 400 | 401 | 403, error: ErrorCode, description: string, reason: ResourceReason, scope?: string) =>
     new ResourceError({
@@ -111,24 +133,7 @@ export function createRefusals(realm: string, takes: Takes) {
       refuse(401, 'invalid_dpop_proof', 'The DPoP proof is missing, malformed, too old, used, or not for this call.', reason),
 
     /** The same refusal for a token with the scheme DPoP. */
-    toDpop: ({ status, error, description, reason, scope, retryAfter, cause }: ResourceError) =>
-      new ResourceError({
-        status,
-        error,
-        description,
-        reason,
-        scope,
-        cause,
-        ...(retryAfter === undefined ? {} : { retryAfter }),
-        ...(error === undefined || status === 503
-          ? {}
-          : {
-              wwwAuthenticate: challenge(
-                { error, error_description: description, ...(scope === undefined ? {} : { scope }) },
-                'DPoP',
-              ),
-            }),
-      }),
+    toDpop: (error: ResourceError) => withDpopChallenge(challenge, error),
 
     insufficientScope: (scopes: readonly string[]) =>
       refuse(403, 'insufficient_scope', 'The access token does not allow this call.', 'scope_missing', scopes.join(' ')),

@@ -8,19 +8,20 @@ import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
 import { ClientKeys } from '../../domain/clients/client-keys.ts'
 import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
-import { createBoundKeeper } from '../../domain/maintenance/bounds.ts'
+import { type BoundKeeper, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import { type KeyKeeping, loadKeys, WrongKeyEncryptionKey } from '../../domain/maintenance/keep-keys.ts'
-import { createUpkeep } from '../../domain/maintenance/upkeep.ts'
+import { createUpkeep, type Upkeep } from '../../domain/maintenance/upkeep.ts'
 import { type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../domain/model/deps.ts'
 import { SchemaMismatch, type Store, StoreUnavailable } from '../../domain/model/ports.ts'
 import { createStoreClock, type StoreClock } from '../../domain/model/store-clock.ts'
+import type { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
 import { createKeyWrap } from '../../keys/key-wrap.ts'
 import type { DevelopmentWallet } from '../../login-server/server.ts'
 import { createAuditLog } from '../../ops/audit-log.ts'
-import { repeatEvery } from '../../ops/background.ts'
+import { type Background, repeatEvery } from '../../ops/background.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
 import { createDrain } from '../../ops/drain.ts'
 import type { Logger } from '../../ops/logger.ts'
@@ -46,89 +47,106 @@ type OptionalParts = {
  * Composes the auth service with its store; `server` does not listen yet. Call `drain` before the server is closed and
  * `close` after.
  */
-export async function composeAuthService(
-  settings: Settings<'serve' | 'start'>,
-  {
-    logger,
-    now: own,
-    metrics,
-    limits = ownLimits(settings, own),
-    development = false,
-    tls,
-  }: Runtime & OptionalParts & { development?: boolean; tls?: Tls | undefined },
-) {
+export async function composeAuthService(settings: Settings<'serve' | 'start'>, options: AuthServiceOptions) {
   const serverModule = import('../../http/server.ts')
-  const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
-  const clock = storeClock(own)
-  const { now } = clock
+  const clock = storeClock(options.now)
   const store = await openStore(settings, clock)
   try {
-    // Reading the revision also synchronises the clock with the store's clock, if the store has one.
-    await store.readRevision()
-    const keys = new KeyRing(now)
-    const clients = new ClientDirectory(store, now)
-    const audit = createAuditLog(logger, LASTING_EVENTS)
-    const keeping = keyKeeping(settings, { keys: auditKeys(store.keys, audit) }, now)
-    const upkeep = createUpkeep(store, clients, keys, keeping)
-    // Before the first key is made, because it would have that algorithm.
-    await checkSigning(settings, store)
-    await upkeep.noticeChanges()
-    const { contractWallets, check } = connectChains(settings.chains)
-    await reportChainFaults(check, logger)
-    const fetchFromClient = createFetchFromClient({ allowLoopback: development })
-    const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
-    const { createAuthServer } = await serverModule
-    const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
-    const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings)
-    const deps: Deps = {
-      store,
-      clients,
-      keys,
-      clientKeys: new ClientKeys(fetchFromClient, now),
-      fetchFromClient,
-      settings: serviceSettings(settings, development),
-      contractWallets,
-      now,
-      announceEnded,
-      bounds,
-      audit,
-    }
-    const server = createAuthServer({
-      deps,
-      loginSecrets: [settings.loginSecret, settings.loginSecretPrevious].filter((secret) => secret !== undefined),
-      limits,
-      metrics,
-      logger,
-      trustedProxies: settings.trustedProxies,
-      isStopping,
-      tls: tls?.options,
-    })
-    const sweep = createSweeper({
-      cleaning: store.cleaning,
-      lifetimes: lifetimes(settings),
-      now,
-      pause: (milliseconds) => pauseFor(milliseconds),
-      note(kind, rows) {
-        metrics?.countSwept(kind, rows)
-        logger.info({ kind, rows }, 'cleaned')
-      },
-    })
-    const background = [
-      repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
-      repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
-      repeatEvery(1, 'keeping bounds', bounds.keep, logger),
-      repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
-      repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
-    ]
-    const close = async () => {
-      await Promise.all([...background, deliveries].map((each) => each.stop()))
-      await store.close()
-    }
-    return { server, store, close, drain: { seconds, begin: () => begin([server.server]) } }
+    const limits = options.limits ?? ownLimits(settings, options.now)
+    return await composeOnStore(settings, { ...options, limits, now: clock.now, store, serverModule })
   } catch (error) {
     await store.close()
     throw failureOf(error)
   }
+}
+
+type AuthServiceOptions = Runtime & OptionalParts & { development?: boolean; tls?: Tls | undefined }
+type OnStore = AuthServiceOptions & {
+  store: Store
+  limits: RateLimit<Limited>
+  serverModule: Promise<{ createAuthServer: typeof createAuthServer }>
+}
+
+async function composeOnStore(settings: Settings<'serve' | 'start'>, options: OnStore) {
+  const { store, now, logger, metrics, limits, development = false, tls, serverModule } = options
+  const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
+  // Reading the revision also synchronises the clock with the store's clock, if the store has one.
+  await store.readRevision()
+  const keys = new KeyRing(now)
+  const clients = new ClientDirectory(store, now)
+  const audit = createAuditLog(logger, LASTING_EVENTS)
+  const keeping = keyKeeping(settings, { keys: auditKeys(store.keys, audit) }, now)
+  const upkeep = createUpkeep(store, clients, keys, keeping)
+  // Before the first key is made, because it would have that algorithm.
+  await checkSigning(settings, store)
+  await upkeep.noticeChanges()
+  const { contractWallets, check } = connectChains(settings.chains)
+  await reportChainFaults(check, logger)
+  const fetchFromClient = createFetchFromClient({ allowLoopback: development })
+  const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)) })
+  const http = await serverModule
+  const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
+  const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings)
+  const deps: Deps = {
+    store,
+    clients,
+    keys,
+    clientKeys: new ClientKeys(fetchFromClient, now),
+    fetchFromClient,
+    settings: serviceSettings(settings, development),
+    contractWallets,
+    now,
+    announceEnded,
+    bounds,
+    audit,
+  }
+  const server = http.createAuthServer({
+    deps,
+    loginSecrets: [settings.loginSecret, settings.loginSecretPrevious].filter((secret) => secret !== undefined),
+    limits,
+    metrics,
+    logger,
+    trustedProxies: settings.trustedProxies,
+    isStopping,
+    tls: tls?.options,
+  })
+  const background = startBackground({ settings, store, now, upkeep, bounds, logger, metrics })
+  const close = async () => {
+    await Promise.all([...background, deliveries].map((each) => each.stop()))
+    await store.close()
+  }
+  return { server, store, close, drain: { seconds, begin: () => begin([server.server]) } }
+}
+
+/** The tasks that a node repeats beside its requests. */
+function startBackground({ settings, store, now, upkeep, bounds, logger, metrics }: BackgroundParts): Background[] {
+  const sweep = createSweeper({
+    cleaning: store.cleaning,
+    lifetimes: lifetimes(settings),
+    now,
+    pause: (milliseconds) => pauseFor(milliseconds),
+    note(kind, rows) {
+      metrics?.countSwept(kind, rows)
+      logger.info({ kind, rows }, 'cleaned')
+    },
+  })
+  return [
+    repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
+    repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
+    repeatEvery(1, 'keeping bounds', bounds.keep, logger),
+    repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
+    repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
+  ]
+}
+
+type BackgroundParts = {
+  settings: Settings<'serve' | 'start'>
+  store: Store
+  now: () => number
+  upkeep: Upkeep
+  bounds: BoundKeeper
+  logger: Logger
+  metrics: Metrics | undefined
 }
 
 /**
