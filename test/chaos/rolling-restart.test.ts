@@ -1,4 +1,4 @@
-/** Restarts that nobody notices. How it is run, and repeated, is told in docs/evidence/reliability.md. */
+/** Restarts without a failed request. How it is run, and repeated, is told in docs/evidence/reliability.md. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newFolder } from '../cli/run.ts'

@@ -27,7 +27,7 @@ function brokenLinksOf(page: string): string[] {
     .filter(([, path = '', heading]) => {
       const target = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path)
       if (!existsSync(target)) return true
-      return heading !== undefined && target.endsWith('.md') && !headingsOf(target).has(heading)
+      return heading !== undefined && !(target.endsWith('.md') && headingsOf(target).has(heading))
     })
     .map(([link]) => `${relative(ROOT, join(ROOT, page))} ${link}`)
 }
