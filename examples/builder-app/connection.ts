@@ -25,7 +25,7 @@ export function createConnection({ issuer, clientId, clientSecret }: ConnectionO
   // Plain http is for this machine alone: openid-client refuses it unless told so.
   const { protocol, hostname } = new URL(issuer)
   const local = protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
   const execute: ((configuration: client.Configuration) => void)[] = local ? [client.allowInsecureRequests] : []
   let known: client.ServerMetadata | undefined
 

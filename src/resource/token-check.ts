@@ -132,7 +132,7 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
 
 /** Whole seconds, as jose reads the clock for the token. */
 function machineClock(): number {
-  // oxlint-disable-next-line eslint/no-restricted-properties -- the API's own clock, unless it gives another
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the default clock: this module runs in the resource API's process
   return Math.floor(Date.now() / 1_000)
 }
 

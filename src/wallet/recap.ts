@@ -2,7 +2,7 @@
  * A ReCap (ERC-5573): the permissions of a consent, as a URI for programs and as a sentence for people, both made from
  * the same lists.
  *
- * Every resource gets every scope, as in OAuth, where `scope` and `resource` of a request are independent (RFC 8707
+ * Every resource gets every scope, as in OAuth: the parameters `scope` and `resource` are independent (RFC 8707
  * §2).
  */
 

@@ -47,6 +47,6 @@ export function recipeFile(language: string, mark: string, extension: string, ch
 export async function importRecipe<Exports>(mark: string, environment: Record<string, string>): Promise<Exports> {
   Object.assign(process.env, environment)
   const path = recipeFile('js', mark, 'mjs')
-  // oxlint-disable-next-line import/no-dynamic-require -- a block of the page is a module only once it is written down
+  // oxlint-disable-next-line import/no-dynamic-require -- the test has just written this module from a block of the page
   return (await import(pathToFileURL(path).href)) as Exports
 }

@@ -7,7 +7,7 @@ import { type Grantor, startGrantor } from '../support/start.ts'
 import { fieldOf, movingTo, requestOf, Walk } from '../support/walk.ts'
 
 const REDIRECT_URI = 'https://app.example.net/callback'
-// oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+// oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
 const insecure = client.allowInsecureRequests
 
 let grantor: Grantor
@@ -64,7 +64,7 @@ test('openid-client under FAPI 2.0 Message Signing: a signed request, a signed r
 test('oauth4webapi: a signed response holds for its state, and not for another client', async () => {
   const registered = await grantor.createClient({ authorizationAlgorithm: 'RS256' })
   const issuer = new URL(grantor.authUrl)
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
   const options = { [oauth.allowInsecureRequests]: true }
   const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, options))
   const walk = new Walk(grantor)

@@ -37,7 +37,7 @@ test.each([
   grantor = await startGrantor({ settings: { dpopNonce } })
   const registered = await grantor.createClient({ type, redirectUris: [REDIRECT_URI], scopes: ['openid'], dpopBound: true })
   const authentication = type === 'public' ? client.None() : client.ClientSecretBasic(registered.secret)
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
   const insecure = client.allowInsecureRequests
   const options = { execute: [insecure] }
   const config = await client.discovery(new URL(grantor.authUrl), registered.id, undefined, authentication, options)

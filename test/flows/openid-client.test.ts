@@ -22,7 +22,7 @@ test.each(['ES256', 'RS256', 'EdDSA'] as const)(
     await changeClient(grantor, registered, { idTokenAlgorithm: algorithm, postLogoutRedirectUris: [AFTERWARDS] })
     const metadata = { id_token_signed_response_alg: algorithm }
     const secret = client.ClientSecretBasic(registered.secret)
-    // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+    // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
     const insecure = client.allowInsecureRequests
     const config = await client.discovery(new URL(grantor.authUrl), registered.id, metadata, secret, {
       execute: [insecure, client.enableNonRepudiationChecks],

@@ -31,7 +31,7 @@ afterAll(() => grantor.close())
 test('openid-client signs its request, pushes it with private_key_jwt, and gets its tokens', async () => {
   const key = { key: keys.privateKey, kid: 'one' }
   const config = await client.discovery(new URL(grantor.authUrl), registered.id, undefined, client.PrivateKeyJwt(key), {
-    // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+    // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
     execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks],
   })
   const [pkceCodeVerifier, expectedState, expectedNonce] = [
@@ -59,7 +59,7 @@ test('openid-client signs its request, pushes it with private_key_jwt, and gets 
 })
 
 test('oauth4webapi does the same, step by step, its own checks on, and reads a refusal as one', async () => {
-  // oxlint-disable-next-line typescript/no-deprecated -- marked so only to make it stand out
+  // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
   const insecure = { [oauth.allowInsecureRequests]: true }
   const issuer = new URL(grantor.authUrl)
   const as = await oauth.processDiscoveryResponse(

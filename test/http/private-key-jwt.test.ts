@@ -203,7 +203,7 @@ test('openid-client, which nobody here wrote, gets in by its key: discovery, a t
     undefined,
     openid.PrivateKeyJwt({ key: signing, kid: key.kid }),
     {
-      // oxlint-disable-next-line typescript/no-deprecated -- marked so to stand out; this is loopback
+      // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed; this is loopback
       execute: [openid.allowInsecureRequests],
     },
   )

@@ -10,7 +10,7 @@ import { signingKeyOf } from '../tokens/signing-key.ts'
 /** A form that the browser posts to the app (OAuth 2.0 Form Post Response Mode §2). Browsers do not cache the page with the form. */
 export type FormPost = { action: string; fields: [name: string, value: string][] }
 
-/** Where the browser goes next: to a URL, or with a form post to the app's redirect URI. */
+/** The next step of the browser: it opens a URL, or it posts a form to the app's redirect URI. */
 export type Destination = string | FormPost
 
 /** Seconds until a signed response expires. JARM §2.1 recommends at most ten minutes. */

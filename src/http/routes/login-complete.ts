@@ -41,7 +41,7 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
     case 'another_wallet':
       return moveOn(reply, { to: outcome.to, ...outcome.app, outcome: 'failed' })
     case 'signed_in_elsewhere': {
-      // A web app has a site where the user can continue; a native app is on the other device.
+      // The user can continue on the site of a web app. A native app runs on the other device.
       const retryUrl = /^https?:/i.test(outcome.redirectUri) ? new URL(outcome.redirectUri).origin : undefined
       return reply.send(noticePage({ kind: 'continue_on_app', ...outcome.app, retryUrl }))
     }

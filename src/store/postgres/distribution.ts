@@ -16,11 +16,11 @@ export const DISTRIBUTED = {
   pushed_requests: 'id',
 } as const
 
-/** A wallet's receipts lie where the wallet does: one statement concerns both. Every other table can be moved by itself. */
+/** One statement concerns a wallet and its receipts, so both are on the same machine. Citus can move every other table by itself. */
 const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>> = { receipts: 'wallets' }
 
 /**
- * Tables that lie on the coordinator alone, so that a change of one of them, or the check whether the database takes writes, needs no
+ * Tables that are on the coordinator alone, so that a change of one of them, or the check whether the database takes writes, needs no
  * other machine.
  */
 export const ON_COORDINATOR = ['migrations', 'revision', 'leases', 'restorations', 'keys', 'clients'] as const
@@ -36,10 +36,10 @@ export async function prepareToDistribute(transaction: Session): Promise<void> {
 
 /**
  * Distributes the tables that are not distributed yet, if the database has the Citus extension. Must run in the transaction that migrates.
- * Existing rows move to their machines. Returns the names of the tables that it distributed.
+ * Existing rows move to their machines.
  */
-export async function distribute(transaction: Session): Promise<string[]> {
-  if (!(await hasCitus(transaction))) return []
+export async function distribute(transaction: Session): Promise<void> {
+  if (!(await hasCitus(transaction))) return
   const rows = await transaction.query<{ name: string; kind: Kind }>(
     `SELECT relname AS name, CASE WHEN partmethod = 'h' THEN 'distributed' WHEN repmodel = 't' THEN 'reference' ELSE 'local' END AS kind
      FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE pg_table_is_visible(pg_class.oid)`,
@@ -56,12 +56,11 @@ export async function distribute(transaction: Session): Promise<string[]> {
     const beside = BESIDE[table as keyof typeof DISTRIBUTED] ?? 'none'
     await transaction.query(`SELECT create_distributed_table('${table}', '${column}', colocate_with => '${beside}')`)
   }
-  // Citus copies existing rows to their machines, and leaves the old ones in the coordinator's own table, where no statement finds them.
+  // Citus copies existing rows to their machines but does not delete them from the coordinator's own table. No statement reads them there.
   for (const table of Object.keys(DISTRIBUTED))
     await transaction.query(
       `SELECT truncate_local_data_after_distributing_table('${table}') WHERE pg_relation_size('${table}') > 0`,
     )
-  return left.map(([table]) => table)
 }
 
 function toCoordinator(table: (typeof ON_COORDINATOR)[number]): string[] {
