@@ -1,5 +1,6 @@
 /** Turns the environment into typed settings, or lists every fault at once. */
 import { readFileSync } from 'node:fs'
+import { STANDARD_DESCRIPTIONS } from '../oauth/standard-scopes.ts'
 import { readCertificate } from './certificate.ts'
 import { nearest } from './nearest.ts'
 import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
@@ -150,8 +151,7 @@ function withDefaults(read: Read): Read {
     defaultResource: read.defaultResource ?? read.authUrl,
     scopeDescriptions: {
       enhancement: "use the platform's enhancement features for you",
-      openid: 'know that it is you, by your wallet’s address',
-      wallet: 'know on which network your wallet signed in',
+      ...STANDARD_DESCRIPTIONS,
       ...read.scopeDescriptions,
     },
     sessionIdleLifetime: read.sessionIdleLifetime ?? Math.min(43_200, read.sessionLifetime),

@@ -2,6 +2,7 @@
  * Every setting, once: name, description, default and parser. The parsing, `--help` and docs/reference/settings.md are derived
  * from this table.
  */
+import { STANDARD_SCOPES } from '../oauth/standard-scopes.ts'
 import { addresses } from './addresses.ts'
 import { chains } from './chains.ts'
 import { databaseUrl } from './database-url.ts'
@@ -107,8 +108,7 @@ const login = {
   },
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
-    words:
-      'What each scope allows, for the user who signs in: a JSON object from scope to description. `enhancement`, `openid` and `wallet` have descriptions already.',
+    words: `What each scope allows, for the user who signs in: a JSON object from scope to description. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,
     usedBy: auth,
     parse: read.scopeDescriptions,
     preset: '{}',

@@ -1,5 +1,7 @@
 import { DPOP_ALGORITHMS } from './dpop.ts'
+import { GRANT_TYPES } from './grant-types.ts'
 import { RESPONSE_MODES } from './response-mode.ts'
+import { SCOPE_CLAIMS } from './standard-scopes.ts'
 
 /**
  * Authorization server metadata (RFC 8414 §2, RFC 9700 §2.6, OpenID Connect Discovery §3). Only supported features are
@@ -30,7 +32,7 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     response_types_supported: ['code'],
     // JARM §2.3, and OAuth 2.0 Form Post Response Mode §2
     response_modes_supported: [...RESPONSE_MODES, 'jwt'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: GRANT_TYPES,
     token_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     revocation_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     introspection_endpoint_auth_methods_supported: clientAuthMethods,
@@ -61,7 +63,6 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
 }
 
 const ID_TOKEN_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'at_hash', 'acr', 'amr', 'sid']
-const WALLET_CLAIMS = ['wallet_address', 'chain_id', 'account_id']
 
 /** OpenID Connect's metadata: all of the server's metadata, and what ID tokens and sessions support. */
 export function openidConfiguration(facts: MetadataFacts, acrValues: readonly string[]): Record<string, unknown> {
@@ -78,7 +79,7 @@ export function openidConfiguration(facts: MetadataFacts, acrValues: readonly st
     acr_values_supported: acrValues,
     // Core §5.6
     claim_types_supported: ['normal'],
-    claims_supported: [...ID_TOKEN_CLAIMS, ...WALLET_CLAIMS],
+    claims_supported: [...ID_TOKEN_CLAIMS, ...SCOPE_CLAIMS],
     ui_locales_supported: ['en'],
     // Stated because a missing `request_uri_parameter_supported` means true, and because a missing
     // `claims_parameter_supported` leaves readers in doubt.

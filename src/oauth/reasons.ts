@@ -5,6 +5,7 @@
  * does not compile. docs/reference/errors.md is generated from them: `npx vitest run test/docs/errors-page -u`. A new reason is
  * one line.
  */
+import { listOfGrantTypes } from './grant-types.ts'
 
 /** The endpoint at which a reason occurs. `clients`: every endpoint that authenticates clients. `any`: every endpoint. */
 export type Endpoint =
@@ -219,8 +220,7 @@ export const oauthErrors = {
   unsupported_grant_type: {
     status: 400,
     definedIn: 'RFC 6749 §5.2',
-    description:
-      'The authorization server does not support this grant type. Use authorization_code, refresh_token or client_credentials.',
+    description: `The authorization server does not support this grant type. Use ${listOfGrantTypes()}.`,
     act: 'Correct `grant_type`.',
     reasons: { grant_type_unknown: ['token', 'The value of `grant_type` is not one that the service supports.'] },
   },

@@ -8,9 +8,6 @@ export function parseScope(text: string): string[] | null {
   return SCOPE.test(text) ? [...new Set(text.split(' '))] : null
 }
 
-/** Scopes with a meaning of their own: an ID token (OpenID Connect Core §3.1.2.1), and claims about the wallet. */
-export const OPENID_SCOPES = ['openid', 'wallet'] as const
-
 /** Whether a scope of this name can be registered: a signed text must be able to contain it. */
 export function isScopeName(name: string): boolean {
   return /^[A-Za-z0-9._-]{1,64}$/.test(name)

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { GrantType } from '../../src/domain/model/records.ts'
 import type { SigningAlgorithm } from '../../src/keys/signing-key.ts'
+import type { GrantType } from '../../src/oauth/grant-types.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
 import { headersOf } from '../support/refusals.ts'

@@ -1,6 +1,7 @@
 /** The options that describe a client, shared by `clients create` and `clients update`. Named after RFC 7591 §2. */
-import type { Client, ClientAuthMethod, ClientProfile, GrantType } from '../../domain/model/records.ts'
+import type { Client, ClientAuthMethod, ClientProfile } from '../../domain/model/records.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../keys/signing-key.ts'
+import { GRANT_TYPES, type GrantType, grantTypes } from '../../oauth/grant-types.ts'
 import { RESPONSE_MODES, type ResponseMode } from '../../oauth/response-mode.ts'
 import { type OptionSpec, UsageError } from '../terminal/command.ts'
 import { readJwks } from './read-jwks.ts'
@@ -42,9 +43,8 @@ export const clientOptions = {
   'grant-type': {
     value: 'TYPE',
     repeatable: true,
-    choices: ['authorization_code', 'refresh_token', 'client_credentials'],
-    words:
-      'A grant type that the client may use; authorization_code and refresh_token unless given. client_credentials gives the client tokens for itself, without a user.',
+    choices: GRANT_TYPES,
+    words: `A grant type that the client may use; authorization_code and refresh_token unless given. ${GRANT_TYPES.map((each) => `${each}: ${grantTypes[each].words}`).join('; ')}.`,
   },
   profile: {
     value: 'PROFILE',

@@ -1,5 +1,6 @@
 /** Checks the metadata of a client. Each fault is one line (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
+import { grantTypes, hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import { formOrigin, redirectUriFault } from '../../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
 import { isFormPost } from '../../oauth/response-mode.ts'
@@ -53,8 +54,10 @@ function redirectUriFaults(client: Client): string[] {
       : [`Redirect URI ${uri} cannot be part of a text to sign; it needs a path and must have no user name.`]
   })
   const redirects = client.grantTypes.includes('authorization_code')
-  const usesClientCredentials = client.grantTypes.includes('client_credentials')
-  if (client.redirectUris.length === 0 && (redirects || (client.resourceServer === null && !usesClientCredentials))) {
+  if (
+    client.redirectUris.length === 0 &&
+    (redirects || (client.resourceServer === null && !hasTokensWithoutUser(client.grantTypes)))
+  ) {
     faults.push('A client needs at least one redirect URI, unless it is a resource server or uses only client_credentials.')
   }
   return faults
@@ -102,14 +105,14 @@ function authenticationFaults(client: Client): string[] {
   return faults
 }
 
-function grantTypeFaults({ grantTypes, type }: Client): string[] {
+function grantTypeFaults({ grantTypes: allowed, type }: Client): string[] {
   const faults: string[] = []
-  if (grantTypes.includes('refresh_token') && !grantTypes.includes('authorization_code')) {
+  if (allowed.includes('refresh_token') && !allowed.includes('authorization_code')) {
     faults.push('Refresh tokens come from authorization codes: allow authorization_code too.')
   }
   // RFC 6749 §4.4: "MUST only be used by confidential clients"
-  if (grantTypes.includes('client_credentials') && type !== 'confidential')
-    faults.push('Only a confidential client may use client_credentials (RFC 6749 section 4.4).')
+  for (const name of allowed.filter((each) => grantTypes[each].needsConfidentialClient && type !== 'confidential'))
+    faults.push(`Only a confidential client may use ${name} (RFC 6749 section 4.4).`)
   return faults
 }
 

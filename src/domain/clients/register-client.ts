@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto'
 import type { JwkSet } from '../../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../../keys/secret.ts'
 import type { SigningAlgorithm } from '../../keys/signing-key.ts'
+import type { GrantType } from '../../oauth/grant-types.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
-import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule, GrantType } from '../model/records.ts'
+import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule } from '../model/records.ts'
 import { clientFaults } from './client-faults.ts'
 
 /** The metadata that an operator provides. Missing members get a default value. */

@@ -1,5 +1,5 @@
 /** OpenID Connect Core §3.1.2.1: "Scope values used that are not understood by an implementation SHOULD be ignored." */
-import { OPENID_SCOPES } from '../../oauth/scope.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 
@@ -11,6 +11,6 @@ import type { Client } from '../model/records.ts'
  */
 export function understoodScopes(deps: Deps, client: Client, requested: string[]): string[] {
   if (!requested.includes('openid')) return requested
-  const defined = [...OPENID_SCOPES, ...Object.keys(deps.settings.scopeDescriptions), ...client.scopes]
+  const defined = [...STANDARD_SCOPES, ...Object.keys(deps.settings.scopeDescriptions), ...client.scopes]
   return requested.filter((each) => defined.includes(each))
 }

@@ -6,6 +6,7 @@
  */
 import { sealedFormat } from '../../keys/sealed.ts'
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
 import { meetsConsentRule } from '../consent/session.ts'
@@ -15,14 +16,7 @@ import { readChallengeUse } from './challenge-use.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
 import { type AdmitContractCheck, proveWallet } from './prove-wallet.ts'
-import {
-  composeSignInText,
-  isRequiredScope,
-  mayChooseScopes,
-  requireClient,
-  type SignInText,
-  type WalletClaim,
-} from './sign-in-text.ts'
+import { composeSignInText, mayChooseScopes, requireClient, type SignInText, type WalletClaim } from './sign-in-text.ts'
 
 /** Seconds until the login verifier expires. */
 const VERIFIER_LIFETIME = 60

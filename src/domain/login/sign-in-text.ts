@@ -5,6 +5,7 @@
  */
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet/account-message.ts'
 import { type Address, parseAddress } from '../../wallet/address.ts'
 import { composeConsentMessage } from '../../wallet/consent-message.ts'
@@ -78,11 +79,6 @@ function readScopes(client: Client, request: AuthorizationRequest, scope: string
     throw new LoginError('invalid_request', 'scope_choice_not_offered')
   }
   return request.scopes.filter((each) => chosen.includes(each) || isRequiredScope(each))
-}
-
-/** `openid` cannot be declined: the app expects an ID token and could not use a response without one. */
-export function isRequiredScope(scope: string): boolean {
-  return scope === 'openid'
 }
 
 /** Older templates are supported for the lifetime of a challenge. If a template is unknown, the login has expired. */

@@ -1,10 +1,10 @@
 /** The stored records: clients, grants, sessions and receipts. */
 import type { JwkSet } from '../../keys/public-jwk.ts'
 import type { SigningAlgorithm } from '../../keys/signing-key.ts'
+import type { GrantType } from '../../oauth/grant-types.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'
 import type { Address } from '../../wallet/address.ts'
 
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none'
 
 /** `fapi2`: the stricter rules of the FAPI 2.0 Security Profile apply to the client. */

@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto'
 import { signAccessToken } from '../../keys/access-token.ts'
 import { invalidScope, invalidTarget, unauthorizedClient } from '../../oauth/oauth-error.ts'
-import { isSubset, OPENID_SCOPES, parseScope } from '../../oauth/scope.ts'
+import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
@@ -20,9 +21,6 @@ export type ClientCredentialsRequest = {
   /** a proof of the key that the access token will be bound to (RFC 9449 §5) */
   proof: DpopProof | null
 }
-
-/** Scopes that request claims about a user (OpenID Connect Core §5.4). This grant has no user. */
-const USER_SCOPES: ReadonlySet<string> = new Set(OPENID_SCOPES)
 
 export async function grantToClient(deps: Deps, client: Client, request: ClientCredentialsRequest): Promise<TokenResponse> {
   if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
@@ -49,9 +47,10 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
 }
 
 function readScopes(client: Client, requested: string | null): string[] {
-  const scopes = requested === null ? client.defaultScopes.filter((scope) => !USER_SCOPES.has(scope)) : parseScope(requested)
+  const scopes = requested === null ? client.defaultScopes.filter((scope) => !isStandardScope(scope)) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
-  if (scopes.some((scope) => USER_SCOPES.has(scope))) throw invalidScope('scope_about_a_user')
+  // These scopes request claims about a user (OpenID Connect Core §5.4). This grant has no user.
+  if (scopes.some(isStandardScope)) throw invalidScope('scope_about_a_user')
   if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
   if (scopes.length === 0) throw invalidScope('no_scope_left')
   return scopes

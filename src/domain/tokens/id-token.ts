@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { accessTokenHash, openIdToken, signIdToken } from '../../keys/id-token.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
+import { claimsOfScopes } from '../../oauth/standard-scopes.ts'
 import { type Address, parseAddress } from '../../wallet/address.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Grant } from '../model/records.ts'
@@ -39,16 +40,8 @@ export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: For
     // RFC 8176: proof of possession of a key
     ...(signed ? { amr: ['pop'] } : {}),
     ...(sessionHash === null ? {} : { sid: sidOf(sessionHash, client.id) }),
-    ...walletClaims(grant, token.scopes),
+    ...claimsOfScopes(grant, token.scopes),
   })
-}
-
-/** The claims of scope `wallet`, in the ID token and at the userinfo endpoint. */
-export function walletClaims({ wallet, chainId }: Pick<Grant, 'wallet' | 'chainId'>, scopes: readonly string[]): object {
-  if (!scopes.includes('wallet')) return {}
-  // CAIP-10: the account on the chain of the sign-in
-  const onChain = chainId === null ? {} : { chain_id: chainId, account_id: `eip155:${chainId}:${wallet}` }
-  return { wallet_address: wallet, ...onChain }
 }
 
 /** The `sid` of a session for one client. A `sid` gives no access, and is different for each client. */

@@ -5,6 +5,7 @@
  * on every node from that moment on.
  */
 import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
+import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
@@ -55,10 +56,7 @@ async function isStillValid(
   { grant_id: grantId, jti }: AccessTokenClaims,
 ): Promise<boolean> {
   if (grantId === undefined) {
-    return (
-      client.grantTypes.includes('client_credentials') &&
-      !(await store.spent.readSpent('access_token', hashOfUse(client.id, jti)))
-    )
+    return hasTokensWithoutUser(client.grantTypes) && !(await store.spent.readSpent('access_token', hashOfUse(client.id, jti)))
   }
   const grant = await store.grants.readGrant(grantId)
   return grant !== null && grant.endedAt === null && grant.expiresAt > now() && !(jti in grant.revokedTokens)

@@ -6,14 +6,14 @@
 import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
 import type { TokenScheme } from '../../oauth/bearer-token.ts'
 import { insufficientScope, invalidDpopProof, invalidToken } from '../../oauth/oauth-error.ts'
+import { claimsOfScopes } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from './dpop.ts'
-import { walletClaims } from './id-token.ts'
 
 /** An access token, the authentication scheme, and the unchecked DPoP proof. */
 export type UserinfoRequest = { scheme: TokenScheme; token: string; presented: PresentedProof }
 
-/** `sub`, and the claims of scope `wallet` (OpenID Connect Core §5.3.2). Errors are those for bearer tokens (§5.3.3). */
+/** `sub`, and the claims of the token's scopes (OpenID Connect Core §5.3.2). Errors are those for bearer tokens (§5.3.3). */
 export async function readUserinfo(deps: Deps, request: UserinfoRequest): Promise<object> {
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, request.token)
   if (!claims || claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
@@ -28,7 +28,7 @@ export async function readUserinfo(deps: Deps, request: UserinfoRequest): Promis
   if (!grant || grant.endedAt !== null || grant.expiresAt <= deps.now()) throw invalidToken('grant_ended')
   if (claims.jti in grant.revokedTokens) throw invalidToken('access_token_revoked')
   if (proof) await spendProof(deps, proof)
-  return { sub: claims.sub, ...walletClaims(grant, scopes) }
+  return { sub: claims.sub, ...claimsOfScopes(grant, scopes) }
 }
 
 /** RFC 9449 §4.3, §7.1, §7.2: a bound token needs a proof of its key, and an unbound token must not be presented with scheme DPoP. */

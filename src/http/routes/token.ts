@@ -12,6 +12,7 @@ import { type DpopProof, readTokenProof } from '../../domain/tokens/dpop.ts'
 import { exchangeCode } from '../../domain/tokens/exchange-code.ts'
 import { refresh } from '../../domain/tokens/refresh.ts'
 import type { TokenResponse } from '../../domain/tokens/token-response.ts'
+import { GRANT_PARAMETERS, type GrantType, isGrantType } from '../../oauth/grant-types.ts'
 import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
@@ -22,7 +23,7 @@ import { JSON_HEADERS } from '../error-reply.ts'
 import { formParameters, required } from '../form-body.ts'
 import type { Service } from '../service.ts'
 
-const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'] as const
+const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'scope', ...GRANT_PARAMETERS] as const
 
 const PATH = '/oauth/token'
 
@@ -39,7 +40,10 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
       const grantType = required(parameters.grant_type, 'grant_type')
       requireSigningOfProfile(deps, client)
       const proof = readTokenProof(deps, client, presentedProof(request, PATH))
-      const response = await runGrant(deps, client, { grantType, parameters, proof })
+      // RFC 8707 §2: "unknown, or malformed"
+      if (!parameters.resource.every(isResourceUri)) throw invalidTarget('resource_malformed')
+      if (!isGrantType(grantType)) throw unsupportedGrantType()
+      const response = await grantHandlers[grantType](deps, client, parameters, proof)
       return await reply.headers(JSON_HEADERS).send(response)
     } catch (error) {
       throw countFailure(service, { request, credentials }, error)
@@ -47,31 +51,25 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
   })
 }
 
-type GrantRequest = { grantType: string; parameters: TokenParameters; proof: DpopProof | null }
+type GrantHandler = (deps: Deps, client: Client, parameters: TokenParameters, proof: DpopProof | null) => Promise<TokenResponse>
 
-async function runGrant(deps: Deps, client: Client, { grantType, parameters, proof }: GrantRequest): Promise<TokenResponse> {
-  const { scope, resource: resources } = parameters
-  // RFC 8707 §2: "unknown, or malformed"
-  if (!resources.every(isResourceUri)) throw invalidTarget('resource_malformed')
-  switch (grantType) {
-    case 'authorization_code':
-      return exchangeCode(deps, client, {
-        code: required(parameters.code, 'code'),
-        redirectUri: required(parameters.redirect_uri, 'redirect_uri'),
-        codeVerifier: parameters.code_verifier,
-        resources,
-        proof,
-      })
-    case 'refresh_token':
-      return refresh(deps, client, {
-        refreshToken: required(parameters.refresh_token, 'refresh_token'),
-        scope,
-        resources,
-        proof,
-      })
-    case 'client_credentials':
-      return grantToClient(deps, client, { scope, resources, proof })
-    default:
-      throw unsupportedGrantType()
-  }
+/** From each grant type to its function in the domain. */
+const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
+  authorization_code: (deps, client, parameters, proof) =>
+    exchangeCode(deps, client, {
+      code: required(parameters.code, 'code'),
+      redirectUri: required(parameters.redirect_uri, 'redirect_uri'),
+      codeVerifier: parameters.code_verifier,
+      resources: parameters.resource,
+      proof,
+    }),
+  refresh_token: (deps, client, parameters, proof) =>
+    refresh(deps, client, {
+      refreshToken: required(parameters.refresh_token, 'refresh_token'),
+      scope: parameters.scope,
+      resources: parameters.resource,
+      proof,
+    }),
+  client_credentials: (deps, client, { scope, resource: resources }, proof) =>
+    grantToClient(deps, client, { scope, resources, proof }),
 }

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { ACR } from '../../domain/tokens/id-token.ts'
 import { publishedAlgorithms } from '../../domain/tokens/signing-key.ts'
 import { type MetadataFacts, openidConfiguration, serverMetadata } from '../../oauth/metadata.ts'
-import { OPENID_SCOPES } from '../../oauth/scope.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
 import type { Service } from '../service.ts'
 
@@ -26,7 +26,7 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
   })
   const facts = (): MetadataFacts => ({
     issuer: deps.settings.authUrl,
-    scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...OPENID_SCOPES])],
+    scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...STANDARD_SCOPES])],
     signingAlgorithms: publishedAlgorithms(deps),
   })
   const documents = {

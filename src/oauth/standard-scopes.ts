@@ -1,0 +1,72 @@
+/**
+ * The scopes whose meaning the service defines (OpenID Connect Core §5.4), each with its claims, written once. The metadata, the ID
+ * token, the userinfo endpoint, the login page and the settings derive their lists from this table. All other scopes belong to
+ * resource APIs.
+ */
+
+/** The user whom the claims describe. */
+export type Account = {
+  /** with checksum */
+  wallet: string
+  /** the chain of the sign-in; null in a grant of a version before OpenID Connect */
+  chainId: number | null
+}
+
+type StandardScope = {
+  /** what an app with this scope may do: the end of the sentence "The app may …" on the login page */
+  description: string
+  /** true if the user cannot decline the scope */
+  isRequired: boolean
+  /** from a claim to its value; a claim whose value is undefined is omitted */
+  claims: Readonly<Record<string, (account: Account) => string | number | undefined>>
+}
+
+const standardScopes: Readonly<Record<string, StandardScope>> = {
+  openid: {
+    description: 'know that it is you, by your wallet’s address',
+    // The app expects an ID token and could not use a response without one.
+    isRequired: true,
+    // The claims of every ID token are in `makeIdToken`.
+    claims: {},
+  },
+  wallet: {
+    description: 'know on which network your wallet signed in',
+    isRequired: false,
+    claims: {
+      wallet_address: ({ wallet }) => wallet,
+      chain_id: ({ chainId }) => chainId ?? undefined,
+      // CAIP-10: the account on the chain of the sign-in
+      account_id: ({ wallet, chainId }) => (chainId === null ? undefined : `eip155:${chainId}:${wallet}`),
+    },
+  },
+}
+
+export const STANDARD_SCOPES: readonly string[] = Object.keys(standardScopes)
+
+/** Every claim that a scope can add. */
+export const SCOPE_CLAIMS: readonly string[] = Object.values(standardScopes).flatMap(({ claims }) => Object.keys(claims))
+
+/** From each scope to its description for users. */
+export const STANDARD_DESCRIPTIONS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(standardScopes).map(([scope, { description }]) => [scope, description]),
+)
+
+export function isStandardScope(scope: string): boolean {
+  return Object.hasOwn(standardScopes, scope)
+}
+
+export function isRequiredScope(scope: string): boolean {
+  return isStandardScope(scope) && standardScopes[scope]?.isRequired === true
+}
+
+/** The claims that these scopes add to an ID token and to the userinfo response (OpenID Connect Core §5.4). */
+export function claimsOfScopes(account: Account, scopes: readonly string[]): Record<string, string | number> {
+  const claims: Record<string, string | number> = {}
+  for (const scope of scopes.filter(isStandardScope)) {
+    for (const [claim, valueOf] of Object.entries(standardScopes[scope]?.claims ?? {})) {
+      const value = valueOf(account)
+      if (value !== undefined) claims[claim] = value
+    }
+  }
+  return claims
+}

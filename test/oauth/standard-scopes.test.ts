@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { claimsOfScopes, isRequiredScope, isStandardScope, SCOPE_CLAIMS } from '../../src/oauth/standard-scopes.ts'
+
+const ACCOUNT = { wallet: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', chainId: 8453 }
+
+test('Scope `wallet` adds the address, the chain and the account, and other scopes add no claim (OpenID Connect Core §5.4)', () => {
+  expect(claimsOfScopes(ACCOUNT, ['openid', 'enhancement', 'toString'])).toEqual({})
+  expect(claimsOfScopes(ACCOUNT, ['openid', 'wallet'])).toEqual({
+    wallet_address: ACCOUNT.wallet,
+    chain_id: 8453,
+    account_id: `eip155:8453:${ACCOUNT.wallet}`,
+  })
+})
+
+test('A claim without a value is omitted (OpenID Connect Core §5.3.2)', () => {
+  expect(claimsOfScopes({ ...ACCOUNT, chainId: null }, ['wallet'])).toEqual({ wallet_address: ACCOUNT.wallet })
+})
+
+test('Every claim that a scope adds is in the list for the metadata', () => {
+  expect([...SCOPE_CLAIMS].sort()).toEqual(Object.keys(claimsOfScopes(ACCOUNT, ['openid', 'wallet'])).sort())
+})
+
+test('Names of object members are not scopes of the service', () => {
+  for (const name of ['toString', '__proto__', 'constructor', 'enhancement']) {
+    expect(isStandardScope(name)).toBe(false)
+    expect(isRequiredScope(name)).toBe(false)
+  }
+})
