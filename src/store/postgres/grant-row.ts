@@ -1,5 +1,6 @@
 /** A row of the table `grants`, and its conversion to a grant. */
 import type { EndReason, Grant } from '../../domain/model/records.ts'
+import type { ColumnType } from './connection/statement.ts'
 
 export type GrantRow = {
   id: string
@@ -28,34 +29,55 @@ export type GrantRow = {
   revoked_tokens: Record<string, number>
 }
 
-const NAMES = [
-  'id',
-  'client_id',
-  'wallet',
-  'wallet_kind',
-  'receipt_id',
-  'consented',
-  'scopes',
-  'resources',
-  'created_at',
-  'expires_at',
-  'refresh_expires_at',
-  'generation',
-  'refresh_key_id',
-  'rotated_at',
-  'attempt_id',
-  'ended_at',
-  'end_reason',
-  'dpop_jkt',
-  'auth_time',
-  'chain_id',
-  'session_hash',
-  'session_receipt_id',
-  'revoked_tokens',
-] as const satisfies (keyof GrantRow)[]
+/** The value of a new row: a parameter of the insert with its type, or an SQL expression; null for the default of the column. */
+type NewValue = { parameter: string; type: ColumnType } | { sql: string } | null
+
+// The idle time is counted from the time of the database. The absolute end is exactly the one that the user agreed to.
+const columns = {
+  id: { parameter: 'id', type: 'text' },
+  client_id: { parameter: 'clientId', type: 'text' },
+  wallet: { parameter: 'wallet', type: 'text' },
+  wallet_kind: { parameter: 'walletKind', type: 'text' },
+  receipt_id: { parameter: 'receiptId', type: 'text' },
+  consented: { parameter: 'consented', type: 'boolean' },
+  scopes: { parameter: 'scopes', type: 'jsonb' },
+  resources: { parameter: 'resources', type: 'jsonb' },
+  created_at: { sql: ':at' },
+  expires_at: { parameter: 'expiresAt', type: 'bigint' },
+  refresh_expires_at: { sql: ':at + :refreshIdle::bigint' },
+  generation: { sql: '0' },
+  refresh_key_id: { parameter: 'refreshKeyId', type: 'text' },
+  rotated_at: { sql: ':at' },
+  attempt_id: { parameter: 'attemptId', type: 'text' },
+  ended_at: { sql: 'CASE WHEN :endReason::text IS NOT NULL THEN :at END' },
+  end_reason: { sql: ':endReason::text' },
+  dpop_jkt: { parameter: 'dpopJkt', type: 'text' },
+  auth_time: { parameter: 'authTime', type: 'bigint' },
+  chain_id: { parameter: 'chainId', type: 'bigint' },
+  session_hash: { parameter: 'sessionHash', type: 'text' },
+  session_receipt_id: { parameter: 'sessionReceiptId', type: 'text' },
+  revoked_tokens: null,
+} satisfies Record<keyof GrantRow, NewValue>
 
 // Columns are listed by name: with `*`, a column that a later version adds would change the prepared statements of a running node.
-export const COLUMNS = NAMES.map((name) => `grants.${name}`).join(', ')
+export const COLUMNS = Object.keys(columns)
+  .map((name) => `grants.${name}`)
+  .join(', ')
+
+const inserted = Object.entries<NewValue>(columns).flatMap(([name, value]) => (value === null ? [] : [{ name, value }]))
+
+export const INSERT_GRANT = `
+  INSERT INTO grants (${inserted.map(({ name }) => name).join(', ')})`
+
+export const NEW_ROW = `
+  ${inserted.map(({ value }) => ('sql' in value ? value.sql : `:${value.parameter}`)).join(', ')}`
+
+/** The parameters of `NEW_ROW` with their types; `:at` is a parameter of every statement. */
+export const NEW_ROW_PARAMETERS: Readonly<Record<string, ColumnType>> = {
+  refreshIdle: 'bigint',
+  endReason: 'text',
+  ...Object.fromEntries(inserted.flatMap(({ value }) => ('sql' in value ? [] : [[value.parameter, value.type]]))),
+}
 
 export function grantOf(row: GrantRow): Grant {
   return {

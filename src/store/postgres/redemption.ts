@@ -10,19 +10,10 @@ import {
 } from '../../domain/model/ports.ts'
 import type { EndReason } from '../../domain/model/records.ts'
 import type { Connection } from './connection/connection.ts'
-import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
+import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
 import { END, GRANT_ID, isReserved, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'
 import { createWalletBook } from './wallets.ts'
 
-// The idle time is counted from the time of the database. The absolute end is exactly the one that the person agreed to.
-const INSERT = `
-  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
-                      refresh_expires_at, generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason,
-                      dpop_jkt, auth_time, chain_id, session_hash, session_receipt_id)`
-const NEW_ROW = `
-  :id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt,
-  :at + :refreshIdle::bigint, 0, :refreshKeyId, :at, :attemptId, CASE WHEN :endReason::text IS NOT NULL THEN :at END,
-  :endReason::text, :dpopJkt, :authTime, :chainId, :sessionHash, :sessionReceiptId`
 const UNLESS_TAKEN = `
   ON CONFLICT (id) DO NOTHING
   RETURNING ${COLUMNS}`
@@ -32,27 +23,6 @@ const CLAIM = `
   UPDATE grants SET attempt_id = :attemptId, refresh_key_id = :refreshKeyId, dpop_jkt = :dpopJkt`
 const CLAIMABLE = `
   WHERE grants.id = :grantId AND grants.attempt_id = '${RESERVED}' AND grants.ended_at IS NULL`
-
-const GRANT = {
-  id: 'text',
-  clientId: 'text',
-  wallet: 'text',
-  walletKind: 'text',
-  receiptId: 'text',
-  consented: 'boolean',
-  scopes: 'jsonb',
-  resources: 'jsonb',
-  expiresAt: 'bigint',
-  refreshIdle: 'bigint',
-  refreshKeyId: 'text',
-  attemptId: 'text',
-  endReason: 'text',
-  dpopJkt: 'text',
-  authTime: 'bigint',
-  chainId: 'bigint',
-  sessionHash: 'text',
-  sessionReceiptId: 'text',
-} as const
 
 type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
 
@@ -94,9 +64,9 @@ export function redeemingCodes(connection: Connection): Pick<GrantLedger, 'redee
 function prepareRedemption(connection: Connection) {
   const insert = connection.prepareBatched<GrantRow>({
     kind: 'move',
-    one: `${INSERT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
-    forMany: `${INSERT} SELECT ${NEW_ROW} FROM input ORDER BY 1${UNLESS_TAKEN}`,
-    parameters: GRANT,
+    one: `${INSERT_GRANT} VALUES (${NEW_ROW})${UNLESS_TAKEN}`,
+    forMany: `${INSERT_GRANT} SELECT ${NEW_ROW} FROM input ORDER BY 1${UNLESS_TAKEN}`,
+    parameters: NEW_ROW_PARAMETERS,
     place: { table: 'grants', key: 'id' },
     column: 'id',
     skipsLocked: false,

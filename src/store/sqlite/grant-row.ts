@@ -8,12 +8,45 @@
 import type { Grant } from '../../domain/model/records.ts'
 
 /**
- * In the order of `grantOf`. The columns are named, because with `*` a column that a later version adds would change a
- * prepared statement.
+ * From each column, in the order of `grantOf`, to its value in a new row: an SQL expression over the parameters of `INSERT_GRANT`; null
+ * for the default of the column.
  */
-export const COLUMNS = `id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at,
-  refresh_expires_at, generation, refresh_key_id, rotated_at, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash,
-  revoked_tokens, attempt_id, session_receipt_id`
+const columns = {
+  id: ':id',
+  client_id: ':clientId',
+  wallet: ':wallet',
+  wallet_kind: ':walletKind',
+  receipt_id: ':receiptId',
+  consented: ':consented',
+  scopes: ':scopes',
+  resources: ':resources',
+  created_at: ':at',
+  expires_at: ':expiresAt',
+  refresh_expires_at: ':refreshExpiresAt',
+  generation: '0',
+  refresh_key_id: ':refreshKeyId',
+  rotated_at: ':at',
+  ended_at: ':endedAt',
+  end_reason: ':endReason',
+  dpop_jkt: ':dpopJkt',
+  auth_time: ':authTime',
+  chain_id: ':chainId',
+  session_hash: ':sessionHash',
+  revoked_tokens: null,
+  attempt_id: ':attemptId',
+  session_receipt_id: ':sessionReceiptId',
+} satisfies Record<string, string | null>
+
+/** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
+export const COLUMNS = Object.keys(columns).join(', ')
+
+const inserted = Object.entries(columns).filter(([, value]) => value !== null)
+
+/** Inserts a new grant. An existing row is not changed. */
+export const INSERT_GRANT = `
+  INSERT INTO grants (${inserted.map(([name]) => name).join(', ')})
+  VALUES (${inserted.map(([, value]) => value).join(', ')})
+  ON CONFLICT (id) DO NOTHING`
 
 export type GrantRow = readonly (string | number | null)[]
 

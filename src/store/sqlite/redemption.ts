@@ -9,16 +9,8 @@ import {
 } from '../../domain/model/ports.ts'
 import type { EndReason, Grant } from '../../domain/model/records.ts'
 import type { Connection } from './connection.ts'
-import { attemptOf, type GrantRow, grantOf } from './grant-row.ts'
+import { attemptOf, type GrantRow, grantOf, INSERT_GRANT } from './grant-row.ts'
 import { preparePresent } from './grant-statements.ts'
-
-const INSERT = `
-  INSERT INTO grants (id, client_id, wallet, wallet_kind, receipt_id, consented, scopes, resources, created_at, expires_at, refresh_expires_at,
-                      generation, refresh_key_id, rotated_at, attempt_id, ended_at, end_reason, dpop_jkt, auth_time, chain_id, session_hash,
-                      session_receipt_id)
-  VALUES (:id, :clientId, :wallet, :walletKind, :receiptId, :consented, :scopes, :resources, :at, :expiresAt, :refreshExpiresAt,
-          0, :refreshKeyId, :at, :attemptId, :endedAt, :endReason, :dpopJkt, :authTime, :chainId, :sessionHash, :sessionReceiptId)
-  ON CONFLICT (id) DO NOTHING`
 
 export function redeemingCodes(connection: Connection): Pick<GrantLedger, 'redeemCode' | 'spendCode'> {
   const put = preparePut(connection)
@@ -49,7 +41,7 @@ type Put = (grant: NewGrant, attemptId: string, at: number, ended: { endedAt: nu
 
 /** Returns whether the row was inserted. */
 function preparePut(connection: Connection): Put {
-  const insert = connection.prepareWrite(INSERT)
+  const insert = connection.prepareWrite(INSERT_GRANT)
   return (grant, attemptId, at, ended) => {
     const { epoch: _, ...columns } = grant
     const { changes } = insert.run({
@@ -84,24 +76,6 @@ function checkingEndings(connection: Connection): (grant: NewGrant) => Redemptio
 }
 
 /** A new grant as it was inserted, without reading the row again. */
-function begun(grant: NewGrant, at: number): Grant {
-  const { expiresAt, refreshExpiresAt, refreshKeyId, dpopJkt, authTime, chainId, sessionHash, ...rest } = grant
-  const { sessionReceiptId, epoch: _, ...agreed } = rest
-  return {
-    ...agreed,
-    createdAt: at,
-    expiresAt,
-    refreshExpiresAt,
-    generation: 0,
-    refreshKeyId,
-    rotatedAt: at,
-    endedAt: null,
-    endReason: null,
-    dpopJkt,
-    authTime,
-    chainId,
-    sessionHash,
-    sessionReceiptId,
-    revokedTokens: {},
-  }
+function begun({ epoch: _, ...grant }: NewGrant, at: number): Grant {
+  return { ...grant, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {} }
 }
