@@ -6,7 +6,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LoginError } from '../domain/login/login-error.ts'
-import { StoreUnavailable } from '../domain/model/ports.ts'
+import { StoreUnavailable } from '../domain/model/store-errors.ts'
 import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import { invalidRequest, OAuthError, serverError, storeUnavailable } from '../oauth/oauth-error.ts'
 import type { Reason, ReasonOf } from '../oauth/reasons.ts'

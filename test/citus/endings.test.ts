@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
-import type { Store } from '../../src/domain/model/ports.ts'
+import type { Store } from '../../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
 import { seeded } from '../chaos/random.ts'

@@ -1,7 +1,8 @@
 /** One machine of the cluster is away or silent: its rows wait, every other row is served as before. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import type { NewGrant, Store } from '../../src/domain/model/ports.ts'
+import type { NewGrant } from '../../src/domain/model/request-store.ts'
+import type { Store } from '../../src/domain/model/store.ts'
 import { createMachineWatch } from '../../src/ops/machine-watch.ts'
 import { createMetrics } from '../../src/ops/metrics.ts'
 import { Machines, READ_SHARDS, type Shard } from '../../src/store/postgres/connection/machines.ts'

@@ -1,7 +1,7 @@
 /** The account page of a wallet that has much: page by page, by links, without script. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { NewGrant } from '../../src/domain/model/ports.ts'
+import type { NewGrant } from '../../src/domain/model/request-store.ts'
 import type { Address } from '../../src/wallet/address.ts'
 import { newGrant, someReceipt, someSession } from '../store/contract/subject.ts'
 import type { App } from '../support/app.ts'

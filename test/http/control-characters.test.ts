@@ -1,6 +1,6 @@
 /** Control characters are refused at the edge. PostgreSQL keeps no NUL, and no statement is sent with one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Store } from '../../src/domain/model/ports.ts'
+import type { Store } from '../../src/domain/model/store.ts'
 import { type App, startApp, type Tokens } from '../support/app.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../support/postgres.ts'
 import { push } from '../support/pushed.ts'

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Store } from '../../src/domain/model/ports.ts'
+import type { Store } from '../../src/domain/model/store.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 
 /** Resolves to a path where no file is yet; the folder goes when the test is over. */

@@ -1,5 +1,5 @@
 /**
- * What every store promises the domain, each move of `domain/model/ports.ts` with its races. An engine passes by running
+ * What every store promises the domain, each move of `domain/model/request-store.ts` with its races. An engine passes by running
  * this one function over itself; nothing in it knows which engine it is.
  */
 import { afterEach, beforeEach, describe } from 'vitest'

@@ -1,6 +1,6 @@
 /** A directory of clients on a real store, which counts what it reads. */
 import { ClientDirectory } from '../../src/domain/clients/client-directory.ts'
-import type { ClientBook } from '../../src/domain/model/ports.ts'
+import type { ClientStore } from '../../src/domain/model/operator-store.ts'
 import type { Client } from '../../src/domain/model/records.ts'
 import { someClient } from '../store/contract/subject.ts'
 import { newSqlitePath, openTwoNodes } from '../store/sqlite-file.ts'
@@ -12,7 +12,7 @@ export async function openDirectory() {
   const [store, other] = await openTwoNodes(path)
   const clock = new TestClock()
   const state = { lookUps: 0, rows: 0, longestPage: 0, answers: Promise.resolve() }
-  const clients: ClientBook = {
+  const clients: ClientStore = {
     ...store.clients,
     async readClient(id) {
       state.lookUps++
@@ -46,7 +46,7 @@ export async function openDirectory() {
   }
 }
 
-export async function register(registry: ClientBook, client: Partial<Client> = {}): Promise<Client> {
+export async function register(registry: ClientStore, client: Partial<Client> = {}): Promise<Client> {
   const registered = someClient(client)
   await registry.insertClient(registered)
   return registered

@@ -1,6 +1,6 @@
 /** Two things at once, in every order their store calls can be cut in two: what a slow disk or another node would do by chance. */
 import type { Deps } from '../../src/domain/model/deps.ts'
-import type { Store } from '../../src/domain/model/ports.ts'
+import type { Store } from '../../src/domain/model/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import type { App } from './app.ts'
 import { startSignedApp } from './signed-app.ts'

@@ -1,7 +1,7 @@
 /** Finds the client that an operator named, or reports in one line that it does not exist. */
 
-import type { Store } from '../../domain/model/ports.ts'
 import type { Client } from '../../domain/model/records.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { CommandError } from '../terminal/command.ts'
 
 export const CLIENT_OPERAND = { name: 'CLIENT_ID', words: 'The id of the client, from grantor clients list.' } as const

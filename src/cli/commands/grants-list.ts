@@ -1,4 +1,5 @@
-import type { GrantFilter, GrantLedger } from '../../domain/model/ports.ts'
+import type { GrantLists } from '../../domain/model/operator-store.ts'
+import type { GrantFilter } from '../../domain/model/pages.ts'
 import type { Grant } from '../../domain/model/records.ts'
 import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
@@ -56,7 +57,7 @@ function limitFrom({ limit: text, all }: { limit: string | undefined; all: boole
 }
 
 /** At most `limit` grants, one page at a time; a page is read when the one before it was consumed. */
-async function* pagesOf(grants: Pick<GrantLedger, 'listGrants'>, filter: GrantFilter): AsyncGenerator<Grant[]> {
+async function* pagesOf(grants: GrantLists, filter: GrantFilter): AsyncGenerator<Grant[]> {
   let after: Grant | undefined
   const size = filter.wallet === undefined ? PAGE : PAGE_OF_WALLET
   for (let left = filter.limit; left > 0; left -= size) {

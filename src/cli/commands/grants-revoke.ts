@@ -1,5 +1,5 @@
 import { endGrantsOfWallet, endOneGrant } from '../../domain/consent/end-grants.ts'
-import type { Store } from '../../domain/model/ports.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'

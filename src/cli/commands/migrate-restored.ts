@@ -4,7 +4,7 @@
  */
 import { type KeyKeeping, keyState } from '../../domain/maintenance/keep-keys.ts'
 import { endRestored } from '../../domain/maintenance/restore.ts'
-import type { Store } from '../../domain/model/ports.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { type CommandEnvironment, EXIT } from '../terminal/command.ts'
 import { columns, counted, time } from '../terminal/print.ts'
 

@@ -1,7 +1,7 @@
 /** Checks that the configured algorithm is compatible with the registered clients. */
 import type { Settings } from '../../config/settings.ts'
 import { breaksProfiles, clientsAgainst } from '../../domain/clients/profile-signing.ts'
-import type { Store } from '../../domain/model/ports.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { CommandError } from '../terminal/command.ts'
 
 /**

@@ -1,8 +1,8 @@
 /** The database that the settings name, on either engine: opened, migrated, inspected. */
 import { existsSync } from 'node:fs'
 import type { Settings } from '../../config/settings.ts'
-import type { Store } from '../../domain/model/ports.ts'
 import type { SchemaStep, TakenStep } from '../../domain/model/schema-steps.ts'
+import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
 import { CommandError } from '../terminal/command.ts'
 

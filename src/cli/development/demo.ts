@@ -1,7 +1,7 @@
 /** The demo of `grantor start`: its two clients, and the two apps that use them. */
 
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
-import type { Store } from '../../domain/model/ports.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { hashSecret } from '../../keys/secret.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { DevelopmentStore } from '../compose/development-store.ts'

@@ -4,9 +4,9 @@
  */
 import type { Changed } from '../model/changes.ts'
 import { bytesOfClientId, isClientId } from '../model/client-id.ts'
-import type { Store } from '../model/ports.ts'
 import type { Client } from '../model/records.ts'
 import type { RegisteredClients } from '../model/registered-clients.ts'
+import type { Store } from '../model/store.ts'
 import { PublicOrigins } from './public-origins.ts'
 
 /** Seconds in which the look-up of an id is not repeated. */

@@ -3,14 +3,14 @@
  * All clients are read once, page by page. Afterwards only changed clients are read.
  */
 import type { Changed } from '../model/changes.ts'
-import type { ClientBook } from '../model/ports.ts'
+import type { ClientStore } from '../model/operator-store.ts'
 import type { Client } from '../model/records.ts'
 
 /** Clients of one page. Reading a page takes a few milliseconds, in which no other request is served. */
 const PAGE = 200
 
 export class PublicOrigins {
-  readonly #book: Pick<ClientBook, 'readClient' | 'readClients'>
+  readonly #book: Pick<ClientStore, 'readClient' | 'readClients'>
   /** from the id of an enabled public client to the origins */
   #originsOf = new Map<string, readonly string[]>()
   /** from an origin to the number of clients with this origin */
@@ -20,7 +20,7 @@ export class PublicOrigins {
   #isLoaded = false
   #loading: Promise<void> | undefined
 
-  constructor(book: Pick<ClientBook, 'readClient' | 'readClients'>) {
+  constructor(book: Pick<ClientStore, 'readClient' | 'readClients'>) {
     this.#book = book
   }
 

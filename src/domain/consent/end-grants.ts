@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
 import type { Deps, RelyingClient } from '../model/deps.ts'
 import { pagesOf, selected } from '../model/pages.ts'
-import type { Store } from '../model/ports.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from '../model/records.ts'
+import type { RequestStore } from '../model/request-store.ts'
+import type { Store } from '../model/store.ts'
 
 /**
  * Ends sessions or receipts of a wallet between two raises of the wallet's epoch.
@@ -15,7 +16,7 @@ import type { Client, EndReason, Grant, Receipt, Session } from '../model/record
  * After the first raise: if a redemption, a proof or a login inserts a row that the ending misses, then the raised epoch is
  * read after the insert. After the second raise: if an authorization request read a session or receipt before the end, the code is void.
  */
-async function endForWallet<Ended>({ wallets }: Store, wallet: Address, endRows: () => Promise<Ended>): Promise<Ended> {
+async function endForWallet<Ended>({ wallets }: RequestStore, wallet: Address, endRows: () => Promise<Ended>): Promise<Ended> {
   await wallets.raiseEpoch(wallet)
   const ended = await endRows()
   await wallets.raiseEpoch(wallet)
@@ -25,18 +26,22 @@ async function endForWallet<Ended>({ wallets }: Store, wallet: Address, endRows:
 /** A wallet at one client, or at all clients. */
 type WalletAtClient = { wallet: Address; clientId?: string | undefined }
 
-function unendedGrants({ grants }: Store, of: WalletAtClient): AsyncGenerator<Grant[]> {
+function unendedGrants({ grants }: RequestStore, of: WalletAtClient): AsyncGenerator<Grant[]> {
   return pagesOf((page) => grants.listUnendedGrants({ ...of, ...page }))
 }
 
-function validReceipts({ receipts }: Store, { wallet, clientId }: WalletAtClient): AsyncGenerator<Receipt[]> {
+function validReceipts({ receipts }: RequestStore, { wallet, clientId }: WalletAtClient): AsyncGenerator<Receipt[]> {
   return pagesOf((page) => receipts.listReceipts(wallet, { clientId, ...page }))
 }
 
 type GrantsEnding = { reason: EndReason; at: number; note?: (grants: Grant[]) => void }
 
 /** Ends the grants of these pages, page by page. Returns how many grants ended. */
-async function endPages({ grants }: Store, pages: AsyncGenerator<Grant[]>, { note, ...ending }: GrantsEnding): Promise<number> {
+async function endPages(
+  { grants }: RequestStore,
+  pages: AsyncGenerator<Grant[]>,
+  { note, ...ending }: GrantsEnding,
+): Promise<number> {
   let ended = 0
   for await (const page of pages) {
     note?.(page)
@@ -46,7 +51,12 @@ async function endPages({ grants }: Store, pages: AsyncGenerator<Grant[]>, { not
   return ended
 }
 
-async function withdrawPages({ receipts }: Store, wallet: Address, pages: AsyncGenerator<Receipt[]>, at: number): Promise<void> {
+async function withdrawPages(
+  { receipts }: RequestStore,
+  wallet: Address,
+  pages: AsyncGenerator<Receipt[]>,
+  at: number,
+): Promise<void> {
   for await (const page of pages) {
     const ids = page.map(({ id }) => id)
     await receipts.withdrawReceipts(wallet, ids, at)
@@ -54,14 +64,19 @@ async function withdrawPages({ receipts }: Store, wallet: Address, pages: AsyncG
 }
 
 /** Withdraws the receipts and ends the grants of a wallet, for one client or for all. Returns how many grants ended. */
-export async function endAllowed(store: Store, of: WalletAtClient, reason: EndReason, at: number): Promise<number> {
+export async function endAllowed(store: RequestStore, of: WalletAtClient, reason: EndReason, at: number): Promise<number> {
   // A valid receipt would allow the next code without a new signature.
   await endForWallet(store, of.wallet, () => withdrawPages(store, of.wallet, validReceipts(store, of), at))
   return endPages(store, unendedGrants(store, of), { reason, at })
 }
 
 /** The same for an operator. Returns how many grants ended. */
-export function endGrantsOfWallet(store: Store, wallet: Address, clientId: string | undefined, at: number): Promise<number> {
+export function endGrantsOfWallet(
+  store: RequestStore,
+  wallet: Address,
+  clientId: string | undefined,
+  at: number,
+): Promise<number> {
   return endAllowed(store, { wallet, clientId }, 'operator', at)
 }
 
@@ -173,7 +188,11 @@ export async function endDeclined(
 }
 
 /** Ends one grant for an operator. */
-export async function endOneGrant(store: Store, grantId: string, at: number): Promise<'ended' | 'ended_before' | 'unknown'> {
+export async function endOneGrant(
+  store: RequestStore,
+  grantId: string,
+  at: number,
+): Promise<'ended' | 'ended_before' | 'unknown'> {
   const outcome = await store.grants.endGrant(grantId, 'operator', at)
   return outcome === 'foreign' ? 'unknown' : outcome
 }

@@ -8,8 +8,8 @@ import { walletUnavailable } from '../../oauth/oauth-error.ts'
 import type { Address } from '../../wallet/address.ts'
 import { verifyPlainSignature } from '../../wallet/signature.ts'
 import type { Deps } from '../model/deps.ts'
-import type { Wallet } from '../model/ports.ts'
 import type { WalletKind } from '../model/records.ts'
+import type { Wallet } from '../model/request-store.ts'
 import { LoginError } from './login-error.ts'
 
 export type ClaimedProof = {

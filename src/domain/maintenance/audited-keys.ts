@@ -1,8 +1,8 @@
 /** Records every change of a key in the audit log. */
 import type { AuditEvent } from '../model/deps.ts'
-import type { KeyBook } from '../model/ports.ts'
+import type { KeyStore } from '../model/operator-store.ts'
 
-export function auditKeys(keys: KeyBook, audit: (event: AuditEvent) => void): KeyBook {
+export function auditKeys(keys: KeyStore, audit: (event: AuditEvent) => void): KeyStore {
   return {
     ...keys,
     async insertKey(key) {

@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto'
 import { type Ending, endAndAnnounce } from '../consent/end-grants.ts'
 import type { Deps } from '../model/deps.ts'
 import { PAGE } from '../model/pages.ts'
-import { LATE_BY_AT_MOST } from '../model/ports.ts'
 import type { Grant, Session } from '../model/records.ts'
+import { LATE_BY_AT_MOST } from '../model/request-store.ts'
 
 export type Bounds = { grantsPerWalletAndClient: number; sessionsPerWallet: number }
 

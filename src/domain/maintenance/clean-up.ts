@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Lifetimes } from '../model/deps.ts'
-import type { Cleaning, Leaving } from '../model/ports.ts'
+import type { CleaningStore, SweptKind } from '../model/operator-store.ts'
 
 /**
  * Seconds from the end of a row to the deletion: a day and an hour. By then everything that the row protects has expired,
@@ -21,7 +21,7 @@ const RETIRED_KEY_KEPT_FOR = 30 * 86_400
 /** Seconds between the end of a sweep and the next one. */
 export const SWEEP_EVERY = 2
 /** Rows of one batch. SQLite runs no other statement for some milliseconds. The rows of `spent` are small and many. */
-const BATCH: Partial<Record<Leaving, number>> = { spent: 250 }
+const BATCH: Partial<Record<SweptKind, number>> = { spent: 250 }
 const USUAL_BATCH = 100
 /** Milliseconds between two batches, in which other statements run. After `BEHIND_AFTER` batches a sweep is behind and pauses less. */
 const PAUSE = { usual: 15, behind: 3 }
@@ -34,11 +34,11 @@ const LEASE = 60
 const RENEWED_EVERY = LEASE / 3
 
 export type Sweeping = {
-  cleaning: Cleaning
+  cleaning: CleaningStore
   lifetimes: Pick<Lifetimes, 'session'>
   now: () => number
   /** called at the end of a sweep, once for each kind with deleted rows */
-  note: (kind: Leaving, rows: number) => void
+  note: (kind: SweptKind, rows: number) => void
   pause: (milliseconds: number) => Promise<void>
 }
 
@@ -58,8 +58,8 @@ export function createSweeper({ cleaning, lifetimes, now, note, pause }: Sweepin
   }
 
   return async (stopping) => {
-    const deleted = new Map<Leaving, number>()
-    let left = Object.entries(retentionTimes(lifetimes)) as [Leaving, number][]
+    const deleted = new Map<SweptKind, number>()
+    let left = Object.entries(retentionTimes(lifetimes)) as [SweptKind, number][]
     try {
       // One batch of each kind per round, so that no kind waits until another kind is done.
       for (let batches = 0; left.length > 0 && batches < MAX_BATCHES; ) {
@@ -82,7 +82,7 @@ export function createSweeper({ cleaning, lifetimes, now, note, pause }: Sweepin
 }
 
 /** Seconds from the end of a row to the deletion, by kind. */
-function retentionTimes(lifetimes: Pick<Lifetimes, 'session'>): Record<Leaving, number> {
+function retentionTimes(lifetimes: Pick<Lifetimes, 'session'>): Record<SweptKind, number> {
   return {
     grants: KEPT_FOR,
     sessions: KEPT_FOR,

@@ -10,13 +10,13 @@ import type { KeyWrap } from '../../keys/key-wrap.ts'
 import { openSecretKey } from '../../keys/secret-key.ts'
 import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../keys/signing-key.ts'
 import { CHALLENGE_LIFETIME, type Lifetimes } from '../model/deps.ts'
-import type { KeyBook } from '../model/ports.ts'
+import type { KeyStore } from '../model/operator-store.ts'
 
 /** The kinds that always have a key. `sign` is created last: if a node finds this kind in a new store, all other kinds exist too. */
 const KEY_KINDS: readonly KeyKind[] = [...Object.values(SIGNING_KINDS), 'seal', 'mac', 'sign']
 
 export type KeyKeeping = {
-  book: KeyBook
+  book: KeyStore
   wrap: KeyWrap
   signingAlgorithm: SigningAlgorithm
   /** seconds from the creation of a key to the creation of the next one */

@@ -5,7 +5,8 @@
  * grants and sessions end, all receipts are withdrawn and all keys are replaced: no earlier token, code or login works.
  */
 
-import type { Restoration, Store } from '../model/ports.ts'
+import type { Restoration } from '../model/operator-store.ts'
+import type { Store } from '../model/store.ts'
 import { type KeyKeeping, replaceKeys } from './keep-keys.ts'
 
 export type Ended = { grants: number; sessions: number; receipts: number; keys: number }

@@ -1,7 +1,8 @@
 /** The periodic work of a node: reloading changed clients and keys within a second, and rotating and retiring keys. */
 import type { KeyRing } from '../../keys/key-ring.ts'
-import { type Store, StoreUnavailable } from '../model/ports.ts'
 import type { RegisteredClients } from '../model/registered-clients.ts'
+import { type Store } from '../model/store.ts'
+import { StoreUnavailable } from '../model/store-errors.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
 
 export type Upkeep = {

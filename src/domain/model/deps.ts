@@ -3,9 +3,9 @@ import type { KeyKind, KeyRing } from '../../keys/key-ring.ts'
 import type { Reason } from '../../oauth/reasons.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
-import type { RevokeTokenOutcome, SpendOutcome, Store } from './ports.ts'
 import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
 import type { ClientKeyCheck, RegisteredClients } from './registered-clients.ts'
+import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
 
 /** Lifetimes in seconds. */
 export type Lifetimes = {
@@ -91,7 +91,7 @@ export type RelyingClient = { clientId: string; sessionHash: string }
 export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 
 export type Deps = {
-  store: Store
+  store: RequestStore
   clients: RegisteredClients
   keys: KeyRing
   clientKeys: ClientKeyCheck

@@ -3,7 +3,7 @@
  * still works after the step, and the database stores this number. So a program can read whether a step of a
  * later version is supported: see docs/decisions/0005-versions-side-by-side.md.
  */
-import { SchemaMismatch } from './ports.ts'
+import { SchemaMismatch } from './store-errors.ts'
 
 export type SchemaStep = {
   number: number

@@ -1,9 +1,9 @@
 /** Deletes expired rows on PostgreSQL, by ranges of the index on the time at which they expired. */
-import type { Cleaning, Leaving } from '../../domain/model/ports.ts'
+import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection/connection.ts'
 
 /** The time at which a row expired or ended. */
-const OVER: Record<Leaving, string> = {
+const OVER: Record<SweptKind, string> = {
   grants: 'coalesce(ended_at, expires_at)',
   sessions: 'coalesce(ended_at, expires_at)',
   receipts: 'expires_at',
@@ -17,7 +17,7 @@ const OVER: Record<Leaving, string> = {
  * deleting by keys (docs/decisions/0003-cleaning.md), and on Citus each machine deletes its own rows. An expired row stays expired, so
  * nothing changes between the two statements.
  */
-function sweeping(connection: Connection, table: Leaving): (of: Parameters<Cleaning['sweep']>[1]) => Promise<number> {
+function sweeping(connection: Connection, table: SweptKind): (of: Parameters<CleaningStore['sweep']>[1]) => Promise<number> {
   const find = connection.prepare<{ first: number; last: number }>(
     'read',
     `SELECT min(over_since) AS first, max(over_since) AS last FROM (
@@ -42,7 +42,7 @@ function sweeping(connection: Connection, table: Leaving): (of: Parameters<Clean
 // The present moment, computed from the row that is inserted: Citus does not allow a clock in ON CONFLICT.
 const ASKED_AT = '(excluded.expires_at - :lifetime::bigint)'
 
-export function createCleaning(connection: Connection): Cleaning {
+export function createCleaning(connection: Connection): CleaningStore {
   const sweep = {
     grants: sweeping(connection, 'grants'),
     sessions: sweeping(connection, 'sessions'),

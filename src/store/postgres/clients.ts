@@ -1,13 +1,13 @@
 /** The client registry on PostgreSQL. A client is one record; every change raises the store's revision in the same statement. */
 import { parseClientRecord } from '../../domain/model/client-record.ts'
-import type { ClientBook } from '../../domain/model/ports.ts'
+import type { ClientStore } from '../../domain/model/operator-store.ts'
 import type { Client } from '../../domain/model/records.ts'
 import type { Connection } from './connection/connection.ts'
 import { raising } from './revision.ts'
 
 type ClientRow = { record: string }
 
-export function createClientBook(connection: Connection): ClientBook {
+export function createClientStore(connection: Connection): ClientStore {
   const insert = connection.prepare(
     'once',
     raising('INSERT INTO clients (id, record, created_at) VALUES (:id, :record, :createdAt) ON CONFLICT (id) DO NOTHING'),

@@ -1,5 +1,8 @@
 /** Grants by wallet and by client on PostgreSQL: listed page by page, and ended together. */
-import type { GrantFilter, GrantLedger } from '../../domain/model/ports.ts'
+
+import type { GrantLists } from '../../domain/model/operator-store.ts'
+import type { GrantFilter } from '../../domain/model/pages.ts'
+import type { GrantStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
@@ -23,7 +26,7 @@ const listUnended = (place: string) => `
 const LIST_OF_WALLET = listUnended('(client_id, created_at, id) < (:clientId, :madeAt::bigint, :id)')
 const LIST_OF_CLIENT = listUnended('client_id = :clientId AND (created_at, id) < (:madeAt::bigint, :id)')
 
-export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGrants' | 'listUnendedGrants' | 'endGrants'> {
+export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = connection.prepareForEach<{ id: string }>({
     kind: 'move',
     one: `${END}${UNENDED}`,

@@ -1,5 +1,7 @@
-/** The grant ledger on PostgreSQL. `domain/model/ports.ts` documents what each method promises; one statement on one row decides it here. */
-import { type GrantLedger, StoreUnavailable } from '../../domain/model/ports.ts'
+/** The grant ledger on PostgreSQL. `domain/model/request-store.ts` documents what each method promises; one statement on one row decides it here. */
+import type { GrantLists } from '../../domain/model/operator-store.ts'
+import { type GrantStore } from '../../domain/model/request-store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { grantOf } from './grant-row.ts'
@@ -31,7 +33,7 @@ const END_FULL = `
 
 type Owned = { client_id: string; ended_at: number | null }
 
-export function createGrantLedger(connection: Connection): GrantLedger {
+export function createGrantStore(connection: Connection): GrantStore & GrantLists {
   const revokeToken = connection.prepare<{ ended_at: number | null }>('move', REVOKE_TOKEN, GRANT_ID)
   const endFull = connection.prepare<{ id: string }>('move', END_FULL, GRANT_ID)
   const end = connection.prepare<{ id: string }>('move', END, GRANT_ID)

@@ -1,25 +1,25 @@
 /** The store on PostgreSQL: one database, any number of machines. */
 import { changesAfter } from '../../domain/model/changes.ts'
-import type { Store } from '../../domain/model/ports.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
+import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
 import { createCleaning } from './cleaning.ts'
-import { createClientBook } from './clients.ts'
+import { createClientStore } from './clients.ts'
 import { type Clock, Connection } from './connection/connection.ts'
 import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
-import { createGrantLedger } from './grants.ts'
-import { createKeyBook } from './keys.ts'
+import { createGrantStore } from './grants.ts'
+import { createKeyStore } from './keys.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
-import { createPushedRequestBook } from './pushed-requests.ts'
-import { createReceiptBook } from './receipts.ts'
-import { createRestorationBook } from './restorations.ts'
+import { createPushedRequestStore } from './pushed-requests.ts'
+import { createReceiptStore } from './receipts.ts'
+import { createRestorationStore } from './restorations.ts'
 import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
-import { createSessionBook } from './sessions.ts'
-import { createSpentBook } from './spent.ts'
-import { createWalletBook } from './wallets.ts'
+import { createSessionStore } from './sessions.ts'
+import { createSpentStore } from './spent.ts'
+import { createWalletStore } from './wallets.ts'
 
-export { SchemaMismatch } from '../../domain/model/ports.ts'
+export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
 
 /**
@@ -39,16 +39,16 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
   const changes = connection.prepare<{ number: number; recent: string }>('read', READ_CHANGES)
   const probe = connection.prepare('move', PROBE)
   return {
-    grants: createGrantLedger(connection),
-    wallets: createWalletBook(connection),
-    sessions: createSessionBook(connection),
-    receipts: createReceiptBook(connection),
-    clients: createClientBook(connection),
-    keys: createKeyBook(connection),
-    spent: createSpentBook(connection),
-    pushedRequests: createPushedRequestBook(connection),
+    grants: createGrantStore(connection),
+    wallets: createWalletStore(connection),
+    sessions: createSessionStore(connection),
+    receipts: createReceiptStore(connection),
+    clients: createClientStore(connection),
+    keys: createKeyStore(connection),
+    spent: createSpentStore(connection),
+    pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
-    restorations: createRestorationBook(connection),
+    restorations: createRestorationStore(connection),
     async readRevision() {
       const asked = storeClock?.elapsed() ?? 0
       const [row] = await revision()

@@ -1,5 +1,5 @@
 /** Keys on PostgreSQL, stored as they are passed: wrapped. Each change raises the store's revision in the same statement. */
-import type { KeyBook, KeyRecord } from '../../domain/model/ports.ts'
+import type { KeyRecord, KeyStore } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection/connection.ts'
 import { raising } from './revision.ts'
 
@@ -14,7 +14,7 @@ type KeyRow = {
   retired_at: number | null
 }
 
-export function createKeyBook(connection: Connection): KeyBook {
+export function createKeyStore(connection: Connection): KeyStore {
   const insert = connection.prepare(
     'once',
     raising(`

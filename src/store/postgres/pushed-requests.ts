@@ -1,12 +1,12 @@
 /** Pushed authorization requests on PostgreSQL. */
-import type { PushedRequestBook } from '../../domain/model/ports.ts'
+import type { PushedRequestStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection/connection.ts'
 
 type PushedRow = { id: string; client_id: string; request: string; expires_at: number; spent_at: number | null }
 
 const REQUEST = { table: 'pushed_requests', key: 'id' } as const
 
-export function createPushedRequestBook(connection: Connection): PushedRequestBook {
+export function createPushedRequestStore(connection: Connection): PushedRequestStore {
   const insert = connection.prepare(
     'move',
     `INSERT INTO pushed_requests (id, client_id, request, expires_at) VALUES (:id, :clientId, :request, :expiresAt)

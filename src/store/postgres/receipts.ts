@@ -1,11 +1,12 @@
 /** Receipts on PostgreSQL, by wallet. Every statement names the wallet, so no receipt is read for another one. */
 
-import type { ReceiptBook, ReceiptPage } from '../../domain/model/ports.ts'
+import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
+import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'
-import { createWalletBook } from './wallets.ts'
+import { createWalletStore } from './wallets.ts'
 
 const RECEIPTS = { table: 'receipts', key: 'wallet' } as const
 
@@ -54,7 +55,7 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
     ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
 }
 
-export function createReceiptBook(connection: Connection): ReceiptBook {
+export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepare('move', INSERT, RECEIPTS)
   const withdraw = connection.prepare(
     'move',
@@ -71,7 +72,7 @@ export function createReceiptBook(connection: Connection): ReceiptBook {
     'INSERT INTO wallets (address, epoch, proved_itself) VALUES (:wallet, 0, false) ON CONFLICT (address) DO NOTHING',
     { table: 'wallets', key: 'wallet' },
   )
-  const { readEpoch } = createWalletBook(connection)
+  const { readEpoch } = createWalletStore(connection)
   const read = connection.prepare<ReceiptRow>(
     'read',
     `SELECT ${COLUMNS} FROM receipts WHERE wallet = :wallet AND id = :id`,

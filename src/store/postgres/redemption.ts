@@ -1,18 +1,18 @@
 /** The redemption of a code on PostgreSQL: three statements, of which the last decides. */
 
+import type { EndReason } from '../../domain/model/records.ts'
 import {
-  type GrantLedger,
+  type GrantStore,
   type NewGrant,
   REPLACED_AT_MOST,
   type RedeemOutcome,
   type RedemptionRefusal,
-  StoreUnavailable,
-} from '../../domain/model/ports.ts'
-import type { EndReason } from '../../domain/model/records.ts'
+} from '../../domain/model/request-store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { COLUMNS, type GrantRow, grantOf, INSERT_GRANT, NEW_ROW, NEW_ROW_PARAMETERS } from './grant-row.ts'
 import { END, GRANT_ID, isReserved, preparingRead, RESERVED, UNLOCKED } from './grant-statements.ts'
-import { createWalletBook } from './wallets.ts'
+import { createWalletStore } from './wallets.ts'
 
 const UNLESS_TAKEN = `
   ON CONFLICT (id) DO NOTHING
@@ -26,7 +26,7 @@ const CLAIMABLE = `
 
 type SessionState = { hash: string; ended_at: number | null; replaced_by: string | null }
 
-export function redeemingCodes(connection: Connection): Pick<GrantLedger, 'redeemCode' | 'spendCode'> {
+export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const { insert, claim, end, read } = prepareRedemption(connection)
   const whyEnded = checkingEndings(connection)
 
@@ -86,7 +86,7 @@ function prepareRedemption(connection: Connection) {
 
 /** Returns a function that says whether the wallet or the session of a code ended after the code was issued. */
 function checkingEndings(connection: Connection): (grant: NewGrant) => Promise<RedemptionRefusal | null> {
-  const { readEpoch } = createWalletBook(connection)
+  const { readEpoch } = createWalletStore(connection)
   const session = connection.prepareBatched<SessionState>({
     kind: 'read',
     one: 'SELECT hash, ended_at, replaced_by FROM sessions WHERE hash = :sessionHash',

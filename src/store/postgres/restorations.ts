@@ -1,5 +1,5 @@
 /** Restorations on PostgreSQL: everything that a backup restored is ended, page by page. One row records whether that was confirmed. */
-import type { Restoration, RestorationBook } from '../../domain/model/ports.ts'
+import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection/connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
@@ -48,7 +48,7 @@ function named<Value>(name: string, values: readonly Value[]): Record<string, Va
   return Object.fromEntries(values.map((value, index) => [`${name}${index}`, value]))
 }
 
-export function createRestorationBook(connection: Connection): RestorationBook {
+export function createRestorationStore(connection: Connection): RestorationStore {
   const begin = connection.prepare<RestorationRow>(
     'move',
     'INSERT INTO restorations (begun_at) VALUES (:at) RETURNING number, begun_at, confirmed_at',

@@ -1,11 +1,6 @@
 /** The rotation of a refresh token on PostgreSQL: one conditional update, and one statement that explains why no row changed. */
-import {
-  type GrantLedger,
-  LATE_BY_AT_MOST,
-  type RotateOutcome,
-  type Rotation,
-  StoreUnavailable,
-} from '../../domain/model/ports.ts'
+import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
 import { textArray } from './connection/statement.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
@@ -67,7 +62,7 @@ const WHY_NOT = `
 
 type Present = GrantRow & { ended_now: boolean; ended_generation: number | null; at: number }
 
-export function rotatingTokens(connection: Connection): Pick<GrantLedger, 'rotateRefreshToken'> {
+export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
   const { rotate, rotateNarrowed, keep, keepNarrowed, whyNot } = prepareRotation(connection)
 
   async function rotateOnce(rotation: Rotation): Promise<GrantRow | undefined> {

@@ -1,7 +1,7 @@
 /** Sessions on PostgreSQL. */
 
-import type { SessionBook } from '../../domain/model/ports.ts'
 import type { Session } from '../../domain/model/records.ts'
+import type { SessionStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection/connection.ts'
 
 type SessionRow = {
@@ -32,7 +32,7 @@ const UNENDED = `
 /** A cursor before the youngest session. */
 const FIRST = { authTime: Number.MAX_SAFE_INTEGER, hash: '' }
 
-export function createSessionBook(connection: Connection): SessionBook {
+export function createSessionStore(connection: Connection): SessionStore {
   const insert = connection.prepare(
     'move',
     `INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,

@@ -1,10 +1,10 @@
 /** Values that may be used once, on PostgreSQL. */
-import type { SpentBook } from '../../domain/model/ports.ts'
+import type { SpentStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection/connection.ts'
 
 const USE = { table: 'spent', key: 'hash' } as const
 
-export function createSpentBook(connection: Connection): SpentBook {
+export function createSpentStore(connection: Connection): SpentStore {
   // An attempt that is repeated after a lost answer finds its own row by the attempt id, and does not count as a second use.
   const spend = connection.prepare(
     'move',

@@ -1,12 +1,12 @@
 /** Wallets on PostgreSQL: one row each, inserted at the first proof or the first ending. */
-import type { WalletBook } from '../../domain/model/ports.ts'
+import type { WalletStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection/connection.ts'
 
 const WALLET = { table: 'wallets', key: 'wallet' } as const
 
 type WalletRow = { address: string; epoch: number; proved_itself: boolean }
 
-export function createWalletBook(connection: Connection): WalletBook {
+export function createWalletStore(connection: Connection): WalletStore {
   const read = connection.prepareBatched<WalletRow>({
     kind: 'read',
     one: 'SELECT address, epoch, proved_itself FROM wallets WHERE address = :wallet',

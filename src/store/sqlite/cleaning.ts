@@ -1,8 +1,8 @@
 /** Deletes expired and ended rows on SQLite. An index on the time of expiry or ending finds them, without a scan. */
-import type { Cleaning, Leaving } from '../../domain/model/ports.ts'
+import type { CleaningStore, SweptKind } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection.ts'
 
-const OVER: Record<Leaving, { key: string; since: string }> = {
+const OVER: Record<SweptKind, { key: string; since: string }> = {
   grants: { key: 'id', since: 'coalesce(ended_at, expires_at)' },
   sessions: { key: 'hash', since: 'coalesce(ended_at, expires_at)' },
   receipts: { key: '(wallet, id)', since: 'expires_at' },
@@ -11,8 +11,8 @@ const OVER: Record<Leaving, { key: string; since: string }> = {
   pushed_requests: { key: 'id', since: 'coalesce(spent_at + 3600, expires_at)' },
 }
 
-export function createCleaning(connection: Connection): Cleaning {
-  const sweeping = (kind: Leaving) => {
+export function createCleaning(connection: Connection): CleaningStore {
+  const sweeping = (kind: SweptKind) => {
     const { key, since } = OVER[kind]
     const columns = key.replace(/[()]/g, '')
     return connection.prepareWrite(`

@@ -1,11 +1,11 @@
 /** The client registry on SQLite. A client is one record; every change raises the store's revision in the same commit. */
 import { parseClientRecord } from '../../domain/model/client-record.ts'
-import type { ClientBook } from '../../domain/model/ports.ts'
+import type { ClientStore } from '../../domain/model/operator-store.ts'
 import type { Client } from '../../domain/model/records.ts'
 import type { Connection } from './connection.ts'
 import { raiseRevision } from './revision.ts'
 
-export function createClientBook(connection: Connection): ClientBook {
+export function createClientStore(connection: Connection): ClientStore {
   const insert = connection.prepareWrite(
     'INSERT INTO clients (id, record, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING',
   )

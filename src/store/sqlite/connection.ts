@@ -12,7 +12,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { StoreUnavailable } from '../../domain/model/ports.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import { CHECKPOINT_WITHIN_COMMIT, Checkpoints } from './checkpoints.ts'
 import { asUnavailable, isBusy } from './failures.ts'
 

@@ -1,5 +1,5 @@
 /** Maps errors of SQLite to failures of the store (https://www.sqlite.org/rescode.html). */
-import { StoreUnavailable } from '../../domain/model/ports.ts'
+import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 
 const BUSY = new Set([5, 6])
 

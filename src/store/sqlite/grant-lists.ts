@@ -1,7 +1,9 @@
 /** Grants by wallet and by client on SQLite: listed page by page, and ended together. */
 
-import type { GrantFilter, GrantLedger, UnendedPage } from '../../domain/model/ports.ts'
+import type { GrantLists } from '../../domain/model/operator-store.ts'
+import type { GrantFilter, UnendedPage } from '../../domain/model/pages.ts'
 import type { Grant } from '../../domain/model/records.ts'
+import type { GrantStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 import { COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
@@ -15,7 +17,7 @@ type Named = Record<string, string | number>
 /** Before the first row of a list by client. */
 const FIRST = { clientId: '\u{10FFFF}', createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-export function listingGrants(connection: Connection): Pick<GrantLedger, 'listGrants' | 'listUnendedGrants' | 'endGrants'> {
+export function listingGrants(connection: Connection): GrantLists & Pick<GrantStore, 'listUnendedGrants' | 'endGrants'> {
   const end = connection.prepareWrite(END)
   const list = ({ sql, named }: { sql: string; named: Named }): Promise<Grant[]> =>
     connection.read(() => {

@@ -1,10 +1,11 @@
 /**
- * The grant ledger on SQLite. `domain/model/ports.ts` describes what each method promises; this file implements it with
+ * The grant ledger on SQLite. `domain/model/request-store.ts` describes what each method promises; this file implements it with
  * conditions on one row.
  */
 
-import type { GrantLedger, RevokeTokenOutcome } from '../../domain/model/ports.ts'
+import type { GrantLists } from '../../domain/model/operator-store.ts'
 import type { Grant } from '../../domain/model/records.ts'
+import type { GrantStore, RevokeTokenOutcome } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 import { listingGrants } from './grant-lists.ts'
 import { COLUMNS, grantOf } from './grant-row.ts'
@@ -30,7 +31,7 @@ const REVOKE_TOKEN = `
   WHERE id = :grantId AND client_id = :clientId
   RETURNING ended_at`
 
-export function createGrantLedger(connection: Connection): GrantLedger {
+export function createGrantStore(connection: Connection): GrantStore & GrantLists {
   const revokeToken = connection.prepareWrite(REVOKE_TOKEN)
   const end = connection.prepareWrite(END)
   const present = preparePresent(connection)

@@ -1,21 +1,22 @@
 /** The store on SQLite: one file, one machine, any number of processes. */
-import type { Store } from '../../domain/model/ports.ts'
-import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
-import { createCleaning } from './cleaning.ts'
-import { createClientBook } from './clients.ts'
-import { Connection } from './connection.ts'
-import { createGrantLedger } from './grants.ts'
-import { createKeyBook } from './keys.ts'
-import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
-import { createPushedRequestBook } from './pushed-requests.ts'
-import { createReceiptBook } from './receipts.ts'
-import { createRestorationBook } from './restorations.ts'
-import { createRevision } from './revision.ts'
-import { createSessionBook } from './sessions.ts'
-import { createSpentBook } from './spent.ts'
-import { createWalletBook } from './wallets.ts'
 
-export { SchemaMismatch } from '../../domain/model/ports.ts'
+import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
+import type { Store } from '../../domain/model/store.ts'
+import { createCleaning } from './cleaning.ts'
+import { createClientStore } from './clients.ts'
+import { Connection } from './connection.ts'
+import { createGrantStore } from './grants.ts'
+import { createKeyStore } from './keys.ts'
+import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
+import { createPushedRequestStore } from './pushed-requests.ts'
+import { createReceiptStore } from './receipts.ts'
+import { createRestorationStore } from './restorations.ts'
+import { createRevision } from './revision.ts'
+import { createSessionStore } from './sessions.ts'
+import { createSpentStore } from './spent.ts'
+import { createWalletStore } from './wallets.ts'
+
+export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 
 /** Opens a migrated file. Throws `SchemaMismatch` for another schema, `StoreUnavailable` if the file cannot be opened. */
 export function openSqliteStore(path: string): Store {
@@ -28,16 +29,16 @@ export function openSqliteStore(path: string): Store {
   }
   const probe = connection.prepareWrite('UPDATE revision SET number = number')
   return {
-    grants: createGrantLedger(connection),
-    wallets: createWalletBook(connection),
-    sessions: createSessionBook(connection),
-    receipts: createReceiptBook(connection),
-    clients: createClientBook(connection),
-    keys: createKeyBook(connection),
-    spent: createSpentBook(connection),
-    pushedRequests: createPushedRequestBook(connection),
+    grants: createGrantStore(connection),
+    wallets: createWalletStore(connection),
+    sessions: createSessionStore(connection),
+    receipts: createReceiptStore(connection),
+    clients: createClientStore(connection),
+    keys: createKeyStore(connection),
+    spent: createSpentStore(connection),
+    pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
-    restorations: createRestorationBook(connection),
+    restorations: createRestorationStore(connection),
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     close: () => connection.close(),

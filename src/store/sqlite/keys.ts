@@ -1,5 +1,5 @@
 /** Stored keys on SQLite: always wrapped. Every change raises the store's revision in the same commit. */
-import type { KeyBook, KeyRecord } from '../../domain/model/ports.ts'
+import type { KeyRecord, KeyStore } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection.ts'
 import { raiseRevision } from './revision.ts'
 
@@ -14,7 +14,7 @@ type KeyRow = {
   retired_at: number | null
 }
 
-export function createKeyBook(connection: Connection): KeyBook {
+export function createKeyStore(connection: Connection): KeyStore {
   const insert = connection.prepareWrite(`
     INSERT INTO keys (id, kind, number, algorithm, wrapped, created_at, starts_at, retired_at)
     VALUES (:id, :kind, :number, :algorithm, :wrapped, :createdAt, :startsAt, :retiredAt)

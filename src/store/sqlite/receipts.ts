@@ -1,7 +1,8 @@
 /** Receipts on SQLite. Every index begins with the wallet, so no statement reads the receipts of another wallet. */
 
-import type { ReceiptBook, ReceiptPage } from '../../domain/model/ports.ts'
+import type { ReceiptPage } from '../../domain/model/pages.ts'
 import type { Receipt } from '../../domain/model/records.ts'
+import type { ReceiptStore } from '../../domain/model/request-store.ts'
 import { paced } from '../paced.ts'
 import type { Connection } from './connection.ts'
 
@@ -50,7 +51,7 @@ function listOf({ clientId, state = 'standing' }: Pick<ReceiptPage, 'clientId' |
     ORDER BY client_id DESC, issued_at DESC, id DESC LIMIT :limit`
 }
 
-export function createReceiptBook(connection: Connection): ReceiptBook {
+export function createReceiptStore(connection: Connection): ReceiptStore {
   const insert = connection.prepareWrite(INSERT)
   const again = connection.prepareWrite(
     'SELECT 1 FROM receipts WHERE wallet = ? AND id = ? AND sealed = ? AND withdrawn_at IS NULL',

@@ -1,18 +1,18 @@
 /** The redemption of a code on SQLite: one transaction, which reads the epoch and the session and inserts the grant. */
 
+import type { EndReason, Grant } from '../../domain/model/records.ts'
 import {
-  type GrantLedger,
+  type GrantStore,
   type NewGrant,
   REPLACED_AT_MOST,
   type RedeemOutcome,
   type RedemptionRefusal,
-} from '../../domain/model/ports.ts'
-import type { EndReason, Grant } from '../../domain/model/records.ts'
+} from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 import { attemptOf, type GrantRow, grantOf, INSERT_GRANT } from './grant-row.ts'
 import { preparePresent } from './grant-statements.ts'
 
-export function redeemingCodes(connection: Connection): Pick<GrantLedger, 'redeemCode' | 'spendCode'> {
+export function redeemingCodes(connection: Connection): Pick<GrantStore, 'redeemCode' | 'spendCode'> {
   const put = preparePut(connection)
   const whyEnded = checkingEndings(connection)
   const present = preparePresent(connection)
@@ -76,6 +76,7 @@ function checkingEndings(connection: Connection): (grant: NewGrant) => Redemptio
 }
 
 /** A new grant as it was inserted, without reading the row again. */
-function begun({ epoch: _, ...grant }: NewGrant, at: number): Grant {
-  return { ...grant, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {} }
+function begun(grant: NewGrant, at: number): Grant {
+  const { epoch: _, ...agreed } = grant
+  return { ...agreed, createdAt: at, generation: 0, rotatedAt: at, endedAt: null, endReason: null, revokedTokens: {} }
 }

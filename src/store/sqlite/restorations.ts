@@ -2,7 +2,7 @@
  * Restorations on SQLite: everything in a restored backup is ended, in batches, and one row records whether the
  * restoration was confirmed.
  */
-import type { Restoration, RestorationBook } from '../../domain/model/ports.ts'
+import type { Restoration, RestorationStore } from '../../domain/model/operator-store.ts'
 import type { Connection } from './connection.ts'
 
 type RestorationRow = { number: number; begun_at: number; confirmed_at: number | null }
@@ -10,7 +10,7 @@ type RestorationRow = { number: number; begun_at: number; confirmed_at: number |
 /** The number of rows of one batch. */
 const BATCH = 500
 
-export function createRestorationBook(connection: Connection): RestorationBook {
+export function createRestorationStore(connection: Connection): RestorationStore {
   const begin = connection.prepareWrite('INSERT INTO restorations (begun_at) VALUES (?) RETURNING number, begun_at, confirmed_at')
   const confirm = connection.prepareWrite(
     'UPDATE restorations SET confirmed_at = :at WHERE number = :number AND confirmed_at IS NULL',

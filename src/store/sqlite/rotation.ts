@@ -1,7 +1,7 @@
 /** The rotation of a refresh token on SQLite: one conditional update, and a read that explains why no row changed. */
 
-import { type GrantLedger, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/ports.ts'
 import type { Grant } from '../../domain/model/records.ts'
+import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 import { attemptOf, COLUMNS, type GrantRow, grantOf } from './grant-row.ts'
 import { END, preparePresent } from './grant-statements.ts'
@@ -31,7 +31,7 @@ const NARROWED = `
     AND NOT EXISTS (SELECT 1 FROM json_each(:resources) AS asked
                     WHERE asked.value NOT IN (SELECT value FROM json_each(grants.resources)))`
 
-export function rotatingTokens(connection: Connection): Pick<GrantLedger, 'rotateRefreshToken'> {
+export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotateRefreshToken'> {
   const rotateRow = prepareRotation(connection)
   const whyNotRotated = explainingRefusals(connection)
   return {

@@ -1,7 +1,7 @@
 /** Sessions on SQLite. */
 
-import type { SessionBook } from '../../domain/model/ports.ts'
 import type { Session } from '../../domain/model/records.ts'
+import type { SessionStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 
 type SessionRow = {
@@ -23,7 +23,7 @@ type SessionRow = {
 const COLUMNS =
   'hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at, elsewhere, ended_at, replaced_by' as const
 
-export function createSessionBook(connection: Connection): SessionBook {
+export function createSessionStore(connection: Connection): SessionStore {
   const insert = connection.prepareWrite(`
     INSERT INTO sessions (hash, wallet, chain_id, method, wallet_kind, receipt_id, epoch, auth_time, last_seen_at, expires_at,
                           elsewhere, attempt_id, ended_at, replaced_by)

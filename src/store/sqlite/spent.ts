@@ -1,8 +1,8 @@
 /** Values that may be used once, on SQLite. */
-import type { SpentBook } from '../../domain/model/ports.ts'
+import type { SpentStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 
-export function createSpentBook(connection: Connection): SpentBook {
+export function createSpentStore(connection: Connection): SpentStore {
   // If this attempt itself inserted the row and only the response was lost, this is not a second use. The attempt's id
   // shows that.
   const spend = connection.prepareWrite(`

@@ -1,8 +1,8 @@
 /** Wallets on SQLite: one row each, written at the first proof or the first ending. */
-import type { WalletBook } from '../../domain/model/ports.ts'
+import type { WalletStore } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
 
-export function createWalletBook(connection: Connection): WalletBook {
+export function createWalletStore(connection: Connection): WalletStore {
   const read = connection.prepareRead('SELECT epoch, proved_itself FROM wallets WHERE address = ?')
   const remember = connection.prepareWrite(`
     INSERT INTO wallets (address, epoch, proved_itself) VALUES (?, 0, 1)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { someClient } from '../../store/contract/subject.ts'
 import { openDirectory, register } from '../../support/client-directory.ts'
 

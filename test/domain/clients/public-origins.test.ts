@@ -1,8 +1,8 @@
 /** The origins whose scripts may read the token endpoint's answers. */
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { someClient } from '../../store/contract/subject.ts'
 import { openDirectory, register } from '../../support/client-directory.ts'
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSweeper, SWEEP_EVERY } from '../../../src/domain/maintenance/clean-up.ts'
-import type { Store } from '../../../src/domain/model/ports.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import {
   DAY,

@@ -13,8 +13,8 @@ import {
   rotateKey,
   WrongKeyEncryptionKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
-import type { KeyRecord, Store } from '../../../src/domain/model/ports.ts'
-import { type KeyKind, KeyRing } from '../../../src/keys/key-ring.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
+import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'

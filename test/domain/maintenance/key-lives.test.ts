@@ -9,8 +9,8 @@ import {
   retireKey,
   rotateKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
-import type { KeyRecord, Store } from '../../../src/domain/model/ports.ts'
-import { type KeyKind, KeyRing } from '../../../src/keys/key-ring.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
+import { type KeyKind, type KeyRecord, KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { seal, unseal } from '../../../src/keys/sealed.ts'
 import { openTwoNodes } from '../../store/sqlite-file.ts'

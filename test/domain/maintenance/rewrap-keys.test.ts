@@ -13,7 +13,8 @@ import {
   rotateKey,
   WrongKeyEncryptionKey,
 } from '../../../src/domain/maintenance/keep-keys.ts'
-import type { KeyRecord, Store } from '../../../src/domain/model/ports.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
+import type { KeyRecord } from '../../../src/keys/key-ring.ts'
 import { KeyRing } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'

@@ -1,7 +1,7 @@
 /** Keys in every advertised algorithm: published before they sign, and kept like all others. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { keepKeys, keyState, loadKeys, replaceKeys, retireKey } from '../../../src/domain/maintenance/keep-keys.ts'
-import type { Store } from '../../../src/domain/model/ports.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { signingKeyOf } from '../../../src/domain/tokens/signing-key.ts'
 import { openIdToken, signIdToken } from '../../../src/keys/id-token.ts'
 import { ANNOUNCED_FOR, KeyRing } from '../../../src/keys/key-ring.ts'

@@ -1,7 +1,7 @@
 /** Versions side by side: which program may work on which database. */
 import { expect, test } from 'vitest'
-import { SchemaMismatch } from '../../../src/domain/model/ports.ts'
 import { isTakenWhileServing, pendingSteps, requireWorkable, type TakenStep } from '../../../src/domain/model/schema-steps.ts'
+import { SchemaMismatch } from '../../../src/domain/model/store-errors.ts'
 
 const step = (number: number, oldest = number) => ({ number, name: `step ${number}`, oldest })
 const taken = (...steps: [number: number, oldest: number | null][]): TakenStep[] =>

@@ -1,11 +1,13 @@
 /** What is over leaves; what lives, and what is not over for long enough, stays. One holder cleans at a time. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Leaving, NewGrant, Store } from '../../../src/domain/model/ports.ts'
+import type { SweptKind } from '../../../src/domain/model/operator-store.ts'
+import type { NewGrant } from '../../../src/domain/model/request-store.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someKey, someReceipt, someSession } from './subject.ts'
 
 /** Takes out what is over by then. */
-function sweep(store: Store, kind: Leaving, by: number, limit: number): Promise<number> {
+function sweep(store: Store, kind: SweptKind, by: number, limit: number): Promise<number> {
   return store.cleaning.sweep(kind, { overFor: 3600, limit, at: by + 3600 })
 }
 

@@ -1,18 +1,18 @@
-/** The ledger once more, in memory and one move at a time: what `domain/model/ports.ts` promises, without SQL and races. */
+/** The ledger once more, in memory and one move at a time: what `domain/model/request-store.ts` promises, without SQL and races. */
 
+import type { EndReason, Grant } from '../../../src/domain/model/records.ts'
 import {
-  type GrantLedger,
+  type GrantStore,
   LATE_BY_AT_MOST,
   type NewGrant,
   type RedeemOutcome,
   type RevokeTokenOutcome,
   type RotateOutcome,
   type Rotation,
-} from '../../../src/domain/model/ports.ts'
-import type { EndReason, Grant } from '../../../src/domain/model/records.ts'
+} from '../../../src/domain/model/request-store.ts'
 
 type Row = { grant: Grant; attemptId: string }
-type Token = Parameters<GrantLedger['revokeAccessToken']>[0]
+type Token = Parameters<GrantStore['revokeAccessToken']>[0]
 
 export class LedgerModel {
   readonly #rows = new Map<string, Row>()
@@ -62,7 +62,7 @@ export class LedgerModel {
     return { kind: 'rotated', grant: moved }
   }
 
-  endGrant(grantId: string, reason: EndReason, at: number, clientId?: string): Awaited<ReturnType<GrantLedger['endGrant']>> {
+  endGrant(grantId: string, reason: EndReason, at: number, clientId?: string): Awaited<ReturnType<GrantStore['endGrant']>> {
     const row = this.#rows.get(grantId)
     if (!row) return 'unknown'
     if (clientId !== undefined && row.grant.clientId !== clientId) return 'foreign'

@@ -2,8 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
-import type { ReceiptPage, Store } from '../../../src/domain/model/ports.ts'
+import type { ReceiptPage } from '../../../src/domain/model/pages.ts'
 import type { Receipt } from '../../../src/domain/model/records.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
 
 export function receiptsContract(subject: Subject): void {

@@ -1,7 +1,7 @@
 /** Rotating refresh tokens: one conditional update of one row. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Store } from '../../../src/domain/model/ports.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { livingGrant, NOW, race, rotationOf, type Subject } from './subject.ts'
 
 export function refreshContract(subject: Subject): void {

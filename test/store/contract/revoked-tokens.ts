@@ -1,7 +1,7 @@
 /** Access tokens revoked alone: noted in their grant's row until they expire. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { NewGrant } from '../../../src/domain/model/ports.ts'
+import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import { livingGrant, NOW, race, type Subject } from './subject.ts'
 
 const AT_MOST = 64

@@ -1,8 +1,10 @@
 /** What an engine hands to the contract, and the records the contract asks it to keep. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { pagesOf } from '../../../src/domain/model/pages.ts'
-import type { KeyRecord, NewGrant, Rotation, Store } from '../../../src/domain/model/ports.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/domain/model/records.ts'
+import type { NewGrant, Rotation } from '../../../src/domain/model/request-store.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
+import type { KeyRecord } from '../../../src/keys/key-ring.ts'
 import type { Address } from '../../../src/wallet/address.ts'
 
 /** One engine on data of its own, empty at first, as two nodes see it. */

@@ -1,7 +1,9 @@
 /** What holds when the store cannot be used, and after it was started anew. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type NewGrant, type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { type NewGrant } from '../../../src/domain/model/request-store.ts'
+import { type Store } from '../../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import {
   livingGrant,
   NOW,

@@ -1,7 +1,7 @@
 /** What may be used once: assertions, proofs and pushed requests. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { PushedRequest, SpentKind } from '../../../src/domain/model/ports.ts'
+import type { PushedRequest, SpentKind } from '../../../src/domain/model/request-store.ts'
 import { NOW, race, type Subject } from './subject.ts'
 
 const someHash = (): string => randomBytes(32).toString('base64url')

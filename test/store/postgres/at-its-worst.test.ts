@@ -1,6 +1,6 @@
 /** PostgreSQL, and what stands in front of it, at its worst: settings, silence, nonsense, and no room. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { type Clock, Connection } from '../../../src/store/postgres/connection/connection.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'

@@ -1,7 +1,8 @@
 /** Requests that become one statement over many rows on PostgreSQL: what that saves, and that no request pays for another. */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { type Store } from '../../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf, newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, newGrant, rotationOf } from '../contract/subject.ts'

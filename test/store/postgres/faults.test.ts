@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'

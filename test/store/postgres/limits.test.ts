@@ -1,6 +1,7 @@
 /** No request can hurt another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
 import { expect, onTestFinished, test } from 'vitest'
-import { type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { type Store } from '../../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/postgres/connection/connection.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress, storeOn } from '../../../src/store/postgres/index.ts'
 import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'

@@ -1,6 +1,6 @@
 /** An ending that PostgreSQL committed and whose answer was lost is sent again by the store, and still says what it ended. */
 import { expect, onTestFinished, test } from 'vitest'
-import type { Store } from '../../../src/domain/model/ports.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { losingAnswers } from '../../support/lost-answers.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'

@@ -1,6 +1,6 @@
 /** The schema of a PostgreSQL database: brought forward once, by one, never guessed. */
 import { expect, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import type { PostgresAddress } from '../../../src/store/postgres/index.ts'
 import { migratePostgres, openPostgresStore, postgresMigrationStatus, SchemaMismatch } from '../../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'

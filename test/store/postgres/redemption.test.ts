@@ -1,7 +1,9 @@
 /** A redemption on PostgreSQL that fails between its statements. */
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { type NewGrant, type Store, StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { type NewGrant } from '../../../src/domain/model/request-store.ts'
+import { type Store } from '../../../src/domain/model/store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import { endAll, NOW, newGrant } from '../contract/subject.ts'

@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
-import { createClientBook } from '../../../src/store/postgres/clients.ts'
+import { createClientStore } from '../../../src/store/postgres/clients.ts'
 import { type Ask, type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
 import { compile, compileForMany } from '../../../src/store/postgres/connection/statement.ts'
-import { createGrantLedger } from '../../../src/store/postgres/grants.ts'
+import { createGrantStore } from '../../../src/store/postgres/grants.ts'
 import { migratePostgres, storeOn } from '../../../src/store/postgres/index.ts'
-import { createPushedRequestBook } from '../../../src/store/postgres/pushed-requests.ts'
-import { createReceiptBook } from '../../../src/store/postgres/receipts.ts'
-import { createSessionBook } from '../../../src/store/postgres/sessions.ts'
-import { createSpentBook } from '../../../src/store/postgres/spent.ts'
-import { createWalletBook } from '../../../src/store/postgres/wallets.ts'
+import { createPushedRequestStore } from '../../../src/store/postgres/pushed-requests.ts'
+import { createReceiptStore } from '../../../src/store/postgres/receipts.ts'
+import { createSessionStore } from '../../../src/store/postgres/sessions.ts'
+import { createSpentStore } from '../../../src/store/postgres/spent.ts'
+import { createWalletStore } from '../../../src/store/postgres/wallets.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
 import {
   endAll,
@@ -53,12 +53,12 @@ let database: PostgresDatabase
 let connection: NotingConnection
 let books: ReturnType<typeof booksOf>
 const booksOf = (on: Connection) => ({
-  grants: createGrantLedger(on),
-  wallets: createWalletBook(on),
-  sessions: createSessionBook(on),
-  receipts: createReceiptBook(on),
-  clients: createClientBook(on),
-  spent: createSpentBook(on),
+  grants: createGrantStore(on),
+  wallets: createWalletStore(on),
+  sessions: createSessionStore(on),
+  receipts: createReceiptStore(on),
+  clients: createClientStore(on),
+  spent: createSpentStore(on),
 })
 
 beforeAll(async () => {
@@ -208,11 +208,11 @@ async function planOf(sql: string): Promise<string[]> {
 
 test('redeem, rotate, end, revoke, read, start a session, use once, push a request: each finds its row by the primary key of its table, and no other way', async () => {
   const noting = new NotingConnection(database.address, 'database')
-  createGrantLedger(noting)
-  createWalletBook(noting)
-  createSessionBook(noting)
-  createSpentBook(noting)
-  createPushedRequestBook(noting)
+  createGrantStore(noting)
+  createWalletStore(noting)
+  createSessionStore(noting)
+  createSpentStore(noting)
+  createPushedRequestStore(noting)
   const hot = noting.prepared.filter((sql) => !/wallet = :wallet|= ANY \(:/.test(sql))
   await noting.close()
   expect(hot.length).toBeGreaterThan(12)
@@ -291,7 +291,7 @@ test('going through what a young client has looks at its own grants alone, howev
         SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, 'w' || n, '[]', '[]', n, n, n, 0, 'k', n, 'a'
         FROM generate_series(1, 30000) AS n;
       ANALYZE`)
-    const ledger = createGrantLedger(noting)
+    const ledger = createGrantStore(noting)
     expect(await endAll({ grants: ledger }, { clientId: 'young' }, 'client_deleted', NOW)).toBe(1500)
     const { text, valuesOf } = compile(noting.prepared.at(-1) ?? '', 'given')
     const values = valuesOf({ clientId: 'young', afterMadeAt: 0, afterId: '', limit: 100 })

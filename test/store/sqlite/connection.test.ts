@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 

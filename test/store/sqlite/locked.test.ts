@@ -1,6 +1,6 @@
 /** Another process has the file: waiting without standing still, and giving up after two seconds. */
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { isDoneWithin } from '../../support/attempts.ts'
 import { NOW, newGrant } from '../contract/subject.ts'

@@ -2,16 +2,16 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
-import { createClientBook } from '../../../src/store/sqlite/clients.ts'
+import { createClientStore } from '../../../src/store/sqlite/clients.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
-import { createGrantLedger } from '../../../src/store/sqlite/grants.ts'
-import { createKeyBook } from '../../../src/store/sqlite/keys.ts'
+import { createGrantStore } from '../../../src/store/sqlite/grants.ts'
+import { createKeyStore } from '../../../src/store/sqlite/keys.ts'
 import { migrate } from '../../../src/store/sqlite/migrations.ts'
-import { createPushedRequestBook } from '../../../src/store/sqlite/pushed-requests.ts'
-import { createReceiptBook } from '../../../src/store/sqlite/receipts.ts'
-import { createSessionBook } from '../../../src/store/sqlite/sessions.ts'
-import { createSpentBook } from '../../../src/store/sqlite/spent.ts'
-import { createWalletBook } from '../../../src/store/sqlite/wallets.ts'
+import { createPushedRequestStore } from '../../../src/store/sqlite/pushed-requests.ts'
+import { createReceiptStore } from '../../../src/store/sqlite/receipts.ts'
+import { createSessionStore } from '../../../src/store/sqlite/sessions.ts'
+import { createSpentStore } from '../../../src/store/sqlite/spent.ts'
+import { createWalletStore } from '../../../src/store/sqlite/wallets.ts'
 import { NOW, newGrant, rotationOf, someSession, someWallet } from '../contract/subject.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
@@ -46,11 +46,11 @@ function planOf(connection: NotingConnection, sql: string): string[] {
 
 test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, start a session, use once, push a request: each finds its row by primary key', async () => {
   const connection = await openNoting()
-  createGrantLedger(connection)
-  createWalletBook(connection)
-  createSessionBook(connection)
-  createSpentBook(connection)
-  createPushedRequestBook(connection)
+  createGrantStore(connection)
+  createWalletStore(connection)
+  createSessionStore(connection)
+  createSpentStore(connection)
+  createPushedRequestStore(connection)
   const statements = [...connection.sql].filter((sql) => !sql.includes('WHERE wallet = :wallet'))
   expect(
     statements.filter((sql) => /^\s*UPDATE grants/.test(sql)),
@@ -70,7 +70,7 @@ test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, st
 
 test('what a wallet allowed, or a client was allowed, is listed through an index', async () => {
   const connection = await openNoting()
-  const grants = createGrantLedger(connection)
+  const grants = createGrantStore(connection)
   const [wallet, clientId] = [someWallet(), 'client']
   connection.sql.clear()
   for (const of of [{ wallet }, { clientId }, { wallet, clientId }]) await grants.listGrants({ ...of, at: NOW, limit: 10 })
@@ -82,7 +82,7 @@ test('what a wallet allowed, or a client was allowed, is listed through an index
 
 test('a page of all grants, or of a client’s, is read in the order of an index, from wherever it begins: no sorting of millions', async () => {
   const connection = await openNoting()
-  const grants = createGrantLedger(connection)
+  const grants = createGrantStore(connection)
   connection.sql.clear()
   const after = { id: newGrant().id, createdAt: NOW }
   for (const page of [{}, { after }, { clientId: 'client' }, { clientId: 'client', after }, { clientId: 'client', living: true }])
@@ -102,9 +102,9 @@ test('a page of all grants, or of a client’s, is read in the order of an index
 test('a page of what a wallet has is read in the order of an index, from where the page begins, without what has ended', async () => {
   const connection = await openNoting()
   const [grants, sessions, receipts] = [
-    createGrantLedger(connection),
-    createSessionBook(connection),
-    createReceiptBook(connection),
+    createGrantStore(connection),
+    createSessionStore(connection),
+    createReceiptStore(connection),
   ]
   const [wallet, clientId] = [someWallet(), 'client']
   const after = { ...newGrant({ clientId }), createdAt: NOW }
@@ -132,7 +132,7 @@ test('a page of what a wallet has is read in the order of an index, from where t
 
 test('what a wallet signed is read and withdrawn by its key', async () => {
   const connection = await openNoting()
-  createReceiptBook(connection)
+  createReceiptStore(connection)
   const statements = [...connection.sql].filter((sql) => !/^\s*INSERT|ORDER BY|FROM wallets/.test(sql))
   expect(statements.length).toBeGreaterThan(3)
   const byKey = expect.stringMatching(/^SEARCH receipts USING PRIMARY KEY \(wallet=\? AND id=\?\)$/)
@@ -158,8 +158,8 @@ test('what is over is found through an index on when that was, never by a scan, 
 
 test('a refresh and a visit change their row alone: no index is written, so cleaning costs them nothing', async () => {
   const connection = await openNoting()
-  createGrantLedger(connection)
-  createSessionBook(connection)
+  createGrantStore(connection)
+  createSessionStore(connection)
   const statements = [...connection.sql].filter((sql) => sql.includes('generation + 1') || sql.includes('SET last_seen_at'))
   expect(statements, 'rotate, rotate narrowed, touch').toHaveLength(3)
   for (const sql of statements) {
@@ -171,8 +171,12 @@ test('a refresh and a visit change their row alone: no index is written, so clea
 
 test('nothing on the hot paths prepares a statement while it answers', async () => {
   const connection = await openNoting()
-  const [grants, wallets, sessions] = [createGrantLedger(connection), createWalletBook(connection), createSessionBook(connection)]
-  const [clients, keys] = [createClientBook(connection), createKeyBook(connection)]
+  const [grants, wallets, sessions] = [
+    createGrantStore(connection),
+    createWalletStore(connection),
+    createSessionStore(connection),
+  ]
+  const [clients, keys] = [createClientStore(connection), createKeyStore(connection)]
   connection.sql.clear()
   const [grant, session] = [newGrant(), someSession()]
   await grants.redeemCode(grant, 'attempt', NOW)

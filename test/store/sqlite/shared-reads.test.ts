@@ -1,6 +1,6 @@
 /** Reads of one turn share a read transaction; what each of them promises stays. */
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreUnavailable } from '../../../src/domain/model/ports.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 

@@ -5,7 +5,7 @@
  * docs/decisions/0014-one-statement-for-many-rows.md.
  */
 import { createHash } from 'node:crypto'
-import { StoreUnavailable } from '../../../domain/model/ports.ts'
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { Batches } from './batches.ts'
 import { codeOf, type Failure, failureOf, NotSent, toStoreError, Unreplicated } from './errors.ts'
 import { Machines, type Place, READ_SHARDS, type Shard } from './machines.ts'

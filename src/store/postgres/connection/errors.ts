@@ -1,5 +1,5 @@
 /** What an error of the driver or of PostgreSQL means for the statement. Codes: PostgreSQL's manual, appendix A. */
-import { SchemaMismatch, StoreUnavailable } from '../../../domain/model/ports.ts'
+import { SchemaMismatch, StoreUnavailable } from '../../../domain/model/store-errors.ts'
 
 /**
  * - `not_sent`: there was no connection, so nothing happened

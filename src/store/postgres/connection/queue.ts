@@ -1,5 +1,5 @@
 /** Limits how many statements run at a time, and how long the others wait. */
-import { StoreUnavailable } from '../../../domain/model/ports.ts'
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 
 /**
  * A statement that waits longer is refused before it is sent. It leaves the rest of the caller's patience to the statement

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
-import { LATE_BY_AT_MOST, StoreUnavailable } from '../../../domain/model/ports.ts'
+import { LATE_BY_AT_MOST } from '../../../domain/model/request-store.ts'
+import { StoreUnavailable } from '../../../domain/model/store-errors.ts'
 import { NotSent } from './errors.ts'
 
 /** Where the database is. The same shape as the setting `GRANTOR_DATABASE_URL` is read into. */

@@ -1,16 +1,12 @@
 /**
- * The interface of a store. Each method is one atomic change that is safe to retry. The promise settles only after the commit is
+ * What requests need of a store. Each method is one atomic change that is safe to retry. The promise settles only after the commit is
  * durable. A method returns the outcome as a value, and throws `StoreUnavailable` if the store cannot be read or written; the caller
  * must never treat that error as an outcome.
  */
-import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
 import type { Address } from '../../wallet/address.ts'
-import type { Changes } from './changes.ts'
-import type { GrantFilter, ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
-import type { Client, EndReason, Grant, Receipt, Session } from './records.ts'
-
-export { SchemaMismatch, StoreUnavailable } from './store-errors.ts'
-export type { GrantFilter, KeyRecord, ReceiptPage, UnendedPage }
+import type { RestorationStore } from './operator-store.ts'
+import type { ReceiptPage, SessionPage, UnendedPage } from './pages.ts'
+import type { EndReason, Grant, Receipt, Session } from './records.ts'
 
 /**
  * The most seconds by which the time of a change may be earlier than the time stored by the previous change, if no clock jumped. A
@@ -86,7 +82,7 @@ export type SpendOutcome = 'spent' | 'spent_before'
 
 export type RevokeTokenOutcome = 'revoked' | 'grant_ended' | 'foreign' | 'unknown'
 
-export interface GrantLedger {
+export interface GrantStore {
   /**
    * Creates the grant under the grant id of the code. If several attempts race, exactly one returns `redeemed`, and the others return
    * `taken`. If the result of that attempt was lost, the repeated attempt returns `redeemed` again. An ending for the wallet cannot miss
@@ -118,11 +114,6 @@ export interface GrantLedger {
   /** Null if the code of this grant was neither redeemed nor spent. */
   readGrant(grantId: string): Promise<Grant | null>
   /**
-   * A page of grants, newest first unless the filter has another order. The store sorts by creation time or by id, which begins with
-   * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
-   */
-  listGrants(filter: GrantFilter): Promise<Grant[]>
-  /**
    * A page of the grants of a wallet that have not ended; expired grants are included. Sorted by client, then newest first. An index
    * holds only these grants, so the cost of a page does not depend on the number of ended grants.
    */
@@ -137,7 +128,7 @@ export type Wallet = {
   provedItself: boolean
 }
 
-export interface WalletBook {
+export interface WalletStore {
   readWallet(wallet: Address): Promise<Wallet>
   /** 0 for an unknown wallet. */
   readEpoch(wallet: Address): Promise<number>
@@ -147,7 +138,7 @@ export interface WalletBook {
   raiseEpoch(wallet: Address): Promise<number>
 }
 
-export interface SessionBook {
+export interface SessionStore {
   /** Makes a login work once: if several calls with the same hash race, exactly one starts the session. */
   startSession(session: Session, attemptId: string): Promise<'started' | 'taken'>
   readSession(hash: string): Promise<Session | null>
@@ -163,7 +154,7 @@ export interface SessionBook {
   listSessions(wallet: Address, page: SessionPage): Promise<Session[]>
 }
 
-export interface ReceiptBook {
+export interface ReceiptStore {
   /**
    * Inserts one receipt per signed text: if several calls race, exactly one inserts the receipt. If the result was lost, the
    * repeated call returns `inserted` again, unless the receipt was withdrawn since. `sealed` is unique to a request and identifies
@@ -183,32 +174,10 @@ export interface ReceiptBook {
   noteReceiptCheck(wallet: Address, id: string, at: number): Promise<void>
 }
 
-export interface ClientBook {
-  insertClient(client: Client): Promise<'inserted' | 'taken'>
-  replaceClient(client: Client): Promise<'replaced' | 'unknown'>
-  /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown client. */
-  changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
-  deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
-  readClient(clientId: string): Promise<Client | null>
-  listClients(): Promise<Client[]>
-  /** A page of all clients, sorted by id, beginning after the id `after`. */
-  readClients(page: { after: string; limit: number }): Promise<Client[]>
-}
-
-export interface KeyBook {
-  /** `taken`: the id exists, or the number exists within the kind, because another node was faster. */
-  insertKey(key: KeyRecord): Promise<'inserted' | 'taken'>
-  listKeys(): Promise<KeyRecord[]>
-  /** Replaces the wrapped key `from` by `to`, the same key wrapped again. `changed`: the row no longer holds `from`, or the key is retired. */
-  rewrapKey(key: Pick<KeyRecord, 'id' | 'kind'>, from: Uint8Array, to: Uint8Array): Promise<'rewrapped' | 'changed'>
-  /** Marks a key as retired and deletes the key material. */
-  retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
-}
-
 /** What can be spent once: a client assertion (RFC 7523) or a DPoP proof (RFC 9449). `access_token`: a revoked token that has no grant. */
 export type SpentKind = 'assertion' | 'dpop' | 'access_token'
 
-export interface SpentBook {
+export interface SpentStore {
   /**
    * If several uses of one hash race, also on several nodes, exactly one returns `spent`. If the
    * result was lost, the repeated attempt returns `spent` again. `hash` identifies what is spent, for example a SHA-256 of the client id and the `jti`.
@@ -229,7 +198,7 @@ export type PushedRequest = {
   spentAt: number | null
 }
 
-export interface PushedRequestBook {
+export interface PushedRequestStore {
   push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
   /** Null for an unknown id. An expired or spent request may still be returned. */
   readPushed(id: string): Promise<PushedRequest | null>
@@ -237,55 +206,16 @@ export interface PushedRequestBook {
   spendPushed(id: string, attemptId: string, at: number): Promise<'spent' | 'spent_before' | 'unknown'>
 }
 
-/** The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. */
-export type Leaving = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests'
-
-export interface Cleaning {
-  /**
-   * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
-   * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use or an
-   * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
-   * retirement. Returns the number of deleted rows.
-   */
-  sweep(kind: Leaving, of: { overFor: number; limit: number; at: number }): Promise<number>
-  /**
-   * Takes or renews a lease for `lifetime` seconds. One holder has the lease, until the lease expires without a renewal. A lease that ends
-   * more than two lifetimes from now was written with a wrong clock and is ignored.
-   */
-  takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
-}
-
-/** One restoration of the database from a backup, and when an operator confirmed the restored data. */
-export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
-
-export interface RestorationBook {
-  /** Stores that a restoration begins. From now on the store is unconfirmed. */
-  beginRestoration(at: number): Promise<Restoration>
-  /** The latest restoration. */
-  readRestoration(): Promise<Restoration | null>
-  /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
-  endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
-  /** Stores that an operator checked the clients, secrets and keys. */
-  confirmRestoration(number: number, at: number): Promise<void>
-}
-
-export interface Store {
-  readonly grants: GrantLedger
-  readonly wallets: WalletBook
-  readonly sessions: SessionBook
-  readonly receipts: ReceiptBook
-  readonly clients: ClientBook
-  readonly keys: KeyBook
-  readonly spent: SpentBook
-  readonly pushedRequests: PushedRequestBook
-  readonly cleaning: Cleaning
-  readonly restorations: RestorationBook
-  /** Increases with every change of a client or a key, so that each node notices the change within a second. `readChanges` returns what changed. */
+export interface RequestStore {
+  readonly grants: GrantStore
+  readonly wallets: WalletStore
+  readonly sessions: SessionStore
+  readonly receipts: ReceiptStore
+  readonly spent: SpentStore
+  readonly pushedRequests: PushedRequestStore
+  readonly restorations: Pick<RestorationStore, 'readRestoration'>
+  /** Increases with every change of a client or a key, so that each node notices the change within a second. */
   readRevision(): Promise<number>
-  readChanges(seen: number): Promise<Changes>
   /** Throws if the store does not accept writes now. Leaves no row. */
   checkWritable(): Promise<void>
-  /** For a store on several machines: the host and port of each machine that does not respond now. */
-  machinesAway?(): string[]
-  close(): Promise<void>
 }

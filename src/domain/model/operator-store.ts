@@ -1,0 +1,84 @@
+/**
+ * What the operator's commands and the background tasks need of a store, besides `request-store.ts`. The same rules apply: each method
+ * is one atomic change that is safe to retry, or throws `StoreUnavailable`.
+ */
+import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
+import type { Changes } from './changes.ts'
+import type { GrantFilter } from './pages.ts'
+import type { Client, Grant } from './records.ts'
+
+export type { KeyRecord }
+
+export interface GrantLists {
+  /**
+   * A page of grants, newest first unless the filter has another order. The store sorts by creation time or by id, which begins with
+   * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
+   */
+  listGrants(filter: GrantFilter): Promise<Grant[]>
+}
+
+export interface ClientStore {
+  insertClient(client: Client): Promise<'inserted' | 'taken'>
+  replaceClient(client: Client): Promise<'replaced' | 'unknown'>
+  /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown client. */
+  changeClient(clientId: string, change: (client: Client) => Client): Promise<Client | null>
+  deleteClient(clientId: string): Promise<'deleted' | 'unknown'>
+  readClient(clientId: string): Promise<Client | null>
+  listClients(): Promise<Client[]>
+  /** A page of all clients, sorted by id, beginning after the id `after`. */
+  readClients(page: { after: string; limit: number }): Promise<Client[]>
+}
+
+export interface KeyStore {
+  /** `taken`: the id exists, or the number exists within the kind, because another node was faster. */
+  insertKey(key: KeyRecord): Promise<'inserted' | 'taken'>
+  listKeys(): Promise<KeyRecord[]>
+  /** Replaces the wrapped key `from` by `to`, the same key wrapped again. `changed`: the row no longer holds `from`, or the key is retired. */
+  rewrapKey(key: Pick<KeyRecord, 'id' | 'kind'>, from: Uint8Array, to: Uint8Array): Promise<'rewrapped' | 'changed'>
+  /** Marks a key as retired and deletes the key material. */
+  retireKey(keyId: string, kind: KeyKind, at: number): Promise<'retired' | 'unknown'>
+}
+
+/** The kinds of rows that are deleted some time after their end. Rows of wallets and clients are kept. */
+export type SweptKind = 'grants' | 'sessions' | 'receipts' | 'keys' | 'spent' | 'pushed_requests'
+
+export interface CleaningStore {
+  /**
+   * Deletes rows whose end was at least `overFor` seconds ago, the oldest first: at most `limit` rows, or all rows whose end was in the
+   * same second. A grant or a session that did not end earlier has its absolute end. The end of a receipt, a use or an
+   * unspent pushed request is the expiry. The end of a spent pushed request is one hour after it was spent. The end of a key is the
+   * retirement. Returns the number of deleted rows.
+   */
+  sweep(kind: SweptKind, of: { overFor: number; limit: number; at: number }): Promise<number>
+  /**
+   * Takes or renews a lease for `lifetime` seconds. One holder has the lease, until the lease expires without a renewal. A lease that ends
+   * more than two lifetimes from now was written with a wrong clock and is ignored.
+   */
+  takeLease(name: string, holder: string, at: number, lifetime: number): Promise<'taken' | 'held'>
+}
+
+/** One restoration of the database from a backup, and when an operator confirmed the restored data. */
+export type Restoration = { number: number; begunAt: number; confirmedAt: number | null }
+
+export interface RestorationStore {
+  /** Stores that a restoration begins. From now on the store is unconfirmed. */
+  beginRestoration(at: number): Promise<Restoration>
+  /** The latest restoration. */
+  readRestoration(): Promise<Restoration | null>
+  /** Ends all grants and sessions and withdraws all receipts, in batches. After an interruption, repeat the call. */
+  endEverything(at: number): Promise<{ grants: number; sessions: number; receipts: number }>
+  /** Stores that an operator checked the clients, secrets and keys. */
+  confirmRestoration(number: number, at: number): Promise<void>
+}
+
+export interface OperatorStore {
+  readonly grants: GrantLists
+  readonly clients: ClientStore
+  readonly keys: KeyStore
+  readonly cleaning: CleaningStore
+  readonly restorations: RestorationStore
+  /** What changed since the revision `seen`. */
+  readChanges(seen: number): Promise<Changes>
+  /** For a store on several machines: the host and port of each machine that does not respond now. */
+  machinesAway?(): string[]
+}
