@@ -26,7 +26,7 @@ export type Service = {
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** whether the process is stopping, so that readiness ends; if absent, never */
-  isStopping?: () => boolean
+  isStopping?: (() => boolean) | undefined
   /** TLS options; if absent, the server speaks plain http behind a proxy */
   tls?: SecureServerOptions | undefined
 }

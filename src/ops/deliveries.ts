@@ -19,7 +19,7 @@ export type DeliveryOptions = {
    * seconds before each attempt, approximately; unless set, four attempts within the two minutes for which a logout
    * token is valid
    */
-  pauses?: readonly number[]
+  pauses?: readonly number[] | undefined
   /** seconds that `stop` may take; 3.5 unless set: enough for one call that hangs, which ends after three */
   stopWithin?: number
 }
