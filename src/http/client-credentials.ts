@@ -1,6 +1,11 @@
 /** Authenticates the client of a POST endpoint, and counts failures per network and client (never per client alone). */
 import type { FastifyRequest } from 'fastify'
-import { authenticateClient, claimedClientId, type PresentedCredentials } from '../domain/clients/authenticate-client.ts'
+import {
+  type AcceptedClients,
+  authenticateClient,
+  claimedClientId,
+  type PresentedCredentials,
+} from '../domain/clients/authenticate-client.ts'
 import type { Client } from '../domain/model/records.ts'
 import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
@@ -42,11 +47,11 @@ export async function forClient<Result>(
   service: Service,
   request: FastifyRequest,
   credentials: PresentedCredentials,
-  publicToo: boolean,
+  accepted: AcceptedClients,
   run: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await run(await authenticateClient(service.deps, credentials, publicToo))
+    return await run(await authenticateClient(service.deps, credentials, accepted))
   } catch (error) {
     throw countFailure(service, { request, credentials }, error)
   }

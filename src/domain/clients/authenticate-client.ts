@@ -20,7 +20,14 @@ export type PresentedCredentials = {
   assertionType: string | null
 }
 
-export async function authenticateClient(deps: Deps, presented: PresentedCredentials, publicToo: boolean): Promise<Client> {
+/** `all`: also public clients, which send only their `client_id`. `authenticated`: only clients that authenticate. */
+export type AcceptedClients = 'all' | 'authenticated'
+
+export async function authenticateClient(
+  deps: Deps,
+  presented: PresentedCredentials,
+  accepted: AcceptedClients,
+): Promise<Client> {
   const { basic, clientId, clientSecret, assertion, assertionType } = presented
   // RFC 6749 §2.3: "The client MUST NOT use more than one authentication method in each request."
   const ways = [basic.kind !== 'absent', clientSecret !== null, assertion !== null || assertionType !== null]
@@ -46,7 +53,7 @@ export async function authenticateClient(deps: Deps, presented: PresentedCredent
   }
   if (clientId !== null && clientSecret !== null) return proveSecret(deps, clientId, clientSecret, 'client_secret_post')
   // RFC 6749 §2.2: `client_id` alone does not authenticate a client. It only identifies a public client.
-  if (clientId === null || !publicToo) throw invalidClient('credentials_absent')
+  if (clientId === null || accepted === 'authenticated') throw invalidClient('credentials_absent')
   return authenticate(deps, clientId, (client) => {
     if (client?.authMethod !== 'none') throw invalidClient('credentials_absent')
     return client
