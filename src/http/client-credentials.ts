@@ -23,6 +23,7 @@ export function presentedCredentials(request: FastifyRequest, body: BodyCredenti
     clientSecret: body.client_secret,
     assertion: body.client_assertion,
     assertionType: body.client_assertion_type,
+    network: networkOf(request.ip),
   }
 }
 

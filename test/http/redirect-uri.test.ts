@@ -183,6 +183,8 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     'http://[::1]/cb?a=1',
     'http://[::1]:5/cb?a=1',
     'http://localhost:7000/cb',
+    'http://localhost/cb',
+    'http://localhost:7001/cb',
     'com.example.app:/cb',
   ])('%s is taken', async (uri) => {
     const answer = await ask(uri)
@@ -216,8 +218,7 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     'http://[::1]:5/cb?a=2',
     'http://[0:0:0:0:0:0:0:1]/cb?a=1',
     'http://[::ffff:127.0.0.1]/cb?a=1',
-    'http://localhost/cb',
-    'http://localhost:7001/cb',
+    'http://app.localhost:7001/cb',
     'com.example.app:/cb/',
     'com.example.app://cb',
     'COM.example.app:/cb',
