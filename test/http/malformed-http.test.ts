@@ -83,7 +83,7 @@ describe.each(LISTENERS)('HTTP errors of %s', (_, originOf, path) => {
     expectRefused(await get('Host: a', 'Expect: a miracle'), 417)
   })
 
-  test('A request that offers to upgrade to another protocol is answered as if it had not (RFC 9110 §7.8)', async () => {
+  test('An offer to upgrade to another protocol is ignored, and the request is answered (RFC 9110 §7.8)', async () => {
     expect(parseAnswer(await get('Host: a', 'Connection: Upgrade', 'Upgrade: websocket')).status).toBe(200)
   })
 

@@ -111,7 +111,7 @@ export function testArbitraryInput(prepare: () => Promise<StartOptions>, times: 
       }),
       { numRuns: times, examples: [[goodRequestTo({ ...endpoint, parameters }, { authorization, cookie })]] },
     )
-    // The valid request, or one like it, passed the input checks.
+    // The valid request, or a similar one, passed the input checks.
     expect(reached).toBe(true)
   })
 

@@ -1,4 +1,4 @@
-/** The longest `nonce` (OpenID Connect Core §3.1.2.1): an ID token with it is still accepted as `id_token_hint`. */
+/** The longest `nonce` (OpenID Connect Core §3.1.2.1): an ID token with such a nonce is still accepted as `id_token_hint`. */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPENID, openIdClient, openIdTokens } from '../support/openid-app.ts'

@@ -88,7 +88,7 @@ describe('Secrets in the data folder', () => {
     }
   })
 
-  test('Only its owner can read the database file', async () => {
+  test('The mode of the database file lets only the owner read and write the file', async () => {
     expect((await stat(join(folder, 'grantor.sqlite'))).mode & 0o777).toBe(0o600)
   })
 })

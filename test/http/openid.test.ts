@@ -123,7 +123,7 @@ describe('The ID token (OpenID Connect Core §2)', () => {
     expect(await sid(client, browser)).not.toBe(await sid(client))
   })
 
-  test('After a request that needed a login, the ID token has its nonce and the time of that login (OpenID Connect Core §3.1.2.1)', async () => {
+  test('The ID token after a new login has the nonce of the request and the time of that login (OpenID Connect Core §3.1.2.1)', async () => {
     const browser = new Walk(grantor)
     const { code } = await browser.signIn(requestOf(client, { ...OPENID, nonce: 'through-the-login', max_age: '0' }))
     const tokens = (await browser.exchange(client, code)).json() as Record<string, string>

@@ -68,10 +68,10 @@ async function accountPages(walk: Walk): Promise<typeof pages> {
   const other = new Walk(grantor)
   await other.signIn(requestOf(client))
   const phone = new Walk(grantor)
-  const taken = await phone.browse({
+  const resumed = await phone.browse({
     path: `/login/resume?login_challenge=${await new Walk(grantor).challenge(requestOf(client))}`,
   })
-  const elsewhere = await phone.complete(await phone.prove(parameterOf(taken.location, 'login_challenge')))
+  const elsewhere = await phone.complete(await phone.prove(parameterOf(resumed.location, 'login_challenge')))
   const lost = new Walk(grantor, testWallet(1))
   const ending = await lost.postForm('/account/end-everything', {})
   const ended = await lost.complete(await lost.prove(parameterOf(movingTo(ending), 'login_challenge')))

@@ -1,4 +1,4 @@
-/** A login that continues on another device. There it ends with a session, never with a code, and only one device can finish it. */
+/** A login that continues on another device and ends there with a session, never with a code. Only one device can finish the login. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import type { App } from '../support/app.ts'

@@ -95,7 +95,7 @@ describe('The push (RFC 9126 §2)', () => {
     expect(location).toMatch(/&state=a%20b%2Bc%FF%00$/)
   })
 
-  test('A push ignores parameters that it does not use, even if they are long or repeated', async () => {
+  test('Unused parameters of a push are ignored, even if they are long or repeated', async () => {
     const answer = await push(
       app.walk,
       app.client,

@@ -152,7 +152,7 @@ describe('Networks in the limit on failures', () => {
     await failTimes(1, '2001:db8:0:2::')
   })
 
-  test('Each IPv4 address has its own count, which it shares with its form mapped into IPv6', async () => {
+  test('An IPv4 address and its form mapped into IPv6 share one count, and the next address has its own', async () => {
     await failTimes(LIMIT, '203.0.113.1')
     expectRefusal(await revokeFrom('::ffff:203.0.113.1', wrong()), limited(60))
     expectRefusal(await revokeFrom('::ffff:cb00:7101', wrong()), limited(60))

@@ -213,7 +213,7 @@ describe('The text when the signature arrives', () => {
     expect((await walk.loginApi('/login/accept', proof)).status).toBe(200)
   })
 
-  test('Another wallet gets another text, and the signature of or over the first is refused for it', async () => {
+  test('Another wallet gets another text, and a signature by the first wallet over either text is refused', async () => {
     const { walk, challenge, text } = await textFor(client)
     const other = testWallet(1)
     const second = await textOf(walk, challenge, { address: other.address })

@@ -112,7 +112,7 @@ describe('Unknown templates of the text', () => {
   })
 })
 
-test('A client name in any script is in the text as it was when the login began, and the receipt stays valid', async () => {
+test('The text has the client name from the start of the login, reduced to ASCII, and the receipt stays valid after a new name', async () => {
   await changeClient(app.grantor, app.client, { name: 'Zoë’s “Äpp” 🎈' })
   await app.walk.signIn(requestOf(app.client))
   await changeClient(app.grantor, app.client, { name: 'Bank' })
