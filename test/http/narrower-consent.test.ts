@@ -32,7 +32,7 @@ async function requestText(challenge: string, more: Record<string, unknown> = {}
 }
 
 describe('Scopes that were left on', () => {
-  test('The signed text names exactly the scopes left on, in its statement and in its ReCap', async () => {
+  test('The signed text names exactly the scopes that the person left on, in its statement and in its ReCap', async () => {
     const challenge = await app.walk.challenge(requestOf(app.client, { scope: BOTH, resource: API }))
     for (const [scope, scopes] of [
       ['profile', ['profile']],
@@ -46,7 +46,7 @@ describe('Scopes that were left on', () => {
     }
   })
 
-  test('The token, the grant and the receipt have exactly the scopes left on', async () => {
+  test('The token, the grant and the receipt have exactly the scopes that the person left on', async () => {
     const tokens = await tokensFor('profile')
     expect(tokens.scope).toBe('profile')
     expect(claimsOf(tokens.access_token).scope).toBe('profile')

@@ -43,7 +43,7 @@ describe('The link to another device', () => {
     expect(again).toEqual({ ...described, resume_url: null })
   })
 
-  test('The link leads to the login page with a new challenge and a new browser key, and writes nothing', async () => {
+  test('The link to another device leads to the login page with a new challenge and a new browser key, and writes nothing', async () => {
     const before = allRows(app.grantor.databasePath)
     const answer = await resume(new Walk(app.grantor))
     expect(answer.status).toBe(302)
@@ -56,13 +56,13 @@ describe('The link to another device', () => {
     expect(allRows(app.grantor.databasePath)).toEqual(before)
   })
 
-  test('A browser that has a browser key keeps that key when it opens the link', async () => {
+  test('A browser that has a browser key keeps that key when the browser opens a login link', async () => {
     const key = phone.cookies.get('grantor_browser')
     await openLink(phone)
     expect(phone.cookies.get('grantor_browser')).toBe(key)
   })
 
-  test('The text to sign is the same on both devices, byte for byte', async () => {
+  test('A login link leads to the same text to sign as on the first device, byte for byte', async () => {
     const claim = { address: phone.wallet.address, chain_id: 1, scope: 'enhancement' }
     const here = await first.loginApi('/login/message', { ...claim, login_challenge: challenge })
     const there = await phone.loginApi('/login/message', { ...claim, login_challenge: phoneChallenge })
@@ -75,25 +75,25 @@ describe('The link to another device', () => {
     ['truncated', () => challenge.slice(0, -1), 400, 'broken_link'],
     ['empty', () => '', 400, 'broken_link'],
     ['replaced by a verifier', async () => parameterIn(await first.reject(challenge), 'login_verifier'), 400, 'broken_link'],
-  ])('A link whose challenge is %s is refused as a broken link', async (_, make, status, notice) => {
+  ])('A login link whose challenge is %s is refused as a broken link', async (_, make, status, notice) => {
     const answer = await resume(new Walk(app.grantor), await make())
     expect([answer.status, noticeOf(answer)]).toEqual([status, notice])
     expect(answer.headers).toMatchObject(pageHeaders())
     expect(answer.headers).not.toHaveProperty('set-cookie')
   })
 
-  test('A link of a login without an app is refused', async () => {
+  test('A login link is refused if the login is for no app', async () => {
     const { location } = await new Walk(app.grantor).browse({ path: '/account' })
     expect((await resume(new Walk(app.grantor), parameterOf(location, 'login_challenge'))).status).toBe(400)
   })
 
-  test('A link whose challenge is missing or repeated is refused', async () => {
+  test('A login link whose challenge is missing or repeated is refused', async () => {
     for (const query of ['', `login_challenge=${challenge}&login_challenge=${challenge}`]) {
       expect((await phone.browse({ path: `/login/resume?${query}` })).status).toBe(400)
     }
   })
 
-  test('The link and the login on the other device expire ten minutes after the first login began', async () => {
+  test('A login link, and the login on the other device, expire ten minutes after the first login began', async () => {
     app.grantor.clock.advance(599)
     const late = await openLink(new Walk(app.grantor))
     app.grantor.clock.advance(1)
@@ -139,7 +139,7 @@ describe('A login that was signed on the phone', () => {
     expectNoCode(answer)
   })
 
-  test('If two phones open one link, only the phone that finishes first gets a session', async () => {
+  test('If two phones open one login link, only the phone that finishes first gets a session', async () => {
     const other = new Walk(app.grantor, testWallet(1))
     const path = await other.prove(await openLink(other))
     expect((await phone.complete(await phone.prove(phoneChallenge))).status).toBe(200)
@@ -148,7 +148,7 @@ describe('A login that was signed on the phone', () => {
     expect(other.cookies.has('grantor_session')).toBe(false)
   })
 
-  test('A login through the link ends without a code even in the browser that made the request', async () => {
+  test('A login through a login link ends without a code even in the browser that made the request', async () => {
     const answer = await first.complete(await first.prove(await openLink(first)))
     expect(noticeOf(answer)).toBe('continue_on_app')
     expectNoCode(answer)
@@ -215,7 +215,7 @@ describe('Challenges and verifiers of another device', () => {
     for (const name of names) expect(browsers[name].cookies.has('grantor_session')).toBe(false)
   })
 
-  test('A login is refused in another browser than the one that opened the link, with or without a browser key', async () => {
+  test('A login is refused in another browser than the one that opened the login link, with or without a browser key', async () => {
     const path = await phone.prove(phoneChallenge)
     for (const walk of [first, new Walk(app.grantor)]) {
       const answer = await walk.complete(path)

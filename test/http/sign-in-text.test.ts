@@ -43,7 +43,7 @@ function parse(text: string): SiweParsedMessage {
 }
 
 describe('The fields of the text', () => {
-  test('The text has the login host, the wallet, the redirect URI, the chain, its start and its end, and an id (ERC-5573)', async () => {
+  test('The signed text has the login host, the wallet, the redirect URI, the chain, its start and its end, and an id (ERC-5573)', async () => {
     const at = grantor.clock.now()
     const { text } = await textFor(client)
     const iso = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
@@ -71,7 +71,7 @@ describe('The fields of the text', () => {
     expect(await textOf(walk, challenge)).toBe(text)
   })
 
-  test('The domain in the text is the configured one, and never comes from a header or from the request', async () => {
+  test('The domain in the signed text is the configured one, and never comes from a header or from the request', async () => {
     const { walk, challenge, text } = await textFor(client)
     const answer = await send(grantor.authUrl, {
       method: 'POST',
@@ -90,7 +90,7 @@ describe('The fields of the text', () => {
     expect(text).not.toContain('evil')
   })
 
-  test('The statement names the app, its host, the permissions and the day on which they end', async () => {
+  test('The statement of the signed text names the app, its host, the permissions and the day on which the permissions end', async () => {
     const { text } = await textFor(client, { scope: 'profile enhancement' })
     const until = new Date((grantor.clock.now() + 30 * 86_400) * 1000).toISOString().slice(0, 10)
     expect(parse(text).statement).toBe(
@@ -99,14 +99,14 @@ describe('The fields of the text', () => {
     )
   })
 
-  test('The text is the same for a client with signed consent and for one with session consent', async () => {
+  test('The signed text is the same for a client with signed consent and for one with session consent', async () => {
     const { text } = await textFor(await grantor.createClient({ consent: 'signed' }))
     const { text: other } = await textFor(await grantor.createClient({ consent: 'session' }))
     const withoutIds = (of: string) => of.replace(/^(- urn:uuid:|Nonce: |Request ID: ).*$/gm, '$1')
     expect(withoutIds(text)).toBe(withoutIds(other))
   })
 
-  test('The statement names each requested resource with its permissions (RFC 8707)', async () => {
+  test('The statement of the signed text names each requested resource with its permissions (RFC 8707)', async () => {
     const resources = ['https://b.example.com/', 'https://a.example.com/']
     const { text } = await textFor(await grantor.createClient({ resources }), { resource: resources })
     expect(parse(text).statement).toMatch(
@@ -114,7 +114,7 @@ describe('The fields of the text', () => {
     )
   })
 
-  test('The grant has the scopes of the text and ends with it', async () => {
+  test('The grant has the scopes of the signed text, and expires at the time in the text', async () => {
     const { walk, challenge } = await textFor(client, { scope: 'profile' })
     const page = await walk.complete(await walk.prove(challenge))
     const [, code = ''] = /code=([A-Za-z0-9._-]+)/.exec(page.body) ?? []
@@ -202,7 +202,7 @@ describe('Names and hosts of apps in the text', () => {
 })
 
 describe('The text when the signature arrives', () => {
-  test('The text is composed again byte for byte, even almost ten minutes later and after the app was renamed', async () => {
+  test('The signed text is composed again byte for byte, even almost ten minutes later and after the app was renamed', async () => {
     const renamed = await grantor.createClient()
     const { walk, challenge, text } = await textFor(renamed)
     await grantor.store.clients.replaceClient({ ...renamed, name: 'Another Name' })

@@ -18,7 +18,7 @@ afterEach(() => {
 /** The path and the scopes of each POST to the auth service. */
 const scopesSent = () => login.auth.asked.filter(({ method }) => method === 'POST').map(({ path, body }) => [path, body.scope])
 
-test('The scopes left on are sent to the auth service with the text and with the signature; without a choice no scope is sent', async () => {
+test('The scopes that a person left on are sent to the auth service with the text and the signature; without a choice none is sent', async () => {
   for (const scope of ['profile', 'enhancement profile', undefined]) {
     login.auth.asked.length = 0
     await login.postJson('/login/message', { ...open, chain_id: 1, scope })
@@ -62,7 +62,7 @@ test('The page with the text keeps the chosen scopes for the step with the signa
   expect(page).not.toContain('Use the enhancement API in your name')
 })
 
-test('The development wallet signs for the scopes left on', async () => {
+test('The development wallet signs for the scopes that a person left on', async () => {
   await login.postForm('/login/development-wallet', { ...open, scope: 'profile' })
   expect(scopesSent()).toEqual([
     ['/login/message', 'profile'],
