@@ -77,7 +77,7 @@ describe('The authorization request with a request_uri (RFC 9126 §4)', () => {
     }
   })
 
-  test('A request_uri with https gets request_uri_not_supported at a registered redirect URI, otherwise a page', async () => {
+  test('A request_uri that is an https URL gets request_uri_not_supported at a registered redirect URI, otherwise a page', async () => {
     const request_uri = 'https://app.example.net/request.jwt'
     const { location } = await app.walk.authorize(requestOf(app.client, { request_uri }))
     expect(parameterOf(location, 'error')).toBe('request_uri_not_supported')
