@@ -1,6 +1,6 @@
 /**
- * Logins that nobody finishes cost the database nothing. `npm run test:full` abandons 100,000 of them on each engine,
- * over HTTP.
+ * Logins that are never finished write nothing to the database. `npm run test:full` abandons 100,000 logins on each
+ * engine, over HTTP.
  */
 import { expect, test } from 'vitest'
 import { howMany } from '../support/how-many.ts'
@@ -13,14 +13,14 @@ import { lookAtPostgres, watchSqlite } from '../support/written.ts'
 const COUNT = howMany('TEST_ABANDONED_LOGINS', 500)
 const AT_ONCE = 100
 const timeout = 60_000 + COUNT * 20
-const counted = COUNT.toLocaleString('en')
+const formattedCount = COUNT.toLocaleString('en')
 
-/** Limits are another matter; here each login is meant to get as far as it can. */
+/** The limit on failures is effectively off, so that every login runs until its browser stops. */
 const options: StartOptions = { failureLimit: 1e9 }
 
 type Scene = { grantor: Grantor; client: TestClient }
 
-/** A service in which one person is signed in, so that there is something that could change. */
+/** A service with one session, so that the database has rows that a login could change. */
 async function begin(more: StartOptions = {}): Promise<Scene> {
   const grantor = await startGrantor({ ...options, ...more })
   const client = await grantor.createClient()
@@ -35,7 +35,7 @@ async function abandonAll(scene: Scene): Promise<void> {
   }
 }
 
-/** Goes as far as a person may who then closes the page: to the page, to the text, to a wrong signature, or to "no". */
+/** Runs a login up to one of four steps: the text to sign, the page, a wrong signature, or a refusal. */
 async function abandon({ grantor, client }: Scene, step: number): Promise<void> {
   const walk = new Walk(grantor, testWallet(step % 2 === 0 ? 0 : 1))
   const challenge = await walk.challenge(requestOf(client, { state: `login ${step}` }))
@@ -53,7 +53,9 @@ async function abandon({ grantor, client }: Scene, step: number): Promise<void> 
   if (stops === 3) await walk.complete(await walk.reject(challenge))
 }
 
-test(`${counted} abandoned logins leave a SQLite file as it was, byte for byte, and not one commit`, { timeout }, async () => {
+test(`${formattedCount} logins that are never finished change no byte of a SQLite file and commit nothing`, {
+  timeout,
+}, async () => {
   const scene = await begin()
   const watch = watchSqlite(scene.grantor.databasePath)
   try {
@@ -67,7 +69,7 @@ test(`${counted} abandoned logins leave a SQLite file as it was, byte for byte, 
   }
 })
 
-test(`${counted} abandoned logins leave a PostgreSQL database as it was, row by row, and not one write`, {
+test(`${formattedCount} logins that are never finished change no row of a PostgreSQL database and write nothing`, {
   timeout,
 }, async () => {
   const database = await newPostgresDatabase()
