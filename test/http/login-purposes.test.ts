@@ -1,4 +1,4 @@
-/** Three things a wallet can sign for, an app, its account page, the end of everything, and none of them does another's work. */
+/** The three purposes of a signature: an app, the account page and the ending of everything. A signature works for one purpose only. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, tokensOf } from '../support/app.ts'
 import { allRows } from '../support/rows.ts'
@@ -31,12 +31,12 @@ const textOf = async (walk: Walk, challenge: string) => {
   return (await walk.loginApi('/login/message', claim)).json().message as string
 }
 const verifierOf = (path: string) => parameterOf(`http://x${path}`, 'login_verifier')
-const completed = (walk: Walk, login_challenge: string, login_verifier: string) =>
+const completeLogin = (walk: Walk, login_challenge: string, login_verifier: string) =>
   walk.complete(`/login/complete?${encode({ login_challenge, login_verifier })}`)
 const errorOf = (answer: Answer) => [answer.status, answer.json().error]
 
-describe('the end of everything', () => {
-  test('begins without any session: the button leads to the login page by a page, and binds this browser', async () => {
+describe('The ending of everything', () => {
+  test('The ending of everything starts without a session, binds the browser, leads to the login page and writes nothing', async () => {
     const before = allRows(app.grantor.databasePath)
     const answer = await lost.postForm('/account/end-everything', {})
     expect(answer.status).toBe(200)
@@ -45,7 +45,7 @@ describe('the end of everything', () => {
     expect(allRows(app.grantor.databasePath)).toEqual(before)
   })
 
-  test('says plainly what is signed, to the page and in the text', async () => {
+  test('The login page and the text to sign state that the signature ends everything', async () => {
     const challenge = await endingChallenge(lost)
     expect((await lost.describe(challenge)).json()).toMatchObject({
       purpose: 'end_everything',
@@ -62,7 +62,7 @@ describe('the end of everything', () => {
     expect(message).not.toContain('urn:recap')
   })
 
-  test('gives nobody anything: no session, no receipt, no code', async () => {
+  test('The ending of everything starts no session and leaves no receipt in force', async () => {
     const answer = await lost.complete(await lost.prove(await endingChallenge(lost)))
     expect([answer.status, noticeOf(answer)]).toEqual([200, 'everything_ended'])
     expect(answer.headers).not.toHaveProperty('set-cookie')
@@ -75,13 +75,13 @@ describe('the end of everything', () => {
     expect(living).toEqual([])
   })
 
-  test('is of the wallet that signs, whoever is signed in where it began', async () => {
+  test('The ending of everything ends what the signing wallet has, and not what the signed-in wallet of the browser has', async () => {
     await app.walk.complete(await app.walk.prove(await endingChallenge(app.walk), testWallet(1)))
     expect((await app.walk.browse({ path: '/account' })).status).toBe(200)
     expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('code')
   })
 
-  test('happens once: its verifier ends nothing of what was signed in to afterwards', async () => {
+  test('The ending of everything cannot be repeated: a second return is 409, and later logins stay valid', async () => {
     const challenge = await endingChallenge(lost)
     const path = await lost.prove(challenge)
     await lost.complete(path)
@@ -95,7 +95,7 @@ describe('the end of everything', () => {
     expect((await app.walk.browse({ path: '/account' })).status).toBe(200)
   })
 
-  test('only the wallet itself can sign it: nobody’s word is enough, and no other browser can finish it', async () => {
+  test('The ending of everything needs the wallet’s own signature and its own browser, even if the login server may vouch', async () => {
     app.grantor.deps.settings.loginMayVouch = true
     const challenge = await endingChallenge(lost)
     const claim = { login_challenge: challenge, address: lost.wallet.address, chain_id: 1 }
@@ -108,7 +108,7 @@ describe('the end of everything', () => {
     expect((await app.walk.browse({ path: '/account' })).status).toBe(200)
   })
 
-  test('declined or left alone ends nothing', async () => {
+  test('The ending of everything has no effect if the user declines it', async () => {
     const challenge = await endingChallenge(lost)
     await lost.prove(challenge)
     const answer = await lost.complete(await lost.reject(challenge))
@@ -117,15 +117,15 @@ describe('the end of everything', () => {
     expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('code')
   })
 
-  test('for which nothing was ever allowed is no error, and makes a later login no harder', async () => {
+  test('The ending of everything succeeds for a wallet without grants, and the wallet can sign in afterwards', async () => {
     const fresh = new Walk(app.grantor, testWallet(2))
     expect(noticeOf(await fresh.complete(await fresh.prove(await endingChallenge(fresh))))).toBe('everything_ended')
     expect((await fresh.signIn(requestOf(app.client))).code).not.toBe('')
   })
 })
 
-describe('a signature for one purpose', () => {
-  test('proves nothing for another: three challenges, three texts', async () => {
+describe('The purpose of a signature', () => {
+  test('A signature for one challenge is refused for a challenge of another purpose, and for another of the same purpose', async () => {
     const challenges = [
       await lost.challenge(requestOf(app.client)),
       await accountChallenge(lost),
@@ -143,19 +143,19 @@ describe('a signature for one purpose', () => {
     expect(await receiptsOf(app.grantor, lost.wallet)).toHaveLength(1)
   })
 
-  test('makes a verifier that opens no challenge of another, in the same browser', async () => {
+  test('The verifier of a login for one purpose is refused with a challenge of another purpose in the same browser', async () => {
     const challenges = [await lost.challenge(requestOf(app.client)), await accountChallenge(lost), await endingChallenge(lost)]
     const verifiers = await Promise.all(challenges.map(async (challenge) => verifierOf(await lost.prove(challenge))))
     for (const [at, challenge] of challenges.entries()) {
       for (const verifier of verifiers.filter((_, other) => other !== at)) {
-        expect((await completed(lost, challenge, verifier)).status).toBe(400)
+        expect((await completeLogin(lost, challenge, verifier)).status).toBe(400)
       }
     }
     expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('code')
     expect(lost.cookies.has('grantor_session')).toBe(false)
   })
 
-  test('names no scope where there is no app: a choice of scopes sent along changes nothing', async () => {
+  test('A choice of scopes does not change the text to sign for the account page or for the ending of everything', async () => {
     for (const challenge of [await accountChallenge(lost), await endingChallenge(lost)]) {
       const plain = await textOf(lost, challenge)
       const claim = { login_challenge: challenge, address: lost.wallet.address, chain_id: 1, scope: 'profile' }
@@ -166,8 +166,8 @@ describe('a signature for one purpose', () => {
   })
 })
 
-describe('the sign-in to the account page', () => {
-  test('starts one session, however many proofs and returns race', async () => {
+describe('The login to the account page', () => {
+  test('Of fifty simultaneous proofs and returns of a login to the account page exactly one succeeds', async () => {
     const challenge = await accountChallenge(lost)
     const proof = await lost.proof(challenge)
     const accepts = await Promise.all(Array.from({ length: 50 }, () => lost.loginApi('/login/accept', proof)))
@@ -180,7 +180,7 @@ describe('the sign-in to the account page', () => {
     expect(returns.filter(({ status }) => status === 409)).toHaveLength(49)
   })
 
-  test('cannot be turned into a code: no client is in it, whatever the URL says', async () => {
+  test('A login to the account page gives no code, even if the URL contains a client_id and a redirect_uri', async () => {
     const path = await lost.prove(await accountChallenge(lost))
     const answer = await lost.complete(
       `${path}&client_id=${app.client.id}&redirect_uri=${app.client.redirectUris[0]}&scope=profile`,
@@ -188,7 +188,7 @@ describe('the sign-in to the account page', () => {
     expect(movingTo(answer)).toBe(`${app.grantor.authUrl}/account`)
   })
 
-  test('may be vouched for, where the operator allows it; it then shows no receipts', async () => {
+  test('The login server may vouch for a login to the account page if the operator allows this; the page then shows no receipts', async () => {
     app.grantor.deps.settings.loginMayVouch = true
     const claim = { login_challenge: await accountChallenge(lost), address: lost.wallet.address, chain_id: 1 }
     const accepted = await lost.loginApi('/login/accept', claim)
@@ -198,7 +198,7 @@ describe('the sign-in to the account page', () => {
     expect(page.body).not.toContain('/account/receipts/')
   })
 
-  test('signed, it opens what a vouched session of the same browser was not shown', async () => {
+  test('A signed login to the account page shows the receipts that an earlier vouched session of the browser did not', async () => {
     await vouchFor(lost, await app.grantor.createClient())
     expect((await lost.browse({ path: '/account' })).body).not.toContain('/account/receipts/')
     await lost.postForm('/account/sign-out', {})
