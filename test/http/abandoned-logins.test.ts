@@ -21,7 +21,7 @@ const options: StartOptions = { failureLimit: 1e9 }
 type Scene = { grantor: Grantor; client: TestClient }
 
 /** A service with one session, so that the database has rows that a login could change. */
-async function begin(more: StartOptions = {}): Promise<Scene> {
+async function startScene(more: StartOptions = {}): Promise<Scene> {
   const grantor = await startGrantor({ ...options, ...more })
   const client = await grantor.createClient()
   await new Walk(grantor).signIn(requestOf(client))
@@ -56,7 +56,7 @@ async function abandon({ grantor, client }: Scene, step: number): Promise<void> 
 test(`${formattedCount} logins that are never finished change no byte of a SQLite file and commit nothing`, {
   timeout,
 }, async () => {
-  const scene = await begin()
+  const scene = await startScene()
   const watch = watchSqlite(scene.grantor.databasePath)
   try {
     const before = watch.look()
@@ -73,7 +73,7 @@ test(`${formattedCount} logins that are never finished change no row of a Postgr
   timeout,
 }, async () => {
   const database = await newPostgresDatabase()
-  const first = await begin({ postgres: database.address })
+  const first = await startScene({ postgres: database.address })
   await first.grantor.close()
   const before = await lookAtPostgres(database.sql)
   expect(before.rows.sessions).toHaveLength(1)

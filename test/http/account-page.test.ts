@@ -34,7 +34,7 @@ function appsOn({ body }: Answer): ShownApp[] {
     })
 }
 
-/** The handles of the sessions that can be ended, and when each session was last seen. */
+/** The handles of the sessions that can be ended, and the number of sessions in the list. */
 function sessionsOn({ body }: Answer): { handles: string[]; rows: number } {
   const part = body.slice(body.indexOf('id="sessions-title"'), body.indexOf('id="end-title"'))
   return {

@@ -123,8 +123,8 @@ describe('Back-channel logout', () => {
     const [revoked, elsewhere, listening] = await Promise.all(
       [1, 2, 3].map(() => openIdClient(grantor, { backchannelLogoutUri: uri })),
     )
-    const gone = await tokensOf(revoked)
-    await walk.revoke(revoked as TestClient, gone.refresh_token)
+    const revokedTokens = await tokensOf(revoked)
+    await walk.revoke(revoked as TestClient, revokedTokens.refresh_token)
     const other = new Walk(grantor)
     await other.signIn(requestOf(client))
     await tokensOf(elsewhere, other)

@@ -10,20 +10,20 @@ let client: TestClient
 const key = newClientKey('ES256', 'one')
 const nextKey = newClientKey('ES256', 'two')
 
-const publishing = (...keys: TestKey[]): ClientHost['answer'] => {
+const answerWithKeys = (...keys: TestKey[]): ClientHost['answer'] => {
   return (_, response) => response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }))
 }
 
 beforeAll(async () => {
   grantor = await startGrantor()
-  host = await startClientHost(publishing(key))
+  host = await startClientHost(answerWithKeys(key))
 })
 afterAll(async () => {
   await grantor.close()
   await host.close()
 })
 beforeEach(async () => {
-  host.answer = publishing(key)
+  host.answer = answerWithKeys(key)
   host.requests.length = 0
   client = await grantor.createClient({ authMethod: 'private_key_jwt', jwksUri: `${host.origin}/jwks.json` })
 })
@@ -33,7 +33,7 @@ async function statusBy(by: TestKey, of = client): Promise<number> {
   return (await post(grantor, '/oauth/revoke', { token: 'unknown', ...asserting(await assertionOf(grantor, of.id, by)) })).status
 }
 
-const refusedWhy = () => grantor.events.at(-1)?.reason
+const lastReason = () => grantor.events.at(-1)?.reason
 
 test('The keys of a jwks_uri are fetched at the first client authentication and cached for five minutes (RFC 7591 §2)', async () => {
   expect(host.requests).toEqual([])
@@ -49,7 +49,7 @@ test('The keys of a jwks_uri are fetched at the first client authentication and 
 test('A new key at a client’s jwks_uri is fetched when an assertion uses the key, and a removed key is refused', async () => {
   expect(await statusBy(key)).toBe(200)
   grantor.clock.advance(60)
-  host.answer = publishing(nextKey)
+  host.answer = answerWithKeys(nextKey)
   expect(await statusBy(nextKey)).toBe(200)
   expect(await statusBy(key), 'a key that is no longer published is refused').toBe(401)
   expect(host.requests).toHaveLength(2)
@@ -59,7 +59,7 @@ test('A new key at a client’s jwks_uri with the kid of an earlier key is fetch
   expect(await statusBy(key)).toBe(200)
   grantor.clock.advance(60)
   const sameName = newClientKey('ES256', 'one')
-  host.answer = publishing(sameName)
+  host.answer = answerWithKeys(sameName)
   expect(await statusBy(sameName)).toBe(200)
 })
 
@@ -77,8 +77,8 @@ test('Assertions with an unknown key cause at most one fetch of a client’s jwk
 test('After a failed fetch of a jwks_uri the next fetch is one minute later, and then the client is accepted again', async () => {
   host.answer = (_, response) => response.writeHead(500).end()
   expect(await statusBy(key)).toBe(401)
-  expect(refusedWhy()).toBe('client_keys_unavailable')
-  host.answer = publishing(key)
+  expect(lastReason()).toBe('client_keys_unavailable')
+  host.answer = answerWithKeys(key)
   grantor.clock.advance(59)
   expect(await statusBy(key)).toBe(401)
   expect(host.requests).toHaveLength(1)
@@ -88,7 +88,7 @@ test('After a failed fetch of a jwks_uri the next fetch is one minute later, and
 
 test('Fifty simultaneous client authentications share one fetch of the jwks_uri', async () => {
   host.answer = (request, response) => {
-    setTimeout(() => publishing(key)(request, response), 50)
+    setTimeout(() => answerWithKeys(key)(request, response), 50)
   }
   expect(new Set(await Promise.all(Array.from({ length: 50 }, () => statusBy(key))))).toEqual(new Set([200]))
   expect(host.requests).toHaveLength(1)
@@ -101,7 +101,7 @@ test('If a jwks_uri cannot be fetched, the cached keys are accepted for one hour
   expect(await statusBy(key)).toBe(200)
   grantor.clock.advance(1)
   expect(await statusBy(key)).toBe(401)
-  expect(refusedWhy()).toBe('client_keys_unavailable')
+  expect(lastReason()).toBe('client_keys_unavailable')
 })
 
 test.each<[string, ClientHost['answer']]>([
@@ -113,29 +113,29 @@ test.each<[string, ClientHost['answer']]>([
 ])('A response from a jwks_uri that is %s is not used: the client gets 401', async (_, answer) => {
   host.answer = answer
   expect(await statusBy(key)).toBe(401)
-  expect(refusedWhy()).toBe('client_keys_unavailable')
+  expect(lastReason()).toBe('client_keys_unavailable')
   expect(host.requests).toHaveLength(1)
 })
 
 test('A client whose jwks_uri returns an empty set is refused with 401', async () => {
-  host.answer = publishing()
+  host.answer = answerWithKeys()
   expect(await statusBy(key)).toBe(401)
-  expect(refusedWhy()).toBe('assertion_signature_wrong')
+  expect(lastReason()).toBe('assertion_signature_wrong')
 })
 
 test.each(Object.entries(oldRsaKeys()))(
   'An RSA key %s in a client’s jwks_uri is refused with a log entry, while the other keys are accepted',
   async (_, own) => {
-    host.answer = publishing(key, own)
+    host.answer = answerWithKeys(key, own)
     expect(await statusBy(own)).toBe(401)
-    expect(refusedWhy()).toBe('client_key_unusable')
+    expect(lastReason()).toBe('client_key_unusable')
     expect(await statusBy(key)).toBe(200)
   },
 )
 
 test('Two clients with a jwks_uri at the same host have separate keys, and a changed jwks_uri is fetched', async () => {
   const other = await grantor.createClient({ authMethod: 'private_key_jwt', jwksUri: `${host.origin}/other.json` })
-  host.answer = (request, response) => publishing(request.url === '/other.json' ? nextKey : key)(request, response)
+  host.answer = (request, response) => answerWithKeys(request.url === '/other.json' ? nextKey : key)(request, response)
   expect([await statusBy(key), await statusBy(nextKey, other), await statusBy(key, other)]).toEqual([200, 200, 401])
   const { secret: _, ...record } = client
   await grantor.store.clients.replaceClient({ ...record, jwksUri: `${host.origin}/other.json` })

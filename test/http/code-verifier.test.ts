@@ -22,7 +22,7 @@ const challengeParameters = (verifier = VERIFIER): Record<string, string> => ({
   code_challenge_method: 'S256',
 })
 
-async function livingGrants(): Promise<number> {
+async function countValidGrants(): Promise<number> {
   return (await app.grantor.store.grants.listGrants({ living: true, at: app.grantor.clock.now(), limit: 1000 })).length
 }
 
@@ -55,10 +55,10 @@ describe('Codes of requests with a code_challenge (RFC 7636 §4.6)', () => {
     'A code exchange with %s gets invalid_grant and uses up the code, so a verifier can be guessed only once (RFC 7636 §4.6)',
     async (_what, fields) => {
       const code = await app.freshCode(challengeParameters())
-      const before = await livingGrants()
+      const before = await countValidGrants()
       expectRefusal(await app.walk.exchange(app.client, code, fields), 'invalid_grant')
       expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), 'invalid_grant')
-      expect(await livingGrants()).toBe(before)
+      expect(await countValidGrants()).toBe(before)
     },
   )
 
@@ -72,7 +72,7 @@ describe('Codes of requests with a code_challenge (RFC 7636 §4.6)', () => {
 
   test('Of 20 simultaneous exchanges of one code with one right code_verifier, at most one gets tokens and a grant', async () => {
     const code = await app.freshCode(challengeParameters())
-    const before = await livingGrants()
+    const before = await countValidGrants()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         app.walk.exchange(app.client, code, { code_verifier: index === 10 ? VERIFIER : 'x'.repeat(43) }),
@@ -80,7 +80,7 @@ describe('Codes of requests with a code_challenge (RFC 7636 §4.6)', () => {
     )
     const succeeded = answers.filter(({ status }) => status === 200).length
     expect(succeeded).toBeLessThanOrEqual(1)
-    expect(await livingGrants()).toBe(before + succeeded)
+    expect(await countValidGrants()).toBe(before + succeeded)
   })
 
   test('A wrong code_verifier from another client or with another redirect_uri does not use up the code', async () => {

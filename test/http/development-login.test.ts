@@ -28,7 +28,7 @@ function submit(path: string, fields: Record<string, string>, headers: Record<st
   return send(grantor.loginUrl, { method: 'POST', path, body, headers: { ...type, ...headers } })
 }
 
-/** The fields of the form that holds the button, as a browser sends them. */
+/** The hidden fields of the form that contains the button, as a browser sends them. */
 function fieldsOf(page: string, button: string): Record<string, string> {
   const form = page.split('<form ').find((part) => part.split('</form>')[0]?.includes(`id="${button}"`)) ?? ''
   return Object.fromEntries(

@@ -29,7 +29,7 @@ afterAll(() => grantor.close())
 const NO_PROOF = { status: 400, error: 'invalid_dpop_proof', description: 'This needs a DPoP proof.' }
 const PROOF_REFUSED = { ...NO_PROOF, description: 'The DPoP proof is malformed, too old, used, or not for this request.' }
 const grantOf = (accessToken: string) => grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
-const spentRows = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
+const sweepSpentRows = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
 
 /** Tokens of a public client, bound to the key. */
 async function boundTokens() {
@@ -97,7 +97,7 @@ describe('DPoP proofs at a code exchange (RFC 9449 §11.1)', () => {
 
   test('A refused code exchange uses up neither its DPoP proof nor its code', async () => {
     const [code, dpop] = [await codeFor(walk, publicClient), await proofOf(grantor, key)]
-    await spentRows()
+    await sweepSpentRows()
     expect((await redeem('grc.nonsense', dpop)).json().error).toBe('invalid_grant')
     const wrong = {
       grant_type: 'authorization_code',
@@ -106,7 +106,7 @@ describe('DPoP proofs at a code exchange (RFC 9449 §11.1)', () => {
       code_verifier: CODE_VERIFIER,
     }
     expectRefusal(await walk.token(publicClient, wrong, { dpop }), 'invalid_grant')
-    expect(await spentRows()).toBe(0)
+    expect(await sweepSpentRows()).toBe(0)
     expect((await redeem(code, dpop)).status).toBe(200)
   })
 })
@@ -178,7 +178,7 @@ describe('Refresh tokens of public clients (RFC 9449 §5)', () => {
     const other = await boundTokens()
     await walk.revoke(publicClient, other.refresh_token)
     const [dpop, theirs] = [await proofOf(grantor, key), await proofOf(grantor, another)]
-    await spentRows()
+    await sweepSpentRows()
     const refused = [
       await walk.refresh(publicClient, tokens.refresh_token),
       await walk.token(publicClient, { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, { dpop: theirs }),
@@ -192,7 +192,7 @@ describe('Refresh tokens of public clients (RFC 9449 §5)', () => {
       await walk.token(publicClient, { grant_type: 'refresh_token', refresh_token: `${tokens.refresh_token}x` }, { dpop }),
     ]
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400])
-    expect(await spentRows()).toBe(0)
+    expect(await sweepSpentRows()).toBe(0)
     const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
     expect((await walk.token(publicClient, body, { dpop })).status).toBe(200)
   })
@@ -218,7 +218,7 @@ describe('Refresh tokens of confidential clients (RFC 9449 §5)', () => {
 })
 
 describe('Introspection of bound tokens (RFC 9449 §6.2)', () => {
-  test('Introspection of a bound token has token_type DPoP and cnf; that of another token has no cnf (RFC 9449 §6.2)', async () => {
+  test('Introspection of a bound token has token_type DPoP and, besides the nine members of any token, cnf (RFC 9449 §6.2)', async () => {
     const { access_token } = tokensOf(await exchangeWith(walk, confidential, await codeFor(walk, confidential), key))
     const answer = (await walk.introspect(confidential, access_token)).json()
     expect(answer).toMatchObject({ active: true, token_type: 'DPoP', cnf: { jkt } })

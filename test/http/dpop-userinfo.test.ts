@@ -97,14 +97,14 @@ test('A userinfo request with a revoked token or without the scope openid does n
     ),
   )
   await walk.revoke(client, ended!.refresh_token)
-  const spent = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
-  await spent()
+  const sweepSpentRows = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
+  await sweepSpentRows()
   for (const [token, status] of [
     [ended!.access_token, 401],
     [less!.access_token, 403],
   ] as const)
     expect((await ask({ authorization: `DPoP ${token}`, dpop: await proof({ ath: athOf(token) }) })).status).toBe(status)
-  expect(await spent()).toBe(0)
+  expect(await sweepSpentRows()).toBe(0)
 })
 
 test('Scripts of public clients may send DPoP proofs and read nonces and challenges across origins', async () => {

@@ -125,7 +125,7 @@ describe('Tokens during an ending', () => {
       for (const at of allCuts(2, calls)) {
         const session = await signIn(signed)
         const code = await nodes.app.freshCode()
-        await expectOver(
+        await expectEnded(
           await nodes.cut(
             at,
             () => walk.exchange(signed, code),
@@ -144,7 +144,7 @@ describe('Tokens during an ending', () => {
       for (const at of allCuts(1, calls)) {
         const session = await signIn(signed)
         const tokens = await nodes.app.freshTokens()
-        await expectOver(
+        await expectEnded(
           await nodes.cut(
             at,
             () => walk.refresh(signed, tokens.refresh_token),
@@ -157,7 +157,7 @@ describe('Tokens during an ending', () => {
     },
   )
 
-  async function expectOver(answer: Answer, at: Cut): Promise<void> {
+  async function expectEnded(answer: Answer, at: Cut): Promise<void> {
     if (answer.status !== 200) return expect(answer.json().error).toBe('invalid_grant')
     const tokens = tokensOf(answer)
     expect([at, await nodes.app.isActive(tokens.access_token)]).toEqual([at, false])

@@ -37,9 +37,9 @@ async function push(claims: Record<string, unknown> = {}, header: Record<string,
   return postAs('/oauth/par', { request: await requestObjectOf(grantor, client, key, { ...usual, ...claims }, header) })
 }
 
-async function pushed(claims: Record<string, unknown> = {}): Promise<Record<string, string>> {
+async function pushQuery(claims: Record<string, unknown> = {}): Promise<Record<string, string>> {
   const answer = await push(claims)
-  expect(answer.status, `pushed: ${answer.body}`).toBe(201)
+  expect(answer.status, `pushQuery: ${answer.body}`).toBe(201)
   return { client_id: client.id, request_uri: answer.json().request_uri as string }
 }
 
@@ -93,7 +93,7 @@ describe('Signed requests (FAPI 2.0 Message Signing §5.3.1)', () => {
 
 describe('Signed responses (FAPI 2.0 Message Signing §5.4.1)', () => {
   test('A client registered for query.jwt gets codes and errors in a signed response (FAPI 2.0 Message Signing §5.4.1)', async () => {
-    const challenge = await walk.challenge(await pushed({ state: 's' }))
+    const challenge = await walk.challenge(await pushQuery({ state: 's' }))
     const granted = await responseIn(movingTo(await walk.complete(await walk.prove(challenge))))
     expect(granted).toEqual({
       iss: grantor.authUrl,
@@ -102,7 +102,7 @@ describe('Signed responses (FAPI 2.0 Message Signing §5.4.1)', () => {
       code: expect.stringMatching(/^grc\./),
       state: 's',
     })
-    const refused = await responseIn((await walk.authorize(await pushed({ prompt: 'none', max_age: 0 }))).location)
+    const refused = await responseIn((await walk.authorize(await pushQuery({ prompt: 'none', max_age: 0 }))).location)
     expect(refused).toMatchObject({ error: 'login_required', iss: grantor.authUrl })
   })
 

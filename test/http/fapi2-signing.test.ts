@@ -20,7 +20,7 @@ beforeAll(async () => {
   grantor = await startGrantor()
   client = await grantor.createClient({ profile: 'fapi2', jwks: { keys: [key.jwk] } })
   walk = new Walk(grantor)
-  await walk.signIn(await pushed())
+  await walk.signIn(await pushQuery())
 })
 afterAll(() => grantor.close())
 
@@ -31,8 +31,8 @@ async function as(path: string, fields: Fields, headers: Fields = {}): Promise<A
 }
 
 const push = () => as('/oauth/par', { ...(requestOf(client, PKCE) as Fields), response_type: 'code' })
-const pushed = async () => ({ client_id: client.id, request_uri: (await push()).json().request_uri as string })
-const code = async () => parameterOf((await walk.authorize(await pushed())).location, 'code')
+const pushQuery = async () => ({ client_id: client.id, request_uri: (await push()).json().request_uri as string })
+const code = async () => parameterOf((await walk.authorize(await pushQuery())).location, 'code')
 const token = async (body: Fields) => as('/oauth/token', body, { dpop: await proofOf(grantor, dpop) })
 const exchange = (of: string) =>
   token({ grant_type: 'authorization_code', code: of, redirect_uri: client.redirectUris[0] ?? '', code_verifier: CODE_VERIFIER })
@@ -45,7 +45,7 @@ test('While the server signs with RS256, a fapi2 client gets 503 and loses no co
   }
   const { refresh_token } = (await exchange(await code())).json() as { refresh_token: string }
   const fresh = await code()
-  const request = await pushed()
+  const request = await pushQuery()
   await signWith('RS256')
   for (const answer of [await exchange(fresh), await refresh(refresh_token), await push()])
     expectRefusal(answer, {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   grantor = await startGrantor({ lifetimes: { code: 600 } })
   client = await grantor.createClient(registration())
   walk = new Walk(grantor)
-  await walk.signIn(await pushed())
+  await walk.signIn(await pushQuery())
 })
 afterAll(() => grantor.close())
 
@@ -43,14 +43,14 @@ async function push(more: Record<string, string | undefined> = {}, claims: Recor
   )
 }
 
-async function pushed(more: Fields = {}): Promise<{ client_id: string; request_uri: string }> {
+async function pushQuery(more: Fields = {}): Promise<{ client_id: string; request_uri: string }> {
   const answer = await push(more)
   expect(answer.status).toBe(201)
   return { client_id: client.id, request_uri: answer.json().request_uri as string }
 }
 
 async function code(more: Fields = {}): Promise<string> {
-  return parameterOf((await walk.authorize(await pushed(more))).location, 'code')
+  return parameterOf((await walk.authorize(await pushQuery(more))).location, 'code')
 }
 
 async function exchange(fields: Fields, claims: Record<string, unknown> = {}, proof: string | null = null): Promise<Answer> {
@@ -222,7 +222,7 @@ describe('The token endpoint for fapi2 clients (FAPI 2.0 Security Profile §5.3.
 
 async function freshTokens(): Promise<Record<string, unknown>> {
   walk = new Walk(grantor)
-  const { code } = await walk.signIn(await pushed())
+  const { code } = await walk.signIn(await pushQuery())
   return (await exchange({ code })).json()
 }
 
@@ -259,10 +259,10 @@ describe('The authorization endpoint for fapi2 clients (FAPI 2.0 Security Profil
 
   test('Every authorization response to a fapi2 client contains iss, also errors and refusals (RFC 9207 §2)', async () => {
     await freshTokens()
-    const granted = await walk.authorize(await pushed())
+    const granted = await walk.authorize(await pushQuery())
     const failed = await walk.authorize({ client_id: client.id, redirect_uri: client.redirectUris[0] ?? '' })
     const browser = new Walk(grantor)
-    const denied = movingTo(await browser.complete(await browser.reject(await browser.challenge(await pushed()))))
+    const denied = movingTo(await browser.complete(await browser.reject(await browser.challenge(await pushQuery()))))
     for (const to of [granted.location, failed.location, denied]) expect(parameterOf(to, 'iss')).toBe(grantor.authUrl)
     expect(granted.status).not.toBe(307)
   })
@@ -285,7 +285,7 @@ describe('The authorization endpoint for fapi2 clients (FAPI 2.0 Security Profil
     expect((await exchange({ code: bound }, {}, other)).status).toBe(400)
   })
 
-  test('Responses of the authorization endpoint have no CORS headers (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
+  test('The authorization endpoint sends no Access-Control-Allow-Origin (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
     const answer = await walk.browse({
       path: `/oauth/authorize?client_id=${client.id}`,
       headers: { origin: 'https://app.example.net' },

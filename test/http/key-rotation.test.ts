@@ -39,7 +39,7 @@ async function rotate(kind: 'sign' | 'seal' | 'mac', announcedFor?: number): Pro
   return key as KeyRecord
 }
 
-async function keep(): Promise<void> {
+async function runKeepKeys(): Promise<void> {
   await keepKeys(keepingOf(app.grantor))
   await app.grantor.noticeChanges()
 }
@@ -113,12 +113,12 @@ describe('The rotation of keys', () => {
     }
 
     app.grantor.clock.advance(598)
-    await keep()
+    await runKeepKeys()
     await verify(lastOfOld.access_token)
     expect(await app.isActive(lastOfOld.access_token)).toBe(true)
 
     app.grantor.clock.advance(62)
-    await keep()
+    await runKeepKeys()
     expect(await accessTokenKids()).toEqual([next.id])
   })
 

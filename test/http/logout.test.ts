@@ -24,8 +24,8 @@ afterAll(() => grantor.close())
 
 const tokensOf = (of = client, by = walk) => openIdTokens(by, of)
 
-const logout = (asked: Record<string, string>, by = walk): Promise<Answer> =>
-  by.browse({ path: `/oauth/logout?${encode(asked)}` })
+const logout = (parameters: Record<string, string>, by = walk): Promise<Answer> =>
+  by.browse({ path: `/oauth/logout?${encode(parameters)}` })
 
 async function isSignedIn(by = walk): Promise<boolean> {
   return (await by.authorize(requestOf(client, { prompt: 'none' }))).location.includes('code=')
@@ -37,8 +37,8 @@ const press = (page: Answer, decision: string, by = walk, headers: Record<string
 describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
   test('A logout request with an ID token of the session ends the session and redirects with the unchanged state (RP-Initiated Logout §2)', async () => {
     const { id_token, access_token, refresh_token } = await tokensOf()
-    const asked = `${encode({ id_token_hint: id_token, post_logout_redirect_uri: AFTERWARDS })}&state=%FF%26x`
-    const answer = await walk.browse({ path: `/oauth/logout?${asked}` })
+    const parameters = `${encode({ id_token_hint: id_token, post_logout_redirect_uri: AFTERWARDS })}&state=%FF%26x`
+    const answer = await walk.browse({ path: `/oauth/logout?${parameters}` })
     expect([answer.status, answer.location]).toEqual([302, `${AFTERWARDS}&state=%FF%26x`])
     expect(answer.headers['set-cookie']?.[0]).toMatch(/^grantor_session=; .*Max-Age=0/)
     expect(await isSignedIn()).toBe(false)
@@ -84,8 +84,8 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
     ],
   ])(
     'A logout request with %s asks the user, and the session stays until the user agrees (RP-Initiated Logout §2)',
-    async (_, asked) => {
-      const page = await logout(await asked())
+    async (_, parameters) => {
+      const page = await logout(await parameters())
       expect([page.status, page.location]).toEqual([200, ''])
       expect(await isSignedIn()).toBe(true)
       expect(noticeOf(await press(page, 'stay'))).toBe('still_signed_in')
@@ -112,15 +112,15 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
   })
 
   test('A logout request with a forged ID token does not forward to a registered address, with or without session (RP-Initiated Logout §4)', async () => {
-    const asked = {
+    const parameters = {
       client_id: client.id,
       id_token_hint: `${(await tokensOf()).id_token}x`,
       post_logout_redirect_uri: AFTERWARDS,
     }
-    const answer = await press(await logout(asked), 'sign_out')
+    const answer = await press(await logout(parameters), 'sign_out')
     expect([answer.status, noticeOf(answer)]).toEqual([200, 'signed_out'])
     expect(answer.body).not.toContain(new URL(AFTERWARDS).pathname)
-    const without = await logout(asked, new Walk(grantor))
+    const without = await logout(parameters, new Walk(grantor))
     expect([without.status, without.location, noticeOf(without)]).toEqual([200, '', 'signed_out'])
   })
 
@@ -143,8 +143,8 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
   })
 
   test('A logout request without a session redirects to the registered address without asking the user', async () => {
-    const asked = { client_id: client.id, post_logout_redirect_uri: AFTERWARDS }
-    expect((await logout(asked, new Walk(grantor))).location).toBe(AFTERWARDS)
+    const parameters = { client_id: client.id, post_logout_redirect_uri: AFTERWARDS }
+    expect((await logout(parameters, new Walk(grantor))).location).toBe(AFTERWARDS)
     expect(noticeOf(await logout({}, new Walk(grantor)))).toBe('signed_out')
   })
 
@@ -167,18 +167,18 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
     ],
   ])(
     'A logout request with %s is 400 without a redirect, and the session stays (RP-Initiated Logout §2, §3)',
-    async (_, asked, notice) => {
-      const page = await logout(await asked())
+    async (_, parameters, notice) => {
+      const page = await logout(await parameters())
       expect([page.status, page.location, noticeOf(page)]).toEqual([400, '', notice])
       expect(await isSignedIn()).toBe(true)
     },
   )
 
-  const forged = async () => `${(await tokensOf()).id_token}x`
+  const forgeIdToken = async () => `${(await tokensOf()).id_token}x`
   test.each<[string, () => Promise<Record<string, string>>, string, string]>([
     [
       'an ID token that this service did not make',
-      async () => ({ id_token_hint: await forged(), post_logout_redirect_uri: AFTERWARDS }),
+      async () => ({ id_token_hint: await forgeIdToken(), post_logout_redirect_uri: AFTERWARDS }),
       'logout_hint_unknown',
       'id_token_hint_invalid',
     ],
@@ -196,8 +196,8 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
     ],
   ])(
     'A logout request with %s has its cause on the page and in the audit log (RP-Initiated Logout §2, §3)',
-    async (_, asked, notice, reason) => {
-      const page = await logout(await asked())
+    async (_, parameters, notice, reason) => {
+      const page = await logout(await parameters())
       expect([page.status, page.location, noticeOf(page)]).toEqual([400, '', notice])
       expect(grantor.events.at(-1)).toMatchObject({ event: 'logout_refused', reason })
       expect(await isSignedIn()).toBe(true)
@@ -205,11 +205,11 @@ describe('RP-Initiated Logout (OpenID Connect RP-Initiated Logout §2)', () => {
   )
 
   test('A logout request with client_id needs no id_token_hint, and an invalid one is logged (RP-Initiated Logout §2, §4)', async () => {
-    const asked = { client_id: client.id, post_logout_redirect_uri: AFTERWARDS }
-    expect(movingTo(await press(await logout(asked), 'sign_out'))).toBe(AFTERWARDS)
+    const parameters = { client_id: client.id, post_logout_redirect_uri: AFTERWARDS }
+    expect(movingTo(await press(await logout(parameters), 'sign_out'))).toBe(AFTERWARDS)
     await walk.signIn(requestOf(client))
     const before = grantor.events.length
-    await logout({ ...asked, id_token_hint: await forged() })
+    await logout({ ...parameters, id_token_hint: await forgeIdToken() })
     expect(grantor.events.slice(before)).toContainEqual({ event: 'id_token_hint_unknown', client_id: client.id })
   })
 
