@@ -53,7 +53,7 @@ function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { n
     : isLoopbackHost(hostname(clientHost))
       ? words.answerToThisMachine
       : fill(words.answerTo, { host: clientHost })
-  return html`${name && html`<p class="host">${fill(words.callsItself, { name })}</p>`}
+  return html`${name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`}
 <p class="host">${symbol(clientScheme || isLoopbackHost(hostname(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`
 }
 
