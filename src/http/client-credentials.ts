@@ -1,6 +1,11 @@
 /** Authenticates the client of a POST endpoint, and counts failures per network and client (never per client alone). */
 import type { FastifyRequest } from 'fastify'
-import { authenticateClient, claimedClientId, type PresentedCredentials } from '../domain/clients/authenticate-client.ts'
+import {
+  type AcceptedClients,
+  authenticateClient,
+  claimedClientId,
+  type PresentedCredentials,
+} from '../domain/clients/authenticate-client.ts'
 import type { Client } from '../domain/model/records.ts'
 import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
@@ -18,6 +23,7 @@ export function presentedCredentials(request: FastifyRequest, body: BodyCredenti
     clientSecret: body.client_secret,
     assertion: body.client_assertion,
     assertionType: body.client_assertion_type,
+    network: networkOf(request.ip),
   }
 }
 
@@ -42,11 +48,11 @@ export async function forClient<Result>(
   service: Service,
   request: FastifyRequest,
   credentials: PresentedCredentials,
-  publicToo: boolean,
+  accepted: AcceptedClients,
   run: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await run(await authenticateClient(service.deps, credentials, publicToo))
+    return await run(await authenticateClient(service.deps, credentials, accepted))
   } catch (error) {
     throw countFailure(service, { request, credentials }, error)
   }

@@ -13,8 +13,16 @@ import type { RateLimit } from '../ops/rate-limit.ts'
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
  * - `pushes`: pushed requests of clients that do not authenticate, by network
  * - `client_pushes`: pushed requests of one client that authenticates
+ * - `metadata_fetches`: fetches of metadata documents of clients that are not registered, by network
  */
-export type Limited = 'failures' | 'sign_ins' | 'contract_checks' | 'wallet_checks' | 'pushes' | 'client_pushes'
+export type Limited =
+  | 'failures'
+  | 'sign_ins'
+  | 'contract_checks'
+  | 'wallet_checks'
+  | 'pushes'
+  | 'client_pushes'
+  | 'metadata_fetches'
 
 export type Service = {
   deps: Deps
@@ -26,7 +34,7 @@ export type Service = {
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** whether the process is stopping, so that readiness ends; if absent, never */
-  isStopping?: () => boolean
+  isStopping?: (() => boolean) | undefined
   /** TLS options; if absent, the server speaks plain http behind a proxy */
   tls?: SecureServerOptions | undefined
 }

@@ -11,6 +11,8 @@ import { SCOPE_CLAIMS } from './standard-scopes.ts'
 export type MetadataFacts = {
   issuer: string
   scopes: readonly string[]
+  /** whether client ids may be URLs of metadata documents */
+  clientMetadata: boolean
   /** the algorithms in which a published key signs now */
   signingAlgorithms: readonly string[]
 }
@@ -55,6 +57,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     request_object_signing_alg_values_supported: clientAlgorithms,
     // RFC 8414 §2, RFC 9700 §2.1.1
     code_challenge_methods_supported: ['S256'],
+    // draft-ietf-oauth-client-id-metadata-document §6
+    ...(facts.clientMetadata ? { client_id_metadata_document_supported: true } : {}),
     // RFC 9207 §2.3, §3
     authorization_response_iss_parameter_supported: true,
     // OpenID Connect Initiating User Registration §5; the values are those of Core §3.1.2.1

@@ -166,6 +166,17 @@ export const walletUnavailable = (detail?: string): OAuthError =>
     ...(detail !== undefined && { detail }),
   })
 
+export const clientUnavailable = (): OAuthError =>
+  new OAuthError({
+    error: 'temporarily_unavailable',
+    reason: 'client_metadata_unavailable',
+    description: 'The metadata document of the client cannot be fetched right now. Try again in a moment.',
+    retryAfter: 60,
+  })
+
+export const tooManyMetadataFetches = (retryAfter: number): OAuthError =>
+  overLimit('metadata_fetches', 'Too many unknown clients. Wait and try again.', retryAfter)
+
 /** Lasts two minutes at most after the algorithm was changed: then the next key signs. */
 export const signingUnavailable = (reason: ReasonOf<'temporarily_unavailable'>): OAuthError =>
   new OAuthError({

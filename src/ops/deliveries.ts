@@ -5,6 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import { createCallQueue } from './call-queue.ts'
 
 export type Notice = { clientId: string; url: string; form: Record<string, string> }
 
@@ -19,7 +20,7 @@ export type DeliveryOptions = {
    * seconds before each attempt, approximately; unless set, four attempts within the two minutes for which a logout
    * token is valid
    */
-  pauses?: readonly number[]
+  pauses?: readonly number[] | undefined
   /** seconds that `stop` may take; 3.5 unless set: enough for one call that hangs, which ends after three */
   stopWithin?: number
 }
@@ -39,13 +40,14 @@ const WAITING_AT_MOST = 1000
 type AttemptOutcome = 'done' | { again: string } | { failed: string }
 
 export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin = 3.5 }: DeliveryOptions): Deliveries {
-  const waiting: (() => Promise<void>)[] = []
+  const queue = createCallQueue<AttemptOutcome>({
+    atOnce: AT_ONCE,
+    waitingAtMost: WAITING_AT_MOST,
+    onStop: { failed: 'stopped' },
+    onOverflow: { failed: 'too_many_waiting' },
+  })
   const unfinished = new Set<Promise<void>>()
   const stopping = new AbortController()
-  /** one function for each attempt that waits or runs */
-  const givingUp = new Set<() => void>()
-  let gaveUp = false
-  let underWay = 0
 
   function deliverWithRetries(attempt: () => Promise<AttemptOutcome>, clientId?: string): void {
     const delivering = attemptRepeatedly(attempt, clientId).finally(() => unfinished.delete(delivering))
@@ -59,7 +61,7 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
     for (const [tries, pause] of pauses.entries()) {
       await wait(pause * (0.5 + randomInt(1000) / 1000), stopping.signal)
       const isLast = stopping.signal.aborted && tries > 0
-      const outcome = await runQueued(attempt)
+      const outcome = await queue.run(attempt).catch((): AttemptOutcome => ({ again: 'could_not_be_made' }))
       if (outcome === 'done') {
         if (clientId !== undefined) note({ delivered: true, ...of })
         return
@@ -70,61 +72,34 @@ export function createDeliveries({ call, note, pauses = USUAL_PAUSES, stopWithin
     note({ delivered: false, ...of, why })
   }
 
-  function runQueued(attempt: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
-    if (gaveUp) return Promise.resolve({ failed: 'stopped' })
-    if (waiting.length >= WAITING_AT_MOST) return Promise.resolve({ failed: 'too_many_waiting' })
-    return new Promise((resolve) => {
-      const settle = (outcome: AttemptOutcome): void => {
-        givingUp.delete(giveUp)
-        resolve(outcome)
-      }
-      // A call that is in progress may or may not arrive: it counts as lost.
-      const giveUp = (): void => settle({ failed: 'stopped' })
-      givingUp.add(giveUp)
-      waiting.push(() => attempt().then(settle, () => settle({ again: 'could_not_be_made' })))
-      next()
-    })
-  }
-
-  function next(): void {
-    if (underWay >= AT_ONCE || gaveUp) return
-    const run = waiting.shift()
-    if (!run) return
-    underWay++
-    void run().finally(() => {
-      underWay--
-      next()
-    })
-  }
-
-  async function deliver({ url, form }: Notice): Promise<AttemptOutcome> {
-    const answer = await call({ url, form })
-    if (answer.kind === 'unavailable') return { again: answer.why }
-    if (answer.status >= 200 && answer.status < 300) return 'done'
-    // Back-Channel Logout §2.8: 400 if the client could not log out; another attempt would give the same response
-    return answer.status < 500 && answer.status !== 429
-      ? { failed: `status_${answer.status}` }
-      : { again: `status_${answer.status}` }
-  }
-
   return {
     add(prepare) {
       deliverWithRetries(async () => {
-        for (const notice of await prepare()) deliverWithRetries(() => deliver(notice), notice.clientId)
+        for (const notice of await prepare())
+          deliverWithRetries(async () => outcomeOf(await call(requestOf(notice))), notice.clientId)
         return 'done'
       })
     },
     async stop() {
       stopping.abort()
-      const deadline = setTimeout(() => {
-        gaveUp = true
-        for (const giveUp of givingUp) giveUp()
-      }, stopWithin * 1000)
+      const deadline = setTimeout(queue.stop, stopWithin * 1000)
       // A prepared notice may have added further ones.
       while (unfinished.size > 0) await Promise.all(unfinished)
       clearTimeout(deadline)
     },
   }
+}
+
+function requestOf({ url, form }: Notice): Pick<Notice, 'url' | 'form'> {
+  return { url, form }
+}
+
+function outcomeOf(answer: Answer): AttemptOutcome {
+  if (answer.kind === 'unavailable') return { again: answer.why }
+  if (answer.status >= 200 && answer.status < 300) return 'done'
+  // Back-Channel Logout §2.8: 400 if the client could not log out; another attempt would give the same response
+  const isFinal = answer.status < 500 && answer.status !== 429
+  return isFinal ? { failed: `status_${answer.status}` } : { again: `status_${answer.status}` }
 }
 
 /** Unreferenced: a notice does not keep the process alive. Resolves early if the signal aborts. */

@@ -23,15 +23,23 @@ export function fillPlain(sentence: string, names: Record<string, string>): stri
  * A name from outside, prepared for a page: no invisible characters, at most 60 characters; '' if no visible character
  * is left.
  */
-function displayName(name: string): string {
+export function displayName(name: string): string {
   const visible = visibleText(name)
   const characters = Array.from(visible)
   return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }
 
-/** The app's name in sentences: its own name, or its host, or that it is an app on this device. */
-export function appTitle({ clientName, clientHost, clientScheme }: ClientPlace & { clientName: string }): string {
-  return displayName(clientName) || clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
+/**
+ * The app's name in sentences: its own name, or its host, or that it is an app on this device. The name of an app that is not registered
+ * is unproved, so the host that publishes the app's metadata stands for it.
+ */
+export function appTitle({
+  clientName,
+  clientHost,
+  clientScheme,
+  clientPublisher,
+}: ClientPlace & { clientName: string }): string {
+  return clientPublisher || displayName(clientName) || clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
 }
 
 /** "20 seconds", "one minute", "12 minutes": never less than `seconds`. */

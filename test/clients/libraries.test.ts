@@ -1,4 +1,4 @@
-/** Libraries for apps on a server, which nobody here wrote, with the recipes of docs/guides/clients.md: from registration to sign-out. */
+/** Independent libraries for apps on a server, with the recipes of docs/guides/clients.md: from registration to sign-out. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ import { movingTo, Walk } from '../support/walk.ts'
 import { importRecipe, register } from './recipe.ts'
 
 type Tokens = { access_token: string; refresh_token: string; id_token?: string; scope: string; token_type: string }
-/** What these recipes export; `simple-oauth2` knows no introspection and no OpenID Connect. */
+/** The exports of these recipes. `simple-oauth2` supports neither introspection nor OpenID Connect. */
 type Recipe = {
   begin(): Promise<{ to: URL; checks: unknown }>
-  finish(cameBack: string, checks: unknown): Promise<{ tokens: Tokens; sub: string; wallet?: unknown }>
+  finish(responseUrl: string, checks: unknown): Promise<{ tokens: Tokens; sub: string; wallet?: unknown }>
   refresh(tokens: Tokens): Promise<Tokens>
   revoke(tokens: Tokens): Promise<void>
 }
@@ -35,14 +35,14 @@ async function appWith<R extends Recipe>(mark: string, places: Record<string, st
   return importRecipe<R>(mark, { ...environment, ...more })
 }
 
-/** The wallet signs, and the browser is back at the app. */
+/** Signs in with the wallet, and completes the login in the app. */
 async function signIn(app: Recipe, walk: Walk) {
   const { to, checks } = await app.begin()
   return app.finish((await walk.signIn(to.search.slice(1))).to, checks)
 }
 
 test.each(['openid-client', 'oauth4webapi'])(
-  '%s: signs in, reads userinfo, refreshes, introspects, revokes and signs out',
+  'An app with %s signs in, reads userinfo, refreshes, introspects, revokes and signs out',
   async (mark) => {
     const app = await appWith<OpenIdRecipe>(mark)
     const walk = new Walk(grantor)
@@ -69,10 +69,10 @@ test.each(['openid-client', 'oauth4webapi'])(
 const STRICT = '--require-pushed-authorization-requests --require-signed-request-object --dpop-bound-access-tokens'
 
 test.each([
-  ['required one by one', STRICT],
+  ['each required by an option', STRICT],
   ['under FAPI 2.0', '--profile fapi2'],
 ])(
-  'openid-client with a key of its own: pushes a signed request, has bound tokens, refreshes and revokes, %s',
+  'An app with openid-client and a key pushes a signed request, gets bound tokens, refreshes and revokes, %s',
   async (_, options) => {
     const folder = mkdtempSync(join(tmpdir(), 'grantor-recipe-'))
     try {
@@ -97,7 +97,7 @@ test.each([
   },
 )
 
-test('simple-oauth2: signs in, refreshes and revokes', async () => {
+test('An app with simple-oauth2 signs in, refreshes and revokes', async () => {
   const app = await appWith<Recipe>('simple-oauth2')
   const walk = new Walk(grantor)
   const { tokens, sub } = await signIn(app, walk)
@@ -110,7 +110,7 @@ test('simple-oauth2: signs in, refreshes and revokes', async () => {
 })
 
 test.each(['openid-client', 'oauth4webapi', 'simple-oauth2'])(
-  '%s: learns that the person said no, and refuses an answer that was meant for another request',
+  'An app with %s reports a declined login as an error, and refuses the response to another request',
   async (mark) => {
     const app = await appWith<Recipe>(mark)
     const walk = new Walk(grantor)

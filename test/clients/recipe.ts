@@ -1,4 +1,4 @@
-/** The recipes of docs/guides/clients.md, run as they stand there: their clients registered by the page's commands, their code imported. */
+/** Runs the recipes of docs/guides/clients.md unchanged: registers the clients with the page's commands, and imports the code. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,38 +7,38 @@ import type { Grantor } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const page = readFileSync(join(ROOT, 'docs/guides/clients.md'), 'utf8')
-// Below node_modules, so that a recipe finds its library there as an app of its own would
+// Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
-/** The block that is marked so on the page, as in ```js openid-client. */
+/** The block of the page with this language and this mark, as in ```js openid-client. */
 export function recipeOf(language: string, mark: string): string {
   const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
   if (!block) throw new Error(`docs/guides/clients.md has no ${language} block marked ${mark}`)
   return block
 }
 
-export type Registered = { client_id: string; client_secret: string }
+export type RegisteredClient = { client_id: string; client_secret: string }
 
-/** Registers the client of a recipe by the page's own command; `places` says where on this machine what it names is. */
-export async function register(grantor: Grantor, mark: string, places: Record<string, string> = {}): Promise<Registered> {
+/** Registers the client of a recipe with the page's command. `places` maps paths, URLs and options of the page to those of the test. */
+export async function register(grantor: Grantor, mark: string, places: Record<string, string> = {}): Promise<RegisteredClient> {
   let command = recipeOf('sh', mark).trim()
   for (const [named, real] of Object.entries(places)) command = command.replaceAll(named, real)
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const expected = ['npx', 'grantor', 'clients', 'create', '--data', './data']
   if (words.slice(0, 6).join(' ') !== expected.join(' ')) throw new Error(`not a registration: ${command}`)
   const argv = ['clients', 'create', ...words.slice(6).filter((word) => word !== '--json'), '--json']
-  const done = await run(argv, { GRANTOR_DATABASE_URL: `sqlite:${grantor.databasePath}` }, grantor.clock.now())
-  if (done.exit !== 0) throw new Error(done.err)
+  const result = await run(argv, { GRANTOR_DATABASE_URL: `sqlite:${grantor.databasePath}` }, grantor.clock.now())
+  if (result.exit !== 0) throw new Error(result.err)
   await grantor.noticeChanges()
-  return JSON.parse(done.out) as Registered
+  return JSON.parse(result.out) as RegisteredClient
 }
 
-let written = 0
+let fileCount = 0
 
-/** Writes the block into a new file beside the libraries; returns its path. */
+/** Writes the block into a new file and returns the path of the file. */
 export function recipeFile(language: string, mark: string, extension: string, change = (recipe: string) => recipe): string {
   mkdirSync(FOLDER, { recursive: true })
-  const path = join(FOLDER, `${mark}.${written++}.${extension}`)
+  const path = join(FOLDER, `${mark}.${fileCount++}.${extension}`)
   writeFileSync(path, change(recipeOf(language, mark)))
   return path
 }

@@ -1,4 +1,4 @@
-/** How long a `nonce` may be (OpenID Connect Core §3.1.2.1): as long as the ID token that holds it is one we read ourselves. */
+/** The longest `nonce` (OpenID Connect Core §3.1.2.1): an ID token with such a nonce is still accepted as `id_token_hint`. */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPENID, openIdClient, openIdTokens } from '../support/openid-app.ts'
@@ -18,26 +18,26 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-const errorOf = async (asked: Record<string, string>) =>
-  parameterOf((await walk.authorize(requestOf(client, asked))).location, 'error')
+const errorOf = async (parameters: Record<string, string>) =>
+  parameterOf((await walk.authorize(requestOf(client, parameters))).location, 'error')
 
 test.each([
-  ['as it is', 'n'.repeat(2000)],
-  ['of characters that JSON writes longer', '\u0001'.repeat(666)],
-  ['not of ASCII', '\uffff'.repeat(222)],
+  ['ASCII letters', 'n'.repeat(2000)],
+  ['control characters, which JSON escapes', '\u0001'.repeat(666)],
+  ['characters outside of ASCII', '\uffff'.repeat(222)],
 ])(
-  'a nonce of 2,000 characters, form-urlencoded, comes back as it was sent, in an ID token that is still a hint: %s',
+  'A nonce of 2,000 form-urlencoded characters is returned unchanged, and its ID token is accepted as id_token_hint: %s',
   async (_, nonce) => {
     const { id_token } = await openIdTokens(walk, client, { ...OPENID, nonce })
     expect(decodeJwt(id_token).nonce).toBe(nonce)
-    // docs/reference/protocol.md: what is longer we would not read ourselves
+    // A longer token would not be accepted as `id_token_hint` (docs/reference/protocol.md).
     expect(id_token.length).toBeLessThanOrEqual(8192)
     const hinted = await pushed(walk, client, { ...OPENID, id_token_hint: id_token, prompt: 'none' })
     expect((await walk.authorize(hinted)).location).toContain('code=')
   },
 )
 
-test('a longer nonce is invalid_request at the app and where it is pushed, as a request that is too long altogether', async () => {
+test('A nonce of more than 2,000 form-urlencoded characters is invalid_request in an authorization request and in a pushed one', async () => {
   for (const nonce of ['n'.repeat(2001), '\u0001'.repeat(667)]) {
     expect(await errorOf({ ...OPENID, nonce })).toBe('invalid_request')
     expect(await errorOf({ ...OPENID, nonce, prompt: 'login' })).toBe('invalid_request')

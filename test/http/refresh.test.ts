@@ -18,15 +18,15 @@ const refresh = async (token: string): Promise<Tokens> => tokensOf(await app.wal
 const grantOf = (tokens: Tokens): Promise<Grant | null> =>
   app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
 
-/** Changes the ledger behind the service's back, as a restored backup or a lost write would. */
+/** Changes the row of the grant in the database directly, as a restored backup or a lost write would. */
 function rewriteGrant(tokens: Tokens, change: string): void {
   const database = new DatabaseSync(app.grantor.databasePath)
   database.prepare(`UPDATE grants SET ${change} WHERE id = ?`).run(claimsOf(tokens.access_token).grant_id)
   database.close()
 }
 
-describe('a refresh (RFC 6749 §6)', () => {
-  test('gives a new access token and a new refresh token, in the same fields as the exchange', async () => {
+describe('The refresh grant (RFC 6749 §6)', () => {
+  test('A refresh returns a new access token and a new refresh token, with the members of the code exchange (RFC 6749 §6)', async () => {
     const first = await app.freshTokens()
     const answer = await app.walk.refresh(app.client, first.refresh_token)
     expect(Object.keys(expectJson(answer))).toEqual(['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope'])
@@ -40,7 +40,7 @@ describe('a refresh (RFC 6749 §6)', () => {
     expect(claimsOf(second.access_token).jti).not.toBe(claimsOf(first.access_token).jti)
   })
 
-  test('leaves the earlier access token alive to its own end', async () => {
+  test('An access token that was issued before a refresh stays valid until its own expiry', async () => {
     const first = await app.freshTokens()
     app.grantor.clock.advance(300)
     const second = await refresh(first.refresh_token)
@@ -51,7 +51,7 @@ describe('a refresh (RFC 6749 §6)', () => {
     expect(await app.isActive(second.access_token)).toBe(true)
   })
 
-  test('moves one row by one generation and adds none, a hundred times over', async () => {
+  test('A hundred refreshes add no grant to the store, and raise the generation of the one grant to 100', async () => {
     const count = async (): Promise<number> =>
       (await app.grantor.store.grants.listGrants({ at: app.grantor.clock.now(), limit: 1000 })).length
     let tokens = await app.freshTokens()
@@ -62,8 +62,8 @@ describe('a refresh (RFC 6749 §6)', () => {
   })
 })
 
-describe('simultaneous refreshes of one token', () => {
-  test('all 50 get the one same successor, each with an access token of its own, and the grant lives on', async () => {
+describe('Simultaneous refreshes of one token', () => {
+  test('50 simultaneous refreshes get the same refresh token and an access token each, and the grant stays valid', async () => {
     const first = await app.freshTokens()
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.walk.refresh(app.client, first.refresh_token)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
@@ -75,7 +75,7 @@ describe('simultaneous refreshes of one token', () => {
     expect((await app.walk.refresh(app.client, tokens[0]?.refresh_token ?? '')).status).toBe(200)
   })
 
-  test('with the retry window off, one of 50 gets tokens, and the 49 second uses end the grant', async () => {
+  test('With a retry window of 0, one of 50 simultaneous refreshes gets tokens, and the grant ends', async () => {
     const strict = await startApp({ lifetimes: { refreshRetryWindow: 0 } })
     const first = await strict.freshTokens()
     const answers = await Promise.all(Array.from({ length: 50 }, () => strict.walk.refresh(strict.client, first.refresh_token)))
@@ -87,32 +87,35 @@ describe('simultaneous refreshes of one token', () => {
   })
 })
 
-describe('an older token that comes back ends the grant (RFC 9700 §4.14.2)', () => {
-  test.each([2, 3, 10])('one of %i generations ago, even inside the retry window', async (generations) => {
-    const first = await app.freshTokens()
-    let latest = first
-    for (let step = 0; step < generations; step++) latest = await refresh(latest.refresh_token)
-    app.grantor.events.length = 0
-    expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
-    expect(await grantOf(first)).toMatchObject({ endReason: 'refresh_replayed' })
-    expect(app.grantor.events).toContainEqual(
-      expect.objectContaining({
-        event: 'grant_ended',
-        reason: 'refresh_replayed',
-        grant_id: claimsOf(first.access_token).grant_id,
-      }),
-    )
-    for (const { access_token } of [first, latest]) expect(await app.isActive(access_token)).toBe(false)
-    expectRefusal(await app.walk.refresh(app.client, latest.refresh_token), 'invalid_grant')
-  })
+describe('Replayed refresh tokens (RFC 9700 §4.14.2)', () => {
+  test.each([2, 3, 10])(
+    'A refresh token of %i generations ago ends its grant, even within the retry window (RFC 9700 §4.14.2)',
+    async (generations) => {
+      const first = await app.freshTokens()
+      let latest = first
+      for (let step = 0; step < generations; step++) latest = await refresh(latest.refresh_token)
+      app.grantor.events.length = 0
+      expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
+      expect(await grantOf(first)).toMatchObject({ endReason: 'refresh_replayed' })
+      expect(app.grantor.events).toContainEqual(
+        expect.objectContaining({
+          event: 'grant_ended',
+          reason: 'refresh_replayed',
+          grant_id: claimsOf(first.access_token).grant_id,
+        }),
+      )
+      for (const { access_token } of [first, latest]) expect(await app.isActive(access_token)).toBe(false)
+      expectRefusal(await app.walk.refresh(app.client, latest.refresh_token), 'invalid_grant')
+    },
+  )
 })
 
-describe('what is not a token of this client ends nothing', () => {
-  test('another client with a genuine token', async () => {
+describe('Refresh tokens that are not the client’s', () => {
+  test('A refresh token that another client presents is refused, and its grant stays valid', async () => {
     const tokens = await app.freshTokens()
     const next = await refresh(tokens.refresh_token)
     const latest = await refresh(next.refresh_token)
-    // the living one, the one before, and one old enough to end the grant in its own client's hands
+    // the current token, the one before, and one that would end the grant if its own client presented it
     for (const { refresh_token } of [latest, next, tokens]) {
       expectRefusal(await app.walk.refresh(other, refresh_token), 'invalid_grant')
     }
@@ -120,7 +123,7 @@ describe('what is not a token of this client ends nothing', () => {
     expect((await app.walk.refresh(app.client, latest.refresh_token)).status).toBe(200)
   })
 
-  test('a token truncated, lengthened, or with any one character changed', async () => {
+  test('A refresh token that is truncated, lengthened or changed is refused, and the original still works', async () => {
     const { refresh_token } = await app.freshTokens()
     const forgeries = [
       ...[1, 2, 10, 40, 80].map((length) => refresh_token.slice(0, -length)),
@@ -134,7 +137,7 @@ describe('what is not a token of this client ends nothing', () => {
     expect((await app.walk.refresh(app.client, refresh_token)).status).toBe(200)
   })
 
-  test('a genuine token with its generation raised by hand: the MAC is over it', async () => {
+  test('A refresh token with a raised generation is refused, because the MAC covers the generation', async () => {
     const { refresh_token } = await app.freshTokens()
     const [prefix, keyId, body = ''] = refresh_token.split('.')
     const bytes = Buffer.from(body, 'base64url')
@@ -143,7 +146,7 @@ describe('what is not a token of this client ends nothing', () => {
     expect((await app.walk.refresh(app.client, refresh_token)).status).toBe(200)
   })
 
-  test('a forgery costs no query: it is refused alike while the store cannot be reached', async () => {
+  test('A forged refresh token is refused without a query, even while the store is unavailable', async () => {
     const down = await startApp()
     const { refresh_token } = await down.freshTokens()
     await down.grantor.store.close()
@@ -153,23 +156,26 @@ describe('what is not a token of this client ends nothing', () => {
   })
 })
 
-describe('a genuine token newer than its row means that the store lost a write', () => {
-  test.each([1, 5])('written back by %i: refused, the grant ended, an alarm logged', async (steps) => {
-    let tokens = await app.freshTokens()
-    const first = tokens
-    for (let step = 0; step < steps; step++) tokens = await refresh(tokens.refresh_token)
-    rewriteGrant(tokens, 'generation = 0')
-    app.grantor.events.length = 0
-    expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
-    expect(await grantOf(tokens)).toMatchObject({ generation: 0, endReason: 'refresh_newer_than_row' })
-    expect(app.grantor.events).toContainEqual(
-      expect.objectContaining({ event: 'store_lost_a_write', alarm: true, grant_id: claimsOf(tokens.access_token).grant_id }),
-    )
-    for (const { access_token } of [first, tokens]) expect(await app.isActive(access_token)).toBe(false)
-    expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
-  })
+describe('Refresh tokens that are newer than their row', () => {
+  test.each([1, 5])(
+    'A refresh token that is %i generations newer than its row is refused, its grant ends, and an alarm is logged',
+    async (steps) => {
+      let tokens = await app.freshTokens()
+      const first = tokens
+      for (let step = 0; step < steps; step++) tokens = await refresh(tokens.refresh_token)
+      rewriteGrant(tokens, 'generation = 0')
+      app.grantor.events.length = 0
+      expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
+      expect(await grantOf(tokens)).toMatchObject({ generation: 0, endReason: 'refresh_newer_than_row' })
+      expect(app.grantor.events).toContainEqual(
+        expect.objectContaining({ event: 'store_lost_a_write', alarm: true, grant_id: claimsOf(tokens.access_token).grant_id }),
+      )
+      for (const { access_token } of [first, tokens]) expect(await app.isActive(access_token)).toBe(false)
+      expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
+    },
+  )
 
-  test('a token whose row is gone altogether is refused', async () => {
+  test('The tokens of a grant whose row is missing are refused', async () => {
     const tokens = await app.freshTokens()
     const database = new DatabaseSync(app.grantor.databasePath)
     database.prepare('DELETE FROM grants WHERE id = ?').run(claimsOf(tokens.access_token).grant_id)

@@ -1,4 +1,4 @@
-/** What a refused or failed refresh leaves behind: a refresh token that works as before. */
+/** A refused or failed refresh does not rotate the refresh token, so the token works as before. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
 import { newDpopKey, proofOf } from '../support/dpop.ts'
@@ -13,7 +13,7 @@ import { requestOf, Walk } from '../support/walk.ts'
 
 let app: App
 beforeAll(async () => {
-  // No retry window: only a token that did not move works a second time.
+  // Without a retry window a refresh token works a second time only if the token was not rotated.
   app = await startApp({ lifetimes: { refreshRetryWindow: 0, refreshRetryWindowPublic: 0 } })
 })
 afterAll(() => app.close())
@@ -47,7 +47,7 @@ test('A refresh whose ID token has no signing key yet is refused, and its refres
   expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('A refresh with a used DPoP proof moves nothing, even if the clock of the node is ahead of the idle time (RFC 9449 §11.1)', async () => {
+test('A refresh with a used DPoP proof changes nothing, even if the clock of the node is ahead of the idle time (RFC 9449 §11.1)', async () => {
   const database = await newPostgresDatabase()
   // On PostgreSQL the database's clock decides whether the grant has expired, not the node's.
   const grantor = await startGrantor({ postgres: database.address, lifetimes: { refreshRetryWindowPublic: 0 } })

@@ -20,7 +20,7 @@ afterAll(() => app.close())
 const WRONG_SECRET = 'w'.repeat(43)
 const UNKNOWN_ID = '6d0a4a05-5b6e-4c1e-9d5c-0a4f6e0a4a05'
 
-/** Everything the server sent, byte by byte, except the hour and the request id. */
+/** The whole response as the server sent it, without the fields Date and X-Request-Id. */
 async function answerTo(path: string, authorization: string | null, body: string): Promise<string> {
   const head = [
     `POST ${path} HTTP/1.1`,
@@ -35,7 +35,7 @@ async function answerTo(path: string, authorization: string | null, body: string
 }
 
 test.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
-  'nobody can tell an unknown client, a disabled one and a wrong secret apart: %s answers the same bytes',
+  'An unknown client, a disabled client and a wrong secret get the same bytes, so they cannot be told apart: %s',
   async (path) => {
     const body = 'grant_type=authorization_code&code=x&redirect_uri=y&token=z'
     const wrongSecret = await answerTo(path, basic(app.client.id, WRONG_SECRET), body)
@@ -57,7 +57,7 @@ test.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
   },
 )
 
-test('the audit log does tell them apart', async () => {
+test('The audit log distinguishes a wrong secret, an unknown client and missing credentials', async () => {
   app.grantor.events.length = 0
   await answerTo('/oauth/revoke', basic(app.client.id, WRONG_SECRET), 'token=z')
   await answerTo('/oauth/revoke', basic(UNKNOWN_ID, WRONG_SECRET), 'token=z')

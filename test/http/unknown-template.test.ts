@@ -1,4 +1,4 @@
-/** During a rolling update a node meets challenges of another version, whose text it may not know how to compose. */
+/** During a rolling update a node can get a challenge of a newer version, whose text the node cannot compose. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
 import { allRows } from '../support/rows.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-test('a challenge whose text this node cannot compose is 410, never "wrong signature", and nothing is stored', async () => {
+test('A challenge whose text the node cannot compose is 410 expired, not a wrong signature, and nothing is stored', async () => {
   const walk = new Walk(grantor)
   const challenge = await walk.challenge(requestOf(client))
   const { keys } = grantor.deps

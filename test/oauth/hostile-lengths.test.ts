@@ -25,7 +25,7 @@ const READERS: Record<string, (text: string) => unknown> = {
   parseRequestUri,
   isResourceUri: (text) => isResourceUri(`https://a/${text}`),
   parseScope,
-  redirectUriFault: (text) => redirectUriFault(`https://a/${text}`, true),
+  redirectUriFault: (text) => redirectUriFault(`https://a/${text}`, 'private_use'),
 }
 
 describe.each(Object.entries(READERS))('%s reads a million characters in one pass', (_, read) => {

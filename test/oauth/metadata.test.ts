@@ -4,6 +4,7 @@ import { serverMetadata } from '../../src/oauth/metadata.ts'
 const metadata = serverMetadata({
   issuer: 'https://auth.example.com',
   scopes: ['enhancement', 'profile'],
+  clientMetadata: false,
   signingAlgorithms: ['ES256'],
 })
 

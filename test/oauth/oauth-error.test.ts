@@ -27,6 +27,8 @@ const ALL = [
   errors.tooManyPushed(30),
   errors.tooManySignIns(30),
   errors.tooManyContractChecks(30),
+  errors.tooManyMetadataFetches(30),
+  errors.clientUnavailable(),
   errors.storeUnavailable(),
   errors.walletUnavailable('rpc.example.org: timed_out'),
   errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
@@ -104,6 +106,6 @@ test('a limit is 429 with a registered error, and what cannot be reached is 503 
 
 test('only what passes by itself tells when to come again', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(7).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(9).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

@@ -28,15 +28,15 @@ describe('may be registered', () => {
     'http://127.9.8.7/cb',
     'http://[::1]:8080/cb',
   ])('%s', (uri) => {
-    expect(redirectUriFault(uri, false)).toBeNull()
-    expect(redirectUriFault(uri, true)).toBeNull()
+    expect(redirectUriFault(uri, 'web')).toBeNull()
+    expect(redirectUriFault(uri, 'private_use')).toBeNull()
   })
 
   test.each(['com.example.app:/oauth2redirect', 'com.example.app:cb', 'com.example.app://cb?a=b', 'net.example.my-app+x:/'])(
     '%s, by a native app only (RFC 8252 §7.1)',
     (uri) => {
-      expect(redirectUriFault(uri, true)).toBeNull()
-      expect(redirectUriFault(uri, false)).toBe('scheme_not_allowed')
+      expect(redirectUriFault(uri, 'private_use')).toBeNull()
+      expect(redirectUriFault(uri, 'web')).toBe('scheme_not_allowed')
     },
   )
 })
@@ -98,25 +98,25 @@ describe('may not be registered', () => {
     ['scheme_not_allowed', 'https:/app.example.net'],
     ['too_long', `https://app.example.net/${'a'.repeat(1977)}`],
   ])('%s: %s', (fault, uri) => {
-    expect(redirectUriFault(uri, true)).toBe(fault)
-    if (!uri.startsWith('com.')) expect(redirectUriFault(uri, false)).toBe(fault)
+    expect(redirectUriFault(uri, 'private_use')).toBe(fault)
+    if (!uri.startsWith('com.')) expect(redirectUriFault(uri, 'web')).toBe(fault)
   })
 
   test.each(['com.example.app:/[a]', 'com.example.app://[a/', 'com.example.app:a[b]'])(
     '%s, whose brackets are not RFC 3986',
     (uri) => {
-      expect(redirectUriFault(uri, true)).toBe('not_rfc3986')
+      expect(redirectUriFault(uri, 'private_use')).toBe('not_rfc3986')
     },
   )
 
   test('2,000 characters are not too long', () => {
-    expect(redirectUriFault(`https://app.example.net/${'a'.repeat(1976)}`, false)).toBeNull()
+    expect(redirectUriFault(`https://app.example.net/${'a'.repeat(1976)}`, 'web')).toBeNull()
   })
 
   test('a hostile text is refused quickly, whatever it is made of', () => {
     const spent = processorMs(() => {
       for (const piece of ['%', '%2', 'a:', '://', '[', '[]', '@', '127.0.0.1:', 'https://'])
-        redirectUriFault(`https://${piece.repeat(600)}\n`, true)
+        redirectUriFault(`https://${piece.repeat(600)}\n`, 'private_use')
     })
     expect(spent).toBeLessThan(200)
   })
@@ -126,7 +126,7 @@ describe('a request may name exactly what is registered (RFC 9700 §2.1)', () =>
   const registered = ['https://app.example.net/callback', 'https://app.example.net/other?a=b']
 
   test.each(registered)('%s', (uri) => {
-    expect(redirectUriMatches(registered, uri, false)).toBe(true)
+    expect(redirectUriMatches(registered, uri, 'exact')).toBe(true)
   })
 
   test.each([
@@ -149,13 +149,13 @@ describe('a request may name exactly what is registered (RFC 9700 §2.1)', () =>
     ' https://app.example.net/callback',
     '',
   ])('never %j', (uri) => {
-    expect(redirectUriMatches(registered, uri, false)).toBe(false)
-    expect(redirectUriMatches(registered, uri, true)).toBe(false)
+    expect(redirectUriMatches(registered, uri, 'exact')).toBe(false)
+    expect(redirectUriMatches(registered, uri, 'any_on_loopback')).toBe(false)
   })
 
   test('where nothing is registered nothing matches', () => {
-    expect(redirectUriMatches([], '', true)).toBe(false)
-    expect(redirectUriMatches([], 'http://127.0.0.1/', true)).toBe(false)
+    expect(redirectUriMatches([], '', 'any_on_loopback')).toBe(false)
+    expect(redirectUriMatches([], 'http://127.0.0.1/', 'any_on_loopback')).toBe(false)
   })
 })
 
@@ -168,9 +168,11 @@ describe('the port of a native app’s loopback address may differ, and only it 
     'http://127.0.0.1/cb',
     'http://[::1]/cb?a=b',
     'http://[::1]:9999/cb?a=b',
+    'http://localhost/cb',
+    'http://localhost:8080/cb',
   ])('%s', (uri) => {
-    expect(redirectUriMatches(registered, uri, true)).toBe(true)
-    expect(redirectUriMatches(registered, uri, false)).toBe(registered.includes(uri))
+    expect(redirectUriMatches(registered, uri, 'any_on_loopback')).toBe(true)
+    expect(redirectUriMatches(registered, uri, 'exact')).toBe(registered.includes(uri))
   })
 
   test.each([
@@ -188,12 +190,13 @@ describe('the port of a native app’s loopback address may differ, and only it 
     'http://127.0.0.2:8080/cb',
     'http://[::1]:8080/cb',
     'http://[0:0:0:0:0:0:0:1]:8080/cb?a=b',
-    'http://localhost:8080/cb',
+    'http://localhost.:8080/cb',
+    'http://app.localhost:8080/cb',
     'https://127.0.0.1:8080/cb',
     'HTTP://127.0.0.1:8080/cb',
     'http://127.1:8080/cb',
   ])('not %s', (uri) => {
-    expect(redirectUriMatches(registered, uri, true)).toBe(false)
+    expect(redirectUriMatches(registered, uri, 'any_on_loopback')).toBe(false)
   })
 })
 

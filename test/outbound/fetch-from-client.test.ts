@@ -28,6 +28,7 @@ test('keys are read over https, and a logout token is posted as a form', async (
   expect(await inDevelopment({ url: `${host.origin}/jwks.json?a=b` })).toEqual({
     kind: 'answered',
     status: 200,
+    headers: {},
     body: '{"keys":[]}',
   })
   expect(await inDevelopment({ url: `${host.origin}/logout`, form: { logout_token: 'a+b c&d' } })).toMatchObject({ status: 200 })

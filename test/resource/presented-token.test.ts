@@ -17,35 +17,35 @@ afterAll(() => issuer.close())
 const usualCheck = (options: { header?: string } = {}) =>
   createTokenCheck({ issuer: issuer.url, audience, now: () => issuer.clock.now, ...options })
 
-test('a good token tells whose wallet calls, through which app, with which scopes', async () => {
+test('The result for a valid token has the wallet, the client, the scopes, the token id and the lifetime', async () => {
   const token = await usualCheck()(bearer(await issuer.sign({ scope: 'enhancement profile' })))
   expect(token).toMatchObject({ wallet, clientId, scopes: ['enhancement', 'profile'], tokenId: 'jti-1' })
   expect(token.expiresAt - token.issuedAt).toBe(600)
   expect(token.claims.aud).toBe(audience)
 })
 
-test('a call without credentials is told to bring a token, and nothing else (RFC 6750 §3.1)', async () => {
+test('A call without credentials gets 401 with a challenge and no error (RFC 6750 §3.1)', async () => {
   const error = await refusal(usualCheck()({ headers: {} }))
   expect(error.status).toBe(401)
   expect(error.error).toBeUndefined()
   expect(error.headers).toEqual({ 'Cache-Control': 'no-store', 'WWW-Authenticate': `Bearer realm="${audience}"` })
 })
 
-test('credentials of another scheme are no token, so the call is told to bring one', async () => {
+test('Credentials of another scheme count as no token: 401 without an error', async () => {
   const error = await refusal(usualCheck()({ headers: { authorization: 'Basic aWQ6c2VjcmV0' } }))
   expect([error.status, error.error]).toEqual([401, undefined])
 })
 
-test('the scheme is read in any case (RFC 9110 §11.1)', async () => {
+test('The scheme Bearer is accepted in any letter case (RFC 9110 §11.1)', async () => {
   const token = await issuer.sign()
   await expect(usualCheck()({ headers: { authorization: `bEARER ${token}` } })).resolves.toMatchObject({ wallet })
   await expect(usualCheck()(new Request('https://api.example.com/me', bearer(token)))).resolves.toMatchObject({ wallet })
   await expect(usualCheck()({ headers: { Authorization: `Bearer ${token}` } })).resolves.toMatchObject({ wallet })
 })
 
-describe('a malformed header is invalid_request (RFC 6750 §3.1)', () => {
+describe('Malformed Authorization headers (RFC 6750 §3.1)', () => {
   test.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer a,b', 'Bearer "a"', 'Bearer a=b', 'Bearer ä', 'Bearer a, Bearer b'])(
-    '%s',
+    'A malformed Authorization header is invalid_request: %s (RFC 6750 §3.1)',
     async (authorization) => {
       const error = await refusal(usualCheck()({ headers: { authorization } }))
       expect([error.status, error.error]).toEqual([400, 'invalid_request'])
@@ -54,18 +54,18 @@ describe('a malformed header is invalid_request (RFC 6750 §3.1)', () => {
   )
 })
 
-test('a token in the header and one in the query are two methods: invalid_request (RFC 6750 §2)', async () => {
+test('A token in the header and one in the query are invalid_request (RFC 6750 §2)', async () => {
   const token = await issuer.sign()
   const error = await refusal(usualCheck()({ ...bearer(token), url: `/me?page=1&access_token=${token}#top` }))
   expect([error.status, error.error, error.reason]).toEqual([400, 'invalid_request', 'two_methods'])
 })
 
-test('a token in the query alone is not taken (RFC 6750 §5.3)', async () => {
+test('A token in the query alone counts as no token (RFC 6750 §5.3)', async () => {
   const error = await refusal(usualCheck()({ headers: {}, url: `/me?access_token=${await issuer.sign()}` }))
   expect([error.status, error.error]).toEqual([401, undefined])
 })
 
-test('two Authorization headers are seen in a request of node:http, which itself keeps only the first', async () => {
+test('A request of node:http with two Authorization headers is refused, although its parsed headers keep only the first', async () => {
   const check = usualCheck()
   const api = createServer((incoming, response) => {
     check(incoming).then(
@@ -77,19 +77,19 @@ test('two Authorization headers are seen in a request of node:http, which itself
   await once(api, 'listening')
   const { port } = api.address() as AddressInfo
   const authorization = `Bearer ${await issuer.sign()}`
-  const ask = (headers: string[]) =>
+  const callApi = (headers: string[]) =>
     new Promise<string>((resolve, reject) => {
       request({ port, headers: ['Host', 'api', 'Connection', 'close', ...headers] }, (answer) => resolve(text(answer)))
         .on('error', reject)
         .end()
     })
-  expect(await ask(['Authorization', authorization])).toBe('let in')
-  expect(await ask(['Authorization', authorization, 'authorization', authorization])).toBe('header_repeated')
+  expect(await callApi(['Authorization', authorization])).toBe('let in')
+  expect(await callApi(['Authorization', authorization, 'authorization', authorization])).toBe('header_repeated')
   api.close()
 })
 
-describe('a platform that uses a header of its own', () => {
-  test('sends the token bare, or with Bearer before it', async () => {
+describe('A custom header for the token', () => {
+  test('A custom header may have the token alone, or after the word Bearer', async () => {
     const check = usualCheck({ header: 'X-Access-Token' })
     const token = await issuer.sign()
     await expect(check({ headers: { 'x-access-token': token } })).resolves.toMatchObject({ wallet })
@@ -97,7 +97,7 @@ describe('a platform that uses a header of its own', () => {
     await expect(check({ headers: new Headers({ 'X-Access-Token': token }) })).resolves.toMatchObject({ wallet })
   })
 
-  test('may use Authorization for something else: it is not looked at', async () => {
+  test('With a custom header for the token, the Authorization header is ignored', async () => {
     const check = usualCheck({ header: 'x-access-token' })
     const headers = { authorization: 'Bearer of-the-gateway', 'x-access-token': await issuer.sign() }
     await expect(check({ headers })).resolves.toMatchObject({ wallet })
@@ -105,14 +105,14 @@ describe('a platform that uses a header of its own', () => {
     expect([error.status, error.error]).toEqual([401, undefined])
   })
 
-  test('is told of an empty or repeated one', async () => {
+  test('An empty or repeated custom header is refused', async () => {
     const check = usualCheck({ header: 'x-access-token' })
     expect((await refusal(check({ headers: { 'x-access-token': '' } }))).status).toBe(400)
     expect((await refusal(check({ headers: { 'x-access-token': ['a', 'b'] } }))).reason).toBe('header_repeated')
   })
 })
 
-test('no refusal repeats the token', async () => {
+test('An error contains no part of the token', async () => {
   const token = (await issuer.sign({ exp: 1 })) + 'x'
   const error = await refusal(usualCheck()(bearer(token)))
   expect(error).toBeInstanceOf(ResourceError)

@@ -5,7 +5,7 @@ import { type Grantor, TEST_SECRET } from './start.ts'
 
 export function keepingOf(grantor: Grantor, more: Partial<KeyKeeping> = {}): KeyKeeping {
   return {
-    book: grantor.store.keys,
+    store: grantor.store.keys,
     wrap: createKeyWrap(TEST_SECRET),
     signingAlgorithm: 'ES256',
     rotateAfter: 90 * 86_400,

@@ -8,44 +8,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Logger, pino } from 'pino'
+import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
+import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
 import type { Chain } from '../../src/config/chains.ts'
-import { logoutEvent, logoutNotices } from '../../src/domain/account/logout-notices.ts'
-import { ClientDirectory } from '../../src/domain/clients/client-directory.ts'
-import { ClientKeys } from '../../src/domain/clients/client-keys.ts'
+import { readSettings } from '../../src/config/settings.ts'
 import { type ClientRegistration, registerClient } from '../../src/domain/clients/register-client.ts'
-import { type Bounds, createBoundKeeper } from '../../src/domain/maintenance/bounds.ts'
-import { createUpkeep } from '../../src/domain/maintenance/upkeep.ts'
+import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/domain/model/deps.ts'
 import type { Client } from '../../src/domain/model/records.ts'
 import type { Store } from '../../src/domain/model/store.ts'
-import { createAuthServer } from '../../src/http/server.ts'
 import type { Limited } from '../../src/http/service.ts'
-import { KeyRing } from '../../src/keys/key-ring.ts'
-import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
-import { createDeliveries } from '../../src/ops/deliveries.ts'
 import { createRateLimit } from '../../src/ops/rate-limit.ts'
-import { createFetchFromClient } from '../../src/outbound/fetch-from-client.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { freePorts } from './free-ports.ts'
 
 export const TEST_SECRET = 'test-secret-that-wraps-the-keys-0123456789'
 export const TEST_LOGIN_SECRET = 'test-login-secret-between-the-servers-01234'
-
-export const LIFETIMES: Lifetimes = {
-  accessToken: 600,
-  code: 60,
-  refreshIdle: 14 * 86_400,
-  grant: 30 * 86_400,
-  refreshRetryWindow: 60,
-  refreshRetryWindowPublic: 10,
-  sessionIdle: 12 * 3600,
-  session: 14 * 86_400,
-  contractGrace: 3600,
-}
 
 /** A clock that stands still. */
 export class TestClock {
@@ -65,6 +47,10 @@ export type StartOptions = {
   /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
   limits?: Partial<Record<Limited, number>>
   trustedProxies?: string[]
+  /** accept clients with metadata documents, also on this machine */
+  clientMetadata?: boolean
+  /** the environment of the settings, in addition */
+  environment?: Record<string, string>
   /** both servers speak TLS themselves, at https addresses */
   tls?: ServerOptions
   /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
@@ -122,6 +108,50 @@ async function postgresStore(address: PostgresAddress, clock: TestClock): Promis
   return openPostgresStore(address)
 }
 
+/** The settings of `grantor serve` with the defaults, as far as the test sets no others. */
+function settingsOf(options: StartOptions, at: { authUrl: string; loginUrl: string; databasePath: string }): AuthServiceSettings {
+  const reading = readSettings('serve', {
+    GRANTOR_AUTH_URL: at.authUrl,
+    GRANTOR_LOGIN_URL: at.loginUrl,
+    GRANTOR_DATABASE_URL: `sqlite:${at.databasePath}`,
+    GRANTOR_SECRET: options.secret ?? TEST_SECRET,
+    GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
+    GRANTOR_LOGIN_SECRET_PREVIOUS: options.loginSecretPrevious,
+    GRANTOR_TRUSTED_PROXIES: options.trustedProxies?.join(','),
+    GRANTOR_CHAIN_IDS: '1,8453',
+    GRANTOR_CLIENT_METADATA: options.clientMetadata ? 'on' : undefined,
+    ...options.environment,
+    GRANTOR_SCOPE_DESCRIPTIONS: JSON.stringify({
+      enhancement: 'Use the enhancement features for you',
+      profile: 'See your profile',
+    }),
+  })
+  if (reading.kind === 'faults') throw new Error(reading.faults.join('\n'))
+  const settings = authServiceSettings(reading.settings, { development: false })
+  const lifetimes = { ...settings.service.lifetimes, ...options.lifetimes }
+  return {
+    ...settings,
+    service: { ...settings.service, lifetimes, ...options.settings },
+    keys: { ...settings.keys, lifetimes },
+    bounds: { ...settings.bounds, ...options.bounds },
+    // Clients of a test run on this machine.
+    allowLoopback: true,
+  }
+}
+
+/** The default lifetimes. */
+export const LIFETIMES: Lifetimes = settingsOf(
+  {},
+  { authUrl: 'http://localhost:1', loginUrl: 'http://localhost:2', databasePath: 'unused.sqlite' },
+).keys.lifetimes
+
+/** Failures a minute as the test sets them; above the usual limit, all other limits are the same. */
+function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Limited, number> {
+  const usual = { sign_ins: 600, contract_checks: 60, wallet_checks: 30, pushes: 60, client_pushes: 6000, metadata_fetches: 30 }
+  const others = failureLimit > 1000 ? Object.fromEntries(Object.keys(usual).map((name) => [name, failureLimit])) : usual
+  return { failures: failureLimit, ...(others as typeof usual), ...limits }
+}
+
 export async function startGrantor(options: StartOptions = {}): Promise<Grantor> {
   const clock = options.clock ?? new TestClock()
   const ports = options.ports ?? (await freePorts(2))
@@ -131,78 +161,33 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
   const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
 
-  const lifetimes = { ...LIFETIMES, ...options.lifetimes }
-  const settings: ServiceSettings = {
-    authUrl,
-    loginUrl,
-    defaultResource: authUrl,
-    chainIds: [1, 8453],
-    loginMayVouch: false,
-    dpopNonce: false,
-    scopeDescriptions: { enhancement: 'Use the enhancement features for you', profile: 'See your profile' },
-    lifetimes,
-    ...options.settings,
-  }
-  const keys = new KeyRing(clock.now)
-  const keeping = {
-    book: store.keys,
-    wrap: createKeyWrap(options.secret ?? TEST_SECRET),
-    signingAlgorithm: 'ES256' as const,
-    rotateAfter: 90 * 86_400,
-    lifetimes,
-    now: clock.now,
-  }
-  const clients = new ClientDirectory(store, clock.now)
-  const { noticeChanges } = createUpkeep(store, clients, keys, keeping)
-  await noticeChanges()
+  const settings = settingsOf(options, { authUrl, loginUrl, databasePath })
   const events: AuditEvent[] = []
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
-  const note = (event: AuditEvent): void => {
-    events.push(event)
-    audit?.(event)
-  }
-  const { contractWallets } = connectChains(options.chains ?? [])
-  // As `grantor start` has it: clients of a test run on this machine.
-  const fetchFromClient = createFetchFromClient({ allowLoopback: true })
-  // Tried again at once: a test need not wait.
-  const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => note(logoutEvent(outcome)), pauses: [0, 0, 0] })
-  const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
-  const atMost = { grantsPerWalletAndClient: 100, sessionsPerWallet: 200, ...options.bounds }
-  const bounds = createBoundKeeper({ store, now: clock.now, audit: note, announceEnded }, atMost)
-  const deps: Deps = {
-    contractWallets,
-    store,
-    clients,
-    keys,
-    clientKeys: new ClientKeys(fetchFromClient, clock.now),
-    fetchFromClient,
-    settings,
-    now: clock.now,
-    announceEnded,
-    bounds,
-    audit: note,
-  }
-
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
-  const { failureLimit = 1000, limits = {} } = options
-  const usual = { sign_ins: 600, contract_checks: 60, wallet_checks: 30, pushes: 60, client_pushes: 6000 }
-  const high = {
-    sign_ins: failureLimit,
-    contract_checks: failureLimit,
-    wallet_checks: failureLimit,
-    pushes: failureLimit,
-    client_pushes: failureLimit,
-  }
-  const perMinute = { failures: failureLimit, ...(failureLimit > 1000 ? high : usual), ...limits }
-  const authServer = createAuthServer({
+  const {
+    server: authServer,
     deps,
-    loginSecrets: [TEST_LOGIN_SECRET, ...(options.loginSecretPrevious ? [options.loginSecretPrevious] : [])],
-    limits: createRateLimit<Limited>({ perMinute, now: clock.now }),
+    upkeep,
+    bounds,
+    deliveries,
+  } = await composeOnStore(settings, {
+    store,
+    now: clock.now,
     logger,
-    trustedProxies: options.trustedProxies ?? [],
+    audit(event) {
+      events.push(event)
+      audit?.(event)
+    },
+    limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
+    contractWallets: connectChains(options.chains ?? []).contractWallets,
     tls: options.tls,
+    // Retries follow at once: a test need not wait.
+    noticePauses: [0, 0, 0],
   })
+  const { noticeChanges } = upkeep
+
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
   const { developmentWallet, tls } = options
   const loginServer =

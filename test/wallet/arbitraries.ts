@@ -109,11 +109,11 @@ function withStart(starts: string): fc.Arbitrary<string> {
 /** Every kind of web redirect URI that can be registered, the strangest first. */
 export const webRedirectUris: fc.Arbitrary<string> = fc
   .oneof(withStart(uriStarts), uris)
-  .filter((uri) => /^https?:/i.test(uri) && redirectUriFault(uri, false) === null)
+  .filter((uri) => /^https?:/i.test(uri) && redirectUriFault(uri, 'web') === null)
 
 /** Native apps' own schemes (RFC 8252 §7.1), as far as the rules of redirect URIs alone go. */
 export const privateRedirectUris: fc.Arbitrary<string> = withStart(privateStarts).filter(
-  (uri) => redirectUriFault(uri, true) === null,
+  (uri) => redirectUriFault(uri, 'private_use') === null,
 )
 
 /** Every kind of resource that can be registered. */

@@ -2,8 +2,8 @@ import { signingFaults } from '../../domain/clients/profile-signing.ts'
 import { registerClient } from '../../domain/clients/register-client.ts'
 import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, registeredJson } from '../clients/client-print.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const clientsCreate = defineCommand({

@@ -1,7 +1,7 @@
 import { deleteClient } from '../../domain/consent/end-grants.ts'
 import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { counted } from '../terminal/print.ts'
 

@@ -1,6 +1,6 @@
 import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsDisable = defineCommand({

@@ -1,6 +1,6 @@
 import { clientRecord, clientTable } from '../clients/client-print.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsList = defineCommand({

@@ -2,8 +2,8 @@ import { hasSecret, rotateClientSecret } from '../../domain/clients/register-cli
 import { newSecret } from '../../keys/secret.ts'
 import { registeredJson } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
 

@@ -1,7 +1,7 @@
 import { clientFacts, clientRecord } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
 
 export const clientsShow = defineCommand({

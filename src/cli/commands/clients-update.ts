@@ -5,8 +5,8 @@ import type { Client } from '../../domain/model/records.ts'
 import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, clientRecord } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, changeClient as changeStored } from '../clients/find-client.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const clientsUpdate = defineCommand({

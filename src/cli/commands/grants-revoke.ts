@@ -1,7 +1,7 @@
 import { endGrantsOfWallet, endOneGrant } from '../../domain/consent/end-grants.ts'
 import type { Store } from '../../domain/model/store.ts'
-import { withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 import { counted } from '../terminal/print.ts'
 import { walletFrom } from '../terminal/wallet-option.ts'

@@ -1,6 +1,6 @@
 import { keyState, opensUntil } from '../../domain/maintenance/keep-keys.ts'
-import { keyKeeping, withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
 import { columns, time } from '../terminal/print.ts'
 

@@ -1,6 +1,6 @@
 import { retireKey } from '../../domain/maintenance/keep-keys.ts'
-import { checkSecret, keyKeeping, withStore } from '../compose/compose.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
+import { checkSecret, keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
 

@@ -1,8 +1,8 @@
 import { rotateKey } from '../../domain/maintenance/keep-keys.ts'
 import type { KeyKind } from '../../keys/key-ring.ts'
 import { checkSigning } from '../compose/check-signing.ts'
-import { checkSecret, keyKeeping, withStore } from '../compose/compose.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
+import { checkSecret, keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
 

@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Settings } from '../../config/settings.ts'
 import type { Snapshot } from '../../ops/summed-metrics.ts'
 import { listen, promising } from './listen.ts'
-import type { Crew } from './worker-crew.ts'
+import type { WorkerCrew } from './worker-crew.ts'
 
 /** If a worker does not respond for this time, its previous snapshot is used. */
 const MEASURE_TIMEOUT_MS = 1000
 
 /** Undefined if metrics are off. The server does not listen yet; `crew` is called only when it does. */
-export async function workerMetricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>, crew: () => Crew) {
+export async function workerMetricsFor({ metricsListen: address }: Pick<Settings, 'metricsListen'>, crew: () => WorkerCrew) {
   if (!address) return undefined
   const [{ createMetricsServer }, { createSummedMetrics }] = await Promise.all([
     import('../../ops/metrics.ts'),
@@ -23,7 +23,7 @@ export async function workerMetricsFor({ metricsListen: address }: Pick<Settings
     const answers = crew()
       .working()
       .map(({ id }) => new Promise<void>((resolve) => waiting.set(id, resolve)))
-    crew().tellAll({ kind: 'measure' })
+    crew().sendAll({ kind: 'measure' })
     await Promise.race([Promise.all(answers), pause(MEASURE_TIMEOUT_MS, undefined, { ref: false })])
     waiting.clear()
   }

@@ -9,7 +9,7 @@ import { limitsOf } from '../compose/rate-limits.ts'
 import { type CommandEnvironment, UsageError } from '../terminal/command.ts'
 import { allListening } from './listen.ts'
 import { loggerFor } from './running.ts'
-import { type Crew, startCrew } from './worker-crew.ts'
+import { WorkerCrew } from './worker-crew.ts'
 import { workerMetricsFor } from './worker-metrics.ts'
 
 /** More than any machine can use; a typing error must not fill its memory. */
@@ -28,13 +28,13 @@ export async function runWorkers(count: number, settings: Settings<'serve'>, env
   const logger = loggerFor(settings)
   const metrics = await workerMetricsFor(settings, () => crew)
   const countEvent = createRateCounter({ perMinute: limitsOf(settings), now: () => environment.now() })
-  const crew: Crew = startCrew({
+  const crew: WorkerCrew = new WorkerCrew({
     count,
     logger,
-    hear(worker, message) {
+    receive(worker, message) {
       if (message.kind === 'measured') return metrics?.keep(worker, message.snapshot)
       const keys = message.reports.flatMap(countEvent)
-      if (keys.length > 0) crew.tellAll({ kind: 'over', keys })
+      if (keys.length > 0) crew.sendAll({ kind: 'over', keys })
     },
     lost: (worker) => metrics?.retire(worker),
   })

@@ -121,7 +121,7 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 }
 
 function templateOf(purpose: LoginPurpose): number {
-  if (purpose.kind === 'app') return consentTemplateOf(purpose.request.redirectUri)
+  if (purpose.kind === 'app') return consentTemplateOf(purpose.request)
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }
 

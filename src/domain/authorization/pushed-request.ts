@@ -110,7 +110,7 @@ function openPushed(deps: Deps, id: string, sealed: string): ReceivedRequest | n
 /** The request of a login, if the request is too long for the challenge. Null if the request can no longer be accepted. */
 export async function requestOfLogin(deps: Deps, id: string): Promise<AuthorizationRequest | null> {
   const pushed = await deps.store.pushedRequests.readPushed(id)
-  const client = pushed && (await deps.clients.findEnabled(pushed.clientId))
+  const client = pushed && (await deps.clients.findEnabled(pushed.clientId, null))
   const received = pushed && openPushed(deps, id, pushed.request)
   if (!client || !received) return null
   const target = readResponseTarget(client, received)

@@ -10,7 +10,7 @@ import type { Client } from '../model/records.ts'
 const PAGE = 200
 
 export class PublicOrigins {
-  readonly #book: Pick<ClientStore, 'readClient' | 'readClients'>
+  readonly #store: Pick<ClientStore, 'readClient' | 'readClients'>
   /** from the id of an enabled public client to the origins */
   #originsOf = new Map<string, readonly string[]>()
   /** from an origin to the number of clients with this origin */
@@ -20,8 +20,8 @@ export class PublicOrigins {
   #isLoaded = false
   #loading: Promise<void> | undefined
 
-  constructor(book: Pick<ClientStore, 'readClient' | 'readClients'>) {
-    this.#book = book
+  constructor(store: Pick<ClientStore, 'readClient' | 'readClients'>) {
+    this.#store = store
   }
 
   async has(origin: string): Promise<boolean> {
@@ -53,7 +53,7 @@ export class PublicOrigins {
     this.#isLoaded = true
     try {
       for (let after = ''; ; ) {
-        const page = await this.#book.readClients({ after, limit: PAGE })
+        const page = await this.#store.readClients({ after, limit: PAGE })
         for (const client of page) this.#put(client.id, client)
         after = page.at(-1)?.id ?? ''
         if (page.length < PAGE) return
@@ -68,7 +68,7 @@ export class PublicOrigins {
     // The id is removed before the read, so that a change during the read causes another read.
     this.#changed.delete(id)
     try {
-      this.#put(id, await this.#book.readClient(id))
+      this.#put(id, await this.#store.readClient(id))
     } catch (error) {
       this.#changed.add(id)
       throw error
@@ -77,7 +77,7 @@ export class PublicOrigins {
 
   #put(id: string, client: Client | null): void {
     for (const origin of this.#originsOf.get(id) ?? []) this.#add(origin, -1)
-    const origins = client ? originsOf(client) : []
+    const origins = client ? publicOriginsOf(client) : []
     if (origins.length > 0) this.#originsOf.set(id, origins)
     else this.#originsOf.delete(id)
     for (const origin of origins) this.#add(origin, 1)
@@ -90,7 +90,11 @@ export class PublicOrigins {
   }
 }
 
-function originsOf({ type, disabledAt, redirectUris }: Client): string[] {
-  if (type !== 'public' || disabledAt !== null) return []
+function publicOriginsOf(client: Client): string[] {
+  return client.type === 'public' && client.disabledAt === null ? originsOf(client) : []
+}
+
+/** The web origins of the redirect URIs. */
+export function originsOf({ redirectUris }: Client): string[] {
   return [...new Set(redirectUris.map((uri) => new URL(uri).origin))].filter((origin) => origin !== 'null')
 }

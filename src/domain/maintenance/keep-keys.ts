@@ -16,7 +16,7 @@ import type { KeyStore } from '../model/operator-store.ts'
 const KEY_KINDS: readonly KeyKind[] = [...Object.values(SIGNING_KINDS), 'seal', 'mac', 'sign']
 
 export type KeyKeeping = {
-  book: KeyStore
+  store: KeyStore
   wrap: KeyWrap
   signingAlgorithm: SigningAlgorithm
   /** seconds from the creation of a key to the creation of the next one */
@@ -39,7 +39,7 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
     const key = await newKey(keeping, kind, nextNumber(records, kind))
     // No client has fetched the key set of a new store. If an earlier version has used the store, the key is announced first.
     // `taken` means that another node was faster. The key of that node is read below.
-    await keeping.book.insertKey({ ...key, startsAt: isNew ? 0 : key.createdAt + ANNOUNCED_FOR })
+    await keeping.store.insertKey({ ...key, startsAt: isNew ? 0 : key.createdAt + ANNOUNCED_FOR })
   }
   if (missing.length > 0) records = await readKeys(keeping)
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
@@ -58,7 +58,7 @@ async function storeNext(
 ): Promise<KeyRecord | 'taken'> {
   const made = await newKey(keeping, kind, nextNumber(records, kind))
   const key = { ...made, startsAt: made.createdAt + announcedFor }
-  return (await keeping.book.insertKey(key)) === 'inserted' ? key : 'taken'
+  return (await keeping.store.insertKey(key)) === 'inserted' ? key : 'taken'
 }
 
 /** Rotates keys that are old enough or that sign with another algorithm than the setting, and retires keys that are no longer needed. */
@@ -72,7 +72,7 @@ export async function keepKeys(keeping: KeyKeeping): Promise<void> {
       await storeNext(keeping, records, { kind, announcedFor: ANNOUNCED_FOR })
     for (const key of older) {
       const opens = opensUntil(keeping, records, key)
-      if (opens !== null && opens <= keeping.now()) await keeping.book.retireKey(key.id, key.kind, keeping.now())
+      if (opens !== null && opens <= keeping.now()) await keeping.store.retireKey(key.id, key.kind, keeping.now())
     }
   }
 }
@@ -88,24 +88,24 @@ export type RetireOutcome =
  * (for a key that leaked) a new key starts immediately, and everything that the old key made becomes invalid.
  */
 export async function retireKey(keeping: KeyKeeping, keyId: string, atOnce: boolean): Promise<RetireOutcome> {
-  const records = await keeping.book.listKeys()
+  const records = await keeping.store.listKeys()
   const key = records.find((record) => record.id === keyId && record.retiredAt === null)
   if (!key) return { kind: 'unknown' }
   const opens = opensUntil(keeping, records, key)
   if (!atOnce && opens === null) return { kind: 'still_makes' }
   if (!atOnce && opens !== null && opens > keeping.now()) return { kind: 'still_opens', until: opens }
   if (opens === null && key.startsAt <= keeping.now()) await rotateKey(keeping, key.kind, 0)
-  await keeping.book.retireKey(key.id, key.kind, keeping.now())
+  await keeping.store.retireKey(key.id, key.kind, keeping.now())
   return { kind: 'retired' }
 }
 
 /** Replaces the key of each kind immediately and retires all others. Returns how many were retired. The old keys need not unwrap. */
 export async function replaceKeys(keeping: KeyKeeping): Promise<number> {
-  const records = await keeping.book.listKeys()
+  const records = await keeping.store.listKeys()
   const before = records.filter((key) => key.retiredAt === null)
   // The new keys are stored first, so that an interruption leaves no kind without a key.
   for (const kind of KEY_KINDS) await storeNext(keeping, records, { kind, announcedFor: 0 })
-  for (const key of before) await keeping.book.retireKey(key.id, key.kind, keeping.now())
+  for (const key of before) await keeping.store.retireKey(key.id, key.kind, keeping.now())
   return before.length
 }
 
@@ -117,11 +117,11 @@ export async function rewrapKeys(
   keeping: KeyKeeping,
   report: (key: KeyRecord) => void,
 ): Promise<{ current: number; left: number }> {
-  const { book, wrap } = keeping
+  const { store, wrap } = keeping
   for (const record of await readKeys(keeping)) {
     const material = materialOf(wrap, record)
     if (!material || !record.wrapped || isCurrent(wrap, record)) continue
-    const outcome = await book.rewrapKey(record, record.wrapped, wrap.wrap(material, record.id, record.kind))
+    const outcome = await store.rewrapKey(record, record.wrapped, wrap.wrap(material, record.id, record.kind))
     if (outcome === 'rewrapped') report(record)
   }
   const living = (await readKeys(keeping)).filter((record) => record.retiredAt === null)
@@ -196,7 +196,7 @@ async function newKey(keeping: KeyKeeping, kind: KeyKind, number: number): Promi
 
 /** The stored keys. Throws if this secret does not unwrap all of them: a key with another secret would stop every node at the next start. */
 async function readKeys(keeping: KeyKeeping): Promise<KeyRecord[]> {
-  const records = await keeping.book.listKeys()
+  const records = await keeping.store.listKeys()
   for (const record of records) materialOf(keeping.wrap, record)
   return records
 }

@@ -9,8 +9,8 @@
 export type StoreClock = {
   /** epoch seconds, whole ones */
   now(): number
-  /** Corrects the clock. `at` is the time that the store returned, in epoch seconds with a fraction; `asked` is `elapsed()` when the statement was sent. */
-  told(at: number, asked: number): void
+  /** Corrects the clock. `at` is the time that the store returned, in epoch seconds with a fraction; `sentAt` is `elapsed()` when the statement was sent. */
+  correct(at: number, sentAt: number): void
   /** seconds on a monotonic clock with any origin */
   elapsed(): number
 }
@@ -21,9 +21,9 @@ export function createStoreClock(own: () => number, elapsed: () => number): Stor
   let origin: number | null = null
   return {
     now: () => (origin === null ? own() : Math.floor(origin + elapsed())),
-    told(at, asked) {
+    correct(at, sentAt) {
       // The store read the clock at some moment between sending the statement and now.
-      const [earliest, latest] = [at - elapsed(), at - asked]
+      const [earliest, latest] = [at - elapsed(), at - sentAt]
       origin = Math.min(Math.max(origin ?? (earliest + latest) / 2, earliest), latest)
     },
     elapsed,

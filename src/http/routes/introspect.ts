@@ -26,7 +26,7 @@ export function introspectRoute(server: FastifyInstance, service: Service): void
       service,
       request,
       presentedCredentials(request, parameters),
-      false,
+      'authenticated',
       async (client: Client) => {
         const plain = await introspect(service.deps, client, required(parameters.token, 'token'))
         if (!namesMediaType(request.headers.accept, SIGNED_TYPE)) return { headers: JSON_HEADERS, body: plain }

@@ -19,7 +19,7 @@ export function pushedRequestRoute(server: FastifyInstance, service: Service): v
     offerNonce(service, request, reply)
     // RFC 9126 §2, §2.1: "The rules for client authentication as defined in [RFC6749] for token endpoint requests [...] apply"
     const credentials = presentedCredentials(request, formParameters(request, CREDENTIAL_PARAMETERS))
-    const { requestUri, expiresIn } = await forClient(service, request, credentials, true, (client) => {
+    const { requestUri, expiresIn } = await forClient(service, request, credentials, 'all', (client) => {
       limitPushes(service, request, client)
       return pushRequest(service.deps, client, formOf(request), presentedProof(request, PATH))
     })

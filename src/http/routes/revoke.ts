@@ -17,7 +17,7 @@ export function revokeRoute(server: FastifyInstance, service: Service): void {
   const open = openToPublicClients(server, service, '/oauth/revoke')
   server.post('/oauth/revoke', open, async (request, reply) => {
     const parameters = formParameters(request, KNOWN)
-    await forClient(service, request, presentedCredentials(request, parameters), true, (client) =>
+    await forClient(service, request, presentedCredentials(request, parameters), 'all', (client) =>
       revoke(service.deps, client, required(parameters.token, 'token')),
     )
     // §2.2: "The content of the response body is ignored by the client", so there is none.

@@ -36,7 +36,7 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
     offerNonce(service, request, reply)
     const credentials = presentedCredentials(request, parameters)
     try {
-      const client = await authenticateClient(deps, credentials, true)
+      const client = await authenticateClient(deps, credentials, 'all')
       const grantType = required(parameters.grant_type, 'grant_type')
       requireSigningOfProfile(deps, client)
       const proof = readTokenProof(deps, client, presentedProof(request, PATH))

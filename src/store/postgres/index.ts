@@ -50,9 +50,9 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     async readRevision() {
-      const asked = storeClock?.elapsed() ?? 0
+      const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()
-      if (row) storeClock?.told(row.now, asked)
+      if (row) storeClock?.correct(row.now, sentAt)
       return row?.number ?? 0
     },
     async readChanges(seen) {

@@ -42,7 +42,7 @@ afterEach(async () => {
 
 function keepingOn({ keys }: Store, secret = TEST_SECRET): KeyKeeping {
   const lifetimes = LIFETIMES
-  return { book: keys, wrap: createKeyWrap(secret), signingAlgorithm: 'ES256', rotateAfter: 90 * DAY, lifetimes, now: clock.now }
+  return { store: keys, wrap: createKeyWrap(secret), signingAlgorithm: 'ES256', rotateAfter: 90 * DAY, lifetimes, now: clock.now }
 }
 
 async function loaded(from = keeping): Promise<KeyRing> {

@@ -21,7 +21,7 @@ const DAY = 86_400
 function keepingOn(store: Store, clock: TestClock, more: Partial<KeyKeeping> = {}): KeyKeeping {
   const wrap = createKeyWrap(TEST_SECRET)
   const keeping: KeyKeeping = {
-    book: store.keys,
+    store: store.keys,
     wrap,
     signingAlgorithm: 'ES256',
     rotateAfter: 90 * DAY,
@@ -40,12 +40,12 @@ async function startTwoNodes() {
   return { clock, keepings, keeping: keepings[0] }
 }
 
-async function keysOf({ book }: KeyKeeping, kind: KeyKind): Promise<KeyRecord[]> {
-  return (await book.listKeys()).filter((key) => key.kind === kind)
+async function keysOf({ store }: KeyKeeping, kind: KeyKind): Promise<KeyRecord[]> {
+  return (await store.listKeys()).filter((key) => key.kind === kind)
 }
 
 async function statesOf(keeping: KeyKeeping, kind: KeyKind): Promise<string[]> {
-  const records = await keeping.book.listKeys()
+  const records = await keeping.store.listKeys()
   return records.filter((key) => key.kind === kind).map((key) => keyState(keeping, records, key))
 }
 
@@ -100,11 +100,11 @@ test('a key opens no shorter where the key that followed it was retired: its tim
   const [first] = await keysOf(keeping, 'sign')
   const second = await rotated(keeping, 'sign')
   clock.advance(60)
-  const records = await keeping.book.listKeys()
+  const records = await keeping.store.listKeys()
   expect(opensUntil(keeping, records, first ?? second)).toBe(second.startsAt + 600 + 60)
   clock.advance(100)
   await retireKey(keeping, second.id, true)
-  expect(opensUntil(keeping, await keeping.book.listKeys(), first ?? second)).toBe(clock.now() + 600 + 60)
+  expect(opensUntil(keeping, await keeping.store.listKeys(), first ?? second)).toBe(clock.now() + 600 + 60)
 })
 
 test('what a key sealed in its last second opens for its whole life', async () => {
@@ -124,7 +124,7 @@ test('a key is kept for the longest-lived thing it made, whichever setting says 
   const kinds = ['sign', 'seal', 'mac'] as const
   for (const kind of kinds) await rotated(keeping, kind)
   clock.advance(60)
-  const records = await keeping.book.listKeys()
+  const records = await keeping.store.listKeys()
   for (const key of records.filter(({ number, kind }) => number === 1 && kinds.some((each) => each === kind))) {
     until[key.kind] = (opensUntil({ ...keeping, lifetimes }, records, key) ?? 0) - clock.now()
   }

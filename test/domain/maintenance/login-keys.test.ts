@@ -19,7 +19,7 @@ beforeEach(async () => {
   client = await grantor.createClient()
   walk = new Walk(grantor)
   keeping = {
-    book: grantor.store.keys,
+    store: grantor.store.keys,
     wrap: createKeyWrap(TEST_SECRET),
     signingAlgorithm: 'ES256',
     rotateAfter: 90 * 86_400,

@@ -44,7 +44,7 @@ afterEach(async () => {
 function keepingOn({ keys }: Store, secret = TEST_SECRET, previous?: string): KeyKeeping {
   const lifetimes = LIFETIMES
   return {
-    book: keys,
+    store: keys,
     wrap: createKeyWrap(secret, previous),
     signingAlgorithm: 'ES256',
     rotateAfter: 90 * DAY,
@@ -137,7 +137,7 @@ test('a key that a node with the previous secret alone makes meanwhile is report
     number: 2,
     wrapped: createKeyWrap(TEST_SECRET).wrap(new Uint8Array(32), 'ffffffffff', 'mac'),
   }
-  expect(await rewrap({ ...changing(), book: late })).toMatchObject({ rewrapped: { length: 6 }, current: 6, left: 1 })
+  expect(await rewrap({ ...changing(), store: late })).toMatchObject({ rewrapped: { length: 6 }, current: 6, left: 1 })
   expect(await rewrap(changing())).toMatchObject({ rewrapped: { length: 1 }, current: 7, left: 0 })
 })
 

@@ -76,13 +76,13 @@ test.each(Object.keys(NEW_STORES))(
         ...first.keys,
         async insertKey(key) {
           inserts++
-          if (inserts === at) await loadKeys({ ...keepingOf(grantor), book: second.keys }, second.ring)
+          if (inserts === at) await loadKeys({ ...keepingOf(grantor), store: second.keys }, second.ring)
           return first.keys.insertKey(key)
         },
       }
-      await loadKeys({ ...keepingOf(grantor), book: interrupted }, first.ring)
+      await loadKeys({ ...keepingOf(grantor), store: interrupted }, first.ring)
       // The node that was first reads the keys of the other one when it notices a change.
-      await loadKeys({ ...keepingOf(grantor), book: second.keys }, second.ring)
+      await loadKeys({ ...keepingOf(grantor), store: second.keys }, second.ring)
       for (const algorithm of SIGNING_ALGORITHMS) {
         const ids = [first.ring, second.ring].map((ring) => ring.signer(algorithm)?.id)
         expect(ids, `signers of ${algorithm}, at insert ${at}`).toEqual([expect.any(String), ids[0]])

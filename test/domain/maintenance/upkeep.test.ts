@@ -17,7 +17,7 @@ function nodeOn(store: Store, clock: TestClock, more: Partial<KeyKeeping> = {}) 
   const ring = new KeyRing(clock.now)
   const clients = new ClientDirectory(store, clock.now)
   const keeping: KeyKeeping = {
-    book: store.keys,
+    store: store.keys,
     wrap: createKeyWrap(TEST_SECRET),
     signingAlgorithm: 'ES256',
     rotateAfter: 90 * DAY,

@@ -16,7 +16,7 @@ function nodeWith(ownClock = 5000) {
     ask(at: number, took = 0, looked: 'late' | 'early' = 'late') {
       const asked = world.elapsed
       world.elapsed += took
-      clock.told(looked === 'late' ? at + took : at, asked)
+      clock.correct(looked === 'late' ? at + took : at, asked)
     },
   }
 }

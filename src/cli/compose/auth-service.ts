@@ -1,0 +1,103 @@
+/**
+ * Composes the auth service on an open store. `grantor serve`, `grantor start` and the tests all use this function. Tests pass a clock
+ * of their own and run the background tasks themselves.
+ */
+import type { ServerOptions } from 'node:https'
+import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
+import { allClients } from '../../domain/clients/all-clients.ts'
+import { ClientDirectory } from '../../domain/clients/client-directory.ts'
+import { ClientKeys } from '../../domain/clients/client-keys.ts'
+import { MetadataClients, type MetadataClientsOptions } from '../../domain/clients/metadata-clients.ts'
+import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
+import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
+import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
+import { createUpkeep } from '../../domain/maintenance/upkeep.ts'
+import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/deps.ts'
+import type { Store } from '../../domain/model/store.ts'
+import { createAuthServer } from '../../http/server.ts'
+import type { Limited } from '../../http/service.ts'
+import { KeyRing } from '../../keys/key-ring.ts'
+import { createDeliveries } from '../../ops/deliveries.ts'
+import type { Logger } from '../../ops/logger.ts'
+import type { Metrics } from '../../ops/metrics.ts'
+import type { RateLimit } from '../../ops/rate-limit.ts'
+import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
+
+export type AuthServiceSettings = {
+  service: ServiceSettings
+  keys: Omit<KeyKeeping, 'store' | 'now'>
+  bounds: Bounds
+  /** shared with the login server alone; two while the secret is being changed */
+  loginSecrets: readonly string[]
+  trustedProxies: string[]
+  /** null if clients with metadata documents are not accepted; empty `hosts` for all hosts */
+  clientMetadata: { hosts: readonly string[]; blockedHosts: readonly string[] } | null
+  /** true if the registered addresses of clients may be on this machine */
+  allowLoopback: boolean
+}
+
+export type AuthServiceRuntime = {
+  store: Store
+  /** epoch seconds */
+  now: () => number
+  logger: Logger
+  audit: Deps['audit']
+  limits: RateLimit<Limited>
+  /** null if no chain is configured */
+  contractWallets: ContractWallets | null
+  metrics?: Metrics | undefined
+  isStopping?: (() => boolean) | undefined
+  /** if absent, the server speaks plain http behind a proxy */
+  tls?: ServerOptions | undefined
+  /** seconds before each attempt to deliver a logout notice; the usual ones if absent */
+  noticePauses?: readonly number[]
+}
+
+/** `server` does not listen yet, and no background task runs. The caller closes the store. */
+export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
+  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, noticePauses: pauses } = runtime
+  const keys = new KeyRing(now)
+  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
+  const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, limits, now })
+  const clients = allClients(new ClientDirectory(store, now), metadataClients)
+  const upkeep = createUpkeep(store, clients, keys, { ...settings.keys, store: auditKeys(store.keys, audit), now })
+  await upkeep.noticeChanges()
+  const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
+  const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
+  const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
+  const deps: Deps = {
+    store,
+    clients,
+    keys,
+    clientKeys: new ClientKeys(fetchFromClient, now),
+    fetchFromClient,
+    settings: settings.service,
+    contractWallets,
+    now,
+    announceEnded,
+    bounds,
+    audit,
+  }
+  const { loginSecrets, trustedProxies } = settings
+  const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
+  return { server, deps, upkeep, bounds, deliveries }
+}
+
+type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'now'> & { limits: RateLimit<Limited> }
+
+function composeMetadataClients(
+  { clientMetadata, allowLoopback }: AuthServiceSettings,
+  { fetch, limits, now }: MetadataParts,
+): MetadataClients | null {
+  if (clientMetadata === null) return null
+  const { hosts, blockedHosts } = clientMetadata
+  const policy = {
+    allowLoopback,
+    isHostAllowed: (host: string) => (hosts.length === 0 || matchesHost(hosts, host)) && !matchesHost(blockedHosts, host),
+  }
+  return new MetadataClients({ policy, fetch, countFetch: (network) => limits.count('metadata_fetches', network), now })
+}
+
+function matchesHost(patterns: readonly string[], host: string): boolean {
+  return patterns.some((pattern) => (pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern))
+}

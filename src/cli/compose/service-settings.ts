@@ -1,0 +1,56 @@
+/** From the settings of a program to the settings of its parts. */
+import type { Settings } from '../../config/settings.ts'
+import type { Lifetimes, ServiceSettings } from '../../domain/model/deps.ts'
+import { createKeyWrap } from '../../keys/key-wrap.ts'
+import type { AuthServiceSettings } from './auth-service.ts'
+
+/** `development`: the settings are those of `grantor start`, whose clients and login server are on this machine. */
+export function authServiceSettings(
+  settings: Settings<'serve' | 'start'>,
+  { development }: { development: boolean },
+): AuthServiceSettings {
+  const { grantsPerWalletAndClient, sessionsPerWallet, loginSecret, loginSecretPrevious, trustedProxies } = settings
+  const { clientMetadataHosts: hosts, clientMetadataBlockedHosts: blockedHosts } = settings
+  return {
+    service: serviceSettings(settings, development),
+    keys: keySettings(settings),
+    bounds: { grantsPerWalletAndClient, sessionsPerWallet },
+    loginSecrets: [loginSecret, loginSecretPrevious].filter((secret) => secret !== undefined),
+    trustedProxies,
+    clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
+    allowLoopback: development,
+  }
+}
+
+/** How keys are made, wrapped and rotated. */
+export function keySettings(settings: Settings<'keys'>): AuthServiceSettings['keys'] {
+  return {
+    wrap: createKeyWrap(settings.secret, settings.secretPrevious),
+    signingAlgorithm: settings.signingAlg,
+    rotateAfter: settings.keyRotationDays * 86_400,
+    lifetimes: lifetimes(settings),
+  }
+}
+
+function serviceSettings(settings: Settings<'serve' | 'start'>, development: boolean): ServiceSettings {
+  const { authUrl, loginUrl, defaultResource, chainIds, dpopNonce, scopeDescriptions } = settings
+  // The development login accepts any address; its login server runs in the same process.
+  const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
+  const clientMetadata = settings.clientMetadata ?? development
+  const facts = { clientMetadata, authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, dpopNonce, scopeDescriptions }
+  return { ...facts, lifetimes: lifetimes(settings) }
+}
+
+function lifetimes(settings: Settings<'keys'>): Lifetimes {
+  return {
+    accessToken: settings.accessTokenLifetime,
+    code: settings.codeLifetime,
+    refreshIdle: settings.refreshIdleLifetime,
+    grant: settings.refreshLifetime,
+    refreshRetryWindow: settings.refreshRetryWindow,
+    refreshRetryWindowPublic: settings.refreshRetryWindowPublic,
+    sessionIdle: settings.sessionIdleLifetime,
+    session: settings.sessionLifetime,
+    contractGrace: settings.contractGrace,
+  }
+}
