@@ -87,6 +87,8 @@ function readName(name: unknown, clientId: string): string | null {
 function namesIn(text: string): string[] {
   const words = text
     .normalize('NFKC')
+    // Browsers read this full stop as a dot in a host name.
+    .replaceAll('\u3002', '.')
     .toLowerCase()
     .split(/[^\p{L}\p{N}.-]+/u)
   const hosts = words.map((word) => word.split('.').filter((label) => label !== ''))
