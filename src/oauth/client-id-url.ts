@@ -35,8 +35,19 @@ function isDomainName(hostname: string): boolean {
   return labels.length > 1 && labels.every((label) => /^[a-z0-9-]{1,63}$/.test(label)) && /^[a-z]/.test(labels.at(-1) ?? '')
 }
 
-/** The host, and port if any, of a client id that is a URL; null for the id of a registered client. */
+/** Whether a client id is a sealed registration (RFC 7591): `keys/sealed.ts` gives it this prefix. */
+export function looksLikeDynamicClientId(clientId: string): boolean {
+  return clientId.startsWith('grd.')
+}
+
+/** Whether no operator registered the client. */
+export function isUnregistered(clientId: string): boolean {
+  return looksLikeClientIdUrl(clientId) || looksLikeDynamicClientId(clientId)
+}
+
+/** The host, and port if any, of a client id that is a URL; '' for a client that registered itself; null for a client of an operator. */
 function clientIdHost(clientId: string): string | null {
+  if (looksLikeDynamicClientId(clientId)) return ''
   return looksLikeClientIdUrl(clientId) && URL.canParse(clientId) ? new URL(clientId).host : null
 }
 

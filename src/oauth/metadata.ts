@@ -13,6 +13,8 @@ export type MetadataFacts = {
   scopes: readonly string[]
   /** whether client ids may be URLs of metadata documents */
   clientMetadata: boolean
+  /** whether clients may register themselves */
+  dynamicRegistration: boolean
   /** the algorithms in which a published key signs now */
   signingAlgorithms: readonly string[]
 }
@@ -58,6 +60,7 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     // RFC 8414 §2, RFC 9700 §2.1.1
     code_challenge_methods_supported: ['S256'],
     // draft-ietf-oauth-client-id-metadata-document §6
+    ...(facts.dynamicRegistration ? { registration_endpoint: `${issuer}/oauth/register` } : {}),
     ...(facts.clientMetadata ? { client_id_metadata_document_supported: true } : {}),
     // RFC 9207 §2.3, §3
     authorization_response_iss_parameter_supported: true,

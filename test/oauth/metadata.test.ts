@@ -5,6 +5,7 @@ const metadata = serverMetadata({
   issuer: 'https://auth.example.com',
   scopes: ['enhancement', 'profile'],
   clientMetadata: false,
+  dynamicRegistration: false,
   signingAlgorithms: ['ES256'],
 })
 

@@ -29,6 +29,9 @@ const ALL = [
   errors.tooManyContractChecks(30),
   errors.tooManyMetadataFetches(30),
   errors.clientUnavailable(),
+  errors.tooManyRegistrations(30),
+  errors.invalidRedirectUri(),
+  errors.invalidClientMetadata('metadata_name'),
   errors.storeUnavailable(),
   errors.walletUnavailable('rpc.example.org: timed_out'),
   errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
@@ -106,6 +109,6 @@ test('a limit is 429 with a registered error, and what cannot be reached is 503 
 
 test('only what passes by itself tells when to come again', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(9).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(10).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })
