@@ -427,7 +427,7 @@ export const oauthErrors = {
   invalid_redirect_uri: {
     status: 400,
     definedIn: 'RFC 7591 §3.2.2',
-    description: 'redirect_uris is missing, or has a value that is not allowed.',
+    description: 'The list redirect_uris is missing, or has a value that is not allowed.',
     act: 'Register https, loopback, or an allowed scheme of the app.',
     reasons: { metadata_redirect_uris: ['register', ...METADATA_REDIRECT_URIS] },
   },

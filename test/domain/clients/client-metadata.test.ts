@@ -15,7 +15,7 @@ const GOOD = {
 const publicJwk = (type: 'ec' | 'rsa'): Record<string, unknown> => {
   const pair =
     type === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 })
-  return pair.publicKey.export({ format: 'jwk' }) as Record<string, unknown>
+  return pair.publicKey.export({ format: 'jwk' })
 }
 const EC = { ...publicJwk('ec'), kid: 'a' }
 const RSA = { ...publicJwk('rsa'), kid: 'b' }
