@@ -99,7 +99,7 @@ export function clientsContract(subject: Subject): void {
       throw new Error('not like this')
     })
     await expect(refused).rejects.toThrow('not like this')
-    expect(await store.clients.changeClient('nobody', (present) => present)).toBeNull()
+    expect(await store.clients.changeClient('unknown', (present) => present)).toBeNull()
     expect(await other.clients.readClient(client.id)).toEqual(client)
     expect(await other.readRevision()).toBe(revision)
     await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' }))
