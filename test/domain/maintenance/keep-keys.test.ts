@@ -64,14 +64,14 @@ async function onlyKey(kind: KeyKind): Promise<KeyRecord> {
   return key
 }
 
-describe('the first key of each kind', () => {
-  test('is made when there is none, and makes at once', async () => {
+describe('The first key of each kind', () => {
+  test('The first start creates a key of each kind, which is in use at once', async () => {
     const ring = await loaded()
     expect(ring.isLoaded()).toBe(true)
     for (const kind of ['sign', 'seal', 'mac'] as const) expect(await statesOf(kind)).toEqual(['makes'])
   })
 
-  test('is the same for every later start', async () => {
+  test('Every later start uses the keys of the first start, also if the clock is set back', async () => {
     const ids = async (): Promise<string[]> => (await store.keys.listKeys()).map(({ id }) => id)
     await loaded()
     const before = await ids()
@@ -81,7 +81,7 @@ describe('the first key of each kind', () => {
     expect(ring.maker('sign').id).toBe((await onlyKey('sign')).id)
   })
 
-  test('is one, however many nodes start on the same store at once', async () => {
+  test('Four nodes that start on one store at once create one key of each kind', async () => {
     const others = [openSqliteStore(path), openSqliteStore(path), openSqliteStore(path)]
     const rings = await Promise.all([store, ...others].map((each) => loaded(keepingOn(each))))
     for (const kind of ['sign', 'seal', 'mac'] as const) {
@@ -92,8 +92,8 @@ describe('the first key of each kind', () => {
   })
 })
 
-describe('keys at rest', () => {
-  test('open with the secret they were wrapped with, and with no other: the start is refused', async () => {
+describe('Keys at rest', () => {
+  test('Stored keys open only with the secret that wrapped them; a start with another secret is refused', async () => {
     await loaded()
     for (const secret of [`${TEST_SECRET}x`, TEST_SECRET.slice(1), 'another-secret-that-is-long-enough-0123']) {
       await expect(loaded(keepingOn(store, secret))).rejects.toThrow(WrongKeyEncryptionKey)
@@ -102,7 +102,7 @@ describe('keys at rest', () => {
     await loaded()
   })
 
-  test('cannot be passed off as another: a row’s material is bound to its id and kind', async () => {
+  test('The material of a stored key cannot be moved to another row: it is bound to its id and kind', async () => {
     await loaded()
     const database = new DatabaseSync(path)
     database.exec("UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE kind = 'mac') WHERE kind = 'seal'")
@@ -110,7 +110,7 @@ describe('keys at rest', () => {
     await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
   })
 
-  test.each([0, 12, 40])('a row with one bit changed at byte %i is refused', async (byte) => {
+  test.each([0, 12, 40])('A stored key with one bit changed at byte %i is refused', async (byte) => {
     await loaded()
     const { id, wrapped } = await onlyKey('sign')
     const changed = Uint8Array.from(wrapped ?? [])
@@ -122,20 +122,23 @@ describe('keys at rest', () => {
   })
 })
 
-describe('a rotated key is announced for 60 seconds before it makes', () => {
-  test.each(['sign', 'seal', 'mac'] as const)('%s', async (kind) => {
-    const first = await makerOf(kind)
-    const next = (await rotateKey(keeping, kind)) as KeyRecord
-    expect(await statesOf(kind)).toEqual(['makes', 'announced'])
-    expect((await loaded()).opener(kind, next.id)?.id).toBe(next.id)
-    clock.advance(59)
-    expect(await makerOf(kind)).toBe(first)
-    clock.advance(1)
-    expect(await makerOf(kind)).toBe(next.id)
-    expect(await statesOf(kind)).toEqual(['opens', 'makes'])
-  })
+describe('Rotating a key', () => {
+  test.each(['sign', 'seal', 'mac'] as const)(
+    'A rotated key of kind %s is announced for 60 seconds before it is used',
+    async (kind) => {
+      const first = await makerOf(kind)
+      const next = (await rotateKey(keeping, kind)) as KeyRecord
+      expect(await statesOf(kind)).toEqual(['makes', 'announced'])
+      expect((await loaded()).opener(kind, next.id)?.id).toBe(next.id)
+      clock.advance(59)
+      expect(await makerOf(kind)).toBe(first)
+      clock.advance(1)
+      expect(await makerOf(kind)).toBe(next.id)
+      expect(await statesOf(kind)).toEqual(['opens', 'makes'])
+    },
+  )
 
-  test('a ring that was loaded before needs no reload to pass from one to the next', async () => {
+  test('A key ring that has loaded the announced key switches to it without a reload', async () => {
     const ring = new KeyRing(clock.now)
     await loadKeys(keeping, ring)
     const next = (await rotateKey(keeping, 'sign')) as KeyRecord
@@ -144,7 +147,7 @@ describe('a rotated key is announced for 60 seconds before it makes', () => {
     expect(ring.maker('sign').id).toBe(next.id)
   })
 
-  test('two nodes that rotate at once make one successor', async () => {
+  test('Two nodes that rotate a key at once create one successor', async () => {
     await loaded()
     const other = openSqliteStore(path)
     const outcomes = await Promise.all([rotateKey(keeping, 'sign'), rotateKey(keepingOn(other), 'sign')])
@@ -154,8 +157,8 @@ describe('a rotated key is announced for 60 seconds before it makes', () => {
   })
 })
 
-describe('by age', () => {
-  test('a key of 90 days is followed by the next, once', async () => {
+describe('Rotation by age', () => {
+  test('A key that is 90 days old gets one successor', async () => {
     await loaded()
     clock.advance(90 * DAY - 1)
     await keepKeys(keeping)
@@ -169,21 +172,24 @@ describe('by age', () => {
     ['sign', 600],
     ['seal', 30 * DAY],
     ['mac', 30 * DAY],
-  ] as const)('the old %s key opens until the last of what it made has expired, then it is retired', async (kind, life) => {
-    await loaded()
-    const old = await onlyKey(kind)
-    await rotateKey(keeping, kind)
-    clock.advance(60 + life)
-    await keepKeys(keeping)
-    expect((await loaded()).opener(kind, old.id)?.id).toBe(old.id)
-    clock.advance(60)
-    await keepKeys(keeping)
-    expect((await loaded()).opener(kind, old.id)).toBeUndefined()
-    expect((await statesOf(kind)).at(0)).toBe('retired')
-    expect((await store.keys.listKeys()).find(({ id }) => id === old.id)?.wrapped).toBe(null)
-  })
+  ] as const)(
+    'The old %s key stays valid until everything that was made with it has expired, and is then retired',
+    async (kind, life) => {
+      await loaded()
+      const old = await onlyKey(kind)
+      await rotateKey(keeping, kind)
+      clock.advance(60 + life)
+      await keepKeys(keeping)
+      expect((await loaded()).opener(kind, old.id)?.id).toBe(old.id)
+      clock.advance(60)
+      await keepKeys(keeping)
+      expect((await loaded()).opener(kind, old.id)).toBeUndefined()
+      expect((await statesOf(kind)).at(0)).toBe('retired')
+      expect((await store.keys.listKeys()).find(({ id }) => id === old.id)?.wrapped).toBe(null)
+    },
+  )
 
-  test('another algorithm set is rotated to, and the old key goes on verifying', async () => {
+  test('If another signing algorithm is configured, a key for it is announced and then used; the old key still verifies', async () => {
     await loaded()
     const old = await onlyKey('sign')
     await keepKeys({ ...keeping, signingAlgorithm: 'EdDSA' })
@@ -195,8 +201,8 @@ describe('by age', () => {
   })
 })
 
-describe('retiring by hand', () => {
-  test('a key that makes, or whose products may live, is kept; one nobody knows is told so', async () => {
+describe('Retiring a key by hand', () => {
+  test('A key that is in use, or whose products may be valid, is not retired, and retiring an unknown key reads as unknown', async () => {
     await loaded()
     const { id } = await onlyKey('sign')
     expect(await retireKey(keeping, 'unknown', false)).toEqual({ kind: 'unknown' })
@@ -211,7 +217,7 @@ describe('retiring by hand', () => {
     expect(await retireKey(keeping, id, true)).toEqual({ kind: 'unknown' })
   })
 
-  test('at once: a successor makes immediately', async () => {
+  test('If a key in use is retired at once, a successor is in use immediately', async () => {
     await loaded()
     const leaked = await onlyKey('sign')
     expect(await retireKey(keeping, leaked.id, true)).toEqual({ kind: 'retired' })
@@ -221,7 +227,7 @@ describe('retiring by hand', () => {
     expect(ring.maker('sign').id).not.toBe(leaked.id)
   })
 
-  test('at once, while its successor is announced: no key is ever retired while it makes', async () => {
+  test('If a key is retired at once while its successor is announced, one key is in use at every time and never retired', async () => {
     await loaded()
     const leaked = await onlyKey('sign')
     await rotateKey(keeping, 'sign')
@@ -243,7 +249,7 @@ describe('retiring by hand', () => {
     expect((await statesOf('sign')).filter((state) => state === 'opens')).toHaveLength(0)
   })
 
-  test('two rotations within one second: the later one makes, and the other is not taken for the one that does', async () => {
+  test('If a key is rotated twice within one second, the later successor is in use, and the other one only verifies', async () => {
     await loaded()
     await rotateKey(keeping, 'sign')
     const last = (await rotateKey(keeping, 'sign')) as KeyRecord
@@ -252,7 +258,7 @@ describe('retiring by hand', () => {
     expect(await statesOf('sign')).toEqual(['opens', 'opens', 'makes'])
   })
 
-  test('a clock set back behind every key’s start does not stop the service: the first to start makes', async () => {
+  test('If the clock is set back before the start of every key, the first key to start is in use', async () => {
     await loaded()
     await retireKey(keeping, (await onlyKey('sign')).id, true)
     const successor = (await loaded()).maker('sign').id
