@@ -57,8 +57,8 @@ type Made = {
   logins: { challenge: string; verifier: string; browserKey: string; signature: string }[]
 }
 
-const works = (asked: Promise<unknown>): Promise<boolean> =>
-  asked.then(
+const works = (attempt: Promise<unknown>): Promise<boolean> =>
+  attempt.then(
     () => true,
     () => false,
   )

@@ -55,7 +55,7 @@ async function rotateOrThrow(keeping: KeyKeeping, kind: KeyKind): Promise<KeyRec
   return key
 }
 
-async function loaded(keeping: KeyKeeping): Promise<KeyRing> {
+async function loadRing(keeping: KeyKeeping): Promise<KeyRing> {
   const ring = new KeyRing(keeping.now)
   await loadKeys(keeping, ring)
   return ring
@@ -85,7 +85,7 @@ test('An announced key can be retired at once without a successor: the key in us
   expect(await retireKey(keeping, announced.id, false)).toEqual({ kind: 'still_makes' })
   expect(await retireKey(keeping, announced.id, true)).toEqual({ kind: 'retired' })
   expect(await statesOf(keeping, 'seal')).toEqual(['makes', 'retired'])
-  expect((await loaded(keeping)).maker('seal').id).toBe(first?.id)
+  expect((await loadRing(keeping)).maker('seal').id).toBe(first?.id)
 })
 
 test('The number of a retired key is never used again: the next key gets the next number', async () => {
@@ -111,10 +111,10 @@ test('A value that a key seals in its last second in use opens until it expires'
   const { clock, keeping } = await startTwoNodes()
   await rotateOrThrow(keeping, 'seal')
   clock.advance(59)
-  const challenge = seal(await loaded(keeping), 'grl', { a: 1 })
+  const challenge = seal(await loadRing(keeping), 'grl', { a: 1 })
   clock.advance(600)
   await keepKeys(keeping)
-  expect(unseal(await loaded(keeping), 'grl', challenge)).toEqual({ a: 1 })
+  expect(unseal(await loadRing(keeping), 'grl', challenge)).toEqual({ a: 1 })
 })
 
 test('A key is kept for the longest lifetime of anything that was made with it, whichever setting defines that', async () => {
@@ -139,7 +139,7 @@ test('If the clock jumps back, no key is retired, and no retired key is accepted
   await keepKeys(keeping)
   clock.advance(-10 * DAY)
   await keepKeys(keeping)
-  const ring = await loaded(keeping)
+  const ring = await loadRing(keeping)
   expect(ring.opener('sign', first?.id ?? '')).toBeUndefined()
   expect(ring.isLoaded()).toBe(true)
   expect((await keysOf(keeping, 'sign')).filter(({ retiredAt }) => retiredAt === null)).toHaveLength(1)

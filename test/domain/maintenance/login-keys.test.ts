@@ -31,7 +31,7 @@ afterEach(() => grantor.close())
 
 const claim = (challenge: string) => ({ login_challenge: challenge, address: walk.wallet.address, chain_id: 1 })
 
-function refused(answer: Answer, status: number, error: string): void {
+function expectRefusal(answer: Answer, status: number, error: string): void {
   expect(answer.status).toBe(status)
   expect(answer.json().error).toBe(error)
 }
@@ -49,9 +49,9 @@ describe('A login whose text cannot be composed again', () => {
     async (template) => {
       const packed = unseal(grantor.deps.keys, 'grl', await walk.challenge(requestOf(client))) as unknown[]
       const challenge = seal(grantor.deps.keys, 'grl', [template, ...packed.slice(1)])
-      refused(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
+      expectRefusal(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
       const signature = walk.wallet.sign('whatever another node composed')
-      refused(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
+      expectRefusal(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
       expect(allRows(grantor.databasePath)).toMatchObject({ wallets: [], receipts: [], sessions: [] })
     },
   )
@@ -79,7 +79,7 @@ describe('Keys that change during a login', () => {
     const { message } = (await walk.loginApi('/login/message', claim(challenge))).json()
     const path = await walk.prove(challenge)
     await retireAll('mac')
-    refused(
+    expectRefusal(
       await walk.loginApi('/login/accept', { ...claim(challenge), signature: walk.wallet.sign(message as string) }),
       410,
       'expired',
@@ -96,7 +96,7 @@ describe('Keys that change during a login', () => {
     const challenge = await walk.challenge(requestOf(client))
     const path = await walk.prove(challenge)
     await retireAll('seal')
-    refused(await walk.loginApi('/login/message', claim(challenge)), 400, 'invalid_request')
+    expectRefusal(await walk.loginApi('/login/message', claim(challenge)), 400, 'invalid_request')
     const page = await walk.complete(path)
     expect(page.status).toBe(400)
     expect(page.headers).not.toHaveProperty('set-cookie')

@@ -53,7 +53,7 @@ function keepingOn({ keys }: Store, secret = TEST_SECRET, previous?: string): Ke
   }
 }
 
-async function loaded(from = keeping): Promise<KeyRing> {
+async function loadRing(from = keeping): Promise<KeyRing> {
   const ring = new KeyRing(clock.now)
   await loadKeys(from, ring)
   return ring
@@ -71,43 +71,43 @@ async function rewrap(from: KeyKeeping): Promise<{ rewrapped: string[]; current:
 }
 
 test('After a rewrap every key that is not retired opens with the new secret alone, and a second rewrap changes nothing', async () => {
-  const before = idsOf(await loaded())
+  const before = idsOf(await loadRing())
   await rotateKey(keeping, 'sign')
   await rotateKey(keeping, 'seal', 0)
   await retireKey(keeping, before[1] ?? '', true)
   expect(await rewrap(withBothSecrets())).toMatchObject({ rewrapped: { length: 7 }, current: 7, left: 0 })
   expect(await rewrap(withBothSecrets())).toEqual({ rewrapped: [], current: 7, left: 0 })
   expect(await rewrap(withNewSecret())).toEqual({ rewrapped: [], current: 7, left: 0 })
-  const ring = await loaded(withNewSecret())
+  const ring = await loadRing(withNewSecret())
   expect(ring.opener('sign', before[0] ?? '')?.id).toBe(before[0])
   expect(ring.opener('mac', before[2] ?? '')?.id).toBe(before[2])
   expect(ring.opener('seal', before[1] ?? ''), 'it was retired').toBeUndefined()
 })
 
 test('A node with both secrets and a node with the new one load the same keys, before and after a rewrap', async () => {
-  const before = idsOf(await loaded())
-  expect(idsOf(await loaded(withBothSecrets()))).toEqual(before)
+  const before = idsOf(await loadRing())
+  expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
   await rewrap(withBothSecrets())
-  expect(idsOf(await loaded(withBothSecrets()))).toEqual(before)
-  expect(idsOf(await loaded(withNewSecret()))).toEqual(before)
+  expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
+  expect(idsOf(await loadRing(withNewSecret()))).toEqual(before)
 })
 
 test('If a rewrap is interrupted, every key opens with both secrets, and the next rewrap completes it', async () => {
-  const before = idsOf(await loaded())
+  const before = idsOf(await loadRing())
   const database = new DatabaseSync(path)
   database.exec(
     `CREATE TRIGGER break_off BEFORE UPDATE ON keys WHEN old.kind = 'seal' BEGIN SELECT RAISE(ABORT, 'broken off'); END`,
   )
   await expect(rewrap(withBothSecrets())).rejects.toThrow('broken off')
-  expect(idsOf(await loaded(withBothSecrets()))).toEqual(before)
+  expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
   database.exec('DROP TRIGGER break_off')
   database.close()
   expect(await rewrap(withBothSecrets())).toMatchObject({ current: 6, left: 0 })
-  expect(idsOf(await loaded(withNewSecret()))).toEqual(before)
+  expect(idsOf(await loadRing(withNewSecret()))).toEqual(before)
 })
 
 test('Two rewraps and a retirement at once wrap every other key once, and do not restore the retired key', async () => {
-  const retired = (await loaded()).maker('sign').id
+  const retired = (await loadRing()).maker('sign').id
   await rotateKey(keeping, 'sign', 0)
   const [one, two] = await Promise.all([
     rewrap(withBothSecrets()),
@@ -116,13 +116,13 @@ test('Two rewraps and a retirement at once wrap every other key once, and do not
   ])
   const ids = [...one.rewrapped, ...two.rewrapped]
   expect(new Set(ids).size).toBe(ids.length)
-  const ring = await loaded(withNewSecret())
+  const ring = await loadRing(withNewSecret())
   expect(ring.opener('sign', retired)).toBeUndefined()
   expect(idsOf(ring)).not.toContain(retired)
 })
 
 test('A key that a node with the previous secret creates during a rewrap is reported, and the next rewrap wraps it', async () => {
-  await loaded()
+  await loadRing()
   const { keys } = store
   const late: Store['keys'] = {
     ...keys,
@@ -142,11 +142,11 @@ test('A key that a node with the previous secret creates during a rewrap is repo
 })
 
 test('After a rewrap, a node with the previous secret alone creates no key, neither at its start nor because of age', async () => {
-  const ring = await loaded()
+  const ring = await loadRing()
   await rewrap(withBothSecrets())
   const before = await store.keys.listKeys()
   clock.advance(90 * DAY)
-  await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
+  await expect(loadRing()).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(keepKeys(keeping)).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(rotateKey(keeping, 'sign')).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(retireKey(keeping, ring.maker('mac').id, true)).rejects.toThrow(WrongKeyEncryptionKey)
@@ -154,10 +154,10 @@ test('After a rewrap, a node with the previous secret alone creates no key, neit
 })
 
 test('A node with a wrong secret does not create a key of a kind that is missing', async () => {
-  await loaded()
+  await loadRing()
   const database = new DatabaseSync(path)
   database.exec("DELETE FROM keys WHERE kind = 'mac'")
   database.close()
-  await expect(loaded(withNewSecret())).rejects.toThrow(WrongKeyEncryptionKey)
+  await expect(loadRing(withNewSecret())).rejects.toThrow(WrongKeyEncryptionKey)
   expect(await store.keys.listKeys()).toHaveLength(5)
 })

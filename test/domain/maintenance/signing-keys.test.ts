@@ -31,11 +31,11 @@ const statesOf = async (kind: string): Promise<string[]> => {
 
 const signer = (algorithm: SigningAlgorithm) => signingKeyOf(grantor.deps, algorithm)
 
-async function published(): Promise<string[]> {
+async function readPublishedIds(): Promise<string[]> {
   return ((await send(grantor.authUrl, { path: '/oauth/jwks' })).json().keys as { kid: string }[]).map(({ kid }) => kid)
 }
 
-async function advertised(): Promise<unknown[]> {
+async function readAdvertised(): Promise<unknown[]> {
   const metadata = (await send(grantor.authUrl, { path: '/.well-known/openid-configuration' })).json()
   return ['id_token', 'introspection', 'authorization'].map((what) => metadata[`${what}_signing_alg_values_supported`])
 }
@@ -43,8 +43,8 @@ async function advertised(): Promise<unknown[]> {
 const upgrade = () => upgradeKeys(grantor)
 
 test('A new store has a published key in every algorithm before the first token request', async () => {
-  for (const algorithm of SIGNING_ALGORITHMS) expect(await published()).toContain(signer(algorithm).id)
-  expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+  for (const algorithm of SIGNING_ALGORITHMS) expect(await readPublishedIds()).toContain(signer(algorithm).id)
+  expect(await readAdvertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
   const before = await grantor.store.keys.listKeys()
   await loadKeys(keepingOf(grantor), new KeyRing(grantor.clock.now))
   expect(await grantor.store.keys.listKeys()).toEqual(before)
@@ -96,12 +96,12 @@ describe('A store of an earlier version, which created a key in another algorith
   test('The first key in an algorithm is published for a minute before it signs, and its algorithm is not advertised until then', async () => {
     await upgrade()
     expect(await statesOf('sign_rs256')).toEqual(['announced'])
-    expect(await published()).toHaveLength(4)
-    expect(await advertised()).toEqual([['ES256'], ['ES256'], ['ES256']])
+    expect(await readPublishedIds()).toHaveLength(4)
+    expect(await readAdvertised()).toEqual([['ES256'], ['ES256'], ['ES256']])
     expect(() => signer('RS256')).toThrow('signing_key_announced')
     grantor.clock.advance(ANNOUNCED_FOR)
-    expect(await published()).toContain(signer('RS256').id)
-    expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+    expect(await readPublishedIds()).toContain(signer('RS256').id)
+    expect(await readAdvertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
   })
 
   test('While the key of an algorithm is announced, requests that need it are answered 503 with Retry-After, and no code is spent', async () => {
@@ -168,11 +168,11 @@ test('An old signing key gets a successor, which signs a minute later, and verif
 })
 
 test('When the algorithm of access tokens changes, the old and the new algorithm have a published key all the time', async () => {
-  const before = await published()
+  const before = await readPublishedIds()
   const changed = keepingOf(grantor, { signingAlgorithm: 'RS256' })
   await keepKeys(changed)
   await grantor.noticeChanges()
-  const announced = await published()
+  const announced = await readPublishedIds()
   expect(grantor.deps.keys.maker('sign').algorithm).toBe('ES256')
   grantor.clock.advance(ANNOUNCED_FOR)
   expect(grantor.deps.keys.maker('sign').algorithm).toBe('RS256')

@@ -60,17 +60,17 @@ export function endingsContract(subject: Subject): void {
     const [store] = subject().nodes
     const wallets = [someWallet(), someWallet()] as const
     const clients = [randomUUID(), randomUUID()] as const
-    const made = async () => {
+    const makeGrants = async () => {
       const grants = wallets.flatMap((wallet) => clients.map((clientId) => newGrant({ wallet, clientId })))
       for (const grant of grants) await store.grants.redeemCode(grant, randomUUID(), NOW)
       return () => Promise.all(grants.map(async ({ id }) => (await store.grants.readGrant(id))?.endReason ?? 'living'))
     }
-    const stateOfFirst = await made()
+    const stateOfFirst = await makeGrants()
     expect(await endAll(store, { wallet: wallets[0], clientId: clients[1] }, 'operator', NOW)).toBe(1)
     expect(await stateOfFirst()).toEqual(['living', 'operator', 'living', 'living'])
     expect(await endAll(store, { wallet: wallets[0] }, 'revoked', NOW), 'counts only those that lived').toBe(1)
     expect(await stateOfFirst()).toEqual(['revoked', 'operator', 'living', 'living'])
-    const stateOfSecond = await made()
+    const stateOfSecond = await makeGrants()
     expect(await endAll(store, { clientId: clients[0] }, 'client_deleted', NOW)).toBe(3)
     expect(await endAll(store, { clientId: clients[0] }, 'operator', NOW), 'again: nothing is left').toBe(0)
     expect(await stateOfFirst(), 'the first reason stays').toEqual(['revoked', 'operator', 'client_deleted', 'living'])
@@ -134,11 +134,11 @@ export function endingsContract(subject: Subject): void {
     const [store, other] = subject().nodes
     const [wallet, bystander] = [someWallet(), someWallet()]
     const clients = [randomUUID(), randomUUID(), randomUUID()]
-    const made = (index: number, of: object) =>
+    const makeGrants = (index: number, of: object) =>
       store.grants.redeemCode(newGrant({ clientId: clients[index % 3] ?? '', ...of }), randomUUID(), NOW + Math.floor(index / 9))
-    await Promise.all(Array.from({ length: 40 }, (_, index) => made(index, { wallet })))
-    await Promise.all(Array.from({ length: 5 }, (_, index) => made(index, { wallet: bystander })))
-    await made(7, { wallet, refreshExpiresAt: NOW - 1 })
+    await Promise.all(Array.from({ length: 40 }, (_, index) => makeGrants(index, { wallet })))
+    await Promise.all(Array.from({ length: 5 }, (_, index) => makeGrants(index, { wallet: bystander })))
+    await makeGrants(7, { wallet, refreshExpiresAt: NOW - 1 })
     const over = newGrant({ wallet })
     await store.grants.spendCode(over, randomUUID(), NOW)
     const all = await store.grants.listUnendedGrants({ wallet, limit: 100 })
@@ -161,16 +161,16 @@ export function endingsContract(subject: Subject): void {
   test('A list of grants contains the newest first, no more than its limit, and only those that match the filter', async () => {
     const [store] = subject().nodes
     const [wallet, clientId] = [someWallet(), randomUUID()]
-    const made = async (at: number, grant: Parameters<typeof newGrant>[0]) => {
+    const makeGrants = async (at: number, grant: Parameters<typeof newGrant>[0]) => {
       const born = newGrant({ id: newGrantId(at), ...grant })
       await store.grants.redeemCode(born, randomUUID(), at)
       return born.id
     }
-    const both = await made(NOW + 3, { wallet, clientId })
-    const walletOnly = await made(NOW + 1, { wallet })
-    const clientOnly = await made(NOW + 2, { clientId })
-    const idle = await made(NOW, { wallet, clientId, refreshExpiresAt: NOW + DAY })
-    const ended = await made(NOW + 4, { wallet, clientId })
+    const both = await makeGrants(NOW + 3, { wallet, clientId })
+    const walletOnly = await makeGrants(NOW + 1, { wallet })
+    const clientOnly = await makeGrants(NOW + 2, { clientId })
+    const idle = await makeGrants(NOW, { wallet, clientId, refreshExpiresAt: NOW + DAY })
+    const ended = await makeGrants(NOW + 4, { wallet, clientId })
     await store.grants.endGrant(ended, 'revoked', NOW + 5)
 
     const list = async (filter: object) =>
@@ -193,8 +193,11 @@ export function endingsContract(subject: Subject): void {
     const [wallet, clientId] = [someWallet(), randomUUID()]
     const whose = [{ wallet, clientId }, { wallet }, { clientId }, {}]
     // More grants in one second than a page holds, so that the time alone does not identify the end of a page.
-    const made = (at: number, of: object) => store.grants.redeemCode(newGrant({ id: newGrantId(at), ...of }), randomUUID(), at)
-    await Promise.all(Array.from({ length: 40 }, (_, index) => made(NOW + Math.floor(index / 15), whose[index % 4] as object)))
+    const makeGrants = (at: number, of: object) =>
+      store.grants.redeemCode(newGrant({ id: newGrantId(at), ...of }), randomUUID(), at)
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => makeGrants(NOW + Math.floor(index / 15), whose[index % 4] as object)),
+    )
     for (const filter of whose.flatMap((of) => [of, { ...of, living: true }])) {
       const all = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 100 })
       expect(
@@ -205,7 +208,7 @@ export function endingsContract(subject: Subject): void {
       for (let page = all.slice(0, 4); page.length > 0; paged.push(...page)) {
         page = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 4, after: paged.at(-1) })
         await Promise.all([
-          made(NOW + 5, { wallet, clientId }),
+          makeGrants(NOW + 5, { wallet, clientId }),
           page[0] && other.grants.endGrant(page[0].id, 'operator', NOW + 6),
         ])
       }

@@ -10,7 +10,7 @@ import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf, someClient, someKey } from '../contract/subject.ts'
 
-async function migrated() {
+async function newMigratedDatabase() {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   return database
@@ -23,7 +23,7 @@ async function open(address: PostgresAddress) {
 }
 
 async function openNew(extra = '') {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   return { database, store: await open(addressOf(database.url, extra)) }
 }
 
@@ -60,7 +60,7 @@ const MALFORMED: [string, Buffer][] = [
 test.each(someOf(MALFORMED, 1))(
   'If a server sends %s in place of a row, the read fails with StoreUnavailable, and later reads work',
   async (_, malformed) => {
-    const database = await migrated()
+    const database = await newMigratedDatabase()
     let malfunctioning = false
     const address = await proxied(addressOf(database.url, 'pool_size=1'), {
       toClient: (bytes, { client }) => client.write(malfunctioning ? malformed : bytes),
@@ -76,7 +76,7 @@ test.each(someOf(MALFORMED, 1))(
 )
 
 test('A server that requires an unsupported authentication method is refused with StoreUnavailable', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const address = await proxied(database.address, { toClient: (_, { client }) => client.write(message('R', 0, 0, 0, 7)) })
   await expect(openPostgresStore(address)).rejects.toBeInstanceOf(StoreUnavailable)
 })
@@ -89,7 +89,7 @@ const SILENT_AT: [string, boolean][] = [
 test.each(someOf(SILENT_AT, 1))(
   'A server that accepts a login and then stops responding does not block the store: at %s',
   async (_, starting) => {
-    const database = await migrated()
+    const database = await newMigratedDatabase()
     let silent = starting
     const address = await proxied(addressOf(database.url, 'pool_size=1&connect_timeout=1&statement_timeout=300'), {
       // Every message after the login is dropped.
@@ -113,7 +113,7 @@ test.each(someOf(SILENT_AT, 1))(
 )
 
 test('If a server allows no more connections, the store works with the connections that are open', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const { sql, name } = database
   await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'p'`)
   onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
@@ -134,7 +134,7 @@ test('If a server allows no more connections, the store works with the connectio
 })
 
 test('If the database password is changed, the open connections still work', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const { sql, name } = database
   await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'p'`)
   onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
@@ -167,7 +167,7 @@ const ENVIRONMENT = {
 test.each(someOf(Object.entries(ENVIRONMENT), 3))(
   'The environment variable %s does not change the server, or how the store connects to it',
   async (name, value) => {
-    const database = await migrated()
+    const database = await newMigratedDatabase()
     vi.stubEnv(name, value)
     onTestFinished(() => void vi.unstubAllEnvs())
     const store = await open(addressOf(database.url, 'application_name='))
@@ -180,7 +180,7 @@ test.each(someOf(Object.entries(ENVIRONMENT), 3))(
 )
 
 test.runIf(ALL)('A statement whose caller has timed out is not sent over a connection that opens later', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   let slow = false
   const address = await proxied(addressOf(database.url, 'pool_size=3&connect_timeout=10'), {
     // The waiting connection is free again, and another one open, only after the caller of the second statement has got its
@@ -217,7 +217,7 @@ test('Reads succeed while as many writes wait for a locked row as there are conn
 })
 
 test('A value that cannot be serialized fails its own statement with a TypeError, and no other statement', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const connection = new Connection(addressOf(database.url, 'pool_size=1'), 'given' satisfies Clock)
   const store = storeOn(connection)
   onTestFinished(() => store.close())

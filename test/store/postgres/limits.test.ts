@@ -9,7 +9,7 @@ import { startPostgres } from '../../support/postgres-server.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 
-async function migrated() {
+async function newMigratedDatabase() {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   return database
@@ -39,7 +39,7 @@ test.for(SILENCES)(
   "If a node's network goes silent %s, another node can end all of its grants within seconds: no row stays locked",
   { timeout: 20_000 },
   async ([, passed, since], { skip }) => {
-    const database = await migrated()
+    const database = await newMigratedDatabase()
     const [version] = await database.sql`SELECT current_setting('server_version_num')::integer / 10000 AS major`
     skip(Number(version?.major) < since, 'this server has no transaction_timeout')
     let silent = false
@@ -69,7 +69,7 @@ test.for(SILENCES)(
 )
 
 test('Ten slow reads on a pool of ten all succeed, close no connection, and do not make an unrelated refresh fail', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const connection = new Connection(database.address, 'given')
   const store = storeOn(connection)
   onTestFinished(() => store.close())
@@ -90,7 +90,7 @@ test('Ten slow reads on a pool of ten all succeed, close no connection, and do n
 })
 
 test("At three times the database's capacity some refreshes are refused, and over 80 % of those that took effect were acknowledged", async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const store = await open(database.address)
   const grants = await many(store, 1200)
   await database.sql.unsafe(`
@@ -112,7 +112,7 @@ test("At three times the database's capacity some refreshes are refused, and ove
 }, 20_000)
 
 test('A new connection that leads to a read-only replica behind the same name is not used', async () => {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   const store = await open(database.address)
   const grant = await livingGrant(store)
   // A replica reports this setting.

@@ -107,7 +107,7 @@ async function costOf(move: () => Promise<unknown>) {
   return { statements, writes: (await written()) - before }
 }
 
-const living = () => livingGrant({ grants: stores.grants } as never)
+const newLivingGrant = () => livingGrant({ grants: stores.grants } as never)
 
 test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]; writes: number }]>([
   [
@@ -118,7 +118,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
   [
     'a refresh',
     async () => {
-      const grant = await living()
+      const grant = await newLivingGrant()
       return () => stores.grants.rotateRefreshToken(rotationOf(grant, 0))
     },
     { statements: ['UPDATE'], writes: 1 },
@@ -126,7 +126,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
   [
     'a retried refresh, which writes nothing',
     async () => {
-      const grant = await living()
+      const grant = await newLivingGrant()
       await stores.grants.rotateRefreshToken(rotationOf(grant, 0))
       return () => stores.grants.rotateRefreshToken(rotationOf(grant, 0))
     },
@@ -135,7 +135,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
   [
     'a replayed refresh',
     async () => {
-      const grant = await living()
+      const grant = await newLivingGrant()
       await stores.grants.rotateRefreshToken(rotationOf(grant, 0))
       await stores.grants.rotateRefreshToken(rotationOf(grant, 1))
       return () => stores.grants.rotateRefreshToken(rotationOf(grant, 0))
@@ -145,7 +145,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
   [
     'revoking a grant',
     async () => {
-      const { id } = await living()
+      const { id } = await newLivingGrant()
       return () => stores.grants.endGrant(id, 'revoked', NOW)
     },
     { statements: ['UPDATE'], writes: 1 },
@@ -153,7 +153,7 @@ test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]
   [
     'revoking an access token',
     async () => {
-      const { id, clientId } = await living()
+      const { id, clientId } = await newLivingGrant()
       return () => stores.grants.revokeAccessToken({ grantId: id, clientId, jti: 'j', expiresAt: NOW + 9, at: NOW })
     },
     { statements: ['UPDATE'], writes: 1 },
@@ -311,7 +311,7 @@ test('On PostgreSQL, listing the grants of a new client reads its own grants onl
 })
 
 test('On PostgreSQL, a thousand refreshes add no row, and at least 950 of them are HOT updates, which write no index', async () => {
-  const grant = await living()
+  const grant = await newLivingGrant()
   const rows = async () => Number((await database.sql.unsafe('SELECT count(*) AS count FROM grants'))[0]?.count)
   const before = await rows()
   for (let generation = 0; generation < 1000; generation++) {

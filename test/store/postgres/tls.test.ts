@@ -59,7 +59,7 @@ function at(host: 'localhost' | '127.0.0.1', parameters: Record<string, string>,
   return addressOf(url, new URLSearchParams(parameters).toString())
 }
 
-async function opens(address: PostgresAddress): Promise<void> {
+async function expectToOpen(address: PostgresAddress): Promise<void> {
   await migratePostgres(address, NOW)
   const store = await openPostgresStore(address, { clock: 'given' })
   const grant = await livingGrant(store)
@@ -67,7 +67,7 @@ async function opens(address: PostgresAddress): Promise<void> {
   await store.close()
 }
 
-const refused = async (address: PostgresAddress, code: string | RegExp) => {
+const expectRefusal = async (address: PostgresAddress, code: string | RegExp) => {
   const error: unknown = await openPostgresStore(address).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StoreUnavailable)
   expect(String(error)).toMatch(code)
@@ -75,32 +75,32 @@ const refused = async (address: PostgresAddress, code: string | RegExp) => {
 }
 
 test('With verify-full, a server is used if its certificate names it and comes from the trusted issuer', async () => {
-  await opens(at('localhost', { sslmode: 'verify-full', sslrootcert: ca.cert }))
+  await expectToOpen(at('localhost', { sslmode: 'verify-full', sslrootcert: ca.cert }))
 })
 
 test('With verify-full, a certificate for another name or from an unknown issuer is refused', async () => {
-  await refused(at('127.0.0.1', { sslmode: 'verify-full', sslrootcert: ca.cert }), 'ERR_TLS_CERT_ALTNAME_INVALID')
-  await refused(at('localhost', { sslmode: 'verify-full', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
-  await refused(at('localhost', { sslmode: 'verify-full' }), /UNABLE_TO_\w+|SELF_SIGNED/)
+  await expectRefusal(at('127.0.0.1', { sslmode: 'verify-full', sslrootcert: ca.cert }), 'ERR_TLS_CERT_ALTNAME_INVALID')
+  await expectRefusal(at('localhost', { sslmode: 'verify-full', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
+  await expectRefusal(at('localhost', { sslmode: 'verify-full' }), /UNABLE_TO_\w+|SELF_SIGNED/)
 })
 
 test('With verify-ca, a certificate for another name is accepted, and one from another issuer is refused', async () => {
-  await opens(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ca.cert }))
-  await refused(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
+  await expectToOpen(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ca.cert }))
+  await expectRefusal(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
 })
 
 test('With sslmode require, a server is used over TLS without a check of its certificate', async () => {
-  await opens(at('127.0.0.1', { sslmode: 'require' }))
+  await expectToOpen(at('127.0.0.1', { sslmode: 'require' }))
 })
 
 test('With sslmode disable, a server that requires TLS is refused, and the error contains no password', async () => {
-  await refused(at('127.0.0.1', { sslmode: 'disable' }), '28000')
+  await expectRefusal(at('127.0.0.1', { sslmode: 'disable' }), '28000')
 })
 
 test('A server that requires a client certificate accepts the configured one, and refuses a connection without one', async () => {
   const trust = { sslmode: 'verify-full', sslrootcert: ca.cert }
-  await opens(at('localhost', { ...trust, sslcert: client.cert, sslkey: client.key }, 'certified'))
-  await refused(at('localhost', trust, 'certified'), '28000')
+  await expectToOpen(at('localhost', { ...trust, sslcert: client.cert, sslkey: client.key }, 'certified'))
+  await expectRefusal(at('localhost', trust, 'certified'), '28000')
 })
 
 test('If a server stops while reads over TLS are under way, they return or fail with StoreUnavailable, and later reads work', async () => {
@@ -161,7 +161,7 @@ test.each<[string, (socket: Socket) => void, string | RegExp]>([
   await once(impostor, 'listening')
   const { port } = impostor.address() as AddressInfo
   const address = { ...at('127.0.0.1', { sslmode: 'require', connect_timeout: '1' }), servers: [{ host: '127.0.0.1', port }] }
-  await refused(address, code)
+  await expectRefusal(address, code)
   expect(Buffer.concat(received).toString('latin1'), 'no user name is sent in the clear').toBe('\0\0\0\x08\x04\xd2\x16\x2f')
   impostor.close()
 })
