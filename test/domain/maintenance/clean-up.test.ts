@@ -55,7 +55,7 @@ test('A grant is deleted 25 hours after it ended or expired, when its code and i
   expect(await store.grants.readGrant(expired.id)).toBeNull()
 })
 
-test('A session is deleted 25 hours after its end, and a receipt after the longest session that it can have started', async () => {
+test('A session is deleted 25 hours after its end, and a receipt 25 hours after the last session that it can have started', async () => {
   const [store] = await openTwoNodes()
   const session = someSession({ epoch: 0 })
   const receipt = someReceipt()
@@ -223,7 +223,7 @@ test('20,000 refreshes add no row to any table', async () => {
   expect(rows()).toEqual(before)
 })
 
-test('Records of uses are deleted an hour after they expire, unused pushed requests after 12 minutes, used ones after 72 minutes', async () => {
+test('Records of uses are deleted an hour after expiry, pushed requests 12 minutes after expiry or 72 minutes after use', async () => {
   const [store] = await openTwoNodes()
   await store.spent.spend({ kind: 'dpop', hash: 'hash', expiresAt: NOW + 60, attemptId: 'a' })
   for (const id of ['unspent', 'spent'])

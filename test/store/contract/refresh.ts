@@ -67,7 +67,7 @@ export function refreshContract(subject: Subject): void {
     for (const outcome of outcomes) expect(outcome).toMatchObject({ grant: after })
   })
 
-  test('If the retry window is off, one of fifty concurrent uses of a refresh token succeeds, and the others end the grant', async () => {
+  test('If the retry window is off, one of fifty concurrent uses of a refresh token succeeds, and another one ends the grant', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const outcomes = await race(subject(), 50, (store) =>
       store.grants.rotateRefreshToken(rotationOf(grant, 0, { retryWindow: 0 })),

@@ -92,7 +92,7 @@ test('A PostgreSQL database whose steps name no compatible version is migrated, 
   ])
 })
 
-test('A migration step that waits for a lock blocks no other statement for 1.4 seconds, and is taken in the end', {
+test('A migration step that waits for a lock delays other statements by less than 1.4 seconds, and is taken in the end', {
   timeout: 20_000,
 }, async () => {
   const { address, sql } = await newPostgresDatabase()
