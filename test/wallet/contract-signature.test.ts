@@ -14,7 +14,7 @@ import {
   ownedWallet,
   owner,
 } from '../support/wallet-contracts.ts'
-import { askAt, message } from './ask-wallet.ts'
+import { message, verifierAt } from './ask-wallet.ts'
 
 const alice = owner('alice')
 const bob = owner('bob')
@@ -22,11 +22,11 @@ const mallory = owner('mallory')
 const magic = '1626ba7e'.padEnd(64, '0')
 
 let chain: TestChain
-let verify: ReturnType<typeof askAt>
+let verify: ReturnType<typeof verifierAt>
 let wallet: Address
 beforeAll(async () => {
   chain = await startChain()
-  verify = askAt(chain.chainId, chain)
+  verify = verifierAt(chain.chainId, chain)
   wallet = await chain.deploy(deploying(ownedWallet(alice.address)))
 })
 afterAll(() => chain.close())

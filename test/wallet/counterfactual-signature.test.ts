@@ -18,17 +18,17 @@ import {
   wastefulFactory,
   wrapSignature,
 } from '../support/wallet-contracts.ts'
-import { askAt, message } from './ask-wallet.ts'
+import { message, verifierAt } from './ask-wallet.ts'
 
 const alice = owner('alice')
 const mallory = owner('mallory')
 
 let chain: TestChain
-let verify: ReturnType<typeof askAt>
+let verify: ReturnType<typeof verifierAt>
 let factory: Address
 beforeAll(async () => {
   chain = await startChain()
-  verify = askAt(chain.chainId, chain)
+  verify = verifierAt(chain.chainId, chain)
   factory = await chain.deploy(deploying(create2Factory))
 })
 afterAll(() => chain.close())
