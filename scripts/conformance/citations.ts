@@ -2,7 +2,7 @@
 
 /** An RFC, an OpenID Connect specification by its full or short name, another specification, or a section: `§4.1.2`, `appendix B`. */
 const NAMED =
-  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)/g
+  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode|Client ID Metadata Document)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)/g
 
 /** `section` includes the standard: `RFC 6749 §4.1.2`. Lines count from 1. */
 type Citation = { section: string; line: number }

@@ -16,7 +16,7 @@ export function looksLikeClientIdUrl(clientId: string): boolean {
 }
 
 /**
- * Whether the service accepts the URL as a client id (§3 of the draft): https, a path that is not only `/`, no fragment, no user name, no
+ * Whether the service accepts the URL as a client id (Client ID Metadata Document §3): https, a path that is not only `/`, no fragment, no user name, no
  * dot segments, and written exactly as a browser would write it, so that one client has one id. A host name in another script is in
  * its ASCII form. Ports other than the default are refused outside loopback: a document must come from the web server of its host.
  * `allowLoopback` accepts http on this machine, for development.

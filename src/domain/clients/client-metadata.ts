@@ -1,5 +1,5 @@
 /**
- * Reads a client's metadata document (draft-ietf-oauth-client-id-metadata-document §4, RFC 7591 §2). Another party wrote the document,
+ * Reads a client's metadata document (Client ID Metadata Document §4, RFC 7591 §2). Another party wrote the document,
  * and the party need not be honest. A document with any fault is refused as a whole.
  */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
@@ -36,7 +36,7 @@ type MetadataRules = {
 export function readClientMetadata(clientId: string, text: string): ClientMetadata | MetadataFault {
   const document = parseObject(text)
   if (document === null) return 'metadata_not_json'
-  // §4: "MUST match the URL of the document using simple string comparison"
+  // Client ID Metadata Document §4: "MUST match the URL of the document using simple string comparison"
   if (document.client_id !== clientId) return 'metadata_client_id_differs'
   if (SECRET_MEMBERS.some((member) => member in document)) return 'metadata_has_secret'
   return readMembers(document, { ownHost: new URL(clientId).hostname, schemes: 'private_use', otherMethods: 'refuse' })
@@ -134,8 +134,8 @@ function readKeys({ jwks, jwks_uri: jwksUri }: Record<string, unknown>): Pick<Cl
 }
 
 /**
- * The method that both sides support: `private_key_jwt` if the client has keys for it, else `none`. §4.1: methods with a shared secret
- * "MUST NOT" be used.
+ * The method that both sides support: `private_key_jwt` if the client has keys for it, else `none`. Client ID Metadata Document §4.1:
+ * methods with a shared secret "MUST NOT" be used.
  */
 function readAuthMethod(document: Record<string, unknown>, keys: Pick<Client, 'jwks' | 'jwksUri'>): Client['authMethod'] | null {
   const { token_endpoint_auth_method: named, token_endpoint_auth_methods_supported: supported = [] } = document

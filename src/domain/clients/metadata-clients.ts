@@ -2,7 +2,7 @@
  * Clients whose id is the URL of a metadata document. Documents are fetched when a request names the id, and are kept in memory.
  *
  * Any caller can name any URL. So nothing is stored, the memory is bounded in entries and bytes, requests for one id share one fetch, a
- * failed fetch is not repeated for a minute, and each network has a budget of fetches.
+ * failed fetch is not repeated for ten seconds, and each network has a budget of fetches.
  */
 import { createHash } from 'node:crypto'
 import { isClientIdUrl } from '../../oauth/client-id-url.ts'
@@ -19,8 +19,11 @@ import { originsOf } from './public-origins.ts'
 const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
 /** Seconds for which the last good copy serves the token endpoint if the document cannot be fetched. */
 const KEPT_FOR = 86_400
-/** Seconds between two fetches of a document that could not be used. */
-const FAILURE_KEPT_FOR = 60
+/**
+ * Seconds between two fetches of a document that could not be used. A response with a fault is not cached (Client ID Metadata Document §5.2), but a
+ * caller must not be able to send requests to another host through this service as fast as it likes.
+ */
+const FETCHED_AGAIN_AFTER = 10
 /** What such clients may request: to know who the user is. */
 const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
 const DOCUMENTS_AT_MOST = 2_000
@@ -88,7 +91,7 @@ export class MetadataClients {
     const known = this.known(clientId)
     if (known || !this.isEnabled(clientId)) return known ?? null
     const failure = this.#failures.get(hashOf(clientId))
-    if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FAILURE_KEPT_FOR) return null
+    if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FETCHED_AGAIN_AFTER) return null
     const fetching = this.#underWay.get(clientId)
     if (fetching) return fetching
     if (network !== null) this.#requireBudget(network)
@@ -142,7 +145,7 @@ export class MetadataClients {
   #noteFailure(clientId: string, reason: ReasonOf<'invalid_client'>): void {
     const key = hashOf(clientId)
     this.#failures.delete(key)
-    this.#failures.set(key, { reason, until: this.#options.now() + FAILURE_KEPT_FOR })
+    this.#failures.set(key, { reason, until: this.#options.now() + FETCHED_AGAIN_AFTER })
     for (const oldest of this.#failures.keys()) {
       if (this.#failures.size <= FAILURES_AT_MOST) break
       this.#failures.delete(oldest)
@@ -155,7 +158,7 @@ export class MetadataClients {
   }
 }
 
-/** §5 of the draft: status 200 and a JSON type; all else is an error. */
+/** Client ID Metadata Document §5: status 200 and a JSON type; all else is an error, redirects too. */
 function readAnswer(clientId: string, answer: ClientAnswer): ClientMetadata | ReasonOf<'invalid_client'> {
   if (answer.kind === 'unavailable') return 'metadata_unavailable'
   if (answer.status !== 200) return 'metadata_status'

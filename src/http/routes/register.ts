@@ -1,5 +1,5 @@
 /**
- * `POST /oauth/register` (RFC 7591 §3): a client registers itself. Nothing is stored: the client id is the sealed registration. The route
+ * `POST /oauth/register` (RFC 7591 §3, §5: over TLS, as every URL of the service beyond loopback): a client registers itself. Nothing is stored: the client id is the sealed registration. The route
  * exists only if the operator switched registration on.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
