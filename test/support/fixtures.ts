@@ -10,9 +10,7 @@ import { test as base } from 'vitest'
 import { signInApp } from './app.ts'
 import { launchBrowser, newPage } from './browser.ts'
 import { startOnChain } from './contract-login.ts'
-import { openIdClient } from './openid-app.ts'
 import { createPostgresDatabase } from './postgres.ts'
-import { signedApp } from './signed-app.ts'
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'
 import { requestOf, Walk } from './walk.ts'
 
@@ -69,12 +67,6 @@ export const test = base
     onCleanup(() => page.context().close())
     return page
   })
-
-/** The client of `app` requires signed consent. Its browser has not signed in yet. */
-export const signedTest = test.extend('app', ({ grantor }) => signedApp(grantor))
-
-/** `client` is a client of OpenID Connect, and `walk` a browser that is signed in for it. */
-export const openidTest = test.extend('client', ({ grantor }) => openIdClient(grantor)).extend('walk', FILE, signIn)
 
 /** `home` is the service with a chain for contract wallets; `options` are those of `startOnChain`. */
 export const chainTest = test.extend('home', FILE, async ({ options }, { onCleanup }) => {

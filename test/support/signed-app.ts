@@ -23,11 +23,7 @@ export function signedClient(grantor: Grantor, registration: Partial<ClientRegis
 
 /** Starts everything with such a client. Nobody has signed in yet. */
 export async function startSignedApp(options: StartOptions = {}): Promise<App> {
-  return signedApp(await startGrantor(options))
-}
-
-/** Registers such a client. */
-export async function signedApp(grantor: Grantor): Promise<App> {
+  const grantor = await startGrantor(options)
   return appOf(grantor, await signedClient(grantor), new Walk(grantor))
 }
 
