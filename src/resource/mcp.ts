@@ -1,25 +1,15 @@
 /** `grantor/resource/mcp`: protects a server of the official MCP SDK, `@modelcontextprotocol/server` 2.x or `/sdk` 1.x. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AccessToken } from './access-token.ts'
 import { send } from './express.ts'
 import { toResponse } from './fetch-answer.ts'
+import { type AuthInfo, authInfoOf } from './mcp-auth-info.ts'
 import { checkTools, readMessage, type ToolNeeds } from './mcp-message.ts'
-import { headerValues, pathOf } from './presented-token.ts'
-import type { ProtectedResource } from './protected-resource.ts'
+import { pathOf } from './presented-token.ts'
+import type { Answer, ProtectedResource } from './protected-resource.ts'
 import type { Needs } from './token-check.ts'
 
 export { serveMetadata } from './express.ts'
-
-/** `AuthInfo` of the SDK: what a tool reads about its caller. */
-export interface AuthInfo {
-  token: string
-  clientId: string
-  scopes: string[]
-  expiresAt: number
-  resource: URL
-  /** The wallet for which the client calls, and the whole checked token. */
-  extra: { wallet: string; accessToken: AccessToken }
-}
+export { type AuthInfo, createTokenVerifier } from './mcp-auth-info.ts'
 
 /** What every call needs, and what single tools need in addition. */
 export type McpNeeds = Needs & { tools?: ToolNeeds }
@@ -44,9 +34,9 @@ export function protectMcp(resource: ProtectedResource, handler: McpHandler, nee
     if (pathOf(request.url) !== path) return new Response(null, { status: 404 })
     const admission = await resource.admit(request, needs)
     if (admission.kind === 'refused') return toResponse(admission.answer)
-    const authInfo = authInfoOf(resource, headerValues(request, 'authorization')[0], admission.token)
+    const authInfo = authInfoOf(resource, request, admission.token)
     if (!needs.tools || request.method !== 'POST') return handler.fetch(request, { authInfo })
-    // After the token, so that only callers with a token can make this server read a body.
+    // After the token, so that a call without a token makes this server read no body.
     const message = await readMessage(request)
     if (message.kind === 'unreadable') return message.response
     try {
@@ -61,37 +51,35 @@ export function protectMcp(resource: ProtectedResource, handler: McpHandler, nee
   return { fetch }
 }
 
-type WithBody = IncomingMessage & { originalUrl?: string; body?: unknown; auth?: unknown }
+type NodeRequest = IncomingMessage & { originalUrl?: string; body?: unknown; auth?: unknown }
 
 /**
  * Middleware before the transport of `@modelcontextprotocol/sdk` 1.x, for Express. It sets `request.auth`, which the
  * transport passes to the tools. If `needs.tools` is set, `express.json()` must run before it.
  */
 export function requireToken(resource: ProtectedResource, { tools, ...needs }: McpNeeds = {}) {
-  return (request: WithBody, response: ServerResponse, next: (error?: unknown) => void): void => {
-    resource
-      .admit(request, needs)
-      .then((admission) => {
-        if (admission.kind === 'refused') return send(response, admission.answer)
-        if (tools && request.method === 'POST') {
-          if (request.body === undefined) throw new TypeError('needs.tools needs a parsed body: put express.json() first')
-          try {
-            checkTools(resource, admission.token, tools, request.body)
-          } catch (error) {
-            return send(response, resource.answerRefusal(error))
-          }
-        }
-        request.auth = authInfoOf(resource, request.headers.authorization, admission.token)
-        next()
-      })
-      .catch(next)
+  async function admit(request: NodeRequest): Promise<AuthInfo | Answer> {
+    const admission = await resource.admit(request, needs)
+    if (admission.kind === 'refused') return admission.answer
+    if (tools && request.method === 'POST') {
+      // A body that nobody parsed yet would be parsed by the transport, and nobody would have checked it.
+      if (request.body === undefined || !request.readableEnded) return UNPARSED
+      try {
+        checkTools(resource, admission.token, tools, request.body)
+      } catch (error) {
+        return resource.answerRefusal(error)
+      }
+    }
+    return authInfoOf(resource, request, admission.token)
+  }
+
+  return (request: NodeRequest, response: ServerResponse, next: (error?: unknown) => void): void => {
+    admit(request).then((admitted) => {
+      if ('status' in admitted) return send(response, admitted)
+      request.auth = admitted
+      next()
+    }, next)
   }
 }
 
-/** The raw token is what a server needs to exchange it for the token of an API behind it (RFC 8693). */
-function authInfoOf({ metadata }: ProtectedResource, authorization = '', token: AccessToken): AuthInfo {
-  const { clientId, scopes, expiresAt, wallet } = token
-  const raw = authorization.slice(authorization.indexOf(' ') + 1).trim()
-  const extra = { wallet, accessToken: token }
-  return { token: raw, clientId, scopes: [...scopes], expiresAt, resource: new URL(metadata.resource), extra }
-}
+const UNPARSED: Answer = { status: 415, headers: { 'Content-Type': 'text/plain' }, body: 'The body must be JSON.' }
