@@ -119,15 +119,18 @@ const DOCUMENT = {
 }
 
 /**
- * RFC 9728 §3.1: the well-known path is inserted between the host and the path of the resource. The "/" of a resource
- * without a path is removed.
+ * RFC 9728 §3, §3.1: the well-known path is inserted between the host and the path of the resource. The "/" of a
+ * resource without a path is removed.
  */
 function wellKnownPath(resource: string): string {
   const { pathname } = new URL(resource)
   return pathname === '/' ? WELL_KNOWN : `${WELL_KNOWN}${pathname}`
 }
 
-/** RFC 9728 §2, §3.2: members without a value are omitted. */
+/**
+ * RFC 9728 §2, §3.2: members without a value are omitted. §3.3: `resource` is the identifier itself, because clients
+ * compare it with the address that they called.
+ */
 function metadataOf(options: ProtectedResourceOptions): ProtectedResourceMetadata {
   const { resource, issuer, scopesSupported = options.scopes, name, documentation, header, dpop } = options
   const metadata: ProtectedResourceMetadata = { resource, authorization_servers: [issuer] }

@@ -1,4 +1,4 @@
-/** The recipes of docs/guides/clients.md, run as they stand there: their clients registered by the page's commands, their code imported. */
+/** The recipes of docs/guides, run as they stand there: their clients registered by the page's commands, their code imported. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,22 +6,29 @@ import { run } from '../cli/run.ts'
 import type { Grantor } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const page = readFileSync(join(ROOT, 'docs/guides/clients.md'), 'utf8')
 // Below node_modules, so that a recipe finds its library there as an app of its own would
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
+type Page = 'clients' | 'mcp'
+
 /** The block that is marked so on the page, as in ```js openid-client. */
-export function recipeOf(language: string, mark: string): string {
-  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
-  if (!block) throw new Error(`docs/guides/clients.md has no ${language} block marked ${mark}`)
+export function recipeOf(language: string, mark: string, page: Page = 'clients'): string {
+  const text = readFileSync(join(ROOT, `docs/guides/${page}.md`), 'utf8')
+  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(text) ?? []
+  if (!block) throw new Error(`docs/guides/${page}.md has no ${language} block marked ${mark}`)
   return block
 }
 
 export type Registered = { client_id: string; client_secret: string }
 
 /** Registers the client of a recipe by the page's own command; `places` says where on this machine what it names is. */
-export async function register(grantor: Grantor, mark: string, places: Record<string, string> = {}): Promise<Registered> {
-  let command = recipeOf('sh', mark).trim()
+export async function register(
+  grantor: Grantor,
+  mark: string,
+  places: Record<string, string> = {},
+  page: Page = 'clients',
+): Promise<Registered> {
+  let command = recipeOf('sh', mark, page).trim()
   for (const [named, real] of Object.entries(places)) command = command.replaceAll(named, real)
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const expected = ['npx', 'grantor', 'clients', 'create', '--data', './data']
@@ -37,9 +44,13 @@ let written = 0
 
 /** Writes the block into a new file beside the libraries; returns its path. */
 export function recipeFile(language: string, mark: string, extension: string, change = (recipe: string) => recipe): string {
+  return writeRecipe(`${mark}.${written++}.${extension}`, change(recipeOf(language, mark)))
+}
+
+export function writeRecipe(name: string, text: string): string {
   mkdirSync(FOLDER, { recursive: true })
-  const path = join(FOLDER, `${mark}.${written++}.${extension}`)
-  writeFileSync(path, change(recipeOf(language, mark)))
+  const path = join(FOLDER, name)
+  writeFileSync(path, text)
   return path
 }
 
