@@ -29,6 +29,8 @@ export function createNotesServer({ clientId, clientSecret, ...options }: NotesS
   const resource = createProtectedResource({
     ...options,
     introspection: { clientId, clientSecret },
+    // Tokens that are bound to a key (DPoP, RFC 9449) are accepted too.
+    dpop: { origin: new URL(options.resource).origin },
     scopes: [READ],
     scopesSupported: NOTES_SCOPES,
     name: 'Notes of a wallet',
@@ -44,7 +46,7 @@ export function createNotesServer({ clientId, clientSecret, ...options }: NotesS
     const description = 'Replaces the note of the wallet.'
     server.registerTool('write_note', { description, inputSchema: NOTE }, ({ note }) => {
       const [oldest] = notes.keys()
-      if (oldest !== undefined && notes.size >= WALLETS_AT_MOST) notes.delete(oldest)
+      if (oldest !== undefined && notes.size >= WALLETS_AT_MOST && !notes.has(wallet)) notes.delete(oldest)
       notes.set(wallet, note)
       return text('Written.')
     })

@@ -26,7 +26,7 @@ interface McpHandler {
  * A call of a tool whose scopes the token lacks is answered with 403 `insufficient_scope`, so that the client steps up.
  */
 export function protectMcp(resource: ProtectedResource, handler: McpHandler, needs: McpNeeds = {}) {
-  const path = pathOf(resource.metadata.resource) || '/'
+  const path = new URL(resource.metadata.resource).pathname
 
   async function fetch(request: Request): Promise<Response> {
     const metadata = resource.answerMetadata(request)

@@ -92,7 +92,8 @@ test('without a token, the server answers 401 with the address of its metadata a
   const metadata = `${new URL(resource).origin}/.well-known/oauth-protected-resource/mcp`
   expect([answer.status, answer.headers['www-authenticate']]).toEqual([
     401,
-    `Bearer realm="${resource}", scope="notes.read", resource_metadata="${metadata}"`,
+    `Bearer realm="${resource}", scope="notes.read", resource_metadata="${metadata}", ` +
+      `DPoP scope="notes.read", resource_metadata="${metadata}", algs="ES256 PS256 EdDSA"`,
   ])
   const document = await fetch(metadata)
   expect(await document.json()).toEqual({
@@ -100,6 +101,7 @@ test('without a token, the server answers 401 with the address of its metadata a
     authorization_servers: [grantor.authUrl],
     scopes_supported: [...NOTES_SCOPES],
     bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: ['ES256', 'PS256', 'EdDSA'],
     resource_name: 'Notes of a wallet',
   })
 })
@@ -155,6 +157,36 @@ test('the SDK’s client 1.x gets 401, finds the server’s metadata, signs in, 
   await finish()
   expect(said(await client.callTool(WRITE_NOTE))).toBe('Written.')
   await client.close()
+})
+
+test('the SDK’s client 2.x with a key of its own gets tokens that are bound to the key, and steps up with them (RFC 9449 §7)', async () => {
+  const { modernProvider, sign, tokens } = signingIn(await registered())
+  const session = await modern.DpopSession.create()
+  const authProvider = { ...modernProvider, dpop: () => session }
+  // The library's proofs have the machine's time, which may be up to 60 seconds behind the service's.
+  grantor.clock.at = Math.floor(Date.now() / 1000) + 30
+  const connect = async () => {
+    const transport = new modern.StreamableHTTPClientTransport(new URL(resource), { authProvider })
+    const client = new modern.Client({ name: 'agent', version: '1.0.0' })
+    return { transport, client, connected: client.connect(transport) }
+  }
+  const first = await connect()
+  await expect(first.connected).rejects.toThrow(modern.UnauthorizedError)
+  await first.transport.finishAuth((await sign()).searchParams)
+  expect(tokens()?.token_type).toBe('DPoP')
+
+  const { transport, client, connected } = await connect()
+  await connected
+  expect(said(await client.callTool({ name: 'whoami' }))).toBe(testWallet(0).address)
+  await expect(client.callTool(WRITE_NOTE)).rejects.toThrow(modern.UnauthorizedError)
+  expect(reasons.at(-1)).toBe('scope_missing')
+  await transport.finishAuth((await sign()).searchParams)
+  expect(said(await client.callTool(WRITE_NOTE))).toBe('Written.')
+  await client.close()
+
+  const headers = { authorization: `Bearer ${tokens()?.access_token}` }
+  const stolen = await send(new URL(resource).origin, { method: 'POST', path: '/mcp', headers, body: '{}' })
+  expect([stolen.status, reasons.at(-1)]).toEqual([401, 'sender_constrained'])
 })
 
 test('a wallet reads its own note only', async () => {
