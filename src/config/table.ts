@@ -106,6 +106,55 @@ const login = {
     parse: read.integer(0, 86_400, 'seconds'),
     preset: '3600',
   },
+  clientMetadata: {
+    name: 'CLIENT_METADATA',
+    words:
+      'on: apps that are not registered may sign users in if their client id is the https URL of a metadata document (CIMD), as MCP clients do. Every consent is signed, and names the host of the document.',
+    usedBy: auth,
+    parse: read.onOff,
+    otherwise: 'on under `grantor start`, off elsewhere',
+  },
+  clientMetadataHosts: {
+    name: 'CLIENT_METADATA_HOSTS',
+    words:
+      'The only hosts whose metadata documents are accepted, separated by commas; `*.example.com` stands for every subdomain of example.com.',
+    usedBy: auth,
+    parse: read.hostPatterns,
+    preset: '',
+    otherwise: 'every host',
+  },
+  clientMetadataBlockedHosts: {
+    name: 'CLIENT_METADATA_BLOCKED_HOSTS',
+    words: 'Hosts whose metadata documents are not accepted, in the same form. Their access tokens stop working at once.',
+    usedBy: auth,
+    parse: read.hostPatterns,
+    preset: '',
+    otherwise: 'no host',
+  },
+  dynamicRegistration: {
+    name: 'DYNAMIC_REGISTRATION',
+    words:
+      'on: any client may register itself (RFC 7591). Nothing is stored; the client id contains the registration. Every consent is signed. Prefer GRANTOR_CLIENT_METADATA: a metadata document proves at least a host.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'off',
+  },
+  registrationToken: {
+    name: 'REGISTRATION_TOKEN',
+    words: 'An initial access token: only clients that send this token may register themselves.',
+    usedBy: auth,
+    parse: read.secret,
+    secret: true,
+    otherwise: 'none: registration is open',
+  },
+  registrationSchemes: {
+    name: 'REGISTRATION_SCHEMES',
+    words:
+      'Private-use schemes without a dot that a client may register for itself, separated by commas. Schemes with a dot, such as com.example.app, are always allowed.',
+    usedBy: auth,
+    parse: read.schemes,
+    preset: 'cursor,vscode,vscode-insiders',
+  },
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
     words: `What each scope allows, for the user who signs in: a JSON object from scope to description. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,

@@ -7,6 +7,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Browser } from '../domain/authorization/authorize.ts'
+import { networkOf } from '../ops/network.ts'
 import type { Service } from './service.ts'
 
 /** Seconds for which a browser keeps its key; renewed with every login that begins. */
@@ -16,7 +17,11 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 export function browserOf(service: Service, request: FastifyRequest): Browser {
   const names = cookieNames(service)
-  return { sessionId: readCookie(request, names.session), browserKey: readCookie(request, names.browser) }
+  return {
+    sessionId: readCookie(request, names.session),
+    browserKey: readCookie(request, names.browser),
+    network: networkOf(request.ip),
+  }
 }
 
 export function setSessionCookie(service: Service, reply: FastifyReply, sessionId: string): void {

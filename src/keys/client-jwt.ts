@@ -79,6 +79,8 @@ function signatureHolds({ algorithm, publicKey }: ClientKey, { signed, signature
     }
     case 'EdDSA':
       return verify(null, signed, publicKey, signature)
+    case 'RS256':
+      return verify('sha256', signed, publicKey, signature)
   }
 }
 

@@ -7,9 +7,13 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 export type PublicJwk = Record<string, unknown>
 export type JwkSet = { keys: PublicJwk[] }
 
-/** The algorithms that clients may sign with: those of the FAPI 2.0 Security Profile §5.4.1. */
+/** The algorithms that registered clients may sign with: those of the FAPI 2.0 Security Profile §5.4.1. */
 export const CLIENT_ALGORITHMS = ['ES256', 'PS256', 'EdDSA'] as const
-export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number]
+/** RS256 only for clients with a metadata document: some of them cannot sign in another way. */
+export type ClientAlgorithm = (typeof CLIENT_ALGORITHMS)[number] | 'RS256'
+
+/** `rs256`: an RSA key whose `alg` is RS256 is used with RS256; all other RSA keys are used with PS256. */
+export type KeyRules = 'registered' | 'rs256'
 
 /** A public key of a client, imported, with the one algorithm that it is used with. */
 export type ClientKey = { kid: string | null; algorithm: ClientAlgorithm; publicKey: KeyObject }
@@ -27,7 +31,7 @@ const KEYS_AT_MOST = 20
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** Imports one JWK. If the key cannot be used, the result is a text that says why. */
-export function openPublicJwk(jwk: unknown): ClientKey | string {
+export function openPublicJwk(jwk: unknown, rules: KeyRules = 'registered'): ClientKey | string {
   if (!isRecord(jwk)) return 'is not a JWK (RFC 7517)'
   const { kid, kty, crv, alg, use, key_ops: operations } = jwk
   if (kid !== undefined && (typeof kid !== 'string' || kid === '' || kid.length > 200)) return 'has a kid that is no short text'
@@ -35,7 +39,7 @@ export function openPublicJwk(jwk: unknown): ClientKey | string {
   if (use !== undefined && use !== 'sig') return 'is not for signatures (use)'
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
     return 'is not for signatures (key_ops)'
-  const algorithm = algorithmOf(kty, crv)
+  const algorithm = kty === 'RSA' && alg === 'RS256' && rules === 'rs256' ? 'RS256' : algorithmOf(kty, crv)
   if (algorithm === null) return 'is neither EC P-256, RSA nor Ed25519'
   // RFC 8037 §3.1 names the algorithm EdDSA, RFC 9864 §2.2 names the same algorithm Ed25519.
   if (alg !== undefined && alg !== algorithm && !(algorithm === 'EdDSA' && alg === 'Ed25519'))
@@ -65,10 +69,10 @@ function byteLength(encoded: string): number {
 export type OpenJwkSet = { keys: ClientKey[]; unusable: (string | null)[] }
 
 /** Opens a JWK Set as a client publishes it. Null if the value is not a set. */
-export function openJwkSet(set: unknown): OpenJwkSet | null {
+export function openJwkSet(set: unknown, rules: KeyRules = 'registered'): OpenJwkSet | null {
   const jwks = keysOf(set)?.slice(0, KEYS_AT_MOST)
   if (!jwks) return null
-  const opened = jwks.map(openPublicJwk)
+  const opened = jwks.map((jwk) => openPublicJwk(jwk, rules))
   return {
     keys: opened.filter((key) => typeof key !== 'string'),
     unusable: jwks.filter((_, index) => typeof opened[index] === 'string').map(kidOf),
@@ -76,12 +80,12 @@ export function openJwkSet(set: unknown): OpenJwkSet | null {
 }
 
 /** The reasons why a set cannot be registered; every key must be usable. */
-export function jwkSetFaults(set: unknown): string[] {
+export function jwkSetFaults(set: unknown, rules: KeyRules = 'registered'): string[] {
   const keys = keysOf(set)
   if (!keys) return ['is not a JWK Set: {"keys":[…]} (RFC 7517 section 5)']
   if (keys.length === 0) return ['has no keys']
   if (keys.length > KEYS_AT_MOST) return [`has more than ${KEYS_AT_MOST} keys`]
-  const opened = keys.map(openPublicJwk)
+  const opened = keys.map((jwk) => openPublicJwk(jwk, rules))
   const faults = opened.flatMap((key, index) => (typeof key === 'string' ? [`: key ${index + 1} ${key}`] : []))
   const kids = opened.map((key) => (typeof key === 'string' ? null : key.kid))
   // RFC 7517 §4.5: the `kid` distinguishes the keys of a set, so each key of several needs a different `kid`.

@@ -135,7 +135,8 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   const resumeUrl = purpose === 'app' ? resume : null
   const clientScheme = isScheme(answer.client_scheme) ? answer.client_scheme : undefined
   const loginHint = isAddress(answer.login_hint) ? answer.login_hint : undefined
-  const place = { clientHost, clientScheme }
+  const clientPublisher = typeof answer.client_publisher === 'string' ? answer.client_publisher : undefined
+  const place = { clientHost, clientScheme, clientPublisher }
   return { purpose, clientName, ...place, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl, loginHint }
 }
 

@@ -166,6 +166,26 @@ export const walletUnavailable = (detail?: string): OAuthError =>
     ...(detail !== undefined && { detail }),
   })
 
+export const clientUnavailable = (): OAuthError =>
+  new OAuthError({
+    error: 'temporarily_unavailable',
+    reason: 'client_metadata_unavailable',
+    description: 'The metadata document of the client cannot be fetched right now. Try again in a moment.',
+    retryAfter: 60,
+  })
+
+export const invalidRedirectUri = (): OAuthError =>
+  new OAuthError({ error: 'invalid_redirect_uri', reason: 'metadata_redirect_uris' })
+
+export const invalidClientMetadata = (reason: ReasonOf<'invalid_client_metadata'>): OAuthError =>
+  new OAuthError({ error: 'invalid_client_metadata', reason })
+
+export const tooManyRegistrations = (retryAfter: number): OAuthError =>
+  overLimit('registered_too_often', 'Too many registrations. Wait and try again.', retryAfter)
+
+export const tooManyMetadataFetches = (retryAfter: number): OAuthError =>
+  overLimit('metadata_fetches', 'Too many unknown clients. Wait and try again.', retryAfter)
+
 /** Lasts two minutes at most after the algorithm was changed: then the next key signs. */
 export const signingUnavailable = (reason: ReasonOf<'temporarily_unavailable'>): OAuthError =>
   new OAuthError({

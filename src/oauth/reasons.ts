@@ -20,6 +20,7 @@ export type Endpoint =
   | 'login-api'
   | 'login-complete'
   | 'logout'
+  | 'register'
 
 /** The meaning of the reason, and advice if the error's own advice is not enough. */
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
@@ -77,6 +78,18 @@ export type ParameterName =
 
 const AT_REQUEST = ['authorize', 'par'] as const
 const AT_REQUEST_OR_TOKEN = ['authorize', 'par', 'token'] as const
+/** Clients that are not registered name themselves at these endpoints. */
+const AT_METADATA = ['authorize', 'par', 'token'] as const
+const METADATA_NAME = ['`client_name` is longer than 80 characters, has invisible characters, or names another host.'] as const
+const METADATA_REDIRECT_URIS = [
+  '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
+] as const
+const METADATA_GRANT_TYPES = ['The metadata document does not use the authorization code grant.'] as const
+const METADATA_KEYS = ['`jwks` or `jwks_uri` is malformed, has a private or symmetric key, or both are present.'] as const
+const METADATA_AUTH_METHOD = [
+  'No authentication method is supported by both sides.',
+  'Use `private_key_jwt` with keys, or `none`.',
+] as const
 const AT_PROOF = ['token', 'par', 'userinfo'] as const
 
 const CLIENT = 'The client is unknown or disabled.'
@@ -153,6 +166,31 @@ export const oauthErrors = {
       credentials_absent: ['clients', 'No client credentials were sent, or the client is not public.'],
       credentials_malformed: ['clients', 'The `Authorization` header is malformed, or was sent twice.'],
       client_unknown_or_disabled: ['clients', CLIENT],
+      metadata_client_id_malformed: [
+        AT_METADATA,
+        'The client id is a URL that is not accepted as the address of a metadata document.',
+        'Use https, the default port, a path, and no query with percent signs, fragment, user name or dot segments.',
+      ],
+      metadata_host_not_allowed: [
+        AT_METADATA,
+        'The operator does not accept clients of this host.',
+        'Operator: see `GRANTOR_CLIENT_METADATA_HOSTS` and `GRANTOR_CLIENT_METADATA_BLOCKED_HOSTS`.',
+      ],
+      metadata_unavailable: [
+        AT_METADATA,
+        'The metadata document could not be fetched: no response in time, a redirect, an address that is not public, or no valid certificate.',
+        'Serve the document itself at this URL.',
+      ],
+      metadata_status: [AT_METADATA, 'The metadata document was not answered with status 200.'],
+      metadata_type: [AT_METADATA, 'The metadata document does not have a JSON media type.'],
+      metadata_not_json: [AT_METADATA, 'The metadata document is not a JSON object.'],
+      metadata_client_id_differs: [AT_METADATA, '`client_id` in the metadata document is not its URL, byte for byte.'],
+      metadata_has_secret: [AT_METADATA, 'The metadata document contains a client secret. The document is public.'],
+      metadata_name: [AT_METADATA, ...METADATA_NAME],
+      metadata_redirect_uris: [AT_METADATA, ...METADATA_REDIRECT_URIS],
+      metadata_grant_types: [AT_METADATA, ...METADATA_GRANT_TYPES],
+      metadata_keys: [AT_METADATA, ...METADATA_KEYS],
+      metadata_auth_method: [AT_METADATA, ...METADATA_AUTH_METHOD],
       secret_wrong: ['clients', 'The client secret is wrong.', 'If it was rotated, use the new one.'],
       auth_method_not_registered: ['clients', 'The client is registered for another authentication method.'],
       client_assertion_type_unknown: ['clients', '`client_assertion_type` is not the one of RFC 7523.'],
@@ -376,6 +414,7 @@ export const oauthErrors = {
     description: 'The access token is invalid, expired or revoked.',
     act: 'Refresh the access token.',
     reasons: {
+      registration_token_wrong: ['register', 'The initial access token of a registration is missing or wrong.'],
       access_token_unknown_or_expired: ['userinfo', 'The access token was not made by this service, or has expired.'],
       access_token_revoked: ['userinfo', 'The access token was revoked.'],
       access_token_not_bound: ['userinfo', 'A DPoP proof came with a token that is bound to no key.'],
@@ -383,6 +422,31 @@ export const oauthErrors = {
       bound_to_another_key: ['userinfo', 'The access token is bound to another DPoP key.'],
       client_unknown_or_disabled: ['userinfo', CLIENT],
       grant_ended: ['userinfo', 'The grant of the access token has ended.'],
+    },
+  },
+  invalid_redirect_uri: {
+    status: 400,
+    definedIn: 'RFC 7591 §3.2.2',
+    description: 'The list redirect_uris is missing, or has a value that is not allowed.',
+    act: 'Register https, loopback, or an allowed scheme of the app.',
+    reasons: { metadata_redirect_uris: ['register', ...METADATA_REDIRECT_URIS] },
+  },
+  invalid_client_metadata: {
+    status: 400,
+    definedIn: 'RFC 7591 §3.2.2',
+    description: 'The metadata of the client is malformed or not allowed.',
+    act: 'Correct the registration request.',
+    reasons: {
+      metadata_not_json: ['register', 'The body is not a JSON object.'],
+      metadata_name: ['register', ...METADATA_NAME],
+      metadata_grant_types: ['register', ...METADATA_GRANT_TYPES],
+      metadata_keys: ['register', ...METADATA_KEYS],
+      metadata_auth_method: ['register', ...METADATA_AUTH_METHOD],
+      metadata_too_long: [
+        'register',
+        'The registration is too long for a client id.',
+        'Send fewer redirect URIs, and `jwks_uri` instead of `jwks`.',
+      ],
     },
   },
   insufficient_scope: {
@@ -400,6 +464,13 @@ export const oauthErrors = {
     reasons: {
       failure_limit: [['clients', 'login-api'], 'Status 429: too many failures from this network for this client.', LIMIT],
       pushed_too_often: ['par', 'Status 429: too many pushed requests.', LIMIT],
+      registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
+      metadata_fetches: [AT_METADATA, 'Status 429: too many fetches of metadata documents for this network.', LIMIT],
+      client_metadata_unavailable: [
+        ['token', 'par'],
+        'The metadata document of the client could not be fetched, and no copy of the last day is in memory.',
+        'Operator: check that this server can fetch the address.',
+      ],
       sign_in_limit: ['login-api', 'Status 429: too many sign-ins from this network.', LIMIT],
       contract_checks: ['login-api', 'Status 429: too many checks of this contract wallet.', LIMIT],
       store_unavailable: ['any', 'The database cannot be reached, or does not take writes.', 'Operator: check the database.'],

@@ -18,10 +18,16 @@ export type RedirectUriFault =
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 const HTTP = /^(https?):\/\/([^/?#]*)/i
 const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'response']
-const LOOPBACK_IP = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(?=[/?]|$)/
+const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?(?=[/?]|$)/
+
+/**
+ * `private_use`: an app on the device may also register a scheme of its own, a reversed domain name (RFC 8252 §7.1). A list allows in
+ * addition these schemes without a dot.
+ */
+export type SchemeRule = 'web' | 'private_use' | readonly string[]
 
 /** Returns why a URI cannot be registered, or null if it can. */
-export function redirectUriFault(uri: string, native: boolean): RedirectUriFault | null {
+export function redirectUriFault(uri: string, schemes: SchemeRule): RedirectUriFault | null {
   if (uri.length > 2000) return 'too_long'
   if (!URI.test(uri)) return 'not_rfc3986'
   // RFC 6749 §3.1.2: "The endpoint URI MUST NOT include a fragment component."
@@ -30,7 +36,7 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
   const query = parseForm(queryOf(uri))
   if (ANSWER_PARAMETERS.some((name) => query.has(name))) return 'has_answer_parameter'
   const http = HTTP.exec(uri)
-  if (!http) return privateUseFault(uri, native)
+  if (!http) return privateUseFault(uri, schemes)
   const [, scheme = '', authority = ''] = http
   if (authority.includes('@')) return 'has_userinfo'
   // No host is called `*`: a URI with a wildcard was registered in the hope of a match that never happens (RFC 9700
@@ -42,9 +48,10 @@ export function redirectUriFault(uri: string, native: boolean): RedirectUriFault
 }
 
 /** RFC 8252 §7.1: a private-use scheme is a reversed domain name, so `javascript:` and `data:` are refused. */
-function privateUseFault(uri: string, native: boolean): RedirectUriFault | null {
+function privateUseFault(uri: string, schemes: SchemeRule): RedirectUriFault | null {
   const scheme = uri.slice(0, uri.indexOf(':'))
-  if (!native || !scheme.includes('.')) return 'scheme_not_allowed'
+  const isListed = typeof schemes !== 'string' && schemes.includes(scheme.toLowerCase())
+  if (schemes === 'web' || !(scheme.includes('.') || isListed)) return 'scheme_not_allowed'
   if (/^[^:]+:\/\/[^/?]*@/.test(uri)) return 'has_userinfo'
   // Brackets may only enclose an IP address (RFC 3986 §3.2.2), and a private-use scheme has none.
   return URL.canParse(uri) && !/[[\]]/.test(uri) ? null : 'not_rfc3986'
@@ -60,19 +67,23 @@ export function isLoopbackHost(hostname: string): boolean {
   )
 }
 
+/** `any_on_loopback`: for apps on the device, which get a free port from the operating system at each start. */
+export type PortRule = 'exact' | 'any_on_loopback'
+
 /**
  * RFC 9700 §2.1, §4.1.3: exact string matching of whole URIs; no normalising, no prefix, no wildcard (RFC 6749
- * §3.1.2.2, §3.1.2.3, §10.6, §10.15, OpenID Connect Core §14). RFC 8252 §7.3: for a native client, only the port of a
- * loopback IP literal may differ.
+ * §3.1.2.2, §3.1.2.3, §10.6, §10.15, OpenID Connect Core §14). RFC 8252 §7.3: for an app on the device, only the port on loopback
+ * may differ. §8.3 advises against `localhost`, because the name could resolve to another address. Widely used apps register this
+ * name, so it is accepted; PKCE, `iss` and the signed text protect the code if the name is redirected.
  */
-export function redirectUriMatches(registered: readonly string[], presented: string, native: boolean): boolean {
+export function redirectUriMatches(registered: readonly string[], presented: string, ports: PortRule): boolean {
   if (registered.includes(presented)) return true
-  const portless = native ? withoutLoopbackPort(presented) : null
+  const portless = ports === 'any_on_loopback' ? withoutLoopbackPort(presented) : null
   return portless !== null && registered.some((uri) => withoutLoopbackPort(uri) === portless)
 }
 
 function withoutLoopbackPort(uri: string): string | null {
-  const loopback = LOOPBACK_IP.exec(uri)
+  const loopback = LOOPBACK.exec(uri)
   if (!loopback || Number(loopback[2] ?? 80) > 65_535) return null
   return `${loopback[1]}${uri.slice(loopback[0].length)}`
 }
@@ -82,7 +93,15 @@ function withoutLoopbackPort(uri: string): string | null {
  * its private-use scheme (RFC 8252 §7.1). A scheme is never shown as a host: anyone can register `login.bank.example:`,
  * and the scheme proves nothing about that domain.
  */
-export type ClientPlace = { clientHost: string; clientScheme?: string | undefined }
+export type ClientPlace = {
+  clientHost: string
+  clientScheme?: string | undefined
+  /**
+   * the host of the metadata document of a client that is not registered: the only part of such a client that is proved. Empty for a
+   * client that registered itself: nothing of such a client is proved
+   */
+  clientPublisher?: string | undefined
+}
 
 export function redirectUriPlace(uri: string): ClientPlace {
   if (HTTP.test(uri)) return { clientHost: new URL(uri).host }

@@ -1,5 +1,5 @@
 /**
- * One call to an address that a client registered.
+ * One call to an address that a client chose.
  *
  * Another party chose the server, and that party need not be trusted: the server may hang, respond at length, redirect,
  * have a name that resolves to an internal address, or lack a certificate for its name (OpenID Connect Core §16.17).
@@ -28,8 +28,10 @@ export type OutboundOptions = {
 
 export type OutboundCall = { url: string; form?: Record<string, string> }
 
-/** `why` names the failure and contains no part of the response. */
-export type OutboundAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
+/** `headers` has the three that the callers need. `why` names the failure and contains no part of the response. */
+export type OutboundAnswer =
+  | { kind: 'answered'; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
+  | { kind: 'unavailable'; why: string }
 
 export function createFetchFromClient(options: OutboundOptions): (call: OutboundCall) => Promise<OutboundAnswer> {
   const { allowLoopback, timeoutMs = 3_000, bodyAtMost = 65_536, concurrency = 32, ca, lookup = lookupName } = options
@@ -54,7 +56,9 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
       if (status >= 300 && status < 400) throw new Refused('redirect')
       // A few compressed bytes can expand to gigabytes.
       if ((answer.headers['content-encoding'] ?? 'identity') !== 'identity') throw new Refused('compressed')
-      return { kind: 'answered', status, body: await readText(answer, bodyAtMost) }
+      const { 'content-type': type, 'cache-control': caching, age } = answer.headers
+      const headers = { 'content-type': type, 'cache-control': caching, age }
+      return { kind: 'answered', status, headers, body: await readText(answer, bodyAtMost) }
     } finally {
       answer.destroy()
     }

@@ -1,9 +1,9 @@
-import type { ClientPlace } from '../oauth/redirect-uri.ts'
+import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Html, html } from './html.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
-import { fill } from './words.ts'
+import { displayName, fill, hostnameOf } from './words.ts'
 
 /** Pieces that several pages share. */
 
@@ -33,11 +33,28 @@ ${placeLine(place)}
 </div>`
 }
 
-/** The website of an app, or the scheme of an app on this device. */
-export function placeLine({ clientHost, clientScheme }: ClientPlace): Html {
+/** The website of an app, or the scheme of an app on this device. For an app that is not registered also how the app calls itself. */
+export function placeLine({
+  clientHost,
+  clientScheme,
+  clientPublisher,
+  clientName = '',
+}: ClientPlace & { clientName?: string }): Html {
+  if (clientPublisher !== undefined) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) })
   return clientScheme
     ? html`<p class="host">${symbol('device')}<span>${fill(texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
     : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
+}
+
+function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { name: string }): Html {
+  const words = texts.unregistered
+  const answer = clientScheme
+    ? fill(words.answerToScheme, { scheme: `${clientScheme}:` })
+    : isLoopbackHost(hostnameOf(clientHost))
+      ? words.answerToThisMachine
+      : fill(words.answerTo, { host: clientHost })
+  return html`${name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`}
+<p class="host">${symbol(clientScheme || isLoopbackHost(hostnameOf(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`
 }
 
 /** The app's permissions, one line per scope, under a heading of the given level. */

@@ -11,6 +11,12 @@ export const texts = {
   anApp: 'the app',
   deviceApp: 'an app on this device',
   onDevice: 'An app on this device that opens {scheme} links',
+  unregistered: {
+    callsItself: 'It calls itself “{name}”. This name is not checked.',
+    answerTo: 'The answer goes to {host}',
+    answerToThisMachine: 'The answer goes to a program on this device',
+    answerToScheme: 'The answer goes to an app on this device that opens {scheme} links',
+  },
   tryAgain: 'Try again',
   whatToDo: 'What to do now',
   reason: 'Reason:',

@@ -1,4 +1,4 @@
-import type { ClientPlace } from '../oauth/redirect-uri.ts'
+import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Fillable, Html, html } from './html.ts'
 import { texts } from './texts.ts'
@@ -23,15 +23,25 @@ export function fillPlain(sentence: string, names: Record<string, string>): stri
  * A name from outside, prepared for a page: no invisible characters, at most 60 characters; '' if no visible character
  * is left.
  */
-function displayName(name: string): string {
+export function displayName(name: string): string {
   const visible = visibleText(name)
   const characters = Array.from(visible)
   return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
 }
 
-/** The app's name in sentences: its own name, or its host, or that it is an app on this device. */
-export function appTitle({ clientName, clientHost, clientScheme }: ClientPlace & { clientName: string }): string {
-  return displayName(clientName) || clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
+/**
+ * The app's name in sentences: its own name, or its host, or that it is an app on this device. The name of an app that is not registered
+ * is unproved, so the host that publishes the app's metadata stands for it.
+ */
+export function appTitle({
+  clientName,
+  clientHost,
+  clientScheme,
+  clientPublisher,
+}: ClientPlace & { clientName: string }): string {
+  const place = clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
+  if (clientPublisher !== undefined) return clientPublisher || (isLoopbackHost(hostnameOf(clientHost)) ? texts.deviceApp : place)
+  return displayName(clientName) || place
 }
 
 /** "20 seconds", "one minute", "12 minutes": never less than `seconds`. */
@@ -51,4 +61,9 @@ const LONGEST_NAME = 60
 
 function isolate(name: Fillable): Fillable {
   return name instanceof Html ? name : html`<bdi>${name}</bdi>`
+}
+
+/** A host without its port. */
+export function hostnameOf(host: string): string {
+  return host.replace(/:\d+$/, '')
 }

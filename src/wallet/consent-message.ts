@@ -1,6 +1,6 @@
 /**
  * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a
- * website, template 5 for an app on the device.
+ * website, template 5 for an app on the device, template 6 for an app that is not registered.
  *
  * The signed text is kept as a receipt, so it contains everything that was agreed: the app, the scopes, the resources
  * and the end (OpenID Connect Core §16.18).
@@ -8,6 +8,7 @@
 
 import { checkForm, forms } from './message-grammar.ts'
 import { composeLines, type MessageHeader, writeApp, writeDay, writeHost } from './message-lines.ts'
+import { transliterateName } from './plain-words.ts'
 import { encodeRecap, translateRecap } from './recap.ts'
 
 /** The fields of the text. Times in epoch seconds. */
@@ -18,7 +19,7 @@ export type ConsentFields = MessageHeader & {
   clientName: string
   /** Host, and port if any, of the redirect URI. For a private-use scheme (RFC 8252 §7.1), the scheme. */
   clientHost: string
-  /** A UUID. */
+  /** A UUID; in template 6 the URL of the app's metadata document, or the hash (RFC 6920) of a registration that the app made itself. */
   clientId: string
   /** The redirect URI of the request: the party that the text authorizes. */
   redirectUri: string
@@ -34,21 +35,27 @@ export type ConsentFields = MessageHeader & {
 
 export const WEBSITE_TEMPLATE = 2
 export const DEVICE_TEMPLATE = 5
+export const METADATA_TEMPLATE = 6
 
 /**
  * A template is never edited. A new template gets the next free number, and an old one is kept as long as receipts of
  * it exist.
  */
-const templates: ReadonlyMap<number, (fields: ConsentFields) => string | null> = new Map([
-  [WEBSITE_TEMPLATE, (fields) => composeConsent(fields, `at ${writeHost(fields.clientHost)}`)],
+const templates: ReadonlyMap<number, (fields: ConsentFields) => string | null> = new Map<
+  number,
+  (fields: ConsentFields) => string | null
+>([
+  [WEBSITE_TEMPLATE, (fields) => composeRegistered(fields, `at ${writeHost(fields.clientHost)}`)],
   [DEVICE_TEMPLATE, composeDeviceConsent],
+  [METADATA_TEMPLATE, composeMetadataConsent],
 ])
 
 /**
  * The template of new challenges. Template 2 also wrote private-use schemes as if they were hosts, so old receipts and
  * challenges with such schemes have template 2.
  */
-export function consentTemplateOf(redirectUri: string): number {
+export function consentTemplateOf({ clientId, redirectUri }: Pick<ConsentFields, 'clientId' | 'redirectUri'>): number {
+  if (isUrl(clientId)) return METADATA_TEMPLATE
   return privateUseScheme(redirectUri) === null ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
 }
 
@@ -65,22 +72,28 @@ export function composeConsentMessage(fields: ConsentFields): string | null {
   return compose === undefined ? null : compose(fields)
 }
 
+/** Throws for a client id that is not a UUID: such a client is not registered, and its text must say so. */
+function composeRegistered(fields: ConsentFields, place: string): string {
+  const client = `urn:uuid:${checkForm('clientId', fields.clientId, forms.uuid)}`
+  return composeConsent(fields, composePlainWords(fields, place), client)
+}
+
 /**
  * ERC-5573: the URI names the authorized party, Expiration Time is the end of the authorization, the ReCap is the last
  * resource, and its sentence is the end of the statement.
  */
-function composeConsent(fields: ConsentFields, place: string): string {
+function composeConsent(fields: ConsentFields, plainWords: string, client: string): string {
   // Otherwise a signed statement could name one host and the URI another.
   if (fields.clientHost !== hostOf(fields.redirectUri)) throw new RangeError('clientHost is not the host of redirectUri')
   const key = fields.keyThumbprint
   return composeLines({
     ...fields,
-    statement: `${composePlainWords(fields, place)} ${translateRecap(fields)}`,
+    statement: `${plainWords} ${translateRecap(fields)}`,
     uri: fields.redirectUri,
     expiresAt: fields.until,
     resources: [
       fields.redirectUri,
-      `urn:uuid:${checkForm('clientId', fields.clientId, forms.uuid)}`,
+      client,
       // RFC 9278
       ...(key === undefined
         ? []
@@ -106,7 +119,7 @@ export function privateUseScheme(uri: string): string | null {
 /** Null for a web address: a text that does not name the app's host must not be signed. */
 function composeDeviceConsent(fields: ConsentFields): string | null {
   const scheme = privateUseScheme(fields.redirectUri)
-  return scheme === null ? null : composeConsent(fields, `(an app on this device that opens ${scheme}: links)`)
+  return scheme === null ? null : composeRegistered(fields, `(an app on this device that opens ${scheme}: links)`)
 }
 
 /**
@@ -114,5 +127,39 @@ function composeDeviceConsent(fields: ConsentFields): string | null {
  * permissions.
  */
 function composePlainWords(fields: ConsentFields, place: string): string {
-  return `Allow ${writeApp(fields.clientName)} ${place} to do only what follows, until ${writeDay('until', fields.until)} (UTC). Signing costs no gas and makes no transfer.`
+  return `Allow ${writeApp(fields.clientName)} ${place} to do only what follows, until ${writeDay('until', fields.until)} (UTC). ${NO_TRANSFER}`
+}
+
+const NO_TRANSFER = 'Signing costs no gas and makes no transfer.'
+
+/**
+ * No operator registered the app. Only the host of its metadata document is proved, so the text names this host first. The app chose its
+ * name, and the text says so. Null for the id of a registered client.
+ */
+function composeMetadataConsent(fields: ConsentFields): string | null {
+  if (!isUrl(fields.clientId) || !URL.canParse(fields.clientId)) return null
+  const { host } = new URL(fields.clientId)
+  const name = transliterateName(fields.clientName)
+  const own = name === '' ? '' : ` (it calls itself '${name}')`
+  const app = `${host === '' ? 'an app that registered itself' : `the app of ${writeHost(host)}`}${own}`
+  const day = writeDay('until', fields.until)
+  return composeConsent(
+    fields,
+    `Allow ${app} to do only what follows, until ${day} (UTC). The answer goes to ${writeDestination(fields)}. ${NO_TRANSFER}`,
+    fields.clientId,
+  )
+}
+
+function writeDestination({ redirectUri, clientHost }: ConsentFields): string {
+  const scheme = privateUseScheme(redirectUri)
+  if (scheme !== null) return `an app on this device that opens ${scheme}: links`
+  return isOnThisDevice(redirectUri) ? 'a program on this device' : writeHost(clientHost)
+}
+
+function isOnThisDevice(uri: string): boolean {
+  return URL.canParse(uri) && /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(uri).hostname)
+}
+
+function isUrl(clientId: string): boolean {
+  return /^(?:https?|ni):\/\//.test(clientId)
 }

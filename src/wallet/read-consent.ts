@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 2 and 5), for receipts.
+ * Reads the fields of a signed consent (templates 2, 5 and 6), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -7,7 +7,14 @@
  */
 
 import { type Address, parseAddress } from './address.ts'
-import { type ConsentFields, composeConsentMessage, DEVICE_TEMPLATE, hostOf, WEBSITE_TEMPLATE } from './consent-message.ts'
+import {
+  type ConsentFields,
+  composeConsentMessage,
+  DEVICE_TEMPLATE,
+  hostOf,
+  METADATA_TEMPLATE,
+  WEBSITE_TEMPLATE,
+} from './consent-message.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
 export type Consent = {
@@ -61,7 +68,7 @@ const textForm = new RegExp(
     `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
     `(?<address>${line})`,
     '',
-    `Allow (?:'(?<clientName>[^'\\n]*)'|the app) (?:at ${word}|(?<device>\\(an app on this device that opens ${word} links\\))) to do only what follows, until ${word} \\(UTC\\)\\. Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+    `Allow (?:(?:the app of ${word}|an app that registered itself)(?: \\(it calls itself '(?<ownName>[^'\\n]*)'\\))?|(?:'(?<clientName>[^'\\n]*)'|the app) (?:at ${word}|(?<device>\\(an app on this device that opens ${word} links\\)))) to do only what follows, until ${word} \\(UTC\\)\\.(?: The answer goes to (?:${word}|a program on this device|an app on this device that opens ${word} links)\\.)? Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
     '',
     `URI: (?<redirectUri>${line})`,
     'Version: 1',
@@ -72,7 +79,7 @@ const textForm = new RegExp(
     `Request ID: (?<requestId>${line})`,
     'Resources:',
     `- ${line}`,
-    `- urn:uuid:(?<clientId>${line})`,
+    `- (?:urn:uuid:(?<clientId>${line})|(?<clientUrl>(?:https?|ni)://${line}))`,
     `(?:- urn:ietf:params:oauth:jwk-thumbprint:sha-256:(?<keyThumbprint>${line})\\n)?- urn:recap:${line}`,
   ].join('\\n')}$`,
 )
@@ -84,7 +91,8 @@ type ReadText = { template: number; fields: Fields }
 function readText(message: string): ReadText | null {
   if (typeof message !== 'string' || message.length > longestText) return null
   const {
-    clientName = '',
+    clientName,
+    ownName,
     redirectUri = '',
     entries = '',
     keyThumbprint,
@@ -94,16 +102,16 @@ function readText(message: string): ReadText | null {
   const address = parseAddress(fieldTexts.address ?? '')
   if (address.kind !== 'address') return null
   const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)]
-  const { domain = '', nonce = '', requestId = '', clientId = '' } = fieldTexts
+  const { domain = '', nonce = '', requestId = '', clientId = '', clientUrl } = fieldTexts
   const fields = {
     address: address.address,
     chainId: Number(fieldTexts.chainId),
     domain,
     nonce,
     requestId,
-    clientId,
+    clientId: clientUrl ?? clientId,
     redirectUri,
-    clientName,
+    clientName: clientName ?? ownName ?? '',
     // Derived from the redirect URI: if the statement names another host, the composed text differs.
     clientHost: hostOf(redirectUri),
     // Every resource has every scope, so the first entry contains all scopes.
@@ -113,6 +121,7 @@ function readText(message: string): ReadText | null {
     until: Date.parse(fieldTexts.until ?? '') / 1000,
     keyThumbprint,
   }
+  if (clientUrl !== undefined) return { template: METADATA_TEMPLATE, fields }
   return { template: device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE, fields }
 }
 

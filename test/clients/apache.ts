@@ -1,4 +1,4 @@
-/** Apache from Debian, in a folder and on a port of its own, with a recipe of docs/guides/clients.md around a page that says who is there. */
+/** Apache from Debian, in a folder and on a port of its own. A recipe of docs/guides/clients.md protects a page with the user in a header. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,19 +8,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 const PROGRAM = '/usr/sbin/apache2'
 const MODULES = '/usr/lib/apache2/modules'
-const USED = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'dir', 'headers', 'mime', 'auth_openidc']
+const LOADED = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'dir', 'headers', 'mime', 'auth_openidc']
 
-/** What is not installed, as words for a skipped test; '' where nothing is missing. */
+/** The reason to skip a test if Apache or its module is not installed, otherwise an empty text. */
 export function missingForApache(): string {
-  const there = [PROGRAM, `${MODULES}/mod_auth_openidc.so`].every((path) => existsSync(path))
-  return there ? '' : 'Apache and its module are not installed: apt install apache2 libapache2-mod-auth-openidc'
+  const installed = [PROGRAM, `${MODULES}/mod_auth_openidc.so`].every((path) => existsSync(path))
+  return installed ? '' : 'Apache and its module are not installed: apt install apache2 libapache2-mod-auth-openidc'
 }
 
 export type Apache = { url: string; errors(): string; stop(): Promise<void> }
 
 export async function startApache(port: number, recipe: string, environment: Record<string, string>): Promise<Apache> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-apache-'))
-  // Started by root it serves as another user, who has to get in
+  // If root starts Apache, the worker processes run as another user and need access to the folder.
   chmodSync(folder, 0o755)
   const asRoot = process.getuid?.() === 0 ? ['User www-data', 'Group www-data'] : []
   for (const page of ['page', 'page/api', 'page/bye']) {
@@ -28,7 +28,7 @@ export async function startApache(port: number, recipe: string, environment: Rec
     writeFileSync(join(folder, page, 'index.html'), 'the page')
   }
   const configuration = [
-    ...USED.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`),
+    ...LOADED.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`),
     ...asRoot,
     'ServerName localhost',
     `Listen 127.0.0.1:${port}`,
@@ -40,7 +40,7 @@ export async function startApache(port: number, recipe: string, environment: Rec
     'TypesConfig /dev/null',
     'DirectoryIndex index.html',
     'Header always set x-remote-user "expr=%{REMOTE_USER}"',
-    // What a test sees of the module's session
+    // Tests read the module's session through this hook.
     'OIDCInfoHook access_token refresh_token userinfo',
     recipe,
   ]
@@ -49,16 +49,16 @@ export async function startApache(port: number, recipe: string, environment: Rec
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let complaints = ''
-  program.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()))
-  const errors = () => complaints + (existsSync(`${folder}/errors`) ? readFileSync(`${folder}/errors`, 'utf8') : '')
+  let errorOutput = ''
+  program.stderr.on('data', (chunk: Buffer) => (errorOutput += chunk.toString()))
+  const errors = () => errorOutput + (existsSync(`${folder}/errors`) ? readFileSync(`${folder}/errors`, 'utf8') : '')
   const url = `http://localhost:${port}`
   const stop = async () => {
     if (program.exitCode === null && program.kill('SIGTERM')) await once(program, 'exit')
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    await ready(program, url, errors)
+    await waitUntilReady(program, url, errors)
   } catch (error) {
     await stop()
     throw error
@@ -66,7 +66,7 @@ export async function startApache(port: number, recipe: string, environment: Rec
   return { url, errors, stop }
 }
 
-async function ready(program: ChildProcess, url: string, errors: () => string): Promise<void> {
+async function waitUntilReady(program: ChildProcess, url: string, errors: () => string): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     if (program.exitCode !== null) throw new Error(`Apache ended: ${errors()}`)
     const answer = await fetch(`${url}/bye/`).catch(() => null)

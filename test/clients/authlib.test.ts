@@ -1,4 +1,4 @@
-/** Python's Authlib, which nobody here wrote, with the recipe of docs/guides/clients.md. TEST_PYTHON names another interpreter than Debian's. */
+/** Python's Authlib, an independent library, with the recipe of docs/guides/clients.md. TEST_PYTHON names another interpreter than Debian's. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,9 +8,9 @@ import { Walk } from '../support/walk.ts'
 import { recipeFile, register } from './recipe.ts'
 
 const PYTHON = process.env.TEST_PYTHON ?? '/usr/bin/python3'
-const missing = (): boolean => spawnSync(PYTHON, ['-c', 'import authlib, requests']).status !== 0
+const isMissing = (): boolean => spawnSync(PYTHON, ['-c', 'import authlib, requests']).status !== 0
 
-/** Plays the app: says where the person is to go, is told where they came back, and does the rest at once. */
+/** The app. The script prints the authorization URL, reads the URL of the response, and prints the results of all other steps. */
 const APP = `
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("recipe", sys.argv[1])
@@ -34,9 +34,9 @@ print(json.dumps({"tokens": tokens, "sub": sub, "wallet": wallet, "refreshed": r
 `
 
 test.runIf(process.env.TEST_CLIENTS)(
-  'Authlib: signs in, checks the ID token, reads userinfo, refreshes, introspects and revokes',
+  'Authlib signs in, verifies the ID token, reads userinfo, refreshes, introspects and revokes',
   async (context) => {
-    if (missing()) return context.skip(`${PYTHON} has no Authlib: apt install python3-authlib python3-requests`)
+    if (isMissing()) return context.skip(`${PYTHON} has no Authlib: apt install python3-authlib python3-requests`)
     const grantor = await startGrantor()
     try {
       const client = await register(grantor, 'authlib')
@@ -50,18 +50,18 @@ test.runIf(process.env.TEST_CLIENTS)(
           REDIRECT_URI: 'https://app.example.net/callback',
         },
       })
-      let complaints = ''
-      app.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()))
+      let errorOutput = ''
+      app.stderr.on('data', (chunk: Buffer) => (errorOutput += chunk.toString()))
       const lines = createInterface(app.stdout)[Symbol.asyncIterator]()
-      const said = async (): Promise<string> => {
+      const nextLine = async (): Promise<string> => {
         const { value, done } = await lines.next()
-        if (done) throw new Error(complaints)
+        if (done) throw new Error(errorOutput)
         return value
       }
       const walk = new Walk(grantor)
-      const { to } = await walk.signIn(new URL(await said()).search.slice(1))
+      const { to } = await walk.signIn(new URL(await nextLine()).search.slice(1))
       app.stdin.end(`${to}\n`)
-      const result = JSON.parse(await said()) as Record<string, Record<string, unknown>>
+      const result = JSON.parse(await nextLine()) as Record<string, Record<string, unknown>>
       await once(app, 'exit')
 
       const { address } = walk.wallet

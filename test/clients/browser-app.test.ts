@@ -1,4 +1,4 @@
-/** `oidc-client-ts`, which nobody here wrote, as a single-page app in a real browser, with the recipe of docs/guides/clients.md. */
+/** `oidc-client-ts`, an independent library, in a single-page app in a real browser, with the recipe of docs/guides/clients.md. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Browser, Page } from 'playwright-core'
@@ -24,7 +24,7 @@ afterAll(async () => {
   await grantor.close()
 })
 
-/** The app on a port of its own; its script bundled as a builder's tool does it. */
+/** Starts the app on a port of its own, with its script bundled. */
 async function startApp(change: (recipe: string) => string): Promise<{ server: Server; appUrl: string }> {
   const [port] = await freePorts(1)
   const appUrl = `http://localhost:${port}`
@@ -45,9 +45,9 @@ async function startApp(change: (recipe: string) => string): Promise<{ server: S
   return { server, appUrl }
 }
 
-const shows = (page: Page, text: string) => page.locator('#wallet', { hasText: text }).waitFor()
+const waitForText = (page: Page, text: string) => page.locator('#wallet', { hasText: text }).waitFor()
 
-/** What of the service the page's own script called, as `POST /oauth/token 200`. */
+/** The calls of the page's script to the service, such as `POST /oauth/token 200`. */
 function callsOf(page: Page): string[] {
   const calls: string[] = []
   page.on('response', (answer) => {
@@ -62,50 +62,53 @@ function callsOf(page: Page): string[] {
 test.each([
   ['with tokens bound by DPoP', true, (recipe: string) => recipe],
   ['with bearer tokens and userinfo', false, (recipe: string) => recipe.replace(/^ {2}dpop: .*$/m, '  loadUserInfo: true,')],
-])('signs in, refreshes, renews silently without a token, revokes and signs out, %s', async (_, bound, change) => {
-  const { server, appUrl } = await startApp(change)
-  const page = await newPage(browser)
-  const wallet = testWallet(0)
-  await installWallet(page, wallet, { name: 'Foxglove' })
-  const calls = callsOf(page)
-  const tokenRequest = page.waitForRequest((request) => request.url().endsWith('/oauth/token') && request.method() === 'POST')
-  const accountId = `eip155:1:${wallet.address}`
+])(
+  'A single-page app with oidc-client-ts signs in, refreshes, renews silently without a token, revokes and signs out, %s',
+  async (_, bound, change) => {
+    const { server, appUrl } = await startApp(change)
+    const page = await newPage(browser)
+    const wallet = testWallet(0)
+    await installWallet(page, wallet, { name: 'Foxglove' })
+    const calls = callsOf(page)
+    const tokenRequest = page.waitForRequest((request) => request.url().endsWith('/oauth/token') && request.method() === 'POST')
+    const accountId = `eip155:1:${wallet.address}`
 
-  await page.goto(appUrl)
-  await shows(page, 'nobody')
-  await page.click('#sign-in')
-  await page.getByRole('button', { name: 'Foxglove' }).click()
-  await page.getByRole('button', { name: 'Sign with Foxglove' }).click()
-  await shows(page, accountId)
-  expect('dpop' in (await tokenRequest).headers()).toBe(bound)
-  expect(calls.splice(0)).toEqual([
-    'GET /.well-known/openid-configuration 200',
-    'GET /.well-known/openid-configuration 200',
-    'POST /oauth/token 200',
-    ...(bound ? [] : ['GET /oauth/userinfo 200']),
-  ])
+    await page.goto(appUrl)
+    await waitForText(page, 'nobody')
+    await page.click('#sign-in')
+    await page.getByRole('button', { name: 'Foxglove' }).click()
+    await page.getByRole('button', { name: 'Sign with Foxglove' }).click()
+    await waitForText(page, accountId)
+    expect('dpop' in (await tokenRequest).headers()).toBe(bound)
+    expect(calls.splice(0)).toEqual([
+      'GET /.well-known/openid-configuration 200',
+      'GET /.well-known/openid-configuration 200',
+      'POST /oauth/token 200',
+      ...(bound ? [] : ['GET /oauth/userinfo 200']),
+    ])
 
-  // A refresh: the library holds a refresh token
-  await page.click('#renew')
-  await expect.poll(() => calls).toContain('POST /oauth/token 200')
+    // This tab has a refresh token, so the library refreshes.
+    await page.click('#renew')
+    await expect.poll(() => calls).toContain('POST /oauth/token 200')
 
-  // Another tab holds none: its frame asks with prompt=none, and the session answers
-  const tab = await page.context().newPage()
-  await tab.goto(appUrl)
-  await shows(tab, 'nobody')
-  await tab.click('#renew')
-  await shows(tab, accountId)
-  await tab.close()
+    // Another tab has no refresh token, so the library sends a request with prompt=none in a frame.
+    const tab = await page.context().newPage()
+    await tab.goto(appUrl)
+    await waitForText(tab, 'nobody')
+    await tab.click('#renew')
+    await waitForText(tab, accountId)
+    await tab.close()
 
-  await page.click('#sign-out')
-  await page.waitForURL(`${appUrl}/`)
-  await shows(page, 'nobody')
-  expect(calls).toContain('POST /oauth/revoke 200')
-  expect(grantor.events).toContainEqual(expect.objectContaining({ event: 'grant_ended', reason: 'revoked' }))
+    await page.click('#sign-out')
+    await page.waitForURL(`${appUrl}/`)
+    await waitForText(page, 'nobody')
+    expect(calls).toContain('POST /oauth/revoke 200')
+    expect(grantor.events).toContainEqual(expect.objectContaining({ event: 'grant_ended', reason: 'revoked' }))
 
-  // Nobody is signed in any more, here or there
-  await page.click('#sign-in')
-  await page.getByRole('button', { name: 'Foxglove' }).waitFor()
-  await page.context().close()
-  server.close()
-})
+    // The session at the service has ended too, so the login page is shown.
+    await page.click('#sign-in')
+    await page.getByRole('button', { name: 'Foxglove' }).waitFor()
+    await page.context().close()
+    server.close()
+  },
+)

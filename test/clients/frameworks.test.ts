@@ -1,4 +1,4 @@
-/** What signs people in inside a web framework, which nobody here wrote, with the recipes of docs/guides/clients.md. */
+/** Independent libraries that sign people in inside a web framework, with the recipes of docs/guides/clients.md. */
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { Auth, type AuthConfig } from '@auth/core'
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const queryOf = (to: string) => new URL(to).search.slice(1)
 
-test('passport-oauth2: signs in with state and PKCE, reads userinfo, refreshes, and revokes at sign-out', async () => {
+test('An app with passport-oauth2 signs in with state and PKCE, reads userinfo, refreshes, and revokes at sign-out', async () => {
   const [port] = await freePorts(1)
   const appUrl = `http://localhost:${port}`
   const client = await register(grantor, 'passport-oauth2', { 'https://app.example.net': appUrl })
@@ -37,8 +37,8 @@ test('passport-oauth2: signs in with state and PKCE, reads userinfo, refreshes, 
 
   const visitor = new Visitor()
   const walk = new Walk(grantor)
-  const { to: cameBack } = await walk.signIn(queryOf((await visitor.visit(`${appUrl}/login`)).to))
-  expect((await visitor.visit(cameBack)).to).toBe(`${appUrl}/me`)
+  const { to: responseUrl } = await walk.signIn(queryOf((await visitor.visit(`${appUrl}/login`)).to))
+  expect((await visitor.visit(responseUrl)).to).toBe(`${appUrl}/me`)
   expect(JSON.parse((await visitor.visit(`${appUrl}/me`)).body)).toEqual({ wallet: walk.wallet.address })
 
   for (let time = 0; time < 2; time++)
@@ -48,7 +48,7 @@ test('passport-oauth2: signs in with state and PKCE, reads userinfo, refreshes, 
   expect(grantor.events.at(-1)).toMatchObject({ event: 'grant_ended', reason: 'revoked', client_id: client.client_id })
 })
 
-test('Auth.js: signs in with PKCE, state and nonce, knows the wallet in its session, and signs out', async () => {
+test('An app with Auth.js signs in with PKCE, state and nonce, has the wallet in its session, and signs out', async () => {
   const client = await register(grantor, 'auth-js')
   const { grantor: provider, callbacks } = await importRecipe<{
     grantor: AuthConfig['providers'][number]
@@ -61,8 +61,8 @@ test('Auth.js: signs in with PKCE, state and nonce, knows the wallet in its sess
 
   const walk = new Walk(grantor)
   const { to } = await visitor.visit(`${auth}/signin/grantor`, { csrfToken: await csrfToken(), callbackUrl: '/private' })
-  const { to: cameBack } = await walk.signIn(queryOf(to))
-  expect((await visitor.visit(cameBack)).to).toBe('https://app.example.net/private')
+  const { to: responseUrl } = await walk.signIn(queryOf(to))
+  expect((await visitor.visit(responseUrl)).to).toBe('https://app.example.net/private')
   expect(JSON.parse((await visitor.visit(`${auth}/session`)).body)).toMatchObject({ user: { wallet: walk.wallet.address } })
 
   await visitor.visit(`${auth}/signout`, { csrfToken: await csrfToken() })

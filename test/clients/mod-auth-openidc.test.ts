@@ -1,4 +1,4 @@
-/** Apache's mod_auth_openidc, which nobody here wrote, guarding a page and an API with the recipes of docs/guides/clients.md. */
+/** Apache's mod_auth_openidc, an independent module, protects a page and an API with the recipes of docs/guides/clients.md. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tokensOf } from '../support/app.ts'
 import { freePorts } from '../support/free-ports.ts'
@@ -8,15 +8,15 @@ import { type Apache, missingForApache, startApache } from './apache.ts'
 import { recipeOf, register } from './recipe.ts'
 import { Visitor } from './visitor.ts'
 
-const wanted = process.env.TEST_CLIENTS !== undefined
-const missing = wanted ? missingForApache() : ''
+const isEnabled = process.env.TEST_CLIENTS !== undefined
+const missing = isEnabled ? missingForApache() : ''
 
 let grantor: Grantor
 let apache: Apache
 let client: Pick<TestClient, 'id' | 'secret'>
 
 beforeAll(async () => {
-  if (!wanted || missing) return
+  if (!isEnabled || missing) return
   grantor = await startGrantor()
   const [port = 0] = await freePorts(1)
   const appUrl = `http://localhost:${port}`
@@ -40,45 +40,48 @@ afterAll(async () => {
   await grantor?.close()
 })
 
-/** Comes to the guarded page, signs, and is let in. */
+/** Requests the protected page, signs in, and is redirected to the page. */
 async function signIn(visitor: Visitor, walk: Walk): Promise<void> {
   const { to } = await visitor.visit(`${apache.url}/`)
   expect(to, `Apache: ${apache.errors()}`).toContain(`${grantor.authUrl}/oauth/authorize?`)
-  const { to: cameBack } = await walk.signIn(new URL(to).search.slice(1))
-  expect((await visitor.visit(cameBack)).to, `Apache: ${apache.errors()}`).toBe(`${apache.url}/`)
+  const { to: responseUrl } = await walk.signIn(new URL(to).search.slice(1))
+  expect((await visitor.visit(responseUrl)).to, `Apache: ${apache.errors()}`).toBe(`${apache.url}/`)
 }
 
 type Session = { access_token: string; refresh_token: string; userinfo: Record<string, unknown> }
 const sessionOf = async (visitor: Visitor) =>
   JSON.parse((await visitor.visit(`${apache.url}/callback?info=json`)).body) as Session
 
-test.runIf(wanted)('a page behind it: signs in, knows the wallet, refreshes, revokes and signs out', async (context) => {
-  if (missing) return context.skip(missing)
-  const [visitor, walk] = [new Visitor(), new Walk(grantor)]
-  await signIn(visitor, walk)
-  const inside = await visitor.visit(`${apache.url}/`)
-  expect(inside).toMatchObject({ status: 200, body: 'the page' })
-  expect(inside.headers.get('x-remote-user')).toBe(walk.wallet.address)
-  const session = await sessionOf(visitor)
-  expect(session.userinfo).toMatchObject({ sub: walk.wallet.address, account_id: `eip155:1:${walk.wallet.address}` })
+test.runIf(isEnabled)(
+  'A page behind mod_auth_openidc signs in, has the wallet, refreshes, revokes and signs out',
+  async (context) => {
+    if (missing) return context.skip(missing)
+    const [visitor, walk] = [new Visitor(), new Walk(grantor)]
+    await signIn(visitor, walk)
+    const inside = await visitor.visit(`${apache.url}/`)
+    expect(inside).toMatchObject({ status: 200, body: 'the page' })
+    expect(inside.headers.get('x-remote-user')).toBe(walk.wallet.address)
+    const session = await sessionOf(visitor)
+    expect(session.userinfo).toMatchObject({ sub: walk.wallet.address, account_id: `eip155:1:${walk.wallet.address}` })
 
-  const back = encodeURIComponent(`${apache.url}/`)
-  const refresh = `${apache.url}/callback?refresh=${back}&access_token=${session.access_token}`
-  expect((await visitor.visit(refresh)).to, `Apache: ${apache.errors()}`).toBe(`${apache.url}/`)
-  const refreshed = await sessionOf(visitor)
-  expect(refreshed.refresh_token).not.toBe(session.refresh_token)
-  expect((await walk.introspect(client, refreshed.access_token)).json()).toMatchObject({ active: true })
+    const back = encodeURIComponent(`${apache.url}/`)
+    const refresh = `${apache.url}/callback?refresh=${back}&access_token=${session.access_token}`
+    expect((await visitor.visit(refresh)).to, `Apache: ${apache.errors()}`).toBe(`${apache.url}/`)
+    const refreshed = await sessionOf(visitor)
+    expect(refreshed.refresh_token).not.toBe(session.refresh_token)
+    expect((await walk.introspect(client, refreshed.access_token)).json()).toMatchObject({ active: true })
 
-  const out = await visitor.visit(`${apache.url}/callback?logout=${encodeURIComponent(`${apache.url}/bye`)}`)
-  expect(out.to, `Apache: ${apache.errors()}`).toContain(`${grantor.authUrl}/oauth/logout?`)
-  expect((await walk.introspect(client, refreshed.access_token)).json()).toEqual({ active: false })
-  const { pathname, search } = new URL(out.to)
-  expect((await walk.browse({ path: pathname + search })).location).toBe(`${apache.url}/bye`)
-  expect((await visitor.visit(`${apache.url}/`)).to).toContain('/oauth/authorize?')
-})
+    const out = await visitor.visit(`${apache.url}/callback?logout=${encodeURIComponent(`${apache.url}/bye`)}`)
+    expect(out.to, `Apache: ${apache.errors()}`).toContain(`${grantor.authUrl}/oauth/logout?`)
+    expect((await walk.introspect(client, refreshed.access_token)).json()).toEqual({ active: false })
+    const { pathname, search } = new URL(out.to)
+    expect((await walk.browse({ path: pathname + search })).location).toBe(`${apache.url}/bye`)
+    expect((await visitor.visit(`${apache.url}/`)).to).toContain('/oauth/authorize?')
+  },
+)
 
-test.runIf(wanted)(
-  'a person who signs out elsewhere is signed out here too (OpenID Connect Back-Channel Logout)',
+test.runIf(isEnabled)(
+  'A person who signs out at the service is signed out at mod_auth_openidc too (OpenID Connect Back-Channel Logout)',
   async (context) => {
     if (missing) return context.skip(missing)
     const [visitor, walk] = [new Visitor(), new Walk(grantor)]
@@ -89,16 +92,16 @@ test.runIf(wanted)(
   },
 )
 
-test.runIf(wanted)(
-  'an API behind it: a token with its audience and scope comes in, no other does, and a revoked one no more',
+test.runIf(isEnabled)(
+  'An API behind mod_auth_openidc accepts a token with its audience and scope, and refuses other and revoked tokens',
   async (context) => {
     if (missing) return context.skip(missing)
     const walk = new Walk(grantor)
     const redirect_uri = `${apache.url}/callback`
     const tokenFor = async (more: Record<string, string>) => {
-      const asked = { client_id: client.id, redirect_uri, response_type: 'code', ...PKCE, ...more }
-      const { location } = await walk.authorize(asked)
-      const code = location.startsWith(redirect_uri) ? parameterOf(location, 'code') : (await walk.signIn(asked)).code
+      const parameters = { client_id: client.id, redirect_uri, response_type: 'code', ...PKCE, ...more }
+      const { location } = await walk.authorize(parameters)
+      const code = location.startsWith(redirect_uri) ? parameterOf(location, 'code') : (await walk.signIn(parameters)).code
       const grant = { grant_type: 'authorization_code', code, redirect_uri, code_verifier: CODE_VERIFIER }
       return tokensOf(await walk.token(client, grant)).access_token
     }

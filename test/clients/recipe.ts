@@ -1,4 +1,4 @@
-/** The recipes of docs/guides, run as they stand there: their clients registered by the page's commands, their code imported. */
+/** Runs the recipes of docs/guides unchanged: registers the clients with the page's commands, and imports the code. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,12 +6,12 @@ import { run } from '../cli/run.ts'
 import type { Grantor } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-// Below node_modules, so that a recipe finds its library there as an app of its own would
+// Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
 type Page = 'clients' | 'mcp'
 
-/** The block that is marked so on the page, as in ```js openid-client. */
+/** The block of the page with this language and this mark, as in ```js openid-client. */
 export function recipeOf(language: string, mark: string, page: Page = 'clients'): string {
   const text = readFileSync(join(ROOT, `docs/guides/${page}.md`), 'utf8')
   const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(text) ?? []
@@ -19,32 +19,32 @@ export function recipeOf(language: string, mark: string, page: Page = 'clients')
   return block
 }
 
-export type Registered = { client_id: string; client_secret: string }
+export type RegisteredClient = { client_id: string; client_secret: string }
 
-/** Registers the client of a recipe by the page's own command; `places` says where on this machine what it names is. */
+/** Registers the client of a recipe with the page's command. `places` maps paths, URLs and options of the page to those of the test. */
 export async function register(
   grantor: Grantor,
   mark: string,
   places: Record<string, string> = {},
   page: Page = 'clients',
-): Promise<Registered> {
+): Promise<RegisteredClient> {
   let command = recipeOf('sh', mark, page).trim()
   for (const [named, real] of Object.entries(places)) command = command.replaceAll(named, real)
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const expected = ['npx', 'grantor', 'clients', 'create', '--data', './data']
   if (words.slice(0, 6).join(' ') !== expected.join(' ')) throw new Error(`not a registration: ${command}`)
   const argv = ['clients', 'create', ...words.slice(6).filter((word) => word !== '--json'), '--json']
-  const done = await run(argv, { GRANTOR_DATABASE_URL: `sqlite:${grantor.databasePath}` }, grantor.clock.now())
-  if (done.exit !== 0) throw new Error(done.err)
+  const result = await run(argv, { GRANTOR_DATABASE_URL: `sqlite:${grantor.databasePath}` }, grantor.clock.now())
+  if (result.exit !== 0) throw new Error(result.err)
   await grantor.noticeChanges()
-  return JSON.parse(done.out) as Registered
+  return JSON.parse(result.out) as RegisteredClient
 }
 
-let written = 0
+let fileCount = 0
 
-/** Writes the block into a new file beside the libraries; returns its path. */
+/** Writes the block into a new file and returns the path of the file. */
 export function recipeFile(language: string, mark: string, extension: string, change = (recipe: string) => recipe): string {
-  return writeRecipe(`${mark}.${written++}.${extension}`, change(recipeOf(language, mark)))
+  return writeRecipe(`${mark}.${fileCount++}.${extension}`, change(recipeOf(language, mark)))
 }
 
 export function writeRecipe(name: string, text: string): string {

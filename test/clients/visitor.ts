@@ -1,7 +1,7 @@
-/** Somebody's browser at an app: cookies kept, redirects followed by hand. */
+/** A person's browser at an app. The browser keeps cookies, and does not follow redirects by itself. */
 import { send } from '../support/send.ts'
 
-/** `to` is where the app sends the browser, whole, or ''. */
+/** `to` is the absolute URL of a redirect, or an empty text. */
 export type Answer = { status: number; to: string; headers: Headers; body: string }
 type Handler = (request: Request) => Promise<Response>
 
@@ -9,12 +9,12 @@ export class Visitor {
   readonly #cookies = new Map<string, string>()
   readonly #handler: Handler
 
-  /** Visits apps over their sockets, or one that is a function of its requests. */
-  constructor(handler: Handler = overSocket) {
+  /** Without a handler, requests are sent over a socket. A handler is an app that is a function of its requests. */
+  constructor(handler: Handler = sendOverSocket) {
     this.#handler = handler
   }
 
-  /** Goes there as a browser does; with a form it is a POST. */
+  /** Requests a URL as a browser does: with POST if there is a form, otherwise with GET. */
   async visit(url: string, form?: Record<string, string>): Promise<Answer> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const request = new Request(url, {
@@ -33,8 +33,8 @@ export class Visitor {
   }
 }
 
-/** Not by `fetch`, which says of itself that it is no navigation (`sec-fetch-mode`), and what guards pages listens to that. */
-async function overSocket(request: Request): Promise<Response> {
+/** Does not use `fetch`, whose `sec-fetch-mode` states that the request is no navigation: mod_auth_openidc checks this header. */
+async function sendOverSocket(request: Request): Promise<Response> {
   const { origin, pathname, search } = new URL(request.url)
   const { status, headers, body } = await send(origin, {
     method: request.method,

@@ -1,6 +1,6 @@
 /**
- * Logins that nobody finishes cost the database nothing. `npm run test:full` abandons 100,000 of them on each engine,
- * over HTTP.
+ * Logins that are never finished write nothing to the database. `npm run test:full` abandons 100,000 logins on each
+ * engine, over HTTP.
  */
 import { expect, test } from 'vitest'
 import { howMany } from '../support/how-many.ts'
@@ -13,15 +13,15 @@ import { lookAtPostgres, watchSqlite } from '../support/written.ts'
 const COUNT = howMany('TEST_ABANDONED_LOGINS', 500)
 const AT_ONCE = 100
 const timeout = 60_000 + COUNT * 20
-const counted = COUNT.toLocaleString('en')
+const formattedCount = COUNT.toLocaleString('en')
 
-/** Limits are another matter; here each login is meant to get as far as it can. */
+/** The limit on failures is effectively off, so that every login runs until its browser stops. */
 const options: StartOptions = { failureLimit: 1e9 }
 
 type Scene = { grantor: Grantor; client: TestClient }
 
-/** A service in which one person is signed in, so that there is something that could change. */
-async function begin(more: StartOptions = {}): Promise<Scene> {
+/** A service with one session, so that the database has rows that a login could change. */
+async function startScene(more: StartOptions = {}): Promise<Scene> {
   const grantor = await startGrantor({ ...options, ...more })
   const client = await grantor.createClient()
   await new Walk(grantor).signIn(requestOf(client))
@@ -35,7 +35,7 @@ async function abandonAll(scene: Scene): Promise<void> {
   }
 }
 
-/** Goes as far as a person may who then closes the page: to the page, to the text, to a wrong signature, or to "no". */
+/** Runs a login up to one of four steps: the text to sign, the page, a wrong signature, or a refusal. */
 async function abandon({ grantor, client }: Scene, step: number): Promise<void> {
   const walk = new Walk(grantor, testWallet(step % 2 === 0 ? 0 : 1))
   const challenge = await walk.challenge(requestOf(client, { state: `login ${step}` }))
@@ -53,8 +53,10 @@ async function abandon({ grantor, client }: Scene, step: number): Promise<void> 
   if (stops === 3) await walk.complete(await walk.reject(challenge))
 }
 
-test(`${counted} abandoned logins leave a SQLite file as it was, byte for byte, and not one commit`, { timeout }, async () => {
-  const scene = await begin()
+test(`${formattedCount} logins that are never finished change no byte of a SQLite file and commit nothing`, {
+  timeout,
+}, async () => {
+  const scene = await startScene()
   const watch = watchSqlite(scene.grantor.databasePath)
   try {
     const before = watch.look()
@@ -67,11 +69,11 @@ test(`${counted} abandoned logins leave a SQLite file as it was, byte for byte, 
   }
 })
 
-test(`${counted} abandoned logins leave a PostgreSQL database as it was, row by row, and not one write`, {
+test(`${formattedCount} logins that are never finished change no row of a PostgreSQL database and write nothing`, {
   timeout,
 }, async () => {
   const database = await newPostgresDatabase()
-  const first = await begin({ postgres: database.address })
+  const first = await startScene({ postgres: database.address })
   await first.grantor.close()
   const before = await lookAtPostgres(database.sql)
   expect(before.rows.sessions).toHaveLength(1)

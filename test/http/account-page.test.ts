@@ -1,4 +1,4 @@
-/** The account page by HTTP: what a wallet allowed and where it is signed in, shown to its own session and changed by its own forms alone. */
+/** The account page over HTTP: it lists the apps and the sessions of the signed-in wallet, and only its own forms can end them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { type App, type Tokens, tokensOf } from '../support/app.ts'
@@ -15,12 +15,12 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-const page = (walk = app.walk) => walk.browse({ path: '/account' })
+const openAccountPage = (walk = app.walk) => walk.browse({ path: '/account' })
 
-type Shown = { client: string; since: number; until: number; lastUsed: number; receipts: string[]; text: string }
+type ShownApp = { client: string; since: number; until: number; lastUsed: number; receipts: string[]; text: string }
 
 /** The apps on the page, in its order. */
-function appsOn({ body }: Answer): Shown[] {
+function appsOn({ body }: Answer): ShownApp[] {
   return body
     .split('<article class="slip">')
     .filter((slip) => slip.includes('action="/account/apps/end"'))
@@ -34,7 +34,7 @@ function appsOn({ body }: Answer): Shown[] {
     })
 }
 
-/** The handles of the sessions that can be ended, and when each session was last seen. */
+/** The handles of the sessions that can be ended, and the number of sessions in the list. */
 function sessionsOn({ body }: Answer): { handles: string[]; rows: number } {
   const part = body.slice(body.indexOf('id="sessions-title"'), body.indexOf('id="end-title"'))
   return {
@@ -43,10 +43,10 @@ function sessionsOn({ body }: Answer): { handles: string[]; rows: number } {
   }
 }
 
-describe('without a session', () => {
-  test('leads to the login page with a challenge for the account alone, and writes nothing', async () => {
+describe('The account page without a session', () => {
+  test('The account page without a session redirects to the login page with a challenge for the account page, and writes nothing', async () => {
     const before = allRows(app.grantor.databasePath)
-    const answer = await page()
+    const answer = await openAccountPage()
     expect(answer.status).toBe(302)
     expect(answer.location.startsWith(`${app.grantor.loginUrl}/login?login_challenge=`)).toBe(true)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -64,8 +64,8 @@ describe('without a session', () => {
     })
   })
 
-  test('the text to sign allows nothing, names the login URL alone, and is good for ten minutes', async () => {
-    const challenge = parameterOf((await page()).location, 'login_challenge')
+  test('The text that signs in to the account page allows no app anything, names the login URL only, and expires after ten minutes', async () => {
+    const challenge = parameterOf((await openAccountPage()).location, 'login_challenge')
     const claim = { login_challenge: challenge, address: app.walk.wallet.address, chain_id: 1 }
     const message = (await app.walk.loginApi('/login/message', claim)).json().message as string
     const at = (seconds: number) => new Date((app.grantor.clock.now() + seconds) * 1000).toISOString().replace('.000Z', 'Z')
@@ -76,19 +76,19 @@ describe('without a session', () => {
     expect(message).not.toContain('recap')
   })
 
-  test('signed, it is a session, and the page moves on to the account', async () => {
+  test('A signature for the account page starts a session, and the browser goes on to the account page without a code', async () => {
     const answer = await signInToAccount(app.walk)
     expect(answer.status).toBe(200)
     expect(movingTo(answer)).toBe(`${app.grantor.authUrl}/account`)
     expect(answer.body).not.toContain('code=')
-    const shown = await page()
+    const shown = await openAccountPage()
     expect(shown.status).toBe(200)
     expect(shown.headers).toMatchObject(pageHeaders())
     expect(shown.body).toContain('id="no-apps"')
   })
 
   test.each(['/account/apps/end', '/account/sessions/end', '/account/sessions/end-others', '/account/sign-out'])(
-    'nothing is ended by %s: 401, and the way to sign in',
+    'A form post to %s without a session ends nothing: the response is 401 and asks for a login',
     async (path) => {
       await app.walk.signIn(requestOf(app.client))
       const before = allRows(app.grantor.databasePath)
@@ -99,8 +99,8 @@ describe('without a session', () => {
   )
 })
 
-describe('what it lists', () => {
-  test('an app since its first consent, until the last of it ends, and when it was last used', async () => {
+describe('The lists on the account page', () => {
+  test('The account page shows for each app the first consent, the last expiry, the last use, the permissions and the receipts', async () => {
     const start = app.grantor.clock.now()
     const { code } = await app.walk.signIn(requestOf(app.client, { scope: 'profile' }))
     const tokens: Tokens = tokensOf(await app.walk.exchange(app.client, code))
@@ -110,7 +110,7 @@ describe('what it lists', () => {
     app.grantor.clock.advance(60)
     await app.walk.signIn(requestOf(await app.grantor.createClient({ name: 'Another' }), { prompt: 'login' }))
     app.grantor.clock.advance(3600)
-    const [another, mine] = appsOn(await page())
+    const [another, mine] = appsOn(await openAccountPage())
     expect(another?.text).toContain('Another')
     expect(mine).toMatchObject({ client: app.client.id, since: start, until: start + 30 * DAY, lastUsed: used })
     expect(mine?.text).toContain('See your profile')
@@ -120,61 +120,61 @@ describe('what it lists', () => {
     )
   })
 
-  test('an app that has a consent and no tokens yet; not one whose consent and tokens are over', async () => {
+  test('The account page lists an app that has a consent but no tokens yet, and no app whose consent and tokens have expired', async () => {
     await app.walk.signIn(requestOf(app.client))
-    expect(appsOn(await page())).toHaveLength(1)
+    expect(appsOn(await openAccountPage())).toHaveLength(1)
     app.grantor.clock.advance(30 * DAY)
     await signInToAccount(app.walk)
-    expect(appsOn(await page())).toEqual([])
+    expect(appsOn(await openAccountPage())).toEqual([])
   })
 
-  test('older receipts beside the newer ones, the withdrawn ones told as withdrawn', async () => {
+  test('The account page lists the older receipts of an app with the newer ones, and marks the withdrawn ones as withdrawn', async () => {
     await app.walk.signIn(requestOf(app.client))
     await app.walk.postForm('/account/apps/end', { client_id: app.client.id })
-    expect(appsOn(await page())).toEqual([])
+    expect(appsOn(await openAccountPage())).toEqual([])
     app.grantor.clock.advance(60)
     await app.walk.signIn(requestOf(app.client))
-    const [mine] = appsOn(await page())
+    const [mine] = appsOn(await openAccountPage())
     expect(mine?.receipts).toEqual((await receiptsOf(app.grantor, app.walk.wallet)).map(({ id }) => id))
     expect(mine?.text.split('withdrawn').length).toBe(2)
   })
 
-  test('a renamed app by its name of today, with a hostile name as text', async () => {
+  test('The account page shows the current name of an app, and escapes HTML in the name', async () => {
     await app.walk.signIn(requestOf(app.client))
     await changeClient(app.grantor, app.client, { name: '<script>alert(1)</script>"\'' })
-    const { body } = await page()
+    const { body } = await openAccountPage()
     expect(body).not.toContain('<script>alert')
     expect(body).toContain('&lt;script&gt;')
   })
 
-  test('this session and the others of this wallet, each others’ handles and nobody else’s', async () => {
+  test('The account page lists the sessions of its own wallet only, with a handle for each other session and without session ids', async () => {
     await app.walk.signIn(requestOf(app.client))
     const [elsewhere, stranger] = [new Walk(app.grantor), new Walk(app.grantor, testWallet(1))]
     await signInToAccount(elsewhere)
     await signInToAccount(stranger)
-    const shown = sessionsOn(await page())
+    const shown = sessionsOn(await openAccountPage())
     expect(shown).toMatchObject({ rows: 2, handles: [expect.stringMatching(/^[A-Za-z0-9_-]{16}$/)] })
     const ids = [app.walk, elsewhere].map((walk) => walk.cookies.get('grantor_session') ?? '')
-    for (const id of ids) expect((await page()).body).not.toContain(id)
-    expect(sessionsOn(await page(stranger))).toMatchObject({ rows: 1, handles: [] })
+    for (const id of ids) expect((await openAccountPage()).body).not.toContain(id)
+    expect(sessionsOn(await openAccountPage(stranger))).toMatchObject({ rows: 1, handles: [] })
   })
 
-  test('a vouched session sees its apps and may end them, but no receipt', async () => {
+  test('A session that the login server vouched for shows its apps without receipts, and can end them', async () => {
     const client = await app.grantor.createClient()
     const vouched = new Walk(app.grantor)
     await vouchFor(vouched, client)
     const tokens = tokensOf(
       await vouched.exchange(client, parameterOf((await vouched.authorize(requestOf(client))).location, 'code')),
     )
-    const [mine] = appsOn(await page(vouched))
+    const [mine] = appsOn(await openAccountPage(vouched))
     expect(mine).toMatchObject({ client: client.id, receipts: [] })
     await vouched.postForm('/account/apps/end', { client_id: client.id })
     expect(await app.isActive(tokens.access_token, client)).toBe(false)
   })
 
-  test('never a whole address, a signature, a token or a session id', async () => {
+  test('The account page contains no full address, no signature, no token and no session id', async () => {
     await app.walk.signIn(requestOf(app.client))
-    const { body } = await page()
+    const { body } = await openAccountPage()
     expect(body).toContain('0xf39F…2266')
     expect(body).not.toContain(app.walk.wallet.address)
     expect(body).not.toContain(app.walk.cookies.get('grantor_session'))
@@ -182,14 +182,14 @@ describe('what it lists', () => {
   })
 })
 
-describe('its forms', () => {
+describe('The forms of the account page', () => {
   beforeEach(async () => void (await app.walk.signIn(requestOf(app.client))))
 
   test.each(['https://evil.example', 'null', 'http://localhost', ''])(
-    'from the origin "%s" are refused: 403, and nothing is done',
+    'Every form of the account page that comes from the origin "%s" is refused with 403 and changes nothing',
     async (origin) => {
       await signInToAccount(new Walk(app.grantor))
-      const { handles } = sessionsOn(await page())
+      const { handles } = sessionsOn(await openAccountPage())
       const before = allRows(app.grantor.databasePath)
       for (const path of ['apps/end', 'sessions/end', 'sessions/end-others', 'sign-out', 'end-everything']) {
         const answer = await app.walk.postForm(
@@ -204,11 +204,11 @@ describe('its forms', () => {
     },
   )
 
-  test('that name what is another wallet’s, or nothing at all, touch nobody’s rows', async () => {
+  test('A form of the account page that names an unknown app or session, or one of another wallet, changes no row', async () => {
     const stranger = new Walk(app.grantor, testWallet(1))
     const theirs = tokensOf(await stranger.exchange(app.client, (await stranger.signIn(requestOf(app.client))).code))
     await signInToAccount(new Walk(app.grantor, testWallet(1)))
-    const { handles } = sessionsOn(await page(stranger))
+    const { handles } = sessionsOn(await openAccountPage(stranger))
     const { sessions, grants, receipts } = allRows(app.grantor.databasePath)
     for (const session of [handles[0] ?? '', '', 'x', '%', '*', ' ', 'A'.repeat(16), 'a'.repeat(9000)]) {
       expect((await app.walk.postForm('/account/sessions/end', { session })).status).toBe(303)
@@ -222,14 +222,14 @@ describe('its forms', () => {
     expect(await app.isActive(theirs.access_token)).toBe(true)
   })
 
-  test('sent twice or in another type are refused', async () => {
+  test('A form of the account page is refused if a field is sent twice or if the content type is JSON', async () => {
     expect((await app.walk.postForm('/account/apps/end', 'client_id=a&client_id=b')).status).toBe(400)
     const json = { 'content-type': 'application/json' }
     expect((await app.walk.postForm('/account/apps/end', `{"client_id":"${app.client.id}"}`, json)).status).toBe(415)
     expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('code')
   })
 
-  test('are nothing a link can do: GET is 405 or no page at all', async () => {
+  test('A GET request to the address of an account form ends nothing', async () => {
     const before = allRows(app.grantor.databasePath)
     for (const path of ['apps/end', 'sessions/end', 'sessions/end-others', 'sign-out']) {
       expect((await app.walk.browse({ path: `/account/${path}?client_id=${app.client.id}` })).status).toBe(405)
@@ -239,14 +239,14 @@ describe('its forms', () => {
   })
 })
 
-test('with a store that cannot be read every page of it is 503 with Retry-After, and no login page', async () => {
+test('If the store cannot be read, every page of the account is 503 with Retry-After, never a redirect to the login page', async () => {
   await app.walk.signIn(requestOf(app.client))
   const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
   await app.grantor.store.close()
   const stranger = new Walk(app.grantor)
   for (const walk of [app.walk, stranger]) {
     const answers = [
-      await page(walk),
+      await openAccountPage(walk),
       await walk.browse({ path: `/account/receipts/${receipt?.id}` }),
       await walk.postForm('/account/sign-out', {}),
     ]

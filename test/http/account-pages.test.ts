@@ -1,4 +1,4 @@
-/** The account page of a wallet that has much: page by page, by links, without script. */
+/** The account page of a wallet with many apps, sessions and receipts: pagination by links, without script. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { NewGrant } from '../../src/domain/model/request-store.ts'
@@ -22,7 +22,7 @@ afterEach(() => app.close())
 
 const now = () => app.grantor.clock.now()
 
-/** A living grant of the wallet, as an exchange would have made it. */
+/** Stores a grant of the wallet that is in force, as a code exchange would. */
 async function allow(grant: Partial<NewGrant> = {}, at = now()): Promise<NewGrant> {
   const times = { expiresAt: now() + 30 * DAY, refreshExpiresAt: now() + 14 * DAY }
   const born = newGrant({ wallet, scopes: ['enhancement'], ...times, ...grant })
@@ -40,11 +40,11 @@ const sessionsOn = ({ body }: Answer) => [...body.matchAll(/name="session" value
 const receiptsOn = ({ body }: Answer) =>
   [...body.matchAll(/href="\/account\/receipts\/([0-9a-f-]{36})"/g)].map(([, id = '']) => id)
 
-/** Where a page's link to more leads; '' where there is none. */
+/** The address of a page's link to the next page, or '' if there is no link. */
 const linkOn = ({ body }: Answer, label: string) =>
   new RegExp(`<a href="(/account\\?page=[^"]+)"[^>]*>${label}</a>`).exec(body)?.[1]?.replaceAll('&amp;', '&') ?? ''
 
-/** The first page, and every page that the links of this label lead to. */
+/** The first page and every page after it, found by the links with this label. */
 async function pagesBy(label: string, walk = app.walk, path = '/account'): Promise<Answer[]> {
   const pages = [await walk.browse({ path })]
   for (let next = linkOn(pages[0] as Answer, label); next !== ''; ) {
@@ -56,7 +56,7 @@ async function pagesBy(label: string, walk = app.walk, path = '/account'): Promi
   return pages
 }
 
-test('apps are shown fifty a page, each app on one page, and links lead to all of them', async () => {
+test('The account page lists fifty apps per page, each app once, and its links lead to every app', async () => {
   const clients = Array.from({ length: 120 }, () => randomUUID())
   for (const clientId of clients) await allow({ clientId })
   const signed = randomUUID()
@@ -70,7 +70,7 @@ test('apps are shown fifty a page, each app on one page, and links lead to all o
   expect(second.body).toContain('<a href="/account" id="back">')
 })
 
-test('what an app may do is the whole of it, however many grants it has and however many lie between them', async () => {
+test('The account page shows all permissions and dates of an app, even if its grants are far apart among those of other apps', async () => {
   const [heavy, light] = [randomUUID(), randomUUID()]
   for (let index = 0; index < 260; index++) {
     const clientId = index % 2 === 0 ? heavy : light
@@ -80,7 +80,7 @@ test('what an app may do is the whole of it, however many grants it has and howe
   for (let index = 0; index < 300; index++) await allow({ clientId: randomUUID() })
   const pages = await pagesBy('More apps')
   const shown = pages.flatMap(clientsOn)
-  expect(new Set(shown).size, 'each app once').toBe(shown.length)
+  expect(new Set(shown).size, 'lists each app once').toBe(shown.length)
   expect(shown).toHaveLength(302)
   const page = pages.find((each) => clientsOn(each).includes(heavy))
   const slip = page?.body.split('<article class="slip">').find((each) => each.includes(heavy)) ?? ''
@@ -89,7 +89,7 @@ test('what an app may do is the whole of it, however many grants it has and howe
   expect(slip).toContain(new Date((now() + 40 * DAY) * 1000).toISOString())
 })
 
-test('grants that have expired or ended hide no app that still has access, however many they are', async () => {
+test('The account page lists an app that still has access, even behind 600 expired grants', async () => {
   const clientId = randomUUID()
   await allow({ clientId })
   const over = Array.from({ length: 600 }, () => allow({ clientId: '~', refreshExpiresAt: now() - 1 }))
@@ -97,7 +97,7 @@ test('grants that have expired or ended hide no app that still has access, howev
   expect((await pagesBy('More apps')).flatMap(clientsOn)).toEqual([clientId])
 })
 
-test('sessions are shown fifty a page, and every one of them can be ended by its button', async () => {
+test('The account page lists fifty sessions per page, and its buttons can end a session on any page', async () => {
   const hashes: string[] = []
   for (let index = 0; index < 120; index++) {
     const at = now() - Math.floor(index / 7)
@@ -117,12 +117,12 @@ test('sessions are shown fifty a page, and every one of them can be ended by its
   expect((await pagesBy('Earlier sign-ins')).flatMap(sessionsOn)).toEqual([])
 })
 
-test('receipts of an app are shown fifty at a time, those in force first and the youngest first, and links lead to all of them', async () => {
+test('The receipts of an app are listed fifty at a time, those in force before those withdrawn, the newest first, and links lead to all', async () => {
   const [clientId, other] = [randomUUID(), randomUUID()]
   await sign(other, now())
   const receipts: string[] = []
   for (let index = 0; index < 120; index++) receipts.unshift((await sign(clientId, now() - 500 + index)).id)
-  // Those that were withdrawn come last.
+  // Withdrawn receipts come last.
   const withdrawn = receipts.splice(5, 60)
   await app.grantor.store.receipts.withdrawReceipts(wallet, withdrawn, now())
   receipts.push(...withdrawn)
@@ -131,13 +131,13 @@ test('receipts of an app are shown fifty at a time, those in force first and the
   expect(pages.slice(1).map(clientsOn)).toEqual([[clientId], [clientId]])
   expect(pages.map(({ body }) => body.includes('<details class="fold" open>'))).toEqual([false, true, true])
   expect(pages.flatMap(receiptsOn).filter((id) => receipts.includes(id))).toEqual(receipts)
-  // Ended meanwhile, the app is gone from such a page as well.
+  // If the app is ended in the meantime, the page of its older receipts no longer lists it.
   const older = linkOn(pages[0] as Answer, 'Older receipts')
   await app.walk.postForm('/account/apps/end', { client_id: clientId })
   expect(clientsOn(await app.walk.browse({ path: older }))).toEqual([])
 })
 
-test('where a page begins is sealed: it names nobody, and one that was changed, or is of another wallet, is the first page', async () => {
+test('A page cursor of the account page is sealed and names no wallet; with a changed or foreign cursor the first page is shown', async () => {
   for (let index = 0; index < 60; index++) await allow()
   const first = await app.walk.browse({ path: '/account' })
   const next = linkOn(first, 'More apps')
@@ -163,7 +163,7 @@ test('where a page begins is sealed: it names nobody, and one that was changed, 
   }
 })
 
-test('a session that was only vouched for sees no receipts by the link of one that signed', async () => {
+test('A session that the login server vouched for sees no receipts, even through a page link of a session that signed', async () => {
   const clientId = randomUUID()
   for (let index = 0; index < 60; index++) await sign(clientId, now() - index)
   await allow({ clientId })

@@ -1,4 +1,4 @@
-/** The store cannot be read or written: 503 and a page that says so, never the login page, never a code, never a session. */
+/** If the store cannot be read or written: 503 with an error page, never the login page, a code or a session. */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => grantor.close())
 
-function unavailable(answer: Answer): void {
+function expectUnavailablePage(answer: Answer): void {
   expect(answer.status).toBe(503)
   expect(answer.headers['retry-after']).toMatch(/^[1-9][0-9]*$/)
   expect(answer.headers).toMatchObject(pageHeaders())
@@ -34,7 +34,7 @@ function unavailable(answer: Answer): void {
   expect(answer.body).not.toMatch(/sqlite|database is|\.ts\b/i)
 }
 
-function unavailableJson(answer: Answer): void {
+function expectUnavailableJson(answer: Answer): void {
   expect(answer.status).toBe(503)
   expect(answer.headers['retry-after']).toMatch(/^[1-9][0-9]*$/)
   expect(answer.headers['cache-control']).toBe('no-store')
@@ -47,61 +47,61 @@ async function proofOf(browser: Walk): Promise<Record<string, unknown>> {
   return { ...claim, signature: browser.wallet.sign(message as string) }
 }
 
-describe('the store cannot be read', () => {
-  test('authorize with a session cookie: 503, never the login page', async () => {
+describe('Requests while the store cannot be read', () => {
+  test('An authorization request with a session cookie is 503 while the store cannot be read, never a redirect to the login page', async () => {
     await grantor.store.close()
-    unavailable(await walk.authorize(requestOf(client)))
-    unavailable(await walk.authorize(requestOf(client, { prompt: 'login' })))
-    unavailable(await walk.authorize(requestOf(client, { prompt: 'none' })))
-    unavailable(await walk.authorize(requestOf(native, PKCE)))
+    expectUnavailablePage(await walk.authorize(requestOf(client)))
+    expectUnavailablePage(await walk.authorize(requestOf(client, { prompt: 'login' })))
+    expectUnavailablePage(await walk.authorize(requestOf(client, { prompt: 'none' })))
+    expectUnavailablePage(await walk.authorize(requestOf(native, PKCE)))
   })
 
-  test('a pushed request that cannot be looked up or spent: 503, and it gives its code afterwards', async () => {
+  test('A pushed request is 503 while its row cannot be read or used up, and gets its code once the store can be written', async () => {
     const query = await pushed(walk, client)
     const database = new DatabaseSync(grantor.databasePath)
     database.exec('BEGIN IMMEDIATE')
-    unavailable(await walk.authorize(query))
+    expectUnavailablePage(await walk.authorize(query))
     database.exec('ROLLBACK')
     database.close()
     expect((await walk.authorize(query)).location).toContain('code=')
     await grantor.store.close()
-    unavailable(await walk.authorize(query))
+    expectUnavailablePage(await walk.authorize(query))
   })
 
-  test('authorize without a session cookie: 503, never the login page, whose login could not end well', async () => {
+  test('An authorization request without a session cookie is 503 while the store cannot be read, since its login could not complete', async () => {
     await grantor.store.close()
-    unavailable(await new Walk(grantor).authorize(requestOf(client)))
-    unavailable(await new Walk(grantor).authorize(requestOf(client, { prompt: 'none' })))
+    expectUnavailablePage(await new Walk(grantor).authorize(requestOf(client)))
+    expectUnavailablePage(await new Walk(grantor).authorize(requestOf(client, { prompt: 'none' })))
   })
 
-  test('authorize for a client that is not in memory: 503, never "unknown app"', async () => {
+  test('An authorization request of a client that is not cached is 503 while the store cannot be read, never an unknown client', async () => {
     grantor.deps.clients.forget('everything')
     await grantor.store.close()
-    unavailable(await walk.authorize(requestOf(client)))
-    unavailable(await walk.authorize({ client_id: randomUUID(), redirect_uri: 'https://app.example.net/' }))
+    expectUnavailablePage(await walk.authorize(requestOf(client)))
+    expectUnavailablePage(await walk.authorize({ client_id: randomUUID(), redirect_uri: 'https://app.example.net/' }))
   })
 
-  test('the confirmation: 503', async () => {
+  test('The confirmation form is 503 while the store cannot be read', async () => {
     const page = await walk.authorize(requestOf(client, { prompt: 'consent' }))
     await grantor.store.close()
-    unavailable(await walk.confirm(page, 'allow'))
+    expectUnavailablePage(await walk.confirm(page, 'allow'))
   })
 
-  test('the end of a login: 503, no session', async () => {
+  test('The return from a login is 503 without a session while the store cannot be read', async () => {
     const browser = new Walk(grantor)
     const path = await browser.prove(await browser.challenge(requestOf(client)))
     await grantor.store.close()
-    unavailable(await browser.complete(path))
+    expectUnavailablePage(await browser.complete(path))
   })
 
-  test('the login API: 503, never "wrong signature", never a proof', async () => {
+  test('The login API responds 503 to a proof while the store cannot be read, neither accepting nor rejecting the signature', async () => {
     const proof = await proofOf(new Walk(grantor))
     await grantor.store.close()
-    unavailableJson(await walk.loginApi('/login/accept', proof))
+    expectUnavailableJson(await walk.loginApi('/login/accept', proof))
   })
 })
 
-describe('the store cannot be written: another process holds its lock', () => {
+describe('Requests while another process locks the database', () => {
   async function whileLocked(run: () => Promise<void>): Promise<void> {
     const other = new DatabaseSync(grantor.databasePath)
     other.exec('BEGIN IMMEDIATE')
@@ -113,7 +113,7 @@ describe('the store cannot be written: another process holds its lock', () => {
     }
   }
 
-  test('a login’s proof and its end are 503 after two seconds, without a session, and work once the lock is gone', async () => {
+  test('A login’s proof and its return are 503 without a session while the database is locked, and succeed once it is not', async () => {
     const [proving, ending] = [new Walk(grantor), new Walk(grantor)]
     const proof = await proofOf(proving)
     const path = await ending.prove(await ending.challenge(requestOf(client)))
@@ -122,8 +122,8 @@ describe('the store cannot be written: another process holds its lock', () => {
       const both = Promise.all([proving.loginApi('/login/accept', proof), ending.complete(path)])
       expect(await isDoneWithin(4000, both)).toBe(true)
       const [accepted, page] = await both
-      unavailableJson(accepted)
-      unavailable(page)
+      expectUnavailableJson(accepted)
+      expectUnavailablePage(page)
     })
     expect(allRows(grantor.databasePath)).toEqual(before)
     expect((await proving.loginApi('/login/accept', proof)).status).toBe(200)
@@ -131,13 +131,13 @@ describe('the store cannot be written: another process holds its lock', () => {
     expect(ending.cookies.has('grantor_session')).toBe(true)
   })
 
-  test('a session that must be touched first is 503, and no code goes out', async () => {
+  test('An authorization request whose session’s last use must be written is 503 without a code while the database is locked', async () => {
     grantor.clock.advance(600)
-    await whileLocked(async () => unavailable(await walk.authorize(requestOf(client))))
+    await whileLocked(async () => expectUnavailablePage(await walk.authorize(requestOf(client))))
     expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
   })
 
-  test('what needs no write goes on: a code for a session touched a moment ago or for a consent signed before, a login that begins', async () => {
+  test('Authorization requests that write nothing succeed while the database is locked: codes, redirects to login, confirmations', async () => {
     await walk.signIn(requestOf(native, PKCE))
     await whileLocked(async () => {
       expect((await walk.authorize(requestOf(client))).location).toContain('?code=')

@@ -1,4 +1,4 @@
-/** Clients hear that a session ended (OpenID Connect Back-Channel Logout §2). */
+/** Logout tokens to clients when a session ends (OpenID Connect Back-Channel Logout §2). */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
@@ -26,11 +26,11 @@ afterAll(() => grantor.close())
 
 const tokensOf = (of = client, by = walk) => openIdTokens(by, of)
 
-describe('back-channel logout', () => {
+describe('Back-channel logout', () => {
   let receiver: Server
   let uri: string
   let received: { path: string; type: string; body: URLSearchParams }[]
-  /** statuses to answer with before 200 */
+  /** the statuses of the next responses; all later ones are 200 */
   let answers: number[]
 
   beforeEach(async () => {
@@ -53,21 +53,21 @@ describe('back-channel logout', () => {
   })
   afterEach(() => new Promise((resolve) => receiver.close(resolve)))
 
-  /** Waits for as many notices as the log tells of, delivered or lost, since `before`. */
-  async function told(count: number, before: number): Promise<string[]> {
+  /** Waits until the log has this many notices, delivered or lost, after the first `before` ones. */
+  async function awaitNotices(count: number, before: number): Promise<string[]> {
     const events = () => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).slice(before)
     await expect.poll(() => events().length, { timeout: 5000 }).toBe(count)
     return events().map(({ event }) => event)
   }
-  const toldBefore = (): number => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).length
+  const countNotices = (): number => grantor.events.filter(({ event }) => event.startsWith('logout_notice_')).length
 
-  test('a client with a grant from the session hears of its end by a signed logout token, once (§2.4, §2.5)', async () => {
-    const before = toldBefore()
+  test('When a session ends, a client with a grant from the session gets one signed logout token (Back-Channel Logout §2.4, §2.5)', async () => {
+    const before = countNotices()
     const listening = await openIdClient(grantor, { backchannelLogoutUri: uri, idTokenAlgorithm: 'RS256' })
     const { id_token } = await tokensOf(listening)
     await tokensOf(listening)
     await walk.browse({ path: `/oauth/logout?id_token_hint=${id_token}` })
-    expect(await told(1, before)).toEqual(['logout_notice_delivered'])
+    expect(await awaitNotices(1, before)).toEqual(['logout_notice_delivered'])
     expect(received).toHaveLength(1)
     expect([received[0]?.path, received[0]?.type, [...(received[0]?.body.keys() ?? [])]]).toEqual([
       '/logout?app=one',
@@ -90,59 +90,62 @@ describe('back-channel logout', () => {
       events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
       sid: (JSON.parse(Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid,
     })
-    expect(JSON.stringify([grantor.events, grantor.logLines]), 'never in a log').not.toContain(
+    expect(JSON.stringify([grantor.events, grantor.logLines]), 'no log contains the logout token').not.toContain(
       received[0]?.body.get('logout_token'),
     )
   })
 
   test.each<[string, () => Promise<unknown>]>([
-    ['the account page’s sign-out', () => walk.postForm('/account/sign-out', {})],
+    ['a sign-out on the account page', () => walk.postForm('/account/sign-out', {})],
     [
-      'signing out everywhere else',
+      'the ending of all other sessions',
       async () => {
         const other = new Walk(grantor)
         await other.signIn(requestOf(client))
         return other.postForm('/account/sessions/end-others', {})
       },
     ],
-    ['ending everything by one signature', () => endEverything(new Walk(grantor))],
+    ['the ending of everything by one signature', () => endEverything(new Walk(grantor))],
     ['two sign-outs at once', () => Promise.all([walk, walk].map((by) => by.postForm('/account/sign-out', {})))],
-  ])('%s tells it, once', async (_, end) => {
-    const before = toldBefore()
-    await tokensOf(await openIdClient(grantor, { backchannelLogoutUri: uri }))
-    await end()
-    expect(await told(1, before)).toEqual(['logout_notice_delivered'])
-    expect(received).toHaveLength(1)
-  })
+  ])(
+    'The client with a grant from the session gets exactly one logout token after %s (Back-Channel Logout §2.5)',
+    async (_, end) => {
+      const before = countNotices()
+      await tokensOf(await openIdClient(grantor, { backchannelLogoutUri: uri }))
+      await end()
+      expect(await awaitNotices(1, before)).toEqual(['logout_notice_delivered'])
+      expect(received).toHaveLength(1)
+    },
+  )
 
-  test('clients without a grant from that session, or whose grant had ended before, hear nothing', async () => {
-    const before = toldBefore()
+  test('A client without a grant from the ended session, or whose grant ended before, gets no logout token', async () => {
+    const before = countNotices()
     const [revoked, elsewhere, listening] = await Promise.all(
       [1, 2, 3].map(() => openIdClient(grantor, { backchannelLogoutUri: uri })),
     )
-    const gone = await tokensOf(revoked)
-    await walk.revoke(revoked as TestClient, gone.refresh_token)
+    const revokedTokens = await tokensOf(revoked)
+    await walk.revoke(revoked as TestClient, revokedTokens.refresh_token)
     const other = new Walk(grantor)
     await other.signIn(requestOf(client))
     await tokensOf(elsewhere, other)
     await tokensOf(listening)
     grantor.clock.advance(60)
     await walk.postForm('/account/sign-out', {})
-    await told(1, before)
+    await awaitNotices(1, before)
     expect(grantor.events.findLast(({ event }) => event === 'logout_notice_delivered')?.client_id).toBe(listening?.id)
   })
 
-  test('one that fails is tried again with the same token; one that says no, or stays away, is let go, and logged', async () => {
-    const before = toldBefore()
+  test('A failed delivery of a logout token is retried with the same token; after a refusal or three attempts it is logged as lost', async () => {
+    const before = countNotices()
     const listening = await openIdClient(grantor, { backchannelLogoutUri: uri })
     await tokensOf(listening)
     answers = [503, 500]
     await walk.postForm('/account/sign-out', {})
-    expect(await told(1, before)).toEqual(['logout_notice_delivered'])
+    expect(await awaitNotices(1, before)).toEqual(['logout_notice_delivered'])
     expect(new Set(received.map(({ body }) => body.get('logout_token'))).size).toBe(1)
     expect(received).toHaveLength(3)
 
-    for (const [statuses, tries, why] of [
+    for (const [statuses, tries, reason] of [
       [[400], 1, 'status_400'],
       [[302], 3, 'redirect'],
       [[503, 503, 503], 3, 'status_503'],
@@ -151,19 +154,19 @@ describe('back-channel logout', () => {
       await again.signIn(requestOf(client))
       await tokensOf(listening, again)
       received = []
-      answers = why === 'redirect' ? [302, 302, 302] : [...statuses]
-      const now = toldBefore()
+      answers = reason === 'redirect' ? [302, 302, 302] : [...statuses]
+      const now = countNotices()
       await again.postForm('/account/sign-out', {})
-      expect(await told(1, now)).toEqual(['logout_notice_lost'])
+      expect(await awaitNotices(1, now)).toEqual(['logout_notice_lost'])
       expect(grantor.events.findLast(({ event }) => event === 'logout_notice_lost')).toMatchObject({
-        reason: why,
+        reason,
         client_id: listening.id,
       })
       expect(received).toHaveLength(tries)
     }
   })
 
-  test('a sign-out whose answer from the database was lost tells the clients all the same, once', async () => {
+  test('A sign-out whose result from the database was lost still sends each client exactly one logout token', async () => {
     const database = await newPostgresDatabase()
     const way = await losingAnswers(database)
     const onPostgres = await startGrantor({ postgres: way.address })
@@ -189,16 +192,16 @@ describe('back-channel logout', () => {
     }
   })
 
-  test('a client that hangs delays nobody’s sign-out', async () => {
-    const before = toldBefore()
+  test('A client that does not respond to a logout token does not delay the sign-out', async () => {
+    const before = countNotices()
     receiver.removeAllListeners('request')
-    let asked = 0
-    receiver.on('request', () => void asked++)
+    let requests = 0
+    receiver.on('request', () => void requests++)
     await tokensOf(await openIdClient(grantor, { backchannelLogoutUri: uri }))
     const page = await walk.postForm('/account/sign-out', {})
     expect(noticeOf(page)).toBe('signed_out')
-    expect(toldBefore(), 'answered before the notice came to its end').toBe(before)
-    await expect.poll(() => asked).toBe(1)
+    expect(countNotices(), 'the page came before the notice was delivered or lost').toBe(before)
+    await expect.poll(() => requests).toBe(1)
     receiver.closeAllConnections()
   })
 })

@@ -1,4 +1,4 @@
-/** What a browser loads without a visit gets no code and changes nothing: prefetches, images, scripts, `fetch`. */
+/** Requests that a browser makes without a navigation get no code and change nothing: prefetches, images, scripts, `fetch`. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { pushed } from '../support/pushed.ts'
@@ -22,9 +22,13 @@ const BACKGROUND: Record<string, [headers: Headers, reason: string]> = {
   'a request with two destinations': [{ 'sec-fetch-dest': 'document, image' }, 'subresource_load'],
 }
 const VISITS: Record<string, Headers> = {
-  'without any of the headers, as from older browsers and other programs': {},
-  'of a page': { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' },
-  'of a program that uses the fetch of Node': { 'sec-fetch-mode': 'cors' },
+  'without Sec-Purpose and Sec-Fetch headers, as from older browsers': {},
+  'with the headers of a cross-site navigation': {
+    'sec-fetch-dest': 'document',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-site': 'cross-site',
+  },
+  'with the headers of Node’s fetch': { 'sec-fetch-mode': 'cors' },
   'with a purpose that is not a prefetch': { purpose: 'navigation' },
 }
 
@@ -45,7 +49,7 @@ afterAll(() => grantor.close())
 const visit = (path: string, headers: Headers = {}): Promise<Answer> => walk.browse({ path, headers })
 const authorizePath = (parameters: Parameters = requestOf(client)): string => `/oauth/authorize?${encode(parameters)}`
 
-/** A page that says so, no redirect, no cookie, nothing stored, and a line in the audit log. */
+/** Expects a 403 page without redirect and cookie, no stored change, and an entry in the audit log. */
 async function expectRefused(path: string, [headers, reason]: [Headers, string]): Promise<void> {
   const before = allRows(grantor.databasePath)
   const answer = await visit(path, headers)
@@ -56,40 +60,42 @@ async function expectRefused(path: string, [headers, reason]: [Headers, string])
   expect(grantor.events.at(-1)).toMatchObject({ event: 'refused', reason, request_id: expect.any(String) })
 }
 
-describe.each(Object.entries(BACKGROUND))('%s', (_, load) => {
-  test('gets no code at the authorization endpoint', async () => {
+describe.each(Object.entries(BACKGROUND))('Background loads: %s', (_, load) => {
+  test('A load that is no navigation gets no code at the authorization endpoint', async () => {
     await expectRefused(authorizePath(), load)
     expect(grantor.events.filter(({ event }) => event === 'code_issued')).toEqual([])
   })
 
-  test('does not spend a pushed request: the visit that follows gets the code (RFC 9126 §4)', async () => {
+  test('A load that is no navigation does not use up a pushed request: the navigation after it gets the code (RFC 9126 §4)', async () => {
     const path = authorizePath(await pushed(walk, client))
     await expectRefused(path, load)
     expect((await visit(path)).location).toContain('code=')
   })
 
-  test('does not complete a login: the visit that follows starts the session', async () => {
+  test('A load that is no navigation does not complete a login: the navigation after it gets the code', async () => {
     const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
     await expectRefused(path, load)
     expect(movingTo(await visit(path))).toContain('code=')
   })
 
-  test.each(['/account', '/login/resume?login_challenge=x'])('is not answered at %s', (path) => expectRefused(path, load))
+  test.each(['/account', '/login/resume?login_challenge=x'])('A load of %s that is no navigation is refused with 403', (path) =>
+    expectRefused(path, load),
+  )
 
-  test('does not sign the user out (OpenID Connect RP-Initiated Logout §2)', async () => {
+  test('A load of the logout endpoint that is no navigation does not end the session (OpenID Connect RP-Initiated Logout §2)', async () => {
     const { id_token } = await openIdTokens(walk, client)
     await expectRefused(`/oauth/logout?${encode({ id_token_hint: id_token })}`, load)
     expect((await visit(authorizePath())).location).toContain('code=')
   })
 })
 
-describe('a visit gets its code', () => {
-  test.each(Object.entries(VISITS))('%s', async (_, headers) => {
+describe('Navigations to the authorization endpoint', () => {
+  test.each(Object.entries(VISITS))('An authorization request %s gets its code', async (_, headers) => {
     expect((await visit(authorizePath(), headers)).location).toContain('code=')
   })
 
   test.each(['iframe', 'frame'])(
-    'with prompt=none in an %s of the same site (OpenID Connect Core §3.1.2.1)',
+    'An authorization request with prompt=none in an %s of the same site gets its code (OpenID Connect Core §3.1.2.1)',
     async (destination) => {
       const headers = { 'sec-fetch-dest': destination, 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'same-site' }
       expect((await visit(authorizePath(requestOf(client, { prompt: 'none' })), headers)).location).toContain('code=')
@@ -97,7 +103,7 @@ describe('a visit gets its code', () => {
   )
 })
 
-test('A form post to the authorization endpoint by fetch is led to a GET that is refused (OpenID Connect Core §3.1.2.1)', async () => {
+test('A form post to the authorization endpoint by fetch redirects to a GET that is refused (OpenID Connect Core §3.1.2.1)', async () => {
   const headers = { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'no-cors' }
   const post = await walk.postForm('/oauth/authorize', requestOf(client), headers)
   expect(post.status).toBe(303)

@@ -1,4 +1,4 @@
-/** One wallet has at most so many grants at one client, and so many sessions: the oldest beyond that end. */
+/** The limits on the grants of one wallet at one client and on the sessions of one wallet: the oldest beyond the limit end. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
@@ -25,7 +25,7 @@ async function severalTokens(count: number): Promise<Tokens[]> {
 
 const superseded = () => app.grantor.events.filter(({ reason }) => reason === 'superseded')
 
-test('of more grants of a wallet at a client than it may have the oldest end as superseded, and those of others live on', async () => {
+test('If a wallet has more grants at a client than the limit, the oldest end as superseded; grants of other clients and wallets stay', async () => {
   await start()
   const other = await app.grantor.createClient()
   const elsewhere = await app.freshTokens({}, other)
@@ -55,7 +55,7 @@ test('of more grants of a wallet at a client than it may have the oldest end as 
   expect(await app.grantor.store.grants.readGrant(first ?? '')).toMatchObject({ endReason: 'superseded' })
 })
 
-test('a grant that was made before a clock jumped back counts as none, so that the exchanges after it keep theirs', async () => {
+test('Grants from before the clock was set back do not count towards the limit until the clock has caught up', async () => {
   await start()
   await severalTokens(3)
   // The clock was an hour ahead, so new grants seem to be the oldest.
@@ -71,7 +71,7 @@ test('a grant that was made before a clock jumped back counts as none, so that t
   expect(superseded(), 'once the clock has caught up').toHaveLength(2)
 })
 
-test('expired grants take nobody’s place: a grant that lives ends only for newer ones that live, and expired ones beyond the bound end too', async () => {
+test('An expired grant does not count against a valid one, and expired grants beyond the limit end as superseded', async () => {
   await start()
   const [oldest, ...expired] = await severalTokens(8)
   // The app keeps using the first grant, and the others lie idle.
@@ -87,7 +87,7 @@ test('expired grants take nobody’s place: a grant that lives ends only for new
   expect(states.filter((grant) => grant?.endReason === 'superseded').length).toBeGreaterThan(0)
 })
 
-test('however many exchanges race, and two nodes keep the bound at once, exactly as many grants live in the end as may', async () => {
+test('After 60 concurrent exchanges, with two nodes enforcing a limit of 10 grants, exactly 10 grants are valid', async () => {
   const bounds = { grantsPerWalletAndClient: 10, sessionsPerWallet: 200 }
   await start(bounds)
   const { deps, databasePath, keepBounds } = app.grantor
@@ -106,11 +106,11 @@ test('however many exchanges race, and two nodes keep the bound at once, exactly
   await Promise.all([keepBounds(), there.keep()])
   const living = await Promise.all(tokens.map(({ access_token }) => app.isActive(access_token)))
   expect(living.filter(Boolean)).toHaveLength(10)
-  expect(new Set(superseded().map(({ grant_id }) => grant_id)).size, 'each ended once').toBe(50)
+  expect(new Set(superseded().map(({ grant_id }) => grant_id)).size, 'each grant ended once').toBe(50)
   expect(superseded()).toHaveLength(50)
 })
 
-test('a check that fails is made again', async () => {
+test('A check of the limit on grants that fails is repeated on the next run', async () => {
   await start()
   await severalTokens(4)
   const { grants } = app.grantor.store
@@ -122,11 +122,11 @@ test('a check that fails is made again', async () => {
   expect(superseded()).toHaveLength(1)
 })
 
-test('of more sessions of a wallet than it may have the oldest end, its clients hear of it, and logins under way go on (Back-Channel Logout §2.5)', async () => {
+test('If a wallet has more sessions than the limit, the oldest ends with logout tokens, and logins go on (Back-Channel Logout §2.5)', async () => {
   await start()
-  const heard: string[] = []
+  const receivedPaths: string[] = []
   const receiver = createServer((request, response) => {
-    heard.push(request.url ?? '')
+    receivedPaths.push(request.url ?? '')
     request.resume().on('end', () => response.writeHead(200).end())
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
@@ -144,9 +144,9 @@ test('of more sessions of a wallet than it may have the oldest end, its clients 
   expect(superseded()).toEqual([{ event: 'session_ended', reason: 'superseded' }])
   expect((await app.walk.browse({ path: '/account' })).status, 'the oldest is signed out').toBe(302)
   for (const walk of walks.slice(0, 2)) expect((await walk.browse({ path: '/account' })).status).toBe(200)
-  await expect.poll(() => heard).toEqual(['/logout'])
-  expect(await app.isActive(tokens.access_token, listening), 'what the session allowed stays allowed').toBe(true)
-  expect((await app.walk.exchange(app.client, code)).status, 'a code of the session that ended is void').toBe(400)
+  await expect.poll(() => receivedPaths).toEqual(['/logout'])
+  expect(await app.isActive(tokens.access_token, listening), 'the grants of the ended session stay valid').toBe(true)
+  expect((await app.walk.exchange(app.client, code)).status, 'a code of the ended session is invalid').toBe(400)
   expect((await walks[0].exchange(app.client, other)).status).toBe(200)
   expect((await walks[2].complete(underWay)).status).toBe(200)
 })

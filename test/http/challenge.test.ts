@@ -1,4 +1,4 @@
-/** The login challenge: a whole authorization request, sealed for one browser and ten minutes. Nothing of it is stored. */
+/** The login challenge: a complete authorization request, sealed for one browser and ten minutes. Nothing is stored. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { fieldOf, LOGIN_SERVER, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
@@ -7,7 +7,7 @@ let grantor: Grantor
 let client: TestClient
 
 beforeAll(async () => {
-  // how many failures a network may have is another file's subject
+  // the limit on failures has its own test file
   grantor = await startGrantor({ failureLimit: 1_000_000 })
   client = await grantor.createClient()
 })
@@ -16,47 +16,48 @@ afterAll(() => grantor.close())
 const describeChallenge = (walk: Walk, challenge: string) =>
   walk.browse({ path: `/login/challenge?login_challenge=${challenge}`, headers: { authorization: LOGIN_SERVER } })
 
-describe('its size', () => {
+describe('The size of a login challenge', () => {
   const uriOf = (length: number) => `https://app.example.net/${'p'.repeat(length - 'https://app.example.net/'.length)}`
 
-  test('at most 512 characters for the specification’s bare request, with a name of 40 characters and a redirect URI of 100', async () => {
+  test('A login challenge has at most 512 characters for a minimal request with a client name of 40 and a redirect URI of 100 characters', async () => {
     const big = await grantor.createClient({ name: 'N'.repeat(40), redirectUris: [uriOf(100)] })
     for (let time = 0; time < 5; time += 1) {
       expect((await new Walk(grantor).challenge(requestOf(big))).length).toBeLessThanOrEqual(512)
     }
   })
 
-  test('and with the longest name a client can have, in a script that takes more bytes', async () => {
+  test('A login challenge has at most 512 characters for a client name of 80 Cyrillic letters and a redirect URI of 100 characters', async () => {
     const big = await grantor.createClient({ name: 'Щ'.repeat(80), redirectUris: [uriOf(100)] })
     expect((await new Walk(grantor).challenge(requestOf(big))).length).toBeLessThanOrEqual(512)
   })
 
-  test('never over 4,096: the longest state that fits leads to the login, one byte more is invalid_request at the app', async () => {
-    const asked = async (bytes: number) => new Walk(grantor).authorize(requestOf(client, { state: 's'.repeat(bytes) }))
+  test('A login challenge has at most 4,096 characters; a request with a longer state gets invalid_request at the redirect URI', async () => {
+    const authorizeWithState = async (bytes: number) =>
+      new Walk(grantor).authorize(requestOf(client, { state: 's'.repeat(bytes) }))
     let [fits, over] = [0, 4096]
     while (over - fits > 1) {
       const middle = Math.floor((fits + over) / 2)
-      if ((await asked(middle)).location.includes('login_challenge=')) fits = middle
+      if ((await authorizeWithState(middle)).location.includes('login_challenge=')) fits = middle
       else over = middle
     }
-    const longest = await asked(fits)
+    const longest = await authorizeWithState(fits)
     const challenge = parameterOf(longest.location, 'login_challenge')
     expect(challenge.length).toBeLessThanOrEqual(4096)
     expect(challenge.length).toBeGreaterThan(4080)
 
-    const refused = await asked(over)
+    const refused = await authorizeWithState(over)
     expect(refused.status).toBe(302)
     expect(refused.location.startsWith(`${client.redirectUris[0]}?error=invalid_request&`)).toBe(true)
     expect(parameterOf(refused.location, 'state')).toBe('s'.repeat(over))
     expect(refused.headers).not.toHaveProperty('set-cookie')
   })
 
-  test('a request with everything in it still makes its way through a login', async () => {
+  test('An authorization request with all parameters completes a login, with its state unchanged and with iss (RFC 9207 §2)', async () => {
     const full = await grantor.createClient({
       scopes: ['enhancement', 'profile'],
       resources: ['https://api.example.com/', 'urn:x:y'],
     })
-    const asked = {
+    const parameters = {
       ...PKCE,
       response_type: 'code',
       scope: 'profile enhancement',
@@ -64,14 +65,14 @@ describe('its size', () => {
       resource: full.resources,
     }
     const walk = new Walk(grantor)
-    const { to } = await walk.signIn(requestOf(full, asked))
-    expect(parameterOf(to, 'state')).toBe(asked.state)
+    const { to } = await walk.signIn(requestOf(full, parameters))
+    expect(parameterOf(to, 'state')).toBe(parameters.state)
     expect(parameterOf(to, 'iss')).toBe(grantor.authUrl)
   })
 })
 
-describe('its ten minutes', () => {
-  test('a signature is taken to the last second, and 410 from then on, however good', async () => {
+describe('The lifetime of a login challenge', () => {
+  test('A login challenge is accepted for 599 seconds; after 600 seconds every request with the challenge is 410', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
@@ -91,7 +92,7 @@ describe('its ten minutes', () => {
     }
   })
 
-  test('the login server is told when it ends', async () => {
+  test('The description of a login challenge contains its expiry time', async () => {
     const walk = new Walk(grantor)
     const at = grantor.clock.now()
     const answer = await describeChallenge(walk, await walk.challenge(requestOf(client)))
@@ -99,8 +100,8 @@ describe('its ten minutes', () => {
   })
 })
 
-describe('its browser', () => {
-  test('one binding cookie per browser, set with the first login and kept after', async () => {
+describe('The browser of a login challenge', () => {
+  test('A browser gets one binding cookie with its first login, and keeps the cookie for later logins', async () => {
     const walk = new Walk(grantor)
     await walk.challenge(requestOf(client))
     const key = walk.cookies.get('grantor_browser')
@@ -111,14 +112,14 @@ describe('its browser', () => {
     expect(walk.cookies.get('grantor_browser')).toBe(key)
   })
 
-  test('two browsers have two of them', async () => {
+  test('Two browsers get different binding cookies', async () => {
     const [one, two] = [new Walk(grantor), new Walk(grantor)]
     await one.challenge(requestOf(client))
     await two.challenge(requestOf(client))
     expect(one.cookies.get('grantor_browser')).not.toBe(two.cookies.get('grantor_browser'))
   })
 
-  test('a binding cookie that was not set here is replaced', async () => {
+  test('A binding cookie whose value has the wrong form is replaced', async () => {
     for (const planted of ['', 'x', 'x'.repeat(44), `${'x'.repeat(42)}!`]) {
       const walk = new Walk(grantor)
       walk.cookies.set('grantor_browser', planted)
@@ -127,7 +128,7 @@ describe('its browser', () => {
     }
   })
 
-  test('several tabs log in at once, in any order, each with its own code and state', async () => {
+  test('Logins in several tabs of one browser complete in any order, each with its own state and session', async () => {
     const walk = new Walk(grantor)
     const tabs = ['a', 'b', 'c', 'd']
     const challenges: string[] = []
@@ -143,7 +144,7 @@ describe('its browser', () => {
     expect(sessions.size).toBe(tabs.length)
   })
 
-  test('in another browser challenge and verifier are worthless: a page that offers to start again, no session', async () => {
+  test('A login that returns in another browser gets a 403 page, no session and no code, and still completes in its own browser', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
     const withoutCookies = new Walk(grantor)
@@ -159,11 +160,11 @@ describe('its browser', () => {
       expect(page.body).not.toContain('code=')
     }
     expect(withOwnLogin.cookies.get('grantor_session')).toBe(before)
-    // and the browser it belongs to is not hurt by the attempt
+    // the attempt does not disturb the login in its own browser
     expect((await walk.complete(path)).status).toBe(200)
   })
 
-  test('nor can a denial be pressed into another browser', async () => {
+  test('A declined login that returns in another browser is 403, and still completes in its own browser', async () => {
     const walk = new Walk(grantor)
     const path = await walk.reject(await walk.challenge(requestOf(client)))
     expect((await new Walk(grantor).complete(path)).status).toBe(403)
@@ -171,8 +172,8 @@ describe('its browser', () => {
   })
 })
 
-describe('nobody but the service makes one', () => {
-  async function refusedEverywhere(walk: Walk, challenge: string): Promise<void> {
+describe('Forged login challenges', () => {
+  async function expectRefusedEverywhere(walk: Walk, challenge: string): Promise<void> {
     const claim = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
     for (const path of ['/login/message', '/login/accept', '/login/reject']) {
       const answer = await walk.loginApi(path, claim)
@@ -182,7 +183,7 @@ describe('nobody but the service makes one', () => {
     expect((await describeChallenge(walk, encodeURIComponent(challenge))).status).toBe(400)
   }
 
-  test('one changed character at any place is a forgery', async () => {
+  test('A login challenge with one changed character, at any position, is refused', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const claim = { address: walk.wallet.address, chain_id: 1 }
@@ -197,7 +198,7 @@ describe('nobody but the service makes one', () => {
     expect((await walk.loginApi('/login/message', { ...claim, login_challenge: challenge })).status).toBe(200)
   })
 
-  test('cut, lengthened, padded, spaced, doubled, in another case or another alphabet', async () => {
+  test('A login challenge that was truncated, extended, padded, doubled, re-encoded or put in upper case is refused', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const [prefix = '', key = '', body = ''] = challenge.split('.')
@@ -222,10 +223,10 @@ describe('nobody but the service makes one', () => {
       `${prefix}.${'0'.repeat(10)}.${body}`,
       `${prefix}.${key}.${'A'.repeat(300)}`,
     ]
-    for (const forged of forgeries) await refusedEverywhere(walk, forged)
+    for (const forged of forgeries) await expectRefusedEverywhere(walk, forged)
   })
 
-  test('what was sealed for one purpose opens as no other: a code, a verifier, a confirmation, a token', async () => {
+  test('A code, a login verifier, a confirmation or a token is not accepted as a login challenge, even with the prefix of one', async () => {
     const walk = new Walk(grantor)
     const { code } = await walk.signIn(requestOf(client))
     const confirmation = fieldOf(await walk.authorize(requestOf(client, { prompt: 'consent' })), 'confirmation')
@@ -235,14 +236,14 @@ describe('nobody but the service makes one', () => {
     )
     const tokens = (await walk.exchange(client, code)).json()
     for (const other of [code, confirmation, verifier]) {
-      await refusedEverywhere(walk, other)
-      await refusedEverywhere(walk, `grl${other.slice(3)}`)
+      await expectRefusedEverywhere(walk, other)
+      await expectRefusedEverywhere(walk, `grl${other.slice(3)}`)
     }
-    await refusedEverywhere(walk, tokens.access_token as string)
-    await refusedEverywhere(walk, tokens.refresh_token as string)
+    await expectRefusedEverywhere(walk, tokens.access_token as string)
+    await expectRefusedEverywhere(walk, tokens.refresh_token as string)
   })
 
-  test('and a challenge is no code, no token and no client’s secret', async () => {
+  test('A login challenge is not accepted as a code, a refresh token or an access token', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     for (const forged of [challenge, challenge.replace(/^grl/, 'grc')]) {
@@ -253,11 +254,11 @@ describe('nobody but the service makes one', () => {
     }
   })
 
-  test('a challenge of another installation, with keys of its own, is a forgery here', async () => {
+  test('A login challenge of another installation is refused', async () => {
     const elsewhere = await startGrantor()
     try {
       const there = new Walk(elsewhere)
-      await refusedEverywhere(new Walk(grantor), await there.challenge(requestOf(await elsewhere.createClient())))
+      await expectRefusedEverywhere(new Walk(grantor), await there.challenge(requestOf(await elsewhere.createClient())))
     } finally {
       await elsewhere.close()
     }

@@ -1,4 +1,4 @@
-/** A client that asks for itself (RFC 6749 §4.4): what it may have, and how long it stands. */
+/** The client credentials grant (RFC 6749 §4.4): the content and the validity of its tokens. */
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
@@ -27,13 +27,13 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const ask = (more: Record<string, string | string[]> = {}, of = client) =>
+const requestToken = (more: Record<string, string | string[]> = {}, of = client) =>
   app.walk.token(of, { grant_type: 'client_credentials', ...more })
 
-describe('the token of a client', () => {
-  test('comes without a refresh token, for its default scopes, and writes nothing (§4.4.3)', async () => {
+describe('The token response of the client credentials grant (RFC 6749 §4.4.3)', () => {
+  test('A client credentials response has no refresh token, has the client’s default scopes, and writes nothing (RFC 6749 §4.4.3)', async () => {
     const before = allRows(app.grantor.databasePath)
-    expect(expectJson(await ask())).toEqual({
+    expect(expectJson(await requestToken())).toEqual({
       access_token: expect.any(String),
       token_type: 'Bearer',
       expires_in: 600,
@@ -42,8 +42,8 @@ describe('the token of a client', () => {
     expect(allRows(app.grantor.databasePath)).toEqual(before)
   })
 
-  test('is a JWT whose sub is the client’s id, so that nobody takes it for a wallet’s (RFC 9068 §2.2)', async () => {
-    const { access_token } = tokensOf(await ask({ scope: 'profile reports', resource: API }))
+  test('A client credentials token is a JWT whose sub is the client_id (RFC 9068 §2.2)', async () => {
+    const { access_token } = tokensOf(await requestToken({ scope: 'profile reports', resource: API }))
     const keys = (await send(app.grantor.authUrl, { path: '/oauth/jwks' })).json() as unknown as JSONWebKeySet
     const currentDate = new Date(app.grantor.clock.now() * 1000)
     const { payload, protectedHeader } = await jwtVerify(access_token, createLocalJWKSet(keys), { currentDate, typ: 'at+jwt' })
@@ -60,14 +60,14 @@ describe('the token of a client', () => {
     })
   })
 
-  test('is for GRANTOR_DEFAULT_RESOURCE where none is named, or for the one that is (RFC 8707 §2.2)', async () => {
-    const audience = async (more = {}) => claimsOf(tokensOf(await ask(more)).access_token).aud
+  test('The audience of a client credentials token is the requested resource, or GRANTOR_DEFAULT_RESOURCE without one (RFC 8707 §2.2)', async () => {
+    const audience = async (more = {}) => claimsOf(tokensOf(await requestToken(more)).access_token).aud
     expect(await audience()).toBe(app.grantor.authUrl)
     expect(await audience({ resource: app.grantor.authUrl })).toBe(app.grantor.authUrl)
     expect(await audience({ resource: API })).toBe(API)
   })
 
-  test('is had by a client’s own key as well (RFC 7523 §2.2)', async () => {
+  test('A client that authenticates with private_key_jwt gets a client credentials token (RFC 7523 §2.2)', async () => {
     const key = newClientKey()
     const own = await app.grantor.createClient({
       redirectUris: [],
@@ -83,9 +83,9 @@ describe('the token of a client', () => {
   })
 })
 
-describe('a client is refused', () => {
-  test('the grant type it is not registered for (§5.2)', async () => {
-    expectRefusal(await ask({}, app.client), 'unauthorized_client')
+describe('Refusals of the client credentials grant', () => {
+  test('A client that uses a grant type it is not registered for gets unauthorized_client (RFC 6749 §5.2)', async () => {
+    expectRefusal(await requestToken({}, app.client), 'unauthorized_client')
     expectRefusal(
       await app.walk.token(client, { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://x.example' }),
       'unauthorized_client',
@@ -95,24 +95,27 @@ describe('a client is refused', () => {
     expect(page.status).toBe(400)
   })
 
-  test.each(['admin', 'reports admin', 'openid', 'reports openid', 'reports  profile', '"'])('the scope %j', async (scope) => {
-    expectRefusal(await ask({ scope }), 'invalid_scope')
-  })
+  test.each(['admin', 'reports admin', 'openid', 'reports openid', 'reports  profile', '"'])(
+    'A client credentials request for the scope %j gets invalid_scope (RFC 6749 §5.2)',
+    async (scope) => {
+      expectRefusal(await requestToken({ scope }), 'invalid_scope')
+    },
+  )
 
-  test('scopes about a user where it has no others', async () => {
+  test('A client whose only scope is openid gets invalid_scope for the client credentials grant', async () => {
     const own = await app.grantor.createClient({ grantTypes: ['client_credentials'], redirectUris: [], scopes: ['openid'] })
-    expectRefusal(await ask({}, own), 'invalid_scope')
+    expectRefusal(await requestToken({}, own), 'invalid_scope')
   })
 
   test.each<[string, string | string[]]>([
-    ['that is not its own', 'https://other.example.com/'],
-    ['that is one of two', [API, 'https://auth.example.com/']],
-    ['named with a fragment', `${API}#x`],
-  ])('a resource %s (RFC 8707 §2)', async (_, resource) => {
-    expectRefusal(await ask({ resource }), 'invalid_target')
+    ['that is not registered for the client', 'https://other.example.com/'],
+    ['and a second one', [API, 'https://auth.example.com/']],
+    ['with a fragment', `${API}#x`],
+  ])('A client credentials request for a resource %s gets invalid_target (RFC 8707 §2)', async (_, resource) => {
+    expectRefusal(await requestToken({ resource }), 'invalid_target')
   })
 
-  test('without its credentials, and without a grant type', async () => {
+  test('A token request with a wrong secret is invalid_client, and one without grant_type is invalid_request (RFC 6749 §5.2)', async () => {
     expectRefusal(
       await app.walk.token({ id: client.id, secret: 'wrong' }, { grant_type: 'client_credentials' }),
       'invalid_client',
@@ -121,11 +124,11 @@ describe('a client is refused', () => {
   })
 })
 
-describe('a client’s own token is active', () => {
+describe('The validity of a client credentials token', () => {
   const isActive = (token: string, of = client) => app.isActive(token, of)
 
-  test('with the nine fields of every token, to itself and to the server of its resource (RFC 7662 §2.2)', async () => {
-    const { access_token } = tokensOf(await ask({ resource: API }))
+  test('A client credentials token is active for its client and for the server of its resource, with nine members (RFC 7662 §2.2)', async () => {
+    const { access_token } = tokensOf(await requestToken({ resource: API }))
     for (const caller of [client, apiServer]) {
       expect(expectJson(await app.walk.introspect(caller, access_token))).toEqual({
         active: true,
@@ -139,30 +142,30 @@ describe('a client’s own token is active', () => {
         token_type: 'Bearer',
       })
     }
-    expect(await isActive(access_token, app.client), 'to nobody else').toBe(false)
+    expect(await isActive(access_token, app.client), 'inactive for any other client').toBe(false)
   })
 
-  test('until it is revoked, alone, once and for all (RFC 7009 §2)', async () => {
-    const [revoked, other] = [tokensOf(await ask()).access_token, tokensOf(await ask()).access_token]
+  test('A client credentials token is inactive once its own client has revoked it, and other tokens stay active (RFC 7009 §2)', async () => {
+    const [revoked, other] = [tokensOf(await requestToken()).access_token, tokensOf(await requestToken()).access_token]
     expectRefusal(await app.walk.revoke(app.client, revoked), 'invalid_grant')
-    expect(await isActive(revoked), 'another client cannot').toBe(true)
+    expect(await isActive(revoked), 'another client cannot revoke it').toBe(true)
     for (const time of ['once', 'again']) expect((await app.walk.revoke(client, revoked)).status, `${time} revoked`).toBe(200)
     expect([await isActive(revoked), await isActive(other)]).toEqual([false, true])
     await app.grantor.store.cleaning.sweep('spent', { overFor: 3600, limit: 100, at: app.grantor.clock.now() + 600 + 3599 })
-    expect(await isActive(revoked), 'remembered until an hour after its end').toBe(false)
+    expect(await isActive(revoked), 'the revocation is kept until an hour after the expiry').toBe(false)
   })
 
-  test('until its end, to the second', async () => {
-    const { access_token } = tokensOf(await ask())
+  test('A client credentials token is active until the second of its expiry', async () => {
+    const { access_token } = tokensOf(await requestToken())
     app.grantor.clock.advance(599)
     expect(await isActive(access_token)).toBe(true)
     app.grantor.clock.advance(1)
     expect(await isActive(access_token)).toBe(false)
   })
 
-  test('until the client is disabled, or may not ask for itself any more', async () => {
+  test('A client credentials token is inactive while its client is disabled or not registered for the grant', async () => {
     const { secret: _, ...record } = client
-    const { access_token } = tokensOf(await ask({ resource: API }))
+    const { access_token } = tokensOf(await requestToken({ resource: API }))
     for (const change of [{ disabledAt: app.grantor.clock.now() }, { grantTypes: [] }]) {
       await app.grantor.store.clients.replaceClient({ ...record, ...change })
       await app.grantor.noticeChanges()
@@ -173,7 +176,7 @@ describe('a client’s own token is active', () => {
     expect(await isActive(access_token, apiServer)).toBe(true)
   })
 
-  test('and where the store cannot tell, the answer is 503 and never “active”', async () => {
+  test('Introspection and revocation of a client credentials token are 503 if the store cannot be read', async () => {
     const node = await startApp()
     const own = await node.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
     const { access_token } = tokensOf(await node.walk.token(own, { grant_type: 'client_credentials' }))

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** The ledger's newest rows, so that a test can say what an exchange left behind. */
+/** The newest grants in the store. */
 async function grants(): Promise<Grant[]> {
   return app.grantor.store.grants.listGrants({ at: app.grantor.clock.now(), limit: 1000 })
 }
@@ -23,8 +23,8 @@ async function grantOf(accessToken: string): Promise<Grant | null> {
   return app.grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
 }
 
-describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
-  test('issuing a code writes nothing; redeeming it is one living grant', async () => {
+describe('The single use of a code (RFC 6749 §4.1.2)', () => {
+  test('Issuing a code writes no grant; redeeming the code writes one valid grant', async () => {
     const before = await grants()
     const code = await app.freshCode()
     expect(await grants()).toEqual(before)
@@ -38,7 +38,7 @@ describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
     })
   })
 
-  test('presented again by its own client, it is refused and the tokens it gave stop working', async () => {
+  test('A code that is presented twice by its client is refused, and its grant and tokens are revoked (RFC 6749 §4.1.2)', async () => {
     const code = await app.freshCode()
     const tokens = tokensOf(await app.walk.exchange(app.client, code))
     expect(await app.isActive(tokens.access_token)).toBe(true)
@@ -49,7 +49,7 @@ describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
     expect(app.grantor.events).toContainEqual(expect.objectContaining({ event: 'grant_ended', reason: 'code_replayed' }))
   })
 
-  test('presented again after a refresh, it still ends the grant, with the refreshed tokens', async () => {
+  test('A code that is presented again after a refresh is refused, and the refreshed tokens are revoked too (RFC 6749 §4.1.2)', async () => {
     const code = await app.freshCode()
     const first = tokensOf(await app.walk.exchange(app.client, code))
     const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
@@ -58,7 +58,7 @@ describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
     expectRefusal(await app.walk.refresh(app.client, second.refresh_token), 'invalid_grant')
   })
 
-  test('of 50 simultaneous redemptions exactly one gets tokens; as the others were second uses, its grant is ended', async () => {
+  test('Of 50 simultaneous exchanges of one code exactly one gets tokens, and the others revoke its grant (RFC 6749 §4.1.2)', async () => {
     const code = await app.freshCode()
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.walk.exchange(app.client, code)))
     const [winner, ...more] = answers.filter(({ status }) => status === 200)
@@ -74,7 +74,7 @@ describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
     ])
   })
 
-  test('a second use after the code has expired is refused and ends nothing: it can give nothing any more', async () => {
+  test('A used code that is presented again after its expiry is refused, and its grant stays valid', async () => {
     const code = await app.freshCode()
     const tokens = tokensOf(await app.walk.exchange(app.client, code))
     app.grantor.clock.advance(60)
@@ -83,8 +83,8 @@ describe('a code yields tokens once (RFC 6749 §4.1.2)', () => {
   })
 })
 
-describe('a stranger with a stolen code changes nothing', () => {
-  test('another client, before and after the redemption (RFC 6749 §4.1.3)', async () => {
+describe('Stolen codes', () => {
+  test('A code that another client presents is refused and changes nothing, before and after its redemption (RFC 6749 §4.1.3)', async () => {
     const code = await app.freshCode()
     const before = await grants()
     expectRefusal(await app.walk.exchange(other, code), 'invalid_grant')
@@ -95,7 +95,7 @@ describe('a stranger with a stolen code changes nothing', () => {
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
   })
 
-  test('another redirect URI, even one the client has registered, before and after the redemption (RFC 6749 §4.1.3)', async () => {
+  test('A code that is presented with another redirect_uri, even a registered one, is refused and changes nothing (RFC 6749 §4.1.3)', async () => {
     const code = await app.freshCode({}, other)
     const astray = { ...other, redirectUris: ['https://app.example.net/other'] }
     const before = await grants()
@@ -106,34 +106,37 @@ describe('a stranger with a stolen code changes nothing', () => {
     expect(await app.isActive(tokens.access_token, other)).toBe(true)
   })
 
-  test('without any credentials, or with a wrong secret', async () => {
+  test('A code that is presented without a client secret or with a wrong one is refused and can still be redeemed', async () => {
     const code = await app.freshCode()
     expectRefusal(await app.walk.exchange({ ...app.client, secret: '' }, code), 'invalid_client')
     expectRefusal(await app.walk.exchange({ ...app.client, secret: 'wrong' }, code), 'invalid_client')
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   })
 
-  test.each(['~', 'A', '-', '.'])('a code with one character changed, anywhere, to %j is unknown', async (character) => {
-    const code = await app.freshCode()
-    const before = await grants()
-    for (let position = 0; position < code.length; position += 7) {
-      if (code[position] === character) continue
-      const forged = code.slice(0, position) + character + code.slice(position + 1)
-      expectRefusal(await app.walk.exchange(app.client, forged), 'invalid_grant')
-    }
-    expect(await grants()).toEqual(before)
-    expect((await app.walk.exchange(app.client, code)).status).toBe(200)
-  })
+  test.each(['~', 'A', '-', '.'])(
+    'A code with one character changed to %j is refused, and the code itself can still be redeemed',
+    async (character) => {
+      const code = await app.freshCode()
+      const before = await grants()
+      for (let position = 0; position < code.length; position += 7) {
+        if (code[position] === character) continue
+        const forged = code.slice(0, position) + character + code.slice(position + 1)
+        expectRefusal(await app.walk.exchange(app.client, forged), 'invalid_grant')
+      }
+      expect(await grants()).toEqual(before)
+      expect((await app.walk.exchange(app.client, code)).status).toBe(200)
+    },
+  )
 })
 
-describe('a code lives 60 seconds', () => {
-  test('at 59 it is taken', async () => {
+describe('The lifetime of a code', () => {
+  test('A code is accepted 59 seconds after it was issued', async () => {
     const code = await app.freshCode()
     app.grantor.clock.advance(59)
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   })
 
-  test('at 60 it is refused, and no grant comes of it', async () => {
+  test('A code is refused 60 seconds after it was issued, and no grant is written', async () => {
     const code = await app.freshCode()
     const before = await grants()
     app.grantor.clock.advance(60)
@@ -142,8 +145,8 @@ describe('a code lives 60 seconds', () => {
   })
 })
 
-describe('what happened between code and exchange counts', () => {
-  test('the wallet ended something: the code is void, and no living grant remains', async () => {
+describe('Changes between the issue of a code and its exchange', () => {
+  test('A code is refused if the wallet’s grants at the client were ended after its issue, and no valid grant remains', async () => {
     const code = await app.freshCode()
     const [before] = [(await grants()).length]
     await endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], app.client.id, app.grantor.clock.now())
@@ -154,13 +157,13 @@ describe('what happened between code and exchange counts', () => {
     expect(after.filter(({ endReason }) => endReason === 'epoch_raised')).toHaveLength(1)
   })
 
-  test('an ending of another app of the same wallet voids the code too: the epoch is the wallet’s', async () => {
+  test('A code is refused if the wallet’s grants at another client were ended after its issue', async () => {
     const code = await app.freshCode()
     await endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], other.id, app.grantor.clock.now())
     expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
   })
 
-  test('an ending while the redemption is under way leaves no living grant, whichever is first', async () => {
+  test('After a code exchange that runs concurrently with the ending of the wallet’s grants, no valid grant remains', async () => {
     const wallet = app.walk.wallet.address as Grant['wallet']
     for (let round = 0; round < 10; round++) {
       const code = await app.freshCode()
@@ -174,7 +177,7 @@ describe('what happened between code and exchange counts', () => {
     }
   })
 
-  test('the client was disabled: 401, the code unspent; enabled again in time, it is taken', async () => {
+  test('A code of a disabled client is refused with 401, and accepted if the client is enabled again in time', async () => {
     const code = await app.freshCode()
     const before = await grants()
     await app.grantor.store.clients.replaceClient({ ...app.client, disabledAt: app.grantor.clock.now() })
@@ -186,7 +189,7 @@ describe('what happened between code and exchange counts', () => {
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   })
 
-  test('the client lost every scope it was granted: invalid_scope, and the code is unspent', async () => {
+  test('A code whose scopes were all removed from the client gets invalid_scope, and can be redeemed once they are restored', async () => {
     const code = await app.freshCode({ scope: 'profile' })
     const before = await grants()
     await app.grantor.store.clients.replaceClient({ ...app.client, scopes: ['enhancement'] })

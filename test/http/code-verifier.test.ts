@@ -15,58 +15,64 @@ afterAll(() => app.close())
 
 const VERIFIER = randomBytes(32).toString('base64url')
 const MALFORMED = invalidRequest('code_verifier must be 43 to 128 unreserved characters.')
-const UNASKED = invalidRequest('code_verifier was sent, but the authorization request had no code_challenge.')
+const UNEXPECTED = invalidRequest('code_verifier was sent, but the authorization request had no code_challenge.')
 
-const challenged = (verifier = VERIFIER): Record<string, string> => ({
+const challengeParameters = (verifier = VERIFIER): Record<string, string> => ({
   code_challenge: createHash('sha256').update(verifier).digest('base64url'),
   code_challenge_method: 'S256',
 })
 
-async function livingGrants(): Promise<number> {
+async function countValidGrants(): Promise<number> {
   return (await app.grantor.store.grants.listGrants({ living: true, at: app.grantor.clock.now(), limit: 1000 })).length
 }
 
-describe('a code asked for with a challenge needs its verifier (RFC 7636 §4.6)', () => {
-  test.each([43, 44, 127, 128])('the right one of %i characters is taken', async (length) => {
+describe('Codes of requests with a code_challenge (RFC 7636 §4.6)', () => {
+  test.each([43, 44, 127, 128])('The right code_verifier of %i characters is accepted (RFC 7636 §4.1, §4.6)', async (length) => {
     const verifier = 'aZ0-._~'.repeat(20).slice(0, length)
-    const code = await app.freshCode(challenged(verifier))
+    const code = await app.freshCode(challengeParameters(verifier))
     expect((await app.walk.exchange(app.client, code, { code_verifier: verifier })).status).toBe(200)
   })
 
-  test('a public client proves itself by it alone, without a secret', async () => {
-    const code = await app.freshCode(challenged(), publicClient)
+  test('A public client redeems a code and refreshes with a code_verifier and without a secret', async () => {
+    const code = await app.freshCode(challengeParameters(), publicClient)
     const tokens = tokensOf(await app.walk.exchange(publicClient, code, { code_verifier: VERIFIER }))
-    expect(await app.isActive(tokens.access_token)).toBe(false) // another client's eyes
+    expect(await app.isActive(tokens.access_token)).toBe(false) // another client introspects it
     expect((await app.walk.refresh(publicClient, tokens.refresh_token)).status).toBe(200)
   })
 
   const wrong: [string, Record<string, string>][] = [
-    ['a wrong one', { code_verifier: 'x'.repeat(43) }],
-    ['one that differs in its last character', { code_verifier: VERIFIER.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')) }],
-    ['one that is one character longer', { code_verifier: `${VERIFIER}A` }],
-    ['the challenge itself, as `plain` would want it', { code_verifier: challenged().code_challenge ?? '' }],
-    ['none', {}],
-    ['an empty one, which counts as none', { code_verifier: '' }],
+    ['a wrong code_verifier', { code_verifier: 'x'.repeat(43) }],
+    [
+      'a code_verifier that differs in its last character',
+      { code_verifier: VERIFIER.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')) },
+    ],
+    ['a code_verifier that is one character longer', { code_verifier: `${VERIFIER}A` }],
+    ['the code_challenge as code_verifier', { code_verifier: challengeParameters().code_challenge ?? '' }],
+    ['no code_verifier', {}],
+    ['an empty code_verifier', { code_verifier: '' }],
   ]
-  test.each(wrong)('%s is invalid_grant and spends the code: guessing ends here', async (_what, fields) => {
-    const code = await app.freshCode(challenged())
-    const before = await livingGrants()
-    expectRefusal(await app.walk.exchange(app.client, code, fields), 'invalid_grant')
-    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), 'invalid_grant')
-    expect(await livingGrants()).toBe(before)
-  })
+  test.each(wrong)(
+    'A code exchange with %s gets invalid_grant and uses up the code, so a verifier can be guessed only once (RFC 7636 §4.6)',
+    async (_what, fields) => {
+      const code = await app.freshCode(challengeParameters())
+      const before = await countValidGrants()
+      expectRefusal(await app.walk.exchange(app.client, code, fields), 'invalid_grant')
+      expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), 'invalid_grant')
+      expect(await countValidGrants()).toBe(before)
+    },
+  )
 
-  test.each(wrong)('%s never touches a grant that lives', async (_what, fields) => {
-    const code = await app.freshCode(challenged())
+  test.each(wrong)('An exchange of a used code with %s is refused and leaves its grant valid', async (_what, fields) => {
+    const code = await app.freshCode(challengeParameters())
     const tokens = tokensOf(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }))
     expectRefusal(await app.walk.exchange(app.client, code, fields), 'invalid_grant')
     expect(await app.isActive(tokens.access_token)).toBe(true)
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
   })
 
-  test('a wrong one beside the right one, 20 times at once: tokens once or never, and never two grants', async () => {
-    const code = await app.freshCode(challenged())
-    const before = await livingGrants()
+  test('Of 20 simultaneous exchanges of one code with one right code_verifier, at most one gets tokens and a grant', async () => {
+    const code = await app.freshCode(challengeParameters())
+    const before = await countValidGrants()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         app.walk.exchange(app.client, code, { code_verifier: index === 10 ? VERIFIER : 'x'.repeat(43) }),
@@ -74,11 +80,11 @@ describe('a code asked for with a challenge needs its verifier (RFC 7636 §4.6)'
     )
     const succeeded = answers.filter(({ status }) => status === 200).length
     expect(succeeded).toBeLessThanOrEqual(1)
-    expect(await livingGrants()).toBe(before + succeeded)
+    expect(await countValidGrants()).toBe(before + succeeded)
   })
 
-  test('a wrong one from another client, or for another redirect URI, does not spend the code', async () => {
-    const code = await app.freshCode(challenged())
+  test('A wrong code_verifier from another client or with another redirect_uri does not use up the code', async () => {
+    const code = await app.freshCode(challengeParameters())
     const stranger = { ...publicClient, redirectUris: app.client.redirectUris }
     expectRefusal(await app.walk.exchange(stranger, code, { code_verifier: 'x'.repeat(43) }), 'invalid_grant')
     const astray = { ...app.client, redirectUris: publicClient.redirectUris }
@@ -87,7 +93,7 @@ describe('a code asked for with a challenge needs its verifier (RFC 7636 §4.6)'
   })
 })
 
-describe('a mistake is told apart from a guess, and spends nothing (RFC 7636 §4.1)', () => {
+describe('Malformed and unexpected code verifiers (RFC 7636 §4.1)', () => {
   test.each([
     'x',
     'x'.repeat(42),
@@ -100,23 +106,26 @@ describe('a mistake is told apart from a guess, and spends nothing (RFC 7636 §4
     `${VERIFIER}é`,
     `${VERIFIER}\0`,
     `${VERIFIER}\n`,
-  ])('a malformed verifier: %j', async (code_verifier) => {
-    const code = await app.freshCode(challenged())
-    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier }), MALFORMED)
-    expect((await app.walk.exchange(app.client, code, { code_verifier: VERIFIER })).status).toBe(200)
-  })
+  ])(
+    'The malformed code_verifier %j gets invalid_request and does not use up the code (RFC 7636 §4.1)',
+    async (code_verifier) => {
+      const code = await app.freshCode(challengeParameters())
+      expectRefusal(await app.walk.exchange(app.client, code, { code_verifier }), MALFORMED)
+      expect((await app.walk.exchange(app.client, code, { code_verifier: VERIFIER })).status).toBe(200)
+    },
+  )
 
-  test('a verifier where no challenge was sent: the mark of a downgrade (RFC 9700 §2.1.1)', async () => {
+  test('A code_verifier for a code without code_challenge gets invalid_request, as in a PKCE downgrade attack (RFC 9700 §2.1.1)', async () => {
     const code = await app.freshCode()
-    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), UNASKED)
+    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), UNEXPECTED)
     expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: 'short' }), MALFORMED)
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
   })
 
-  test('the same mistakes with a used code end nothing', async () => {
+  test('A malformed or unexpected code_verifier for a used code leaves the grant of the code valid', async () => {
     const code = await app.freshCode()
     const tokens = tokensOf(await app.walk.exchange(app.client, code))
-    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), UNASKED)
+    expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: VERIFIER }), UNEXPECTED)
     expectRefusal(await app.walk.exchange(app.client, code, { code_verifier: 'short' }), MALFORMED)
     expect(await app.isActive(tokens.access_token)).toBe(true)
   })

@@ -1,4 +1,4 @@
-/** What signed consent costs: store calls and signature recoveries, counted (the budget of each request). */
+/** The cost of signed consent in store calls and signature recoveries, per request. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
 import type { App } from '../support/app.ts'
@@ -6,21 +6,21 @@ import { startSignedApp } from '../support/signed-app.ts'
 import { redirectPath, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
-// the real one, only counted: each call is one recovery at most
+// a spy on the real function: each call is at most one recovery
 vi.mock('../../src/wallet/signature.ts', { spy: true })
 
 const WRITES = /^(redeem|spend|rotate|end|revoke|remember|raise|start|touch|insert|replace|delete|retire|withdraw|note)/
 
 let app: App
-let asked: string[] = []
+let calls: string[] = []
 
 beforeAll(async () => {
   app = await startSignedApp()
-  for (const book of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys'] as const) {
-    const methods = app.grantor.store[book] as unknown as Record<string, (...args: unknown[]) => unknown>
+  for (const port of ['grants', 'wallets', 'sessions', 'receipts', 'clients', 'keys'] as const) {
+    const methods = app.grantor.store[port] as unknown as Record<string, (...args: unknown[]) => unknown>
     for (const [name, method] of Object.entries(methods)) {
       methods[name] = (...args) => {
-        asked.push(name)
+        calls.push(name)
         return method(...args)
       }
     }
@@ -28,13 +28,13 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-async function costOf(ask: () => Promise<unknown>) {
-  asked = []
+async function costOf(send: () => Promise<unknown>) {
+  calls = []
   vi.mocked(verifyPlainSignature).mockClear()
-  await ask()
+  await send()
   return {
-    writes: asked.filter((name) => WRITES.test(name)),
-    reads: asked.filter((name) => !WRITES.test(name)),
+    writes: calls.filter((name) => WRITES.test(name)),
+    reads: calls.filter((name) => !WRITES.test(name)),
     recoveries: vi.mocked(verifyPlainSignature).mock.calls.length,
   }
 }
@@ -59,14 +59,14 @@ beforeEach(() => {
   walk = new Walk(app.grantor)
 })
 
-test('the very first login of an address: one recovery, three writes', async () => {
+test('The first login of an address costs one signature recovery and three writes', async () => {
   const { message, accept, complete } = await loginCosts(walk)
   expect(message).toEqual({ writes: [], reads: [], recoveries: 0 })
   expect(accept).toMatchObject({ writes: ['rememberProof', 'insertReceipt'], recoveries: 1 })
   expect(complete).toMatchObject({ writes: ['startSession'], recoveries: 0 })
 })
 
-test('every later one: one recovery, two writes', async () => {
+test('Each later login of an address costs one signature recovery and two writes', async () => {
   const { accept, complete } = await loginCosts(walk)
   expect(accept).toEqual({
     writes: ['insertReceipt'],
@@ -76,20 +76,20 @@ test('every later one: one recovery, two writes', async () => {
   expect(complete).toEqual({ writes: ['startSession'], reads: ['readSession', 'readEpoch'], recoveries: 0 })
 })
 
-test('one with a scope switched off, where nothing older names it, is two writes too, and one for the session that it replaces', async () => {
+test('A login with a scope switched off costs two writes, and a third if it replaces a session', async () => {
   const fresh = new Walk(app.grantor, testWallet(1))
   await loginCosts(fresh, 'profile')
   const { accept, complete } = await loginCosts(fresh, 'profile')
   expect([accept.writes, complete.writes]).toEqual([['insertReceipt'], ['replaceSession', 'startSession']])
 })
 
-test('a wrong signature is one recovery and one read, and writes nothing', async () => {
+test('A wrong signature costs one recovery, one read and no write', async () => {
   const challenge = await walk.challenge(requestOf(app.client))
   const proof = { ...(await walk.proof(challenge)), signature: testWallet(2).sign('something else') }
   expect(await costOf(() => walk.loginApi('/login/accept', proof))).toEqual({ writes: [], reads: ['readWallet'], recoveries: 1 })
 })
 
-test('what is too long, malformed, keyless or for no chain of ours costs nothing', async () => {
+test('A malformed or too long proof, or one for an address or a chain that is not allowed, costs no query and no recovery', async () => {
   const challenge = await walk.challenge(requestOf(app.client))
   const proof = await walk.proof(challenge)
   const nothing = { writes: [], reads: [], recoveries: 0 }
@@ -105,7 +105,7 @@ test('what is too long, malformed, keyless or for no chain of ours costs nothing
   }
 })
 
-test('an authorize request under signed is three reads, also for a session that outlived an ending', async () => {
+test('An authorization request under the consent rule signed costs three reads, also after the other sessions were ended', async () => {
   await walk.signIn(requestOf(app.client))
   const authorize = () => walk.authorize(requestOf(app.client))
   const reads = ['readSession', 'readEpoch', 'listReceipts']
@@ -114,7 +114,7 @@ test('an authorize request under signed is three reads, also for a session that 
   expect(await costOf(authorize)).toEqual({ writes: [], reads, recoveries: 0 })
 })
 
-test('a code is one write, a refresh one write: nothing is checked twice for an ordinary wallet', async () => {
+test('A code exchange and a refresh cost one write each and no signature recovery', async () => {
   const { code } = await walk.signIn(requestOf(app.client))
   let refreshToken = ''
   expect(
@@ -129,7 +129,7 @@ test('a code is one write, a refresh one write: nothing is checked twice for an 
   })
 })
 
-test('opening a link on another device costs nothing', async () => {
+test('Resuming a login on another device costs no query and no signature recovery', async () => {
   const challenge = await walk.challenge(requestOf(app.client))
   const open = () => new Walk(app.grantor).browse({ path: `/login/resume?login_challenge=${challenge}` })
   expect(await costOf(open)).toEqual({ writes: [], reads: [], recoveries: 0 })

@@ -1,4 +1,4 @@
-/** Nothing outlives the consent it rests on, and nothing rests on a consent that is not its own (decisions: consent rule `signed`). */
+/** Codes and tokens end with their consent, and depend on no other consent (decisions: consent rule `signed`). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { someReceipt } from '../store/contract/subject.ts'
@@ -18,14 +18,14 @@ afterEach(() => app.close())
 
 const grantOf = (accessToken: string) => app.grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
 
-describe('the end that was signed', () => {
+describe('The signed expiry of a consent', () => {
   let end: number
   beforeEach(async () => {
     await app.walk.signIn(requestOf(app.client))
     end = (await receiptsOf(app.grantor, app.walk.wallet))[0]?.expiresAt ?? 0
   })
 
-  test('is the end of the grant of the login itself', async () => {
+  test('The grant of a login expires when the signed consent of that login expires', async () => {
     app.grantor.clock.advance(1)
     const { code } = await app.walk.signIn(requestOf(app.client, { prompt: 'consent' }))
     const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
@@ -33,7 +33,7 @@ describe('the end that was signed', () => {
     expect(await grantOf(access_token)).toMatchObject({ expiresAt: receipt?.expiresAt, receiptId: receipt?.id, consented: true })
   })
 
-  test('is the end of every grant that comes of it later, and no refresh moves it', async () => {
+  test('Every later grant under a consent expires with the consent, and no refresh extends the grant', async () => {
     app.grantor.clock.advance(20 * DAY)
     let tokens = await app.freshTokens()
     for (let day = 20; day < 30; day++) {
@@ -46,7 +46,7 @@ describe('the end that was signed', () => {
     expect(claimsOf(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).access_token).exp).toBe(end)
   })
 
-  test('cuts the last access tokens short, and ends refreshing, introspection and codes on their way', async () => {
+  test('When a consent expires, its access tokens are inactive, its refresh tokens and codes are refused, and a login is required', async () => {
     app.grantor.clock.at = end - 30
     const code = await app.freshCode()
     const tokens = await app.freshTokens()
@@ -61,7 +61,7 @@ describe('the end that was signed', () => {
     expect(outcomeOf(await app.walk.authorize(requestOf(app.client)))).toBe('login')
   })
 
-  test('of a younger receipt does not lengthen what rests on an older one', async () => {
+  test('A newer consent does not extend the grants of an older one', async () => {
     const { access_token, refresh_token } = await app.freshTokens()
     app.grantor.clock.advance(10 * DAY)
     await app.walk.signIn(requestOf(app.client, { prompt: 'consent' }))
@@ -70,7 +70,7 @@ describe('the end that was signed', () => {
     expect(await grantOf((await app.freshTokens()).access_token)).toMatchObject({ expiresAt: end + 10 * DAY })
   })
 
-  test('holds where the operator lengthens the lifetime of grants afterwards', async () => {
+  test('A grant still expires with its consent if the operator increases the lifetime of grants afterwards', async () => {
     app.grantor.deps.settings.lifetimes.grant = 365 * DAY
     app.grantor.deps.settings.lifetimes.refreshIdle = 365 * DAY
     const tokens = await app.freshTokens()
@@ -79,7 +79,7 @@ describe('the end that was signed', () => {
   })
 })
 
-test('a consent counts however many were withdrawn before it, by nodes whose clocks were ahead of the one it was signed at', async () => {
+test('A consent counts even after 60 withdrawn consents with later times, from nodes whose clocks were ahead', async () => {
   const { grantor, walk, client } = app
   const issuedAt = grantor.clock.now() + 600
   const withdrawn = { wallet: walk.wallet.address as Address, clientId: client.id, issuedAt, withdrawnAt: issuedAt }
@@ -88,41 +88,41 @@ test('a consent counts however many were withdrawn before it, by nodes whose clo
   expect(outcomeOf(await walk.authorize(requestOf(client)))).toBe('code')
 })
 
-describe('a client that is moved from session to signed', () => {
+describe('Clients whose consent rule changes from session to signed', () => {
   let client: TestClient
   beforeEach(async () => {
     client = await app.grantor.createClient({ scopes: ['enhancement', 'profile'], resources: [API] })
   })
-  const turnStrict = () => changeClient(app.grantor, client, { consent: 'signed' })
+  const requireSignedConsent = () => changeClient(app.grantor, client, { consent: 'signed' })
 
-  async function expectOver(tokens: { access_token: string; refresh_token: string }): Promise<void> {
+  async function expectConsentMissing(tokens: { access_token: string; refresh_token: string }): Promise<void> {
     expectRefusal(await app.walk.refresh(client, tokens.refresh_token), 'invalid_grant')
     expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'consent_missing' })
     expect(await app.isActive(tokens.access_token, client)).toBe(false)
   }
 
-  test('goes on refreshing what the wallet signed for this client', async () => {
+  test('After the consent rule becomes signed, tokens that the wallet signed for at this client can be refreshed', async () => {
     const { code } = await app.walk.signIn(requestOf(client))
     const tokens = tokensOf(await app.walk.exchange(client, code))
-    await turnStrict()
+    await requireSignedConsent()
     expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(200)
   })
 
-  test('refreshes nothing that rested on a session begun by a signature for another app', async () => {
+  test('After the consent rule becomes signed, a refresh of tokens from a session that was signed for another app ends their grant', async () => {
     await app.walk.signIn(requestOf(app.client))
     const tokens = await app.freshTokens({}, client)
-    await turnStrict()
-    await expectOver(tokens)
+    await requireSignedConsent()
+    await expectConsentMissing(tokens)
   })
 
-  test('refreshes no scope the signature did not name, though it was for this client', async () => {
+  test('After the consent rule becomes signed, a refresh for a scope that the wallet did not sign for ends the grant', async () => {
     await app.walk.signIn(requestOf(client, { scope: 'enhancement' }))
     const tokens = await app.freshTokens({ scope: 'profile' }, client)
-    await turnStrict()
-    await expectOver(tokens)
+    await requireSignedConsent()
+    await expectConsentMissing(tokens)
   })
 
-  test('refreshes nothing that was only confirmed by a button, or vouched for', async () => {
+  test('After the consent rule becomes signed, a refresh of tokens that were only confirmed or vouched for ends their grant', async () => {
     await app.walk.signIn(requestOf(app.client))
     const page = await app.walk.authorize(requestOf(client, { prompt: 'consent' }))
     const to = movingTo(await app.walk.confirm(page, 'allow'))
@@ -130,41 +130,41 @@ describe('a client that is moved from session to signed', () => {
 
     const vouched = new Walk(app.grantor)
     await vouchFor(vouched, client)
-    const word = tokensOf(
+    const vouchedTokens = tokensOf(
       await vouched.exchange(client, parameterOf((await vouched.authorize(requestOf(client))).location, 'code')),
     )
-    await turnStrict()
-    await expectOver(confirmed)
-    await expectOver(word)
+    await requireSignedConsent()
+    await expectConsentMissing(confirmed)
+    await expectConsentMissing(vouchedTokens)
   })
 
-  test('redeems no code of before that rested on the session, and spends nothing', async () => {
+  test('After the consent rule becomes signed, a code from a session without a signed consent is refused and writes nothing', async () => {
     await app.walk.signIn(requestOf(app.client))
     const code = await app.freshCode({}, client)
-    await turnStrict()
+    await requireSignedConsent()
     const before = await app.grantor.store.grants.listGrants({ clientId: client.id, at: 0, limit: 10 })
     expectRefusal(await app.walk.exchange(client, code), 'invalid_grant')
     expect(await app.grantor.store.grants.listGrants({ clientId: client.id, at: 0, limit: 10 })).toEqual(before)
   })
 
-  test('asks nobody again who signed for it before, and everybody else once', async () => {
+  test('After the consent rule becomes signed, a request under a signed consent gets a code, and one for another scope needs a login', async () => {
     await app.walk.signIn(requestOf(client))
-    await turnStrict()
+    await requireSignedConsent()
     expect(outcomeOf(await app.walk.authorize(requestOf(client)))).toBe('code')
     expect(outcomeOf(await app.walk.authorize(requestOf(client, { scope: 'profile' })))).toBe('login')
   })
 
-  test('keeps tokens of before to their end: only the next refresh asks for the consent', async () => {
+  test('After the consent rule becomes signed, earlier access tokens stay active until their own expiry', async () => {
     await app.walk.signIn(requestOf(app.client))
     const tokens = await app.freshTokens({}, client)
-    await turnStrict()
+    await requireSignedConsent()
     expect(await app.isActive(tokens.access_token, client)).toBe(true)
     expect(claimsOf(tokens.access_token).exp - app.grantor.clock.now()).toBeLessThanOrEqual(600)
   })
 })
 
-describe('a scope taken from the client’s registration', () => {
-  test('is in no token from then on, though the signed text names it', async () => {
+describe('Scopes removed from the client’s registration', () => {
+  test('A scope that was removed from the client is in no later token, even if the signed text contains it', async () => {
     const challenge = await app.walk.challenge(requestOf(app.client, { scope: 'enhancement profile' }))
     const path = await app.walk.prove(challenge)
     await changeClient(app.grantor, app.client, { scopes: ['enhancement'], defaultScopes: ['enhancement'] })
@@ -179,7 +179,7 @@ describe('a scope taken from the client’s registration', () => {
     )
   })
 
-  test('leaves no token at all where it was the only one, and spends no code for it', async () => {
+  test('A code whose only scope was removed from the client gets invalid_scope, and can be redeemed once the scope is back', async () => {
     await app.walk.signIn(requestOf(app.client, { scope: 'profile' }))
     const code = await app.freshCode({ scope: 'profile' })
     await changeClient(app.grantor, app.client, { scopes: ['enhancement'], defaultScopes: ['enhancement'] })

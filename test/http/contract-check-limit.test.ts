@@ -1,11 +1,11 @@
-/** How many proofs of one contract wallet may cause calls to the chain: each call costs the operator, and no caller may use up the share of another. */
+/** The limit on signature checks of contract wallets. Each check costs the operator chain calls, and no network may use up the share of another. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { type TestWallet, testWallet } from '../support/wallet.ts'
 import { owner } from '../support/wallet-contracts.ts'
 
-const A_MINUTE = 30
+const CHECKS_PER_MINUTE = 30
 const HERE = '198.51.100.1'
 const alice = owner('alice')
 const mallory = owner('mallory')
@@ -28,36 +28,36 @@ function from(clientIp: string, of?: TestWallet): Walk {
 
 const signedByMallory = (of: TestWallet): TestWallet => ({ ...of, sign: mallory.sign })
 
-/** Forged proofs of one address, all from one network. */
-async function useUp(of: TestWallet, times = A_MINUTE): Promise<void> {
+/** Sends forged proofs of one address, all from one network. */
+async function sendForgedProofs(of: TestWallet, times = CHECKS_PER_MINUTE): Promise<void> {
   for (let i = 0; i < times; i += 1) {
     expect((await home.prove(signedByMallory(of), { walk: from(HERE) })).answer.status).toBe(401)
   }
 }
 
-test('A network has thirty checks of one contract wallet a minute; the next is 429 with Retry-After, calls no RPC and stores nothing', async () => {
-  await useUp(wallet)
-  const asked = await home.questions(async () => {
+test('One network gets thirty checks of a contract wallet per minute; the next is 429 with Retry-After, without an RPC call', async () => {
+  await sendForgedProofs(wallet)
+  const chainCalls = await home.questions(async () => {
     const answer = async () => (await home.prove(wallet, { walk: from(HERE) })).answer
     const refused = await home.expectRefused(answer, 429, 'temporarily_unavailable')
     expect(refused.json().error_description).toBe('Too many sign-ins. Wait and try again.')
     expect(refused.headers['retry-after']).toBe('60')
   })
-  expect(asked).toEqual([])
+  expect(chainCalls).toEqual([])
 })
 
-test('Forged proofs from many networks, each at its limit, do not lock a contract wallet out: its owner signs in from another network', async () => {
+test('Forged proofs from many networks do not lock a contract wallet out: its owner signs in from another network', async () => {
   for (let i = 0; i < 40; i += 1) {
     const { answer } = await home.prove(signedByMallory(wallet), { walk: from(`198.51.100.${i}`) })
     expect(answer.status).toBe(401)
   }
-  await useUp(wallet, A_MINUTE - 1)
+  await sendForgedProofs(wallet, CHECKS_PER_MINUTE - 1)
   expect((await home.prove(wallet, { walk: from('203.0.113.77') })).answer.status).toBe(200)
 })
 
-test('A network that keeps the RPCs busy with slow checks does not keep the wallets of other networks from being checked', async () => {
+test('A network with many slow checks does not block the checks of contract wallets from other networks', async () => {
   const proofs = Array.from({ length: 40 }, async (_, i) => {
-    // Each for an address of its own: one address has a limit of its own.
+    // Each proof has its own address, since each address has its own limit.
     const address = `0x${(0x1000 + i).toString(16).padStart(40, '1')}`
     const walk = from(HERE, { address, sign: mallory.sign })
     return { walk, proof: await walk.proof(await walk.challenge(requestOf(home.client))) }
@@ -71,15 +71,15 @@ test('A network that keeps the RPCs busy with slow checks does not keep the wall
     answered += 1
     return status
   })
-  // Each check is under way or was refused.
+  // Every check has started or was refused.
   await expect.poll(() => home.chain.asked.length - before + answered).toBeGreaterThanOrEqual(prepared.length)
   home.setFaults(null)
   expect((await home.prove(wallet, { walk: from('203.0.113.77') })).answer.status).toBe(200)
   expect(new Set(await Promise.all(slow))).toEqual(new Set([503]))
 })
 
-test('a minute later the same challenge signs the owner in', async () => {
-  await useUp(wallet)
+test('After the time in Retry-After the limited owner of a contract wallet signs in with the same challenge', async () => {
+  await sendForgedProofs(wallet)
   const attempt = await home.prove(wallet, { walk: from(HERE) })
   expect(attempt.answer.status).toBe(429)
   home.grantor.clock.advance(Number(attempt.answer.headers['retry-after']) - 1)
@@ -88,23 +88,23 @@ test('a minute later the same challenge signs the owner in', async () => {
   expect((await home.proveAgain(attempt, wallet)).status).toBe(200)
 })
 
-test('other contract wallets are not held up', async () => {
-  await useUp(wallet)
+test('The limit of one contract wallet does not affect another contract wallet in the same network', async () => {
+  await sendForgedProofs(wallet)
   expect((await home.prove(await home.walletOf(alice), { walk: from(HERE) })).answer.status).toBe(200)
 })
 
-test('an ordinary wallet is never limited: after sixty forged proofs of its address its own key signs in', async () => {
+test('The owner of an ordinary wallet signs in after sixty forged proofs of its address from the same network', async () => {
   const victim = testWallet(2)
-  await useUp(victim)
-  for (let i = 0; i < A_MINUTE; i += 1) {
+  await sendForgedProofs(victim)
+  for (let i = 0; i < CHECKS_PER_MINUTE; i += 1) {
     expect((await home.prove(signedByMallory(victim), { walk: from(HERE) })).answer.status).toBe(429)
   }
   expect((await from(HERE, victim).signIn(requestOf(home.client))).code).not.toBe('')
 })
 
-test('refreshes are not limited by it: tokens of a wallet whose address is being tried go on', async () => {
+test('The limit on checks of a contract wallet does not affect refreshes of its tokens', async () => {
   const connected = await home.connect(wallet)
-  await useUp(wallet)
+  await sendForgedProofs(wallet)
   expect((await home.prove(wallet, { walk: from(HERE) })).answer.status).toBe(429)
   expect((await connected.walk.refresh(home.client, connected.tokens.refresh_token)).status).toBe(200)
 })

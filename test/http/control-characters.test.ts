@@ -1,4 +1,4 @@
-/** Control characters are refused at the edge. PostgreSQL keeps no NUL, and no statement is sent with one. */
+/** Parameters with control characters are refused before they reach the store. PostgreSQL cannot store NUL. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/domain/model/store.ts'
 import { type App, startApp, type Tokens } from '../support/app.ts'
@@ -9,13 +9,13 @@ import { type Answer, basic, CODE_VERIFIER, encode, PKCE, requestOf } from '../s
 let database: PostgresDatabase
 let app: App
 let tokens: Tokens
-/** the calls of the store since the test began, with their arguments as JSON */
+/** the calls of the store since the start of the test, with their arguments as JSON */
 const calls: string[] = []
 
 beforeAll(async () => {
   database = await createPostgresDatabase()
   app = await startApp({ postgres: database.address })
-  record(app.grantor.store)
+  recordCalls(app.grantor.store)
 })
 afterAll(async () => {
   await app.close()
@@ -26,10 +26,10 @@ beforeEach(async () => {
   calls.length = 0
 })
 
-function record(store: Store): void {
-  for (const [name, book] of Object.entries(store as unknown as Record<string, unknown>)) {
-    if (typeof book !== 'object' || book === null) continue
-    const methods = book as Record<string, (...values: unknown[]) => unknown>
+function recordCalls(store: Store): void {
+  for (const [name, port] of Object.entries(store as unknown as Record<string, unknown>)) {
+    if (typeof port !== 'object' || port === null) continue
+    const methods = port as Record<string, (...values: unknown[]) => unknown>
     for (const [method, call] of Object.entries(methods)) {
       methods[method] = (...values) => {
         calls.push(`${name}.${method} ${JSON.stringify(values)}`)
@@ -39,10 +39,10 @@ function record(store: Store): void {
   }
 }
 
-const CONTROLS = ['\0', '\u0001', '\n', '\u001b', '\u007f']
+const CONTROL_CHARACTERS = ['\0', '\u0001', '\n', '\u001b', '\u007f']
 const withControl = (text: string, control: string): string[] => [control, `${text}${control}`, `${control}${text}`]
 
-/** What each parameter is sent to, the text that would be right for it, and how its refusals are answered. */
+/** For each parameter: a valid text, the statuses of a refusal, and a function that sends a text. */
 type Place = { right: () => string; status: number[]; send: (text: string) => Promise<Answer> }
 
 const redirectUri = (): string => app.client.redirectUris[0] ?? ''
@@ -135,20 +135,23 @@ const PLACES: Record<string, Place> = {
   },
 }
 
-describe.each(Object.entries(PLACES))('%s', (_, { right, status, send }) => {
-  test.each(CONTROLS)('with the control character %j is refused, and never reaches the store', async (control) => {
-    for (const text of withControl(right(), control)) {
-      const answer = await send(text)
-      expect(answer.status).toBeOneOf(status)
-      expect(answer.location).not.toContain('code=')
-      expect(answer.body).not.toContain('"active":true')
-    }
-    expect(calls.filter((call) => /\\u00(?:0|1|7f)|\\n|\u007f/.test(call))).toEqual([])
-    expect(await app.isActive(tokens.access_token), 'nothing was ended by it').toBe(true)
-  })
+describe.each(Object.entries(PLACES))('Control characters: %s', (_, { right, status, send }) => {
+  test.each(CONTROL_CHARACTERS)(
+    'A parameter with the control character %j is refused and does not reach the store',
+    async (control) => {
+      for (const text of withControl(right(), control)) {
+        const answer = await send(text)
+        expect(answer.status).toBeOneOf(status)
+        expect(answer.location).not.toContain('code=')
+        expect(answer.body).not.toContain('"active":true')
+      }
+      expect(calls.filter((call) => /\\u00(?:0|1|7f)|\\n|\u007f/.test(call))).toEqual([])
+      expect(await app.isActive(tokens.access_token), 'the token stays active').toBe(true)
+    },
+  )
 })
 
-test('a cookie with a control character is no cookie', async () => {
+test('A session cookie with a control character counts as absent and does not reach the store', async () => {
   for (const control of ['%00', '\t', '%0a']) {
     const cookie = [...app.walk.cookies].map(([name, value]) => `${name}=${value.slice(0, -1)}${control}`).join('; ')
     const answer = await app.walk.browse({ path: `/oauth/authorize?${encode(requestOf(app.client, PKCE))}`, headers: { cookie } })

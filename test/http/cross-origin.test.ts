@@ -32,52 +32,60 @@ const preflight = (path: string, origin: string): Promise<Answer> =>
 
 const corsOf = (answer: Answer): string[] => Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))
 
-/** The endpoints a script of a public client calls. */
-const OPEN = ['/oauth/token', '/oauth/revoke', '/oauth/par']
+/** The endpoints that a script of a public client calls. */
+const CORS_ENDPOINTS = ['/oauth/token', '/oauth/revoke', '/oauth/par']
 
-describe('a public client’s script may read the token and revocation endpoints from its own origin', () => {
-  test.each(OPEN)('%s answers its preflight: POST, two headers, no credentials', async (path) => {
-    for (const origin of [SPA, 'https://spa-2.example.org:8443', 'http://localhost:5173']) {
-      const answer = await preflight(path, origin)
-      expect({ status: answer.status, body: answer.body, vary: answer.headers.vary }).toEqual({
-        status: 204,
-        body: '',
-        vary: 'Origin',
-      })
-      expect(headersOf(answer)).toMatchObject({
-        'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'POST',
-        'access-control-allow-headers': 'authorization, content-type, dpop',
-        'access-control-max-age': '600',
-      })
-      expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
-    }
-  })
+describe('Cross-origin requests of public clients', () => {
+  test.each(CORS_ENDPOINTS)(
+    'A preflight request to %s from the origin of a public client allows POST and three headers, without credentials',
+    async (path) => {
+      for (const origin of [SPA, 'https://spa-2.example.org:8443', 'http://localhost:5173']) {
+        const answer = await preflight(path, origin)
+        expect({ status: answer.status, body: answer.body, vary: answer.headers.vary }).toEqual({
+          status: 204,
+          body: '',
+          vary: 'Origin',
+        })
+        expect(headersOf(answer)).toMatchObject({
+          'access-control-allow-origin': origin,
+          'access-control-allow-methods': 'POST',
+          'access-control-allow-headers': 'authorization, content-type, dpop',
+          'access-control-max-age': '600',
+        })
+        expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
+      }
+    },
+  )
 
-  test.each(OPEN)('%s lets it read every answer, refusals included', async (path) => {
-    const requests: [number, Record<string, string>, string][] = [
-      [
-        path === '/oauth/revoke' ? 200 : 400,
-        { 'content-type': FORM },
-        `client_id=${publicClient.id}&token=x&grant_type=refresh_token&refresh_token=x`,
-      ],
-      [401, { 'content-type': FORM }, 'client_id=unknown'],
-      [400, { 'content-type': FORM }, 'client_id=a&client_id=b'],
-      [415, { 'content-type': 'application/json' }, '{}'],
-      [413, { 'content-type': FORM }, 'x'.repeat(17_000)],
-    ]
-    for (const [status, headers, body] of requests) {
-      const answer = await ask('POST', path, { ...headers, origin: SPA }, body)
-      expect({ status: answer.status, origin: answer.headers['access-control-allow-origin'], vary: answer.headers.vary }).toEqual(
-        {
+  test.each(CORS_ENDPOINTS)(
+    'Every response of %s, also a refusal, is readable from the origin of a public client',
+    async (path) => {
+      const requests: [number, Record<string, string>, string][] = [
+        [
+          path === '/oauth/revoke' ? 200 : 400,
+          { 'content-type': FORM },
+          `client_id=${publicClient.id}&token=x&grant_type=refresh_token&refresh_token=x`,
+        ],
+        [401, { 'content-type': FORM }, 'client_id=unknown'],
+        [400, { 'content-type': FORM }, 'client_id=a&client_id=b'],
+        [415, { 'content-type': 'application/json' }, '{}'],
+        [413, { 'content-type': FORM }, 'x'.repeat(17_000)],
+      ]
+      for (const [status, headers, body] of requests) {
+        const answer = await ask('POST', path, { ...headers, origin: SPA }, body)
+        expect({
+          status: answer.status,
+          origin: answer.headers['access-control-allow-origin'],
+          vary: answer.headers.vary,
+        }).toEqual({
           status,
           origin: SPA,
           vary: 'Origin',
-        },
-      )
-      expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
-    }
-  })
+        })
+        expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
+      }
+    },
+  )
 
   test.each([
     'https://evil.example.org',
@@ -95,17 +103,20 @@ describe('a public client’s script may read the token and revocation endpoints
     '*',
     '',
     `${SPA}, https://evil.example.org`,
-  ])('nobody else: %j', async (origin) => {
-    for (const path of OPEN) {
-      const refused = await preflight(path, origin)
-      expect({ status: refused.status, cors: corsOf(refused) }).toEqual({ status: 405, cors: [] })
-      const answer = await ask('POST', path, { 'content-type': FORM, origin }, `client_id=${publicClient.id}&token=x`)
-      expect(corsOf(answer)).toEqual([])
-      expect(answer.headers.vary).toBe('Origin')
-    }
-  })
+  ])(
+    'The origin %j, which is not one of a public client, gets no CORS headers from the token, revocation and PAR endpoints',
+    async (origin) => {
+      for (const path of CORS_ENDPOINTS) {
+        const refused = await preflight(path, origin)
+        expect({ status: refused.status, cors: corsOf(refused) }).toEqual({ status: 405, cors: [] })
+        const answer = await ask('POST', path, { 'content-type': FORM, origin }, `client_id=${publicClient.id}&token=x`)
+        expect(corsOf(answer)).toEqual([])
+        expect(answer.headers.vary).toBe('Origin')
+      }
+    },
+  )
 
-  test('a refused preflight is a 405 like any other: JSON, Allow, kept by no cache', async () => {
+  test('A preflight request from an unknown origin is 405 with Allow and a JSON body that must not be cached', async () => {
     const answer = await preflight('/oauth/token', 'https://evil.example.org')
     expect(headersOf(answer)).toEqual({
       allow: 'POST',
@@ -117,7 +128,7 @@ describe('a public client’s script may read the token and revocation endpoints
     expect(answer.json().error).toBe('invalid_request')
   })
 
-  test('the origin of a client that was disabled is a stranger’s within a second, and so is that of a deleted one', async () => {
+  test('The origin of a public client gets no CORS headers after the client was disabled', async () => {
     const origin = 'https://brief.example.org'
     const brief = await app.grantor.createClient({ type: 'public', redirectUris: [`${origin}/cb`] })
     expect((await preflight('/oauth/token', origin)).status).toBe(204)
@@ -127,9 +138,9 @@ describe('a public client’s script may read the token and revocation endpoints
   })
 })
 
-describe('metadata and keys are for everybody', () => {
+describe('Cross-origin requests for metadata and keys', () => {
   test.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration', '/oauth/jwks'])(
-    '%s: any origin, no credentials',
+    'Every origin may read %s, without credentials',
     async (path) => {
       for (const headers of [{}, { origin: 'https://evil.example.org' }, { origin: 'null' }]) {
         const answer = await ask('GET', path, headers)
@@ -141,7 +152,7 @@ describe('metadata and keys are for everybody', () => {
   )
 })
 
-describe('nothing else is readable from a foreign page', () => {
+describe('Endpoints without cross-origin access', () => {
   test.each([
     ['GET', '/oauth/authorize'],
     ['POST', '/oauth/authorize/confirm'],
@@ -155,7 +166,7 @@ describe('nothing else is readable from a foreign page', () => {
     ['GET', '/health/ready'],
     ['GET', '/nothing'],
     ['GET', '/oauth/nothing'],
-  ])('%s %s, not even from a public client’s origin', async (method, path) => {
+  ])('A response to %s %s has no CORS headers, not even for the origin of a public client', async (method, path) => {
     for (const origin of [SPA, app.grantor.authUrl, app.grantor.loginUrl, 'https://evil.example.org', 'null']) {
       for (const answer of [await ask(method, path, { origin }), await preflight(path, origin)]) {
         expect({ path, origin, cors: corsOf(answer) }).toEqual({ path, origin, cors: [] })
@@ -163,7 +174,7 @@ describe('nothing else is readable from a foreign page', () => {
     }
   })
 
-  test('a redirect with a code is not readable either', async () => {
+  test('A redirect of the authorization endpoint with a code has no CORS headers', async () => {
     const answer = await app.walk.browse({
       path: `/oauth/authorize?${new URLSearchParams(requestOf(app.client) as Record<string, string>)}`,
       headers: { origin: SPA },

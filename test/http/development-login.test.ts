@@ -1,4 +1,4 @@
-/** The development login of `grantor start`: any address by plain forms, for people and tools without a wallet. */
+/** The development login of `grantor start`: it signs in any address by plain forms, without a wallet. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { developmentWallet } from '../login-server/start-login-server.ts'
 import { allRows } from '../support/rows.ts'
@@ -28,7 +28,7 @@ function submit(path: string, fields: Record<string, string>, headers: Record<st
   return send(grantor.loginUrl, { method: 'POST', path, body, headers: { ...type, ...headers } })
 }
 
-/** The fields of the form that holds the button, as a browser sends them. */
+/** The hidden fields of the form that contains the button, as a browser sends them. */
 function fieldsOf(page: string, button: string): Record<string, string> {
   const form = page.split('<form ').find((part) => part.split('</form>')[0]?.includes(`id="${button}"`)) ?? ''
   return Object.fromEntries(
@@ -39,16 +39,16 @@ function fieldsOf(page: string, button: string): Record<string, string> {
   )
 }
 
-async function approved(walk: Walk, client: TestClient, address: string): Promise<Answer> {
+async function approve(walk: Walk, client: TestClient, address: string): Promise<Answer> {
   const challenge = await walk.challenge(requestOf(client, client === native ? PKCE : {}))
   const page = await submit('/login/development', { login_challenge: challenge, address })
   expect(page.status).toBe(200)
   return submit('/login/development-wallet', fieldsOf(page.body, 'approve'))
 }
 
-test('an address that has no wallet here signs in by approving, and is told apart from one that signed', async () => {
+test('The development login signs in an address without a key, and its session is marked as vouched, without a receipt', async () => {
   const walk = new Walk(grantor)
-  const answer = await approved(walk, web, STRANGER.toLowerCase())
+  const answer = await approve(walk, web, STRANGER.toLowerCase())
   expect(answer.status).toBe(200)
   const done = await walk.complete(movingTo(answer).replace(grantor.authUrl, ''))
   const tokens = await walk.exchange(web, parameterOf(movingTo(done), 'code'))
@@ -60,18 +60,18 @@ test('an address that has no wallet here signs in by approving, and is told apar
   expect(wallets).toEqual([])
 })
 
-test('a test account signs, as any wallet does', async () => {
+test('The development login signs with the key of a test account, and its session is marked as signed', async () => {
   const walk = new Walk(grantor)
-  const answer = await approved(walk, web, testWallet(1).address)
+  const answer = await approve(walk, web, testWallet(1).address)
   expect((await walk.complete(movingTo(answer).replace(grantor.authUrl, ''))).status).toBe(200)
   const { sessions } = allRows(grantor.databasePath)
   expect(sessions).toContainEqual(expect.objectContaining({ wallet: testWallet(1).address, method: 'signature' }))
 })
 
-test('an app whose rule is a signed consent is refused to an address that cannot sign, and the form says what to do', async () => {
+test('The development login refuses an address without a key for a client that needs a signed consent, and explains the remedy', async () => {
   const walk = new Walk(grantor)
   const before = allRows(grantor.databasePath)
-  const answer = await approved(walk, native, STRANGER)
+  const answer = await approve(walk, native, STRANGER)
   expect(answer.status).toBe(403)
   expect(answer.body).toContain('id="address-problem"')
   expect(answer.body).toContain('only the test accounts can give one here')
@@ -83,13 +83,13 @@ test('an app whose rule is a signed consent is refused to an address that cannot
   expect([json.status, json.json().error]).toEqual([403, 'consent_needs_signature'])
   expect(allRows(grantor.databasePath)).toEqual(before)
 
-  const signed = await approved(walk, native, testWallet(1).address)
+  const signed = await approve(walk, native, testWallet(1).address)
   const done = await walk.complete(movingTo(signed).replace(grantor.authUrl, ''))
   expect(movingTo(done)).toMatch(/^com\.example\.app:\/cb\?code=/)
 })
 
 test.each(['0x12', STRANGER.replace('F', 'f'), 'vitalik.eth', '<script>'])(
-  'what is no address comes back in its field, and nobody is signed in: %s',
+  'The development login refuses the text %s, which is no address, with 400 and an error at the field',
   async (address) => {
     const challenge = await new Walk(grantor).challenge(requestOf(web))
     const answer = await submit('/login/development', { login_challenge: challenge, address })
@@ -101,7 +101,7 @@ test.each(['0x12', STRANGER.replace('F', 'f'), 'vitalik.eth', '<script>'])(
 )
 
 test.each(['evil.example', 'localhost.evil.example', 'test', 'a.test.evil.example', '10.0.0.1', '[::2]', '127.0.0.1.nip.io'])(
-  'under another name than this machine’s own there is no development login (DNS rebinding): %s',
+  'The development login is not available under the host name %s, against DNS rebinding',
   async (name) => {
     const challenge = await new Walk(grantor).challenge(requestOf(web))
     const host = `${name}:${grantor.ports[1]}`
@@ -115,12 +115,12 @@ test.each(['evil.example', 'localhost.evil.example', 'test', 'a.test.evil.exampl
 )
 
 test.each(['localhost', 'LOCALHOST:1', 'grantor.localhost', 'auth.grantor.test', '127.0.0.1', '127.8.8.8:4001', '[::1]:4001'])(
-  'it is there at %s',
+  'The development login is available under the host name %s',
   async (host) => {
     const challenge = await new Walk(grantor).challenge(requestOf(web))
     const page = await send(grantor.loginUrl, { path: `/login?login_challenge=${challenge}`, headers: { host } })
     expect(page.body).toContain('id="address"')
-    const asked = await submit('/login/development', { login_challenge: challenge, address: STRANGER }, { host })
-    expect(asked.status).toBe(200)
+    const answer = await submit('/login/development', { login_challenge: challenge, address: STRANGER }, { host })
+    expect(answer.status).toBe(200)
   },
 )

@@ -1,4 +1,4 @@
-/** What a DPoP key binds: codes, refresh tokens, access tokens (RFC 9449 §5, §6, §10). */
+/** Codes, refresh tokens and access tokens that are bound to a DPoP key (RFC 9449 §5, §6, §10). */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
@@ -27,22 +27,22 @@ beforeAll(async () => {
 afterAll(() => grantor.close())
 
 const NO_PROOF = { status: 400, error: 'invalid_dpop_proof', description: 'This needs a DPoP proof.' }
-const USED = { ...NO_PROOF, description: 'The DPoP proof is malformed, too old, used, or not for this request.' }
+const PROOF_REFUSED = { ...NO_PROOF, description: 'The DPoP proof is malformed, too old, used, or not for this request.' }
 const grantOf = (accessToken: string) => grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
-const spentRows = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
+const sweepSpentRows = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
 
 /** Tokens of a public client, bound to the key. */
 async function boundTokens() {
   return tokensOf(await exchangeWith(walk, publicClient, await codeFor(walk, publicClient), key))
 }
 
-describe('a code that names a key (dpop_jkt, §10)', () => {
-  test('is redeemed with a proof of that key alone; without, or with another, nothing changes', async () => {
+describe('Codes that are bound by dpop_jkt (RFC 9449 §10)', () => {
+  test('A code bound by dpop_jkt needs a proof of that key; a request with none or another is refused and leaves the code (RFC 9449 §10)', async () => {
     for (const client of [confidential, publicClient]) {
       const code = await codeFor(walk, client, { dpop_jkt: jkt })
       expectRefusal(await exchangeWith(walk, client, code, null), NO_PROOF)
       expectRefusal(await exchangeWith(walk, client, code, another), 'invalid_grant')
-      // Whoever lacks the key cannot even spend it by a wrong verifier.
+      // A client without the key cannot use up the code with a wrong verifier either.
       expectRefusal(await exchangeWith(walk, client, code, another, { code_verifier: `${CODE_VERIFIER}x` }), 'invalid_grant')
       const answer = await exchangeWith(walk, client, code, key)
       expect(answer.json()).toMatchObject({ token_type: 'DPoP' })
@@ -50,26 +50,26 @@ describe('a code that names a key (dpop_jkt, §10)', () => {
     }
   })
 
-  test('keeps the key through the login', async () => {
+  test('A code that is issued after a login is bound to the dpop_jkt of the request (RFC 9449 §10)', async () => {
     const browser = new Walk(grantor)
     const { code } = await browser.signIn(requestOf(confidential, { dpop_jkt: jkt }))
     expectRefusal(await browser.exchange(confidential, code), NO_PROOF)
   })
 
   test.each(['x', 'a'.repeat(42), 'a'.repeat(44), `${'a'.repeat(42)}=`, 'a'.repeat(43)])(
-    '%s is no thumbprint: invalid_request',
+    'An authorization request with dpop_jkt=%s, which is no thumbprint, gets invalid_request (RFC 9449 §10)',
     async (no) => {
       const { location } = await walk.authorize(requestOf(confidential, { dpop_jkt: no }))
       expect(parameterOf(location, 'error')).toBe('invalid_request')
     },
   )
 
-  test('without one, the key that redeems the code is the one', async () => {
+  test('A code without dpop_jkt gets tokens that are bound to the key of the exchange (RFC 9449 §5)', async () => {
     expect(claimsOf((await boundTokens()).access_token).cnf).toEqual({ jkt })
   })
 })
 
-describe('one proof redeems one code (§11.1)', () => {
+describe('DPoP proofs at a code exchange (RFC 9449 §11.1)', () => {
   const redeem = (code: string, dpop: string) =>
     walk.token(
       publicClient,
@@ -77,27 +77,27 @@ describe('one proof redeems one code (§11.1)', () => {
       { dpop },
     )
 
-  test('a captured exchange, sent again, is refused and ends nothing; a new proof for the used code ends the grant (RFC 6749 §4.1.2)', async () => {
+  test('A replayed exchange with its proof leaves the grant valid; a new proof for the used code revokes it (RFC 9449 §11.1)', async () => {
     const [code, dpop] = [await codeFor(walk, publicClient), await proofOf(grantor, key)]
     const tokens = tokensOf(await redeem(code, dpop))
-    expectRefusal(await redeem(code, dpop), USED)
+    expectRefusal(await redeem(code, dpop), PROOF_REFUSED)
     expect((await grantOf(tokens.access_token))?.endedAt).toBeNull()
     expectRefusal(await redeem(code, await proofOf(grantor, key)), 'invalid_grant')
     expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'code_replayed' })
   })
 
-  test('of fifty simultaneous sendings of one exchange one gets tokens, and they stay good', async () => {
+  test('Of fifty simultaneous copies of one code exchange with its proof exactly one gets tokens, and they stay valid (RFC 9449 §11.1)', async () => {
     const [code, dpop] = [await codeFor(walk, publicClient), await proofOf(grantor, key)]
     const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(code, dpop)))
-    const [won, ...more] = answers.filter(({ status }) => status === 200)
+    const [winner, ...more] = answers.filter(({ status }) => status === 200)
     expect(more).toEqual([])
-    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, USED)
-    expect((await grantOf(tokensOf(won!).access_token))?.endedAt).toBeNull()
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, PROOF_REFUSED)
+    expect((await grantOf(tokensOf(winner!).access_token))?.endedAt).toBeNull()
   })
 
-  test('a refused exchange leaves proof and code as they were', async () => {
+  test('A refused code exchange uses up neither its DPoP proof nor its code', async () => {
     const [code, dpop] = [await codeFor(walk, publicClient), await proofOf(grantor, key)]
-    await spentRows()
+    await sweepSpentRows()
     expect((await redeem('grc.nonsense', dpop)).json().error).toBe('invalid_grant')
     const wrong = {
       grant_type: 'authorization_code',
@@ -106,13 +106,13 @@ describe('one proof redeems one code (§11.1)', () => {
       code_verifier: CODE_VERIFIER,
     }
     expectRefusal(await walk.token(publicClient, wrong, { dpop }), 'invalid_grant')
-    expect(await spentRows()).toBe(0)
+    expect(await sweepSpentRows()).toBe(0)
     expect((await redeem(code, dpop)).status).toBe(200)
   })
 })
 
-describe('a refresh token of a public client is bound to the key (§5)', () => {
-  test('another key, or none, is refused, and the token goes on working for its own', async () => {
+describe('Refresh tokens of public clients (RFC 9449 §5)', () => {
+  test('A bound refresh token is refused without a proof or with another key, and stays valid for its own key (RFC 9449 §5)', async () => {
     const { refresh_token } = await boundTokens()
     expectRefusal(await refreshWith(walk, publicClient, refresh_token, another), 'invalid_grant')
     expectRefusal(await refreshWith(walk, publicClient, refresh_token, null), NO_PROOF)
@@ -122,7 +122,7 @@ describe('a refresh token of a public client is bound to the key (§5)', () => {
     expect(await grantOf(next.access_token)).toMatchObject({ generation: 1, endedAt: null, dpopJkt: jkt })
   })
 
-  test('a used one in the hands of somebody else ends nothing; in its owner’s it ends the grant, as ever (RFC 9700 §4.14.2)', async () => {
+  test('A used bound refresh token revokes its grant if its own key presents it, and not if another key does (RFC 9700 §4.14.2)', async () => {
     const tokens = await boundTokens()
     const next = tokensOf(await refreshWith(walk, publicClient, tokens.refresh_token, key))
     await refreshWith(walk, publicClient, next.refresh_token, key)
@@ -132,7 +132,7 @@ describe('a refresh token of a public client is bound to the key (§5)', () => {
     expect(await grantOf(tokens.access_token)).toMatchObject({ endReason: 'refresh_replayed' })
   })
 
-  test('a lost answer is asked for again with a new proof for 60 seconds, and the same successor comes', async () => {
+  test('A bound refresh token can be repeated with a new proof for 60 seconds, and returns the same successor', async () => {
     const { refresh_token } = await boundTokens()
     const next = tokensOf(await refreshWith(walk, publicClient, refresh_token, key))
     grantor.clock.advance(59)
@@ -141,7 +141,7 @@ describe('a refresh token of a public client is bound to the key (§5)', () => {
     expectRefusal(await refreshWith(walk, publicClient, refresh_token, key), 'invalid_grant')
   })
 
-  test('one that is not bound keeps its 10 seconds, whoever brings a proof', async () => {
+  test('An unbound refresh token can be repeated for 10 seconds only, also by a request with a DPoP proof', async () => {
     const { refresh_token } = tokensOf(await exchangeWith(walk, publicClient, await codeFor(walk, publicClient), null))
     const next = tokensOf(await refreshWith(walk, publicClient, refresh_token, key))
     expect(claimsOf(next.access_token).cnf).toEqual({ jkt })
@@ -150,35 +150,35 @@ describe('a refresh token of a public client is bound to the key (§5)', () => {
     expectRefusal(await refreshWith(walk, publicClient, refresh_token, key), 'invalid_grant')
   })
 
-  test('one proof refreshes once: a captured request moves and ends nothing, an old one included', async () => {
+  test('A replayed refresh with its proof is refused, and neither rotates the token nor ends the grant (RFC 9449 §11.1)', async () => {
     const tokens = await boundTokens()
     const dpop = await proofOf(grantor, key)
     const send = (refresh_token: string) => walk.token(publicClient, { grant_type: 'refresh_token', refresh_token }, { dpop })
     const next = tokensOf(await send(tokens.refresh_token))
-    expectRefusal(await send(tokens.refresh_token), USED)
-    expectRefusal(await send(next.refresh_token), USED)
+    expectRefusal(await send(tokens.refresh_token), PROOF_REFUSED)
+    expectRefusal(await send(next.refresh_token), PROOF_REFUSED)
     expect(await grantOf(next.access_token)).toMatchObject({ generation: 1, endedAt: null })
     await refreshWith(walk, publicClient, next.refresh_token, key)
-    expectRefusal(await send(tokens.refresh_token), USED)
+    expectRefusal(await send(tokens.refresh_token), PROOF_REFUSED)
     expect(await grantOf(next.access_token)).toMatchObject({ generation: 2, endedAt: null })
   })
 
-  test('of fifty simultaneous sendings of one refresh one is answered, and the token moves once', async () => {
+  test('Of fifty simultaneous copies of one refresh with its proof exactly one succeeds, and the token rotates once (RFC 9449 §11.1)', async () => {
     const tokens = await boundTokens()
     const dpop = await proofOf(grantor, key)
     const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
     const answers = await Promise.all(Array.from({ length: 50 }, () => walk.token(publicClient, body, { dpop })))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, USED)
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, PROOF_REFUSED)
     expect(await grantOf(tokens.access_token)).toMatchObject({ generation: 1, endedAt: null })
   })
 
-  test('a refused refresh leaves its proof unused: wider scope, ended grant, another client’s, another key’s', async () => {
+  test('A refused refresh does not use up its DPoP proof', async () => {
     const tokens = await boundTokens()
     const other = await boundTokens()
     await walk.revoke(publicClient, other.refresh_token)
     const [dpop, theirs] = [await proofOf(grantor, key), await proofOf(grantor, another)]
-    await spentRows()
+    await sweepSpentRows()
     const refused = [
       await walk.refresh(publicClient, tokens.refresh_token),
       await walk.token(publicClient, { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, { dpop: theirs }),
@@ -192,14 +192,14 @@ describe('a refresh token of a public client is bound to the key (§5)', () => {
       await walk.token(publicClient, { grant_type: 'refresh_token', refresh_token: `${tokens.refresh_token}x` }, { dpop }),
     ]
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400])
-    expect(await spentRows()).toBe(0)
+    expect(await sweepSpentRows()).toBe(0)
     const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
     expect((await walk.token(publicClient, body, { dpop })).status).toBe(200)
   })
 })
 
-describe('a refresh token of a confidential client is bound by its authentication (§5)', () => {
-  test('its access tokens are bound to whatever key is proved, or to none', async () => {
+describe('Refresh tokens of confidential clients (RFC 9449 §5)', () => {
+  test('The access tokens of a confidential client are bound to the key of each refresh, or to none (RFC 9449 §5)', async () => {
     const tokens = tokensOf(await exchangeWith(walk, confidential, await codeFor(walk, confidential), key))
     const second = tokensOf(await refreshWith(walk, confidential, tokens.refresh_token, another))
     expect(claimsOf(second.access_token).cnf).toEqual({ jkt: await thumbprint(another) })
@@ -208,7 +208,7 @@ describe('a refresh token of a confidential client is bound by its authenticatio
     expect(claimsOf(third.access_token)).not.toHaveProperty('cnf')
   })
 
-  test('unless it is registered for bound tokens only (§5.2)', async () => {
+  test('A client registered for bound access tokens is refused without a DPoP proof (RFC 9449 §5.2)', async () => {
     const bound = await grantor.createClient({ dpopBound: true })
     const tokens = tokensOf(await exchangeWith(walk, bound, await codeFor(walk, bound), key))
     expectRefusal(await exchangeWith(walk, bound, await codeFor(walk, bound), null), NO_PROOF)
@@ -217,8 +217,8 @@ describe('a refresh token of a confidential client is bound by its authenticatio
   })
 })
 
-describe('introspection of a bound token (§6.2)', () => {
-  test('says token_type DPoP and cnf beside the nine members; of any other the nine alone', async () => {
+describe('Introspection of bound tokens (RFC 9449 §6.2)', () => {
+  test('Introspection of a bound token has token_type DPoP and, besides the nine members of any token, cnf (RFC 9449 §6.2)', async () => {
     const { access_token } = tokensOf(await exchangeWith(walk, confidential, await codeFor(walk, confidential), key))
     const answer = (await walk.introspect(confidential, access_token)).json()
     expect(answer).toMatchObject({ active: true, token_type: 'DPoP', cnf: { jkt } })
@@ -228,14 +228,14 @@ describe('introspection of a bound token (§6.2)', () => {
   })
 })
 
-describe('a proof beside a pushed request binds the code like dpop_jkt (§10.1)', () => {
+describe('DPoP proofs with pushed requests (RFC 9449 §10.1)', () => {
   const push = (dpop: string, more: Record<string, string> = {}) => {
     const body = { redirect_uri: confidential.redirectUris[0] ?? '', response_type: 'code', ...more }
     return walk.call('/oauth/par', confidential, body, { dpop })
   }
   const pushProof = (claims = {}) => proofOf(grantor, key, { htu: `${grantor.authUrl}/oauth/par`, ...claims })
 
-  test('to its key alone', async () => {
+  test('A DPoP proof with a pushed request binds the code to its key (RFC 9449 §10.1)', async () => {
     for (const more of [{}, { dpop_jkt: jkt }]) {
       const { request_uri } = (await push(await pushProof(), more)).json() as Record<string, string>
       const { location } = await walk.authorize({ client_id: confidential.id, request_uri: request_uri ?? '' })
@@ -246,11 +246,11 @@ describe('a proof beside a pushed request binds the code like dpop_jkt (§10.1)'
     }
   })
 
-  test('a dpop_jkt of another key, a bad proof or a used one is refused; a refused push leaves its proof unused', async () => {
+  test('A pushed request is refused with a wrong or used DPoP proof or another key’s dpop_jkt, and then leaves its proof unused', async () => {
     const dpop = await pushProof({ jti: randomUUID() })
-    expectRefusal(await push(dpop, { dpop_jkt: await thumbprint(another) }), USED)
-    expectRefusal(await push(await proofOf(grantor, key)), USED)
+    expectRefusal(await push(dpop, { dpop_jkt: await thumbprint(another) }), PROOF_REFUSED)
+    expectRefusal(await push(await proofOf(grantor, key)), PROOF_REFUSED)
     expect((await push(dpop)).status).toBe(201)
-    expectRefusal(await push(dpop), USED)
+    expectRefusal(await push(dpop), PROOF_REFUSED)
   })
 })

@@ -1,4 +1,4 @@
-/** Nonces that the service hands out for DPoP proofs (RFC 9449 §8), where GRANTOR_DPOP_NONCE is on. */
+/** Server nonces for DPoP proofs (RFC 9449 §8), if GRANTOR_DPOP_NONCE is on. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { athOf, newDpopKey, proofOf } from '../support/dpop.ts'
 import { codeFor, exchangeWith } from '../support/dpop-app.ts'
@@ -31,8 +31,8 @@ const exchange = async (code: string, claims: Record<string, unknown>) => {
 }
 const openid = () => codeFor(walk, client, { response_type: 'code', scope: 'openid' })
 
-describe('a proof without a nonce of ours', () => {
-  test('is answered use_dpop_nonce and one to use, and costs neither code nor proof; with it the same code works (§8)', async () => {
+describe('DPoP proofs without a server nonce (RFC 9449 §8)', () => {
+  test('A DPoP proof without a nonce gets use_dpop_nonce and a nonce, with which the same code is accepted (RFC 9449 §8)', async () => {
     const code = await openid()
     const refused = await exchange(code, {})
     expect([refused.status, refused.json().error]).toEqual([400, 'use_dpop_nonce'])
@@ -40,23 +40,23 @@ describe('a proof without a nonce of ours', () => {
     expect(nonce).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+$/)
     const answer = await exchange(code, { nonce })
     expect(answer.status).toBe(200)
-    expect(answer.headers['dpop-nonce'], '§8.2: with successes too, for the next proof').toBe(nonce)
+    expect(answer.headers['dpop-nonce'], 'a successful response has the nonce of the next proof (RFC 9449 §8.2)').toBe(nonce)
   })
 
-  test('made up, of another purpose, or in another spelling is none', async () => {
+  test('A DPoP proof with a made-up or altered nonce gets use_dpop_nonce (RFC 9449 §8)', async () => {
     const nonce = (await exchange('x', {})).headers['dpop-nonce'] as string
     for (const no of ['', 'x', `${nonce}x`, nonce.toUpperCase(), nonce.slice(0, -1), 7, null])
       expect((await exchange('x', { nonce: no })).json().error).toBe('use_dpop_nonce')
-    expect((await exchange('x', { nonce })).json().error, 'and now the code is what is wrong').toBe('invalid_grant')
+    expect((await exchange('x', { nonce })).json().error, 'with the right nonce only the code is wrong').toBe('invalid_grant')
   })
 
-  test('a bad proof hears that it is bad, not that it lacks a nonce', async () => {
+  test('An invalid DPoP proof without a nonce gets invalid_dpop_proof rather than use_dpop_nonce', async () => {
     expect((await exchange('x', { htm: 'GET' })).json().error).toBe('invalid_dpop_proof')
   })
 })
 
-describe('a nonce', () => {
-  test('is good for two to four minutes, whatever the clock of the app says, and then another is handed out', async () => {
+describe('The lifetime of a DPoP nonce', () => {
+  test('A DPoP nonce is accepted for 239 seconds, even with a wrong iat in the proof, and replaced by a new one after that', async () => {
     grantor.clock.at = Math.ceil(grantor.clock.at / 120) * 120
     const nonce = (await exchange('x', {})).headers['dpop-nonce'] as string
     grantor.clock.advance(239)
@@ -66,11 +66,13 @@ describe('a nonce', () => {
     grantor.clock.advance(1)
     expect((await exchange(await openid(), { nonce })).json().error).toBe('use_dpop_nonce')
     grantor.clock.advance(-361)
-    expect((await exchange('x', { nonce })).json().error, 'nor of a clock that was far ahead').toBe('use_dpop_nonce')
+    expect((await exchange('x', { nonce })).json().error, 'a nonce of a clock that was far ahead is refused').toBe(
+      'use_dpop_nonce',
+    )
     grantor.clock.advance(361)
   })
 
-  test('of a node whose clock is a little ahead is taken; a proof with it still works once', async () => {
+  test('A DPoP nonce of a node whose clock is one second ahead is accepted, and a proof with the nonce still works only once', async () => {
     grantor.clock.at = Math.ceil(grantor.clock.at / 120) * 120
     const nonce = (await exchange('x', {})).headers['dpop-nonce'] as string
     grantor.clock.advance(-1)
@@ -80,14 +82,14 @@ describe('a nonce', () => {
     expect((await exchange(await openid(), claims)).json().error).toBe('invalid_dpop_proof')
   })
 
-  test('a request without a proof gets none, and works as ever', async () => {
+  test('A token request without a DPoP proof succeeds and gets no nonce', async () => {
     const answer = await exchangeWith(walk, client, await openid(), null)
     expect(answer.status).toBe(200)
     expect(answer.headers).not.toHaveProperty('dpop-nonce')
   })
 })
 
-test('the userinfo endpoint asks for one as a protected resource does: 401 and a challenge (§9)', async () => {
+test('The userinfo endpoint responds to a proof without a nonce with 401, use_dpop_nonce and a nonce (RFC 9449 §9)', async () => {
   const nonce = (await exchange('x', {})).headers['dpop-nonce'] as string
   const { access_token: token } = (await exchange(await openid(), { nonce })).json() as Record<string, string>
   const ask = async (claims: Record<string, unknown>) => {

@@ -1,4 +1,4 @@
-/** What a DPoP proof must be (RFC 9449 §4.3), point by point, at the token endpoint. */
+/** The checks of a DPoP proof (RFC 9449 §4.3), in the order of the RFC, at the token endpoint. */
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimsOf } from '../support/app.ts'
@@ -27,92 +27,105 @@ const BAD_PROOF = {
   description: 'The DPoP proof is malformed, too old, used, or not for this request.',
 }
 
-const ask = (dpop: string | string[], more: Record<string, string> = {}): Promise<Answer> =>
+const requestToken = (dpop: string | string[], more: Record<string, string> = {}): Promise<Answer> =>
   walk.call('/oauth/token', client, { grant_type: 'client_credentials', ...more }, { dpop } as Record<string, string>)
 const proof = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}, by: TestKey = key) =>
   proofOf(grantor, by, claims, header)
 
-/** Refused as every bad proof is; the audit log knows why. */
+/** Expects the same response for every invalid proof, and the reason in the audit log. */
 async function expectRefused(dpop: string | string[], reason: string): Promise<void> {
-  expectRefusal(await ask(dpop), BAD_PROOF)
+  expectRefusal(await requestToken(dpop), BAD_PROOF)
   expect(grantor.events.at(-1)).toMatchObject({ event: 'refused', reason, client_id: client.id })
 }
 
-describe('a good proof gives a token that is bound to its key (RFC 9449 §5, §6.1)', () => {
-  test.each(['ES256', 'PS256', 'EdDSA'] as const)('%s: token_type DPoP and the thumbprint in cnf', async (alg) => {
-    const own = newDpopKey(alg)
-    const answer = (await ask(await proof({}, {}, own))).json() as Record<string, string>
-    expect(answer.token_type).toBe('DPoP')
-    expect(claimsOf(answer.access_token ?? '').cnf).toEqual({ jkt: await thumbprint(own) })
-  })
+describe('Valid DPoP proofs (RFC 9449 §5, §6.1)', () => {
+  test.each(['ES256', 'PS256', 'EdDSA'] as const)(
+    'A proof signed with %s gets a token with token_type DPoP and the thumbprint of the key in cnf (RFC 9449 §5, §6.1)',
+    async (alg) => {
+      const own = newDpopKey(alg)
+      const answer = (await requestToken(await proof({}, {}, own))).json() as Record<string, string>
+      expect(answer.token_type).toBe('DPoP')
+      expect(claimsOf(answer.access_token ?? '').cnf).toEqual({ jkt: await thumbprint(own) })
+    },
+  )
 
-  test('without a proof everything is as it was: a bearer token, and no cnf', async () => {
+  test('A token request without a DPoP proof gets a bearer token without cnf', async () => {
     const answer = (await walk.token(client, { grant_type: 'client_credentials' })).json() as Record<string, string>
     expect(answer.token_type).toBe('Bearer')
     expect(claimsOf(answer.access_token ?? '')).not.toHaveProperty('cnf')
   })
 
-  test('the address may be spelled another way, with a query too (§4.3)', async () => {
+  test('The htu of a DPoP proof may have another spelling of the address, and a query (RFC 9449 §4.3)', async () => {
     const { port } = new URL(grantor.authUrl)
     for (const htu of [`HTTP://LOCALHOST:${port}/oauth/./token`, `${grantor.authUrl}/oauth/%74oken?a=b#c`])
-      expect((await ask(await proof({ htu }))).status).toBe(200)
+      expect((await requestToken(await proof({ htu }))).status).toBe(200)
   })
 
-  test('its clock may be 60 seconds behind and 10 ahead; members we do not know, a kid, and a used alg name in its jwk change nothing', async () => {
+  test('A DPoP proof is accepted with an iat 60 seconds back or 10 seconds ahead, and with unknown claims and key members', async () => {
     for (const iat of [grantor.clock.now() - 60, grantor.clock.now() + 10])
-      expect((await ask(await proof({ iat }))).status).toBe(200)
+      expect((await requestToken(await proof({ iat }))).status).toBe(200)
     expect(
-      (await ask(await proof({ x: 1 }, { kid: 'k', jwk: { ...key.jwk, alg: 'ES256', use: 'sig', kid: 'other' } }))).status,
+      (await requestToken(await proof({ x: 1 }, { kid: 'k', jwk: { ...key.jwk, alg: 'ES256', use: 'sig', kid: 'other' } })))
+        .status,
     ).toBe(200)
   })
 })
 
-test('dpop_signing_alg_values_supported: each is taken, and no other, in the metadata as in the challenge (RFC 9449 §5.1, §7.1)', async () => {
+test('Exactly the algorithms in dpop_signing_alg_values_supported and in the challenge’s algs are accepted (RFC 9449 §5.1, §7.1)', async () => {
   const metadata = (await send(grantor.authUrl, { path: '/.well-known/oauth-authorization-server' })).json()
   const algorithms = metadata.dpop_signing_alg_values_supported as TestKey['alg'][]
-  for (const alg of algorithms) expect((await ask(await proof({}, {}, newDpopKey(alg)))).status).toBe(200)
+  for (const alg of algorithms) expect((await requestToken(await proof({}, {}, newDpopKey(alg)))).status).toBe(200)
   const challenge = (await send(grantor.authUrl, { path: '/oauth/userinfo' })).headers['www-authenticate']
   expect(challenge).toContain(`algs="${algorithms.join(' ')}"`)
   const rsa = newDpopKey('PS256')
   for (const alg of ['RS256', 'PS384', 'RS512'] as const)
-    expectRefusal(await ask(await proof({}, {}, { ...rsa, alg } as never)), BAD_PROOF)
+    expectRefusal(await requestToken(await proof({}, {}, { ...rsa, alg } as never)), BAD_PROOF)
 })
 
-describe('anything else is 400 invalid_dpop_proof (RFC 9449 §4.3, §5)', () => {
-  test('point 1: more than one DPoP field, as two fields or in one', async () => {
+describe('Invalid DPoP proofs (RFC 9449 §4.3, §5)', () => {
+  test('A request with more than one DPoP proof, in two header fields or in one, is refused (RFC 9449 §4.3 point 1)', async () => {
     await expectRefused([await proof(), await proof()], 'proof_repeated')
     await expectRefused(`${await proof()}, ${await proof()}`, 'proof_malformed')
     const same = await proof()
     await expectRefused([same, same], 'proof_repeated')
   })
 
-  test.each(['', 'x', 'a.b.c', 'a.b', `${'x'.repeat(9000)}.x.x`])('point 2: no JWT: %.9s', async (text) => {
-    await expectRefused(text, 'proof_malformed')
-  })
+  test.each(['', 'x', 'a.b.c', 'a.b', `${'x'.repeat(9000)}.x.x`])(
+    'A DPoP header that is no JWT is refused: %.9s (RFC 9449 §4.3 point 2)',
+    async (text) => {
+      await expectRefused(text, 'proof_malformed')
+    },
+  )
 
-  test.each(['jti', 'htm', 'htu', 'iat'])('point 3: without %s', async (claim) => {
-    expectRefusal(await ask(await proof({ [claim]: undefined })), BAD_PROOF)
-  })
+  test.each(['jti', 'htm', 'htu', 'iat'])(
+    'A DPoP proof without the claim %s is refused (RFC 9449 §4.3 point 3)',
+    async (claim) => {
+      expectRefusal(await requestToken(await proof({ [claim]: undefined })), BAD_PROOF)
+    },
+  )
 
-  test.each([undefined, 'jwt', 'at+jwt', 'dpop'])('point 4: of the type %s', async (typ) => {
-    await expectRefused(await proof({}, { typ }), 'proof_type_wrong')
-  })
+  test.each([undefined, 'jwt', 'at+jwt', 'dpop'])(
+    'A DPoP proof with the typ %s is refused (RFC 9449 §4.3 point 4)',
+    async (typ) => {
+      await expectRefused(await proof({}, { typ }), 'proof_type_wrong')
+    },
+  )
 
-  test('point 5: not signed, or signed with a secret', async () => {
+  test('A DPoP proof that is unsigned or signed with a symmetric key is refused (RFC 9449 §4.3 point 5)', async () => {
     const [head, body] = (await proof()).split('.')
     const header = JSON.parse(Buffer.from(head ?? '', 'base64url').toString()) as object
     const unsigned = Buffer.from(JSON.stringify({ ...header, alg: 'none' })).toString('base64url')
-    expectRefusal(await ask(`${unsigned}.${body}.`), BAD_PROOF)
+    expectRefusal(await requestToken(`${unsigned}.${body}.`), BAD_PROOF)
     await expectRefused(`${unsigned}.${body}.AAAA`, 'proof_signature_wrong')
-    const secret = Buffer.from('a secret that everybody may know')
+    const secret = Buffer.from('a secret that is not secret')
     for (const jwk of [{ kty: 'oct', k: secret.toString('base64url') }, key.jwk]) {
       const input = `${Buffer.from(JSON.stringify({ ...header, alg: 'HS256', jwk })).toString('base64url')}.${body}`
       const mac = createHmac('sha256', 'kty' in jwk && jwk.kty === 'oct' ? secret : JSON.stringify(key.jwk)).update(input)
-      expectRefusal(await ask(`${input}.${mac.digest('base64url')}`), BAD_PROOF)
+      expectRefusal(await requestToken(`${input}.${mac.digest('base64url')}`), BAD_PROOF)
     }
   })
 
-  test('points 5 and 7: a key that is missing, private, of another curve, not for signatures, or of RSA and too short, too long or with a small exponent', async () => {
+  test('A DPoP proof with a missing, private or unsuitable key is refused (RFC 9449 §4.3 points 5 and 7)', async () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
     const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' })
     const unusable: unknown[] = [
@@ -130,17 +143,17 @@ describe('anything else is 400 invalid_dpop_proof (RFC 9449 §4.3, §5)', () => 
     for (const jwk of unusable) await expectRefused(await proof({}, { jwk }), 'proof_key_unusable')
   })
 
-  test('point 6: signed by another key than the one it shows', async () => {
+  test('A DPoP proof signed with another key than the one in its header is refused (RFC 9449 §4.3 point 6)', async () => {
     await expectRefused(await proof({}, { jwk: newDpopKey().jwk }), 'proof_signature_wrong')
     const [head, , tail] = (await proof()).split('.')
     await expectRefused(`${head}.${(await proof()).split('.')[1]}.${tail}`, 'proof_signature_wrong')
   })
 
-  test.each(['GET', 'post', 'PUT', 1])('point 8: for the method %s', async (htm) => {
+  test.each(['GET', 'post', 'PUT', 1])('A DPoP proof for the method %s is refused (RFC 9449 §4.3 point 8)', async (htm) => {
     await expectRefused(await proof({ htm }), 'proof_method_wrong')
   })
 
-  test('point 9: for another address: another host, path or scheme, or the name that the request itself says', async () => {
+  test('A DPoP proof for another host, path or scheme, even for the request’s Host header, is refused (RFC 9449 §4.3 point 9)', async () => {
     const { authUrl, loginUrl } = grantor
     const others = [
       `${authUrl}/oauth/par`,
@@ -154,18 +167,21 @@ describe('anything else is 400 invalid_dpop_proof (RFC 9449 §4.3, §5)', () => 
     expectRefusal(await walk.token(client, { grant_type: 'client_credentials' }, headers), BAD_PROOF)
   })
 
-  test('point 11: made more than 60 seconds ago, more than 10 ahead, or at no time at all', async () => {
+  test('A DPoP proof with an iat 61 seconds back, 11 seconds ahead or of another type is refused (RFC 9449 §4.3 point 11)', async () => {
     const at = grantor.clock.now()
     await expectRefused(await proof({ iat: at - 61 }), 'proof_expired')
     await expectRefused(await proof({ iat: at + 11 }), 'proof_of_the_future')
     for (const iat of [String(at), null, {}]) await expectRefused(await proof({ iat }), 'proof_iat_missing')
   })
 
-  test.each(['', 'j'.repeat(257), 7, null])('a jti that is none, or too long to be kept: %.9s', async (jti) => {
-    await expectRefused(await proof({ jti }), 'proof_jti_missing')
-  })
+  test.each(['', 'j'.repeat(257), 7, null])(
+    'A DPoP proof whose jti is empty, no text or longer than 256 characters is refused: %.9s',
+    async (jti) => {
+      await expectRefused(await proof({ jti }), 'proof_jti_missing')
+    },
+  )
 
-  test('an extension that must be understood, which none is (RFC 7515 §4.1.11)', async () => {
+  test('A DPoP proof with a critical header parameter is refused (RFC 7515 §4.1.11)', async () => {
     const text = await proof()
     const [head, body, tail] = text.split('.')
     const header = { ...(JSON.parse(Buffer.from(head ?? '', 'base64url').toString()) as object), crit: ['x'], x: 1 }
@@ -173,26 +189,26 @@ describe('anything else is 400 invalid_dpop_proof (RFC 9449 §4.3, §5)', () => 
   })
 })
 
-describe('a proof works once (RFC 9449 §11.1)', () => {
-  test('a second time it is refused, also by a spelling of its address that is another', async () => {
+describe('The single use of a DPoP proof (RFC 9449 §11.1)', () => {
+  test('A jti that the same key uses a second time is refused, also with another spelling of htu (RFC 9449 §11.1)', async () => {
     const jti = randomUUID()
-    expect((await ask(await proof({ jti }))).status).toBe(200)
+    expect((await requestToken(await proof({ jti }))).status).toBe(200)
     await expectRefused(await proof({ jti }), 'proof_replayed')
     await expectRefused(await proof({ jti, htu: `${grantor.authUrl}/oauth/token?again` }), 'proof_replayed')
-    expect((await ask(await proof({ jti }, {}, newDpopKey()))).status, 'the same jti of another key is another').toBe(200)
+    expect((await requestToken(await proof({ jti }, {}, newDpopKey()))).status, 'another key may use the same jti').toBe(200)
   })
 
-  test('what is refused for anything else leaves it unused: credentials, grant type, scope, resource', async () => {
+  test('A token request that is refused for its credentials, grant type, scope or resource does not use up its DPoP proof', async () => {
     const text = await proof()
     const stranger = walk.token({ id: client.id, secret: 'wrong' }, { grant_type: 'client_credentials' }, { dpop: text })
     expect((await stranger).status).toBe(401)
     for (const more of [{ grant_type: 'password' }, { scope: 'everything' }, { resource: 'https://elsewhere.example/' }])
-      expect((await ask(text, more)).status).toBe(400)
-    expect((await ask(text)).status).toBe(200)
+      expect((await requestToken(text, more)).status).toBe(400)
+    expect((await requestToken(text)).status).toBe(200)
     await expectRefused(text, 'proof_replayed')
   })
 
-  test('of fifty uses at once on two nodes exactly one succeeds', async () => {
+  test('Of fifty simultaneous uses of one DPoP proof on two nodes exactly one succeeds (RFC 9449 §11.1)', async () => {
     const { databasePath, clock, authUrl, loginUrl } = grantor
     const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
     const second = new Walk(node)
@@ -207,9 +223,9 @@ describe('a proof works once (RFC 9449 §11.1)', () => {
     for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, BAD_PROOF)
   })
 
-  test('it is remembered for as long as it would be taken, and an hour more, as a hash', async () => {
+  test('A used DPoP proof stays recorded until one hour after the proof would have expired', async () => {
     const text = await proof({ iat: grantor.clock.now() + 10 })
-    await ask(text)
+    await requestToken(text)
     grantor.clock.advance(70)
     await grantor.store.cleaning.sweep('spent', { overFor: 3600, limit: 1000, at: grantor.clock.now() })
     await expectRefused(text, 'proof_replayed')
@@ -221,8 +237,8 @@ describe('a proof works once (RFC 9449 §11.1)', () => {
   })
 })
 
-describe('a client that is registered for bound tokens (RFC 9449 §5.2)', () => {
-  test('gets none without a proof, with any grant type; with one it does', async () => {
+describe('Clients registered for bound access tokens (RFC 9449 §5.2)', () => {
+  test('A client registered for bound access tokens gets a token with a DPoP proof, and an error without one (RFC 9449 §5.2)', async () => {
     const registration = { redirectUris: [], grantTypes: ['client_credentials' as const], dpopBound: true }
     const bound = await grantor.createClient(registration)
     const body = { grant_type: 'client_credentials' }

@@ -1,4 +1,4 @@
-/** A bound token at the userinfo endpoint, which is a protected resource like any other (RFC 9449 §7). */
+/** Bound tokens at the userinfo endpoint, which is a protected resource (RFC 9449 §7). */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tokensOf } from '../support/app.ts'
@@ -34,13 +34,13 @@ const proof = (claims: Record<string, unknown> = {}, by = key) =>
 const ask = (headers: Record<string, string | string[]>, method = 'GET'): Promise<Answer> =>
   send(grantor.authUrl, { method, path: '/oauth/userinfo', headers })
 
-test('with the scheme DPoP, in any case, and a proof of its key it works, by GET and by POST (§7.1)', async () => {
+test('The userinfo endpoint accepts a bound token with the scheme DPoP and a proof of its key, by GET and POST (RFC 9449 §7.1)', async () => {
   for (const scheme of ['DPoP', 'dpop'])
     expect((await ask({ authorization: `${scheme} ${bound}`, dpop: await proof() })).json()).toEqual({ sub: walk.wallet.address })
   expect((await ask({ authorization: `DPoP ${bound}`, dpop: await proof({ htm: 'POST' }) }, 'POST')).status).toBe(200)
 })
 
-test('as a bearer token it is refused, proof or not: 401 invalid_token, and the way it goes (§7.2)', async () => {
+test('A bound token sent as a bearer token is 401 invalid_token with a DPoP challenge, even with a proof (RFC 9449 §7.2)', async () => {
   for (const headers of [{}, { dpop: await proof() }]) {
     const answer = await ask({ authorization: `Bearer ${bound}`, ...headers })
     expect([answer.status, answer.json().error]).toEqual([401, 'invalid_token'])
@@ -53,20 +53,20 @@ test('as a bearer token it is refused, proof or not: 401 invalid_token, and the 
   expect((await send(grantor.authUrl, inBody)).status).toBe(401)
 })
 
-test('a bearer token is none with the scheme DPoP, whoever proves a key (§7.1)', async () => {
+test('A bearer token sent with the scheme DPoP and a proof is 401 invalid_token (RFC 9449 §7.1)', async () => {
   const answer = await ask({ authorization: `DPoP ${bearer}`, dpop: await proof({ ath: athOf(bearer) }) })
   expect([answer.status, answer.json().error]).toEqual([401, 'invalid_token'])
   expect((await ask({ authorization: `Bearer ${bearer}` })).status).toBe(200)
 })
 
-describe('a proof that does not hold is 401 with a challenge that says so (§7.1)', () => {
+describe('Invalid DPoP proofs at the userinfo endpoint (RFC 9449 §7.1)', () => {
   async function expectRefused(dpop: string | string[], error: string): Promise<void> {
     const answer = await ask({ authorization: `DPoP ${bound}`, ...(dpop === '' ? {} : { dpop }) })
     expect([answer.status, answer.json().error]).toEqual([401, error])
     expect(answer.headers['www-authenticate']).toMatch(new RegExp(`^DPoP realm="grantor", error="${error}", .*, ${ALGS}$`))
   }
 
-  test('none; of another token, of no token, for another method or address, of another time, twice', async () => {
+  test('A missing, repeated, expired or mismatched DPoP proof at the userinfo endpoint is 401 invalid_dpop_proof (RFC 9449 §7.1)', async () => {
     await expectRefused('', 'invalid_dpop_proof')
     await expectRefused([await proof(), await proof()], 'invalid_dpop_proof')
     const claims = [
@@ -79,35 +79,35 @@ describe('a proof that does not hold is 401 with a challenge that says so (§7.1
     for (const wrong of claims) await expectRefused(await proof(wrong), 'invalid_dpop_proof')
   })
 
-  test('of another key than the token’s: the token is what is invalid', async () => {
+  test('A bound token with a DPoP proof of another key is 401 invalid_token (RFC 9449 §7.1)', async () => {
     await expectRefused(await proof({}, newDpopKey()), 'invalid_token')
   })
 
-  test('used before', async () => {
+  test('A DPoP proof that is used a second time at the userinfo endpoint is 401 invalid_dpop_proof (RFC 9449 §11.1)', async () => {
     const once = await proof({ jti: randomUUID() })
     expect((await ask({ authorization: `DPoP ${bound}`, dpop: once })).status).toBe(200)
     await expectRefused(once, 'invalid_dpop_proof')
   })
 })
 
-test('a token that stands no more, or does not allow it, leaves the proof unused', async () => {
+test('A userinfo request with a revoked token or without the scope openid does not use up its DPoP proof', async () => {
   const [ended, less] = await Promise.all(
     ['openid', 'enhancement'].map(async (scope) =>
       tokensOf(await exchangeWith(walk, client, await codeFor(walk, client, { response_type: 'code', scope }), key)),
     ),
   )
   await walk.revoke(client, ended!.refresh_token)
-  const spent = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
-  await spent()
+  const sweepSpentRows = () => grantor.store.cleaning.sweep('spent', { overFor: -1e6, limit: 1000, at: grantor.clock.now() })
+  await sweepSpentRows()
   for (const [token, status] of [
     [ended!.access_token, 401],
     [less!.access_token, 403],
   ] as const)
     expect((await ask({ authorization: `DPoP ${token}`, dpop: await proof({ ath: athOf(token) }) })).status).toBe(status)
-  expect(await spent()).toBe(0)
+  expect(await sweepSpentRows()).toBe(0)
 })
 
-test('scripts of public clients may send proofs, and read nonces and challenges (CORS)', async () => {
+test('Scripts of public clients may send DPoP proofs and read nonces and challenges across origins', async () => {
   await grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/cb'] })
   for (const path of ['/oauth/token', '/oauth/userinfo', '/oauth/par']) {
     const { headers } = await send(grantor.authUrl, { method: 'OPTIONS', path, headers: { origin: 'https://spa.example.org' } })

@@ -1,6 +1,6 @@
 /**
- * An ending on one node, a request on another, cut into each other at every place between two of their store calls:
- * once both are over, nothing that the ending ended is alive. No clock decides (decisions: the ledger).
+ * An ending on one node and a request on another, interleaved at every point between their store calls. After both,
+ * nothing that was ended is valid, independent of the clocks (decisions: the ledger).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endApp, endSessionOf, sessionHandle } from '../../src/domain/account/account.ts'
@@ -25,9 +25,9 @@ beforeAll(async () => {
 })
 afterAll(() => nodes.close())
 
-/** Makes sure that the browser is signed in, and the app allowed. */
+/** Ensures that the browser has a session and the app a consent. */
 async function signIn(client: TestClient): Promise<Session> {
-  // the receipt signed last is to be the youngest
+  // the newest receipt must have the latest time
   nodes.app.grantor.clock.advance(1)
   const { location } = await walk.authorize(requestOf(client))
   if (location.includes('login_challenge=')) await walk.signIn(requestOf(client))
@@ -35,44 +35,47 @@ async function signIn(client: TestClient): Promise<Session> {
   return (await nodes.app.grantor.store.sessions.readSession(hash)) as Session
 }
 
-/** Each with how many store calls it makes. */
+/** Each ending with the number of store calls that it makes. */
 const ENDINGS = {
   everything: [8, (session: Session) => endEverything(nodes.node, session.wallet)],
   'its app': [6, (session: Session) => endApp(nodes.node, session, signed.id)],
   'its session': [4, (session: Session) => endSessionOf(nodes.node, session, sessionHandle(session.hash))],
-  'what the operator ends': [
+  'the wallet’s grants by the operator': [
     6,
     (session: Session) => endGrantsOfWallet(nodes.node.store, session.wallet, signed.id, nodes.node.now()),
   ],
 } as const satisfies Record<string, [number, (session: Session) => Promise<unknown>]>
 
 test.each<[string, 'session' | 'signed', keyof typeof ENDINGS, number]>([
-  ['a session that ends with everything', 'session', 'everything', 0],
-  // a visit that is to be written down takes the request through one more commit
-  ['a session not seen for a while that ends with everything', 'session', 'everything', 601],
-  ['a session that is ended', 'session', 'its session', 601],
-  ['a consent that ends with everything', 'signed', 'everything', 601],
-  ['a consent whose app is ended', 'signed', 'its app', 0],
-  ['a consent whose app is ended, not seen for a while', 'signed', 'its app', 601],
-  ['a consent the operator ends', 'signed', 'what the operator ends', 0],
-  ['a consent whose session is ended', 'signed', 'its session', 0],
-])('an authorize request on %s gives no code that counts afterwards', async (_, rule, what, idle) => {
-  const client = rule === 'signed' ? signed : bySession
-  const [calls, end] = ENDINGS[what]
-  for (const at of allCuts(4, calls)) {
-    const session = await signIn(client)
-    nodes.app.grantor.clock.advance(idle)
-    const { location } = await nodes.cut(
-      at,
-      () => walk.authorize(requestOf(client)),
-      () => end(session),
-    )
-    if (location.includes('login_challenge=')) continue
-    expect([at, (await walk.exchange(client, parameterOf(location, 'code'))).status]).toEqual([at, 400])
-  }
-})
+  ['a session, while everything is ended', 'session', 'everything', 0],
+  // a request that records the last use of the session makes one more commit
+  ['an idle session, while everything is ended', 'session', 'everything', 601],
+  ['a session, while the session is ended', 'session', 'its session', 601],
+  ['a consent, while everything is ended', 'signed', 'everything', 601],
+  ['a consent, while its app is ended', 'signed', 'its app', 0],
+  ['a consent of an idle session, while its app is ended', 'signed', 'its app', 601],
+  ['a consent, while the operator ends the wallet’s grants', 'signed', 'the wallet’s grants by the operator', 0],
+  ['a consent, while its session is ended', 'signed', 'its session', 0],
+])(
+  'An authorization request during an ending gets no code that can be redeemed after the ending: %s',
+  async (_, rule, what, idle) => {
+    const client = rule === 'signed' ? signed : bySession
+    const [calls, end] = ENDINGS[what]
+    for (const at of allCuts(4, calls)) {
+      const session = await signIn(client)
+      nodes.app.grantor.clock.advance(idle)
+      const { location } = await nodes.cut(
+        at,
+        () => walk.authorize(requestOf(client)),
+        () => end(session),
+      )
+      if (location.includes('login_challenge=')) continue
+      expect([at, (await walk.exchange(client, parameterOf(location, 'code'))).status]).toEqual([at, 400])
+    }
+  },
+)
 
-test('the button of the confirmation page, pressed while everything ends, gives no code that counts afterwards', async () => {
+test('A confirmation while everything is ended gives no code that can be redeemed afterwards', async () => {
   const [calls, end] = ENDINGS.everything
   for (const at of allCuts(4, calls)) {
     const session = await signIn(bySession)
@@ -88,20 +91,20 @@ test('the button of the confirmation page, pressed while everything ends, gives 
   }
 })
 
-describe('tokens', () => {
+describe('Tokens during an ending', () => {
   test.each<['session' | 'signed', keyof typeof ENDINGS]>([
     ['session', 'everything'],
     ['signed', 'everything'],
     ['signed', 'its app'],
-    ['signed', 'what the operator ends'],
+    ['signed', 'the wallet’s grants by the operator'],
   ])(
-    'of a code that is asked for and redeemed under rule %s while the ending of %s is under way are inactive afterwards',
+    'Tokens of a code that is issued and redeemed under the consent rule %s during the ending of %s are inactive afterwards',
     async (rule, what) => {
       const client = rule === 'signed' ? signed : bySession
       const [calls, end] = ENDINGS[what]
       for (let ending = 0; ending <= calls; ending++) {
         const session = await signIn(client)
-        // The whole of both requests, between two store calls of the ending.
+        // Both requests run completely between two store calls of the ending.
         const at: Cut = { outer: 'ending', request: Number.POSITIVE_INFINITY, ending }
         const redeem = async () => {
           const { location } = await walk.authorize(requestOf(client))
@@ -116,13 +119,13 @@ describe('tokens', () => {
   )
 
   test.each<keyof typeof ENDINGS>(['its app', 'everything'])(
-    'redeemed while %s ends are inactive, and refresh nothing',
+    'Tokens of a code that is redeemed while %s is ended are inactive afterwards and cannot be refreshed',
     async (what) => {
       const [calls, end] = ENDINGS[what]
       for (const at of allCuts(2, calls)) {
         const session = await signIn(signed)
         const code = await nodes.app.freshCode()
-        await expectOver(
+        await expectEnded(
           await nodes.cut(
             at,
             () => walk.exchange(signed, code),
@@ -135,13 +138,13 @@ describe('tokens', () => {
   )
 
   test.each<keyof typeof ENDINGS>(['its app', 'everything'])(
-    'refreshed while %s ends are inactive, and refresh nothing more',
+    'Tokens that are refreshed while %s is ended are inactive afterwards and cannot be refreshed again',
     async (what) => {
       const [calls, end] = ENDINGS[what]
       for (const at of allCuts(1, calls)) {
         const session = await signIn(signed)
         const tokens = await nodes.app.freshTokens()
-        await expectOver(
+        await expectEnded(
           await nodes.cut(
             at,
             () => walk.refresh(signed, tokens.refresh_token),
@@ -154,7 +157,7 @@ describe('tokens', () => {
     },
   )
 
-  async function expectOver(answer: Answer, at: Cut): Promise<void> {
+  async function expectEnded(answer: Answer, at: Cut): Promise<void> {
     if (answer.status !== 200) return expect(answer.json().error).toBe('invalid_grant')
     const tokens = tokensOf(answer)
     expect([at, await nodes.app.isActive(tokens.access_token)]).toEqual([at, false])

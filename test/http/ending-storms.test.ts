@@ -1,4 +1,4 @@
-/** Fifty requests at once against an ending: whichever came first, what was ended is over once the page says so. */
+/** Fifty simultaneous requests during an ending: in any order, nothing that was ended is valid after the response. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type App, tokensOf } from '../support/app.ts'
 import { allRows } from '../support/rows.ts'
@@ -20,8 +20,11 @@ const fifty = <Result>(make: (index: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: 50 }, (_, index) => make(index)))
 const endApp = () => app.walk.postForm('/account/apps/end', { client_id: app.client.id })
 
-/** Sends the ending amid fifty requests, and gives their answers once all is over. */
-async function amid(requests: (index: number) => Promise<Answer>, end: () => Promise<Answer> = endApp): Promise<Answer[]> {
+/** Sends fifty requests and one ending at the same time, and returns the responses of the requests. */
+async function runDuringEnding(
+  requests: (index: number) => Promise<Answer>,
+  end: () => Promise<Answer> = endApp,
+): Promise<Answer[]> {
   let ending: Promise<Answer> | undefined
   const answers = await fifty((index) => {
     if (index === 25) ending = end()
@@ -31,7 +34,7 @@ async function amid(requests: (index: number) => Promise<Answer>, end: () => Pro
   return answers
 }
 
-async function expectAllOver(answers: Answer[]): Promise<void> {
+async function expectAllEnded(answers: Answer[]): Promise<void> {
   for (const answer of answers) {
     if (answer.status !== 200) expect(answer.json().error).toBe('invalid_grant')
     else expect(await app.isActive(tokensOf(answer).access_token)).toBe(false)
@@ -40,23 +43,25 @@ async function expectAllOver(answers: Answer[]): Promise<void> {
   expect(await app.grantor.store.grants.listGrants(living)).toEqual([])
 }
 
-test('fifty codes redeemed while their app is ended: no token is active, no grant lives', async () => {
+test('After fifty code exchanges during the ending of their app, no token is active and no grant is valid', async () => {
   const codes = await fifty(() => app.freshCode())
-  await expectAllOver(await amid((index) => app.walk.exchange(app.client, codes[index] ?? '')))
+  await expectAllEnded(await runDuringEnding((index) => app.walk.exchange(app.client, codes[index] ?? '')))
 })
 
-test('fifty refreshes while their app is ended, of fifty grants and of one', async () => {
+test('After fifty refreshes during the ending of their app, of different grants and of one, no token is active', async () => {
   const grants = await fifty(() => app.freshTokens())
   const one = await app.freshTokens()
-  await expectAllOver(await amid((index) => app.walk.refresh(app.client, (index % 2 ? grants[index] : one)?.refresh_token ?? '')))
+  await expectAllEnded(
+    await runDuringEnding((index) => app.walk.refresh(app.client, (index % 2 ? grants[index] : one)?.refresh_token ?? '')),
+  )
 })
 
-test('fifty proofs while the app is ended: a consent stands only where its login can still be finished', async () => {
+test('After fifty proofs during the ending of their app, exactly the consents whose logins complete are in force', async () => {
   const walks = await fifty(async () => {
     const walk = new Walk(app.grantor)
     return { walk, proof: await walk.proof(await walk.challenge(requestOf(app.client))) }
   })
-  const answers = await amid((index) => app.walk.loginApi('/login/accept', walks[index]?.proof ?? {}))
+  const answers = await runDuringEnding((index) => app.walk.loginApi('/login/accept', walks[index]?.proof ?? {}))
   for (const { status } of answers) expect([200, 410]).toContain(status)
   const completed = await Promise.all(
     answers.map(async (answer, index) => {
@@ -68,14 +73,14 @@ test('fifty proofs while the app is ended: a consent stands only where its login
   expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(completed.filter((each) => each === 1).length)
 })
 
-test('fifty logins return while everything ends: not one session lives, not one consent stands', async () => {
+test('After fifty logins that return while everything is ended, no session and no consent is in force', async () => {
   const walks = await fifty(async () => {
     const walk = new Walk(app.grantor)
     return { walk, path: await walk.prove(await walk.challenge(requestOf(app.client))) }
   })
   const ender = new Walk(app.grantor)
   const end = await ender.prove(await endingChallenge(ender))
-  await amid(
+  await runDuringEnding(
     (index) => walks[index]?.walk.complete(walks[index]?.path ?? '') as Promise<Answer>,
     () => ender.complete(end),
   )
@@ -84,7 +89,7 @@ test('fifty logins return while everything ends: not one session lives, not one 
   expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
 })
 
-test('fifty presses of the same button end the app once: every one is answered, nothing is revived', async () => {
+test('Fifty simultaneous requests to end one app all succeed, and the app stays ended', async () => {
   const tokens = await app.freshTokens()
   const answers = await fifty(endApp)
   expect(new Set(answers.map(({ status, location }) => `${status} ${location}`))).toEqual(
@@ -94,7 +99,7 @@ test('fifty presses of the same button end the app once: every one is answered, 
   expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
 })
 
-test('ended under fifty other endings, everything is over: no session that keeps ending things can hold it up', async () => {
+test('The ending of everything succeeds during fifty simultaneous requests to end other sessions', async () => {
   const tokens = await app.freshTokens()
   const [answer] = await Promise.all([
     endEverything(new Walk(app.grantor)),

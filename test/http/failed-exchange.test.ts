@@ -1,4 +1,4 @@
-/** A code exchange that fails half way: the client repeats it, as the 503 says, and gets its tokens. */
+/** A code exchange that fails between its writes: the client gets 503, repeats the exchange and gets its tokens. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { endGrantsOfWallet } from '../../src/domain/consent/end-grants.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 /** Fails an exchange between its writes: the row of the grant is stored, and the wallet's epoch cannot be read. */
-async function failing(exchange: () => Promise<Answer>): Promise<void> {
+async function expectFailedExchange(exchange: () => Promise<Answer>): Promise<void> {
   const [{ grants } = { grants: 0 }] = await database.sql`SELECT count(*) AS grants FROM grants`
   await database.sql.begin(async (holder) => {
     await holder.unsafe('LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE')
@@ -43,10 +43,10 @@ async function failing(exchange: () => Promise<Answer>): Promise<void> {
   })
 }
 
-test('A code exchange that was answered 503 after its first write succeeds when it is repeated, on any node, and the next use of the code ends the grant (RFC 6749 §4.1.2)', async () => {
+test('A code exchange that got 503 after its first write succeeds when repeated, and the next use revokes the grant (RFC 6749 §4.1.2)', async () => {
   for (const retried of [first, second]) {
     const code = await first.freshCode()
-    await failing(() => first.walk.exchange(first.client, code))
+    await expectFailedExchange(() => first.walk.exchange(first.client, code))
     const tokens = tokensOf(await retried.walk.exchange(retried.client, code))
     expect(await first.isActive(tokens.access_token)).toBe(true)
 
@@ -56,22 +56,22 @@ test('A code exchange that was answered 503 after its first write succeeds when 
   }
 })
 
-test('Of fifty repetitions of a code exchange that was answered 503, sent at once to two nodes, one gets tokens, and the others end its grant', async () => {
+test('Of fifty simultaneous repetitions of a code exchange that got 503, one gets tokens and the others revoke its grant', async () => {
   const code = await first.freshCode()
-  await failing(() => first.walk.exchange(first.client, code))
+  await expectFailedExchange(() => first.walk.exchange(first.client, code))
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, at) => (at % 2 ? first : second).walk.exchange(first.client, code)),
   )
   const [winner, ...more] = answers.filter(({ status }) => status === 200)
-  if (!winner) throw new Error('none was answered 200')
+  if (!winner) throw new Error('no response was 200')
   expect(more).toEqual([])
   expect(await first.isActive(tokensOf(winner).access_token)).toBe(false)
 })
 
-test('A code exchange that was answered 503 stays bound to its client and its code verifier (RFC 6749 §4.1.3, RFC 7636 §4.6)', async () => {
+test('A code whose exchange got 503 stays bound to its client and its code_verifier (RFC 6749 §4.1.3, RFC 7636 §4.6)', async () => {
   const code = await first.freshCode(PKCE)
   const verifier = { code_verifier: CODE_VERIFIER }
-  await failing(() => first.walk.exchange(first.client, code, verifier))
+  await expectFailedExchange(() => first.walk.exchange(first.client, code, verifier))
   const stranger = await first.grantor.createClient()
   expectRefusal(
     await first.walk.exchange({ ...stranger, redirectUris: first.client.redirectUris }, code, verifier),
@@ -81,21 +81,21 @@ test('A code exchange that was answered 503 stays bound to its client and its co
   expect((await first.walk.exchange(first.client, code, verifier)).status).toBe(200)
 })
 
-test('A refresh token is bound to the DPoP key of the exchange that succeeded, not of one that was answered 503 (RFC 9449 §5)', async () => {
+test('A refresh token is bound to the DPoP key of the exchange that succeeded, not of one that got 503 (RFC 9449 §5)', async () => {
   const [lost, kept] = [newDpopKey(), newDpopKey()]
   const code = await codeFor(first.walk, publicClient)
-  await failing(() => exchangeWith(first.walk, publicClient, code, lost))
+  await expectFailedExchange(() => exchangeWith(first.walk, publicClient, code, lost))
   const tokens = tokensOf(await exchangeWith(first.walk, publicClient, code, kept))
   const grant = await first.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
   expect({ jkt: grant?.dpopJkt }).toEqual(claimsOf(tokens.access_token).cnf)
 })
 
-test('An ending between an exchange that was answered 503 and its repetition voids the code, whichever app it ends', async () => {
+test('A code whose exchange got 503 is refused if the wallet ends any app before the repetition', async () => {
   const { store, clock } = first.grantor
   const wallet = first.walk.wallet.address as `0x${string}`
   for (const ended of [first.client.id, publicClient.id]) {
     const code = await first.freshCode()
-    await failing(() => first.walk.exchange(first.client, code))
+    await expectFailedExchange(() => first.walk.exchange(first.client, code))
     await endGrantsOfWallet(store, wallet, ended, clock.now())
     expectRefusal(await second.walk.exchange(second.client, code), 'invalid_grant')
     await endGrantsOfWallet(store, wallet, first.client.id, clock.now())
@@ -105,7 +105,7 @@ test('An ending between an exchange that was answered 503 and its repetition voi
   }
 })
 
-test('A code exchange whose ID token has no signing key yet is refused, and the code can be redeemed when there is one', async () => {
+test('A code exchange is 503 while no key can sign its ID token, and the code can be redeemed once there is a key', async () => {
   const app = await startApp()
   onTestFinished(() => app.close())
   const client = await openIdClient(app.grantor, { idTokenAlgorithm: 'RS256' })

@@ -16,20 +16,20 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('successes', () => {
-  test('the token response has exactly the fields of the specification, and its headers (RFC 6749 §5.1)', async () => {
+describe('Successful responses', () => {
+  test('A token response has the members access_token, token_type, expires_in, refresh_token and scope (RFC 6749 §5.1)', async () => {
     const answer = await app.walk.exchange(app.client, await app.freshCode())
     const body = expectJson(answer)
     expect(Object.keys(body)).toEqual(['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope'])
     expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'enhancement' })
   })
 
-  test('the bare request of the specification is answered with a code and nothing else', async () => {
+  test('A minimal authorization request gets a redirect with a code and no other parameter (RFC 6749 §4.1.2)', async () => {
     const { location } = await app.walk.authorize(requestOf(app.client))
     expect(location).toBe(`https://app.example.net/callback?code=${parameterOf(location, 'code')}`)
   })
 
-  test('a revocation is answered 200 with an empty body, never to be kept by a cache (RFC 7009 §2.2)', async () => {
+  test('The response to a revocation is 200 with an empty body that must not be cached (RFC 7009 §2.2)', async () => {
     const answer = await app.walk.revoke(app.client, (await app.freshTokens()).refresh_token)
     expect({ status: answer.status, body: answer.body, length: answer.headers['content-length'] }).toEqual({
       status: 200,
@@ -39,14 +39,14 @@ describe('successes', () => {
     expect(headersOf(answer)).toEqual({ 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' })
   })
 
-  test('an inactive token is exactly {"active":false} (RFC 7662 §2.2)', async () => {
+  test('The introspection response for an inactive token is exactly {"active":false} (RFC 7662 §2.2)', async () => {
     const answer = await app.walk.introspect(app.client, 'unknown')
     expectJson(answer)
     expect(answer.body).toBe('{"active":false}')
   })
 })
 
-describe('missing and empty parameters are invalid_request (RFC 6749 §5.2)', () => {
+describe('Missing and empty parameters (RFC 6749 §5.2)', () => {
   test.each([
     ['/oauth/token', '', 'grant_type'],
     ['/oauth/token', 'grant_type=', 'grant_type'],
@@ -61,16 +61,19 @@ describe('missing and empty parameters are invalid_request (RFC 6749 §5.2)', ()
     ['/oauth/introspect', 'token', 'token'],
     ['/oauth/revoke', 'token_type_hint=refresh_token', 'token'],
     ['/oauth/revoke', 'token=&token_type_hint=refresh_token', 'token'],
-  ])('%s with %j: %s is required', async (path, body, parameter) => {
-    expectRefusal(await app.walk.call(path, app.client, body), invalidRequest(`${parameter} is required.`))
-  })
+  ])(
+    'A request to %s with the body %j is invalid_request, since %s is required (RFC 6749 §5.2)',
+    async (path, body, parameter) => {
+      expectRefusal(await app.walk.call(path, app.client, body), invalidRequest(`${parameter} is required.`))
+    },
+  )
 
-  test('who asks is settled first: without credentials the same requests are 401', async () => {
+  test('A token request that lacks both credentials and parameters gets 401 invalid_client, not invalid_request', async () => {
     expectRefusal(await app.walk.call('/oauth/token', { id: app.client.id, secret: '' }, ''), 'invalid_client')
   })
 })
 
-describe('grant types', () => {
+describe('Grant types', () => {
   test.each([
     'password',
     'client-credentials',
@@ -80,11 +83,11 @@ describe('grant types', () => {
     'urn:ietf:params:oauth:grant-type:device_code',
     '\0',
     '💥',
-  ])('the grant type %j is unsupported_grant_type (RFC 6749 §5.2)', async (grant_type) => {
+  ])('The grant type %j gets unsupported_grant_type (RFC 6749 §5.2)', async (grant_type) => {
     expectRefusal(await app.walk.token(app.client, { grant_type }), 'unsupported_grant_type')
   })
 
-  test('a client not registered for refresh tokens is unauthorized_client, and its answers hold none', async () => {
+  test('A client not registered for refresh tokens gets none, and unauthorized_client for a refresh (RFC 6749 §5.2)', async () => {
     const tokens = await app.freshTokens({}, codeOnly)
     expect(Object.keys(tokens)).toEqual(['access_token', 'token_type', 'expires_in', 'scope'])
     const mine = await app.freshTokens()
@@ -92,7 +95,7 @@ describe('grant types', () => {
     expect((await app.walk.refresh(app.client, mine.refresh_token)).status).toBe(200)
   })
 
-  test('a resource server without redirect URIs may exchange nothing: unauthorized_client', async () => {
+  test('A resource server without redirect URIs gets unauthorized_client for a code exchange (RFC 6749 §5.2)', async () => {
     const resourceServer = await app.grantor.createClient({ redirectUris: [], resourceServer: 'https://api.example.com/' })
     const code = await app.freshCode()
     expectRefusal(
@@ -103,7 +106,7 @@ describe('grant types', () => {
   })
 })
 
-describe('every bad code and refresh token is the one invalid_grant, to the letter (RFC 6749 §5.2)', () => {
+describe('Invalid codes and refresh tokens (RFC 6749 §5.2)', () => {
   const bad: [string, () => Promise<Answer>][] = [
     ['an unknown code', async () => app.walk.exchange(app.client, 'unknown')],
     ['a code of one character', async () => app.walk.exchange(app.client, '.')],
@@ -114,7 +117,7 @@ describe('every bad code and refresh token is the one invalid_grant, to the lett
       async () => app.walk.exchange({ ...other, redirectUris: app.client.redirectUris }, await app.freshCode()),
     ],
     [
-      'another redirect URI',
+      'another redirect URI than the request’s',
       async () => app.walk.exchange({ ...app.client, redirectUris: other.redirectUris }, await app.freshCode()),
     ],
     [
@@ -151,7 +154,7 @@ describe('every bad code and refresh token is the one invalid_grant, to the lett
       },
     ],
   ]
-  test.each(bad)('%s', async (_what, attempt) => {
+  test.each(bad)('A token request with %s gets the same invalid_grant as any other (RFC 6749 §5.2)', async (_what, attempt) => {
     expectRefusal(await attempt(), 'invalid_grant')
   })
 })
@@ -165,8 +168,11 @@ test.each([
   ['resource', 'https://unknown.example.com/', 'invalid_target'],
   ['resource', 'not a URI', 'invalid_target'],
   ['resource', 'https://api.example.com/', 'invalid_target'],
-] as const)('a refresh with %s=%j, which was not granted, is %s, and moves nothing', async (name, value, error) => {
-  const { refresh_token } = await app.freshTokens()
-  expectRefusal(await app.walk.refresh(app.client, refresh_token, { [name]: value }), error)
-  expect((await app.walk.refresh(app.client, refresh_token)).status).toBe(200)
-})
+] as const)(
+  'A refresh with %s=%j, which was not granted, gets %s, and the refresh token stays valid (RFC 6749 §6)',
+  async (name, value, error) => {
+    const { refresh_token } = await app.freshTokens()
+    expectRefusal(await app.walk.refresh(app.client, refresh_token, { [name]: value }), error)
+    expect((await app.walk.refresh(app.client, refresh_token)).status).toBe(200)
+  },
+)

@@ -1,4 +1,4 @@
-/** FAPI 2.0 Message Signing: what a client of the profile signs, and what is signed for it. */
+/** FAPI 2.0 Message Signing: signed requests of a client, and signed responses to the client. */
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
@@ -27,19 +27,19 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-async function as(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+async function postAs(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
   return post(grantor, path, { ...fields, ...asserting(await assertionOf(grantor, client.id, key)) }, headers)
 }
 
 /** Pushes a request object; a claim set to `undefined` is left out. */
 async function push(claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}): Promise<Answer> {
   const usual = { ...PKCE, response_mode: 'jwt' }
-  return as('/oauth/par', { request: await requestObjectOf(grantor, client, key, { ...usual, ...claims }, header) })
+  return postAs('/oauth/par', { request: await requestObjectOf(grantor, client, key, { ...usual, ...claims }, header) })
 }
 
-async function pushed(claims: Record<string, unknown> = {}): Promise<Record<string, string>> {
+async function pushQuery(claims: Record<string, unknown> = {}): Promise<Record<string, string>> {
   const answer = await push(claims)
-  expect(answer.status, `pushed: ${answer.body}`).toBe(201)
+  expect(answer.status, `pushQuery: ${answer.body}`).toBe(201)
   return { client_id: client.id, request_uri: answer.json().request_uri as string }
 }
 
@@ -52,19 +52,19 @@ async function responseIn(location: string): Promise<Record<string, unknown>> {
   return (await jwtVerify(parameterOf(location, 'response'), keys, expected)).payload
 }
 
-describe('signed requests (§5.3.1)', () => {
-  test('a request that is not signed is refused', async () => {
-    const plain = await as('/oauth/par', { ...(requestOf(client, PKCE) as Record<string, string>), response_type: 'code' })
+describe('Signed requests (FAPI 2.0 Message Signing §5.3.1)', () => {
+  test('An unsigned request of a client that must sign its requests is refused (FAPI 2.0 Message Signing §5.3.1)', async () => {
+    const plain = await postAs('/oauth/par', { ...(requestOf(client, PKCE) as Record<string, string>), response_type: 'code' })
     expect([plain.status, plain.json().error]).toEqual([400, 'invalid_request'])
   })
 
-  test('the audience of a request object is the issuer, alone or in a list', async () => {
+  test('A request object is accepted only if its aud is or contains the issuer (FAPI 2.0 Message Signing §5.3.1)', async () => {
     const { authUrl } = grantor
     for (const aud of [authUrl, [authUrl], ['https://other.example', authUrl]]) expect((await push({ aud })).status).toBe(201)
     for (const aud of [undefined, `${authUrl}/`, `${authUrl}/oauth/par`]) expect((await push({ aud })).status).toBe(400)
   })
 
-  test('a request object of type oauth-authz-req+jwt is accepted', async () => {
+  test('A request object with the typ oauth-authz-req+jwt is accepted (FAPI 2.0 Message Signing §5.3.1)', async () => {
     expect((await push({}, { typ: 'oauth-authz-req+jwt' })).status).toBe(201)
   })
 
@@ -76,7 +76,7 @@ describe('signed requests (§5.3.1)', () => {
     ['with an nbf of more than 60 minutes ago', { nbf: -hour - 1, exp: 10 }, 'request_object_too_old'],
     ['with an exp of more than 60 minutes after nbf', { nbf: -1, exp: hour }, 'request_object_lives_too_long'],
     ['that has expired', { nbf: -hour, exp: 0 }, 'request_object_expired'],
-  ])('a request object %s is refused', async (_, { nbf, exp }, reason) => {
+  ])('A request object %s is refused (FAPI 2.0 Message Signing §5.3.1)', async (_, { nbf, exp }, reason) => {
     const at = grantor.clock.now()
     const from = (seconds: number | undefined) => (seconds === undefined ? undefined : at + seconds)
     const answer = await push({ nbf: from(nbf), exp: from(exp), iat: at })
@@ -84,16 +84,16 @@ describe('signed requests (§5.3.1)', () => {
     expect(grantor.events.at(-1)?.reason).toBe(reason)
   })
 
-  test('a request object with an nbf of 60 minutes ago, or an exp 60 minutes after it, is accepted', async () => {
+  test('A request object is accepted with an nbf up to 60 minutes back and an exp up to 60 minutes after nbf', async () => {
     const at = grantor.clock.now()
     expect((await push({ nbf: at, exp: at + hour })).status).toBe(201)
     expect((await push({ nbf: at - hour + 1, exp: at + 1, iat: undefined })).status).toBe(201)
   })
 })
 
-describe('signed responses (§5.4.1)', () => {
-  test('a client that is registered for query.jwt gets its code in a signed response, and so its refusals', async () => {
-    const challenge = await walk.challenge(await pushed({ state: 's' }))
+describe('Signed responses (FAPI 2.0 Message Signing §5.4.1)', () => {
+  test('A client registered for query.jwt gets codes and errors in a signed response (FAPI 2.0 Message Signing §5.4.1)', async () => {
+    const challenge = await walk.challenge(await pushQuery({ state: 's' }))
     const granted = await responseIn(movingTo(await walk.complete(await walk.prove(challenge))))
     expect(granted).toEqual({
       iss: grantor.authUrl,
@@ -102,26 +102,26 @@ describe('signed responses (§5.4.1)', () => {
       code: expect.stringMatching(/^grc\./),
       state: 's',
     })
-    const refused = await responseIn((await walk.authorize(await pushed({ prompt: 'none', max_age: 0 }))).location)
+    const refused = await responseIn((await walk.authorize(await pushQuery({ prompt: 'none', max_age: 0 }))).location)
     expect(refused).toMatchObject({ error: 'login_required', iss: grantor.authUrl })
   })
 
   test.each([undefined, 'query', 'form_post', 'form_post.jwt', 'fragment.jwt'])(
-    'a request of a client that is registered for query.jwt alone is refused with response_mode %s (§5.3.3)',
+    'A client registered for query.jwt only is refused with response_mode %s (FAPI 2.0 Message Signing §5.3.3)',
     async (response_mode) => {
       const answer = await push({ response_mode })
       expect([answer.status, answer.json().error]).toEqual([400, 'invalid_request'])
     },
   )
 
-  test('a refusal of another response mode is signed too', async () => {
+  test('The refusal of a response mode that the client is not registered for is signed too', async () => {
     const { profile: _, ...unpushed } = await grantor.createClient({ jwks: { keys: [key.jwk] }, responseModes: ['query.jwt'] })
     const { location } = await walk.authorize(requestOf({ ...unpushed, profile: 'default' }, { response_mode: 'query' }))
     expect([...new URL(location).searchParams.keys()]).toEqual(['response'])
   })
 })
 
-test('a login or a confirmation that began before the client was limited to query.jwt gets no unsigned answer', async () => {
+test('A login or confirmation from before the client was limited to query.jwt gets no unsigned response', async () => {
   const plain = await grantor.createClient()
   const browser = new Walk(grantor)
   await browser.signIn(requestOf(plain))
@@ -133,16 +133,16 @@ test('a login or a confirmation that began before the client was limited to quer
     expect([answer.status, noticeOf(answer)]).toEqual([403, 'unknown_client'])
 })
 
-describe('signed introspection (§5.5.1)', () => {
-  test('an introspection response to the client is a JWT if it asks for one', async () => {
-    const answer = await as('/oauth/introspect', { token: 'x' }, { accept: 'application/token-introspection+jwt' })
+describe('Signed introspection (FAPI 2.0 Message Signing §5.5.1)', () => {
+  test('An introspection response is a JWT if the Accept field names the media type (FAPI 2.0 Message Signing §5.5.1)', async () => {
+    const answer = await postAs('/oauth/introspect', { token: 'x' }, { accept: 'application/token-introspection+jwt' })
     const keys = createRemoteJWKSet(new URL(`${grantor.authUrl}/oauth/jwks`))
     const { payload } = await jwtVerify(answer.body, keys, { issuer: grantor.authUrl, audience: client.id })
     expect(payload.token_introspection).toEqual({ active: false })
   })
 })
 
-test('a fapi2 client cannot have its responses signed with RS256 (FAPI 2.0 Security Profile §5.4.1)', async () => {
-  const made = grantor.createClient({ profile: 'fapi2', jwks: { keys: [key.jwk] }, authorizationAlgorithm: 'RS256' })
-  await expect(made).rejects.toThrow('Authorization responses to a fapi2 client must be signed with ES256 or EdDSA')
+test('A fapi2 client cannot be registered for responses signed with RS256 (FAPI 2.0 Security Profile §5.4.1)', async () => {
+  const registration = grantor.createClient({ profile: 'fapi2', jwks: { keys: [key.jwk] }, authorizationAlgorithm: 'RS256' })
+  await expect(registration).rejects.toThrow('Authorization responses to a fapi2 client must be signed with ES256 or EdDSA')
 })

@@ -1,4 +1,4 @@
-/** A client under FAPI 2.0's Security Profile where the service signs with an algorithm that the profile forbids (§5.4.1). */
+/** Clients of the FAPI 2.0 Security Profile while the server signs with an algorithm that the profile forbids (§5.4.1). */
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rotateKey } from '../../src/domain/maintenance/keep-keys.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   grantor = await startGrantor()
   client = await grantor.createClient({ profile: 'fapi2', jwks: { keys: [key.jwk] } })
   walk = new Walk(grantor)
-  await walk.signIn(await pushed())
+  await walk.signIn(await pushQuery())
 })
 afterAll(() => grantor.close())
 
@@ -31,21 +31,21 @@ async function as(path: string, fields: Fields, headers: Fields = {}): Promise<A
 }
 
 const push = () => as('/oauth/par', { ...(requestOf(client, PKCE) as Fields), response_type: 'code' })
-const pushed = async () => ({ client_id: client.id, request_uri: (await push()).json().request_uri as string })
-const code = async () => parameterOf((await walk.authorize(await pushed())).location, 'code')
+const pushQuery = async () => ({ client_id: client.id, request_uri: (await push()).json().request_uri as string })
+const code = async () => parameterOf((await walk.authorize(await pushQuery())).location, 'code')
 const token = async (body: Fields) => as('/oauth/token', body, { dpop: await proofOf(grantor, dpop) })
 const exchange = (of: string) =>
   token({ grant_type: 'authorization_code', code: of, redirect_uri: client.redirectUris[0] ?? '', code_verifier: CODE_VERIFIER })
 const refresh = (refresh_token: string) => token({ grant_type: 'refresh_token', refresh_token })
 
-test('while the service signs with RS256 nothing is signed for it: 503, nothing is spent, and others are served (§5.4.1)', async () => {
+test('While the server signs with RS256, a fapi2 client gets 503 and loses no code or token, and other clients are served (§5.4.1)', async () => {
   const signWith = async (signingAlgorithm: 'RS256' | 'ES256') => {
     await rotateKey(keepingOf(grantor, { signingAlgorithm }), 'sign', 0)
     await grantor.noticeChanges()
   }
   const { refresh_token } = (await exchange(await code())).json() as { refresh_token: string }
   const fresh = await code()
-  const asked = await pushed()
+  const request = await pushQuery()
   await signWith('RS256')
   for (const answer of [await exchange(fresh), await refresh(refresh_token), await push()])
     expectRefusal(answer, {
@@ -54,17 +54,17 @@ test('while the service signs with RS256 nothing is signed for it: 503, nothing 
       description: 'The service cannot sign for this client right now. Try again in a moment.',
       headers: { 'retry-after': '60' },
     })
-  expect(parameterOf((await walk.authorize(asked)).location, 'error')).toBe('temporarily_unavailable')
+  expect(parameterOf((await walk.authorize(request)).location, 'error')).toBe('temporarily_unavailable')
   const signed = await as('/oauth/introspect', { token: 'x' }, { accept: 'application/token-introspection+jwt' })
   expect(signed.status).toBe(503)
   expect((await as('/oauth/introspect', { token: 'x' })).json()).toEqual({ active: false })
   const plain = await grantor.createClient()
   const given = (await walk.exchange(plain, parameterOf((await walk.authorize(requestOf(plain))).location, 'code'))).json()
   expect(decodeProtectedHeader(given.access_token as string).alg).toBe('RS256')
-  expect((await as('/oauth/revoke', { token: 'x' })).status, 'ending something needs no signature').toBe(200)
+  expect((await as('/oauth/revoke', { token: 'x' })).status, 'a revocation needs no signature').toBe(200)
 
   await signWith('ES256')
   for (const answer of [await exchange(fresh), await refresh(refresh_token)])
     expect(decodeProtectedHeader(answer.json().access_token as string).alg).toBe('ES256')
-  expect(parameterOf((await walk.authorize(asked)).location, 'code')).not.toBe('')
+  expect(parameterOf((await walk.authorize(request)).location, 'code')).not.toBe('')
 })

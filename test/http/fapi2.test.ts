@@ -1,4 +1,4 @@
-/** A client under FAPI 2.0's Security Profile: what the profile asks of an authorization server, one by one, by HTTP. */
+/** The requirements of the FAPI 2.0 Security Profile on an authorization server, over HTTP. */
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientRegistration } from '../../src/domain/clients/register-client.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   grantor = await startGrantor({ lifetimes: { code: 600 } })
   client = await grantor.createClient(registration())
   walk = new Walk(grantor)
-  await walk.signIn(await pushed())
+  await walk.signIn(await pushQuery())
 })
 afterAll(() => grantor.close())
 
@@ -30,23 +30,27 @@ function registration(more: Partial<ClientRegistration> = {}): Partial<ClientReg
 
 type Fields = Record<string, string>
 
-async function as(path: string, fields: Fields, claims: Record<string, unknown> = {}, headers: Fields = {}): Promise<Answer> {
+async function postAs(path: string, fields: Fields, claims: Record<string, unknown> = {}, headers: Fields = {}): Promise<Answer> {
   return post(grantor, path, { ...fields, ...asserting(await assertionOf(grantor, client.id, key, claims)) }, headers)
 }
 
 async function push(more: Record<string, string | undefined> = {}, claims: Record<string, unknown> = {}): Promise<Answer> {
   const fields = { ...requestOf(client, PKCE), response_type: 'code', ...more } as Record<string, string | undefined>
-  return as('/oauth/par', Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields, claims)
+  return postAs(
+    '/oauth/par',
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields,
+    claims,
+  )
 }
 
-async function pushed(more: Fields = {}): Promise<{ client_id: string; request_uri: string }> {
+async function pushQuery(more: Fields = {}): Promise<{ client_id: string; request_uri: string }> {
   const answer = await push(more)
   expect(answer.status).toBe(201)
   return { client_id: client.id, request_uri: answer.json().request_uri as string }
 }
 
 async function code(more: Fields = {}): Promise<string> {
-  return parameterOf((await walk.authorize(await pushed(more))).location, 'code')
+  return parameterOf((await walk.authorize(await pushQuery(more))).location, 'code')
 }
 
 async function exchange(fields: Fields, claims: Record<string, unknown> = {}, proof: string | null = null): Promise<Answer> {
@@ -56,15 +60,20 @@ async function exchange(fields: Fields, claims: Record<string, unknown> = {}, pr
     code_verifier: CODE_VERIFIER,
     ...fields,
   }
-  return as('/oauth/token', body, claims, { dpop: proof ?? (await proofOf(grantor, dpop)) })
+  return postAs('/oauth/token', body, claims, { dpop: proof ?? (await proofOf(grantor, dpop)) })
 }
 
 async function refresh(token: string, withKey = dpop): Promise<Answer> {
-  return as('/oauth/token', { grant_type: 'refresh_token', refresh_token: token }, {}, { dpop: await proofOf(grantor, withKey) })
+  return postAs(
+    '/oauth/token',
+    { grant_type: 'refresh_token', refresh_token: token },
+    {},
+    { dpop: await proofOf(grantor, withKey) },
+  )
 }
 
-describe('registration', () => {
-  test('what the profile demands is set without being said', () => {
+describe('Registration of fapi2 clients', () => {
+  test('The registration of a fapi2 client sets what the profile requires: private_key_jwt, PKCE, PAR, DPoP and ES256', () => {
     expect(client).toMatchObject({
       authMethod: 'private_key_jwt',
       requirePkce: true,
@@ -84,7 +93,7 @@ describe('registration', () => {
     [{ introspectionSigned: 'RS256' }, /^Introspection responses to a fapi2 client/],
     [{ jwks: undefined }, /^private_key_jwt needs the public keys/],
   ] as [Partial<ClientRegistration>, RegExp][])(
-    'what does not go with it is one clear line: %o (§5.3.2.1, §5.3.2.2, §5.4.1)',
+    'A fapi2 client cannot be registered with %o (FAPI 2.0 Security Profile §5.3.2.1, §5.3.2.2, §5.4.1)',
     async (more, line) => {
       const faults = await grantor.createClient(registration(more)).then(
         () => '',
@@ -96,8 +105,8 @@ describe('registration', () => {
   )
 })
 
-describe('the token endpoint (§5.3.2.1)', () => {
-  test('only the issuer identifier, as a string, is an audience of its assertions', async () => {
+describe('The token endpoint for fapi2 clients (FAPI 2.0 Security Profile §5.3.2.1)', () => {
+  test('A fapi2 client’s assertion is accepted only if its aud is the issuer as a string (FAPI 2.0 Security Profile §5.3.2.1)', async () => {
     const { authUrl } = grantor
     for (const aud of [`${authUrl}/oauth/token`, `${authUrl}/`, [authUrl], `${authUrl}/oauth/par`, undefined]) {
       for (const answer of [await push({}, { aud }), await exchange({ code: 'x' }, { aud })])
@@ -106,7 +115,7 @@ describe('the token endpoint (§5.3.2.1)', () => {
     expect((await push({}, { aud: authUrl })).status).toBe(201)
   })
 
-  test('assertions of a clock ten seconds ahead are taken, of one sixty ahead refused', async () => {
+  test('A client assertion with iat or nbf 10 seconds ahead is accepted, and 61 seconds ahead refused (FAPI 2.0 Security Profile §5.3.2.1)', async () => {
     const at = grantor.clock.now()
     for (const ahead of ['iat', 'nbf']) {
       expect((await push({}, { [ahead]: at + 10 })).status).toBe(201)
@@ -114,22 +123,22 @@ describe('the token endpoint (§5.3.2.1)', () => {
     }
   })
 
-  test('proofs of a clock ten seconds ahead are taken, of one sixty ahead refused', async () => {
+  test('A DPoP proof with an iat 10 seconds ahead is accepted, and 61 seconds ahead refused (FAPI 2.0 Security Profile §5.3.2.1)', async () => {
     const at = grantor.clock.now()
     expect((await exchange({ code: await code() }, {}, await proofOf(grantor, dpop, { iat: at + 10 }))).status).toBe(200)
     const late = await exchange({ code: await code() }, {}, await proofOf(grantor, dpop, { iat: at + 61 }))
     expect([late.status, late.json().error]).toEqual([400, 'invalid_dpop_proof'])
   })
 
-  test('every access token is bound to a key: without a proof there is none', async () => {
+  test('A fapi2 client gets access tokens bound to its DPoP key only, and none without a proof (FAPI 2.0 Security Profile §5.3.2.1)', async () => {
     const granted = await exchange({ code: await code() })
     expect(granted.json()).toMatchObject({ token_type: 'DPoP' })
     expect(decodeJwt(granted.json().access_token as string).cnf).toEqual({ jkt: await thumbprint(dpop) })
     const body = { grant_type: 'authorization_code', redirect_uri: client.redirectUris[0] ?? '', code_verifier: CODE_VERIFIER }
-    const bare = await as('/oauth/token', { ...body, code: await code() })
+    const bare = await postAs('/oauth/token', { ...body, code: await code() })
     expect(bare.status).toBe(400)
     expect(bare.json()).not.toHaveProperty('access_token')
-    const bareRefresh = await as('/oauth/token', {
+    const bareRefresh = await postAs('/oauth/token', {
       grant_type: 'refresh_token',
       refresh_token: granted.json().refresh_token as string,
     })
@@ -137,7 +146,7 @@ describe('the token endpoint (§5.3.2.1)', () => {
     expect((await refresh(granted.json().refresh_token as string)).status).toBe(200)
   })
 
-  test('refresh tokens do not rotate: the answer carries the same one, as often as it is used', async () => {
+  test('A refresh of a fapi2 client returns the same refresh token every time (FAPI 2.0 Security Profile §5.3.2.1)', async () => {
     const first = (await exchange({ code: await code() })).json()
     for (let use = 0; use < 3; use++) {
       const again = await refresh(first.refresh_token as string)
@@ -148,18 +157,18 @@ describe('the token endpoint (§5.3.2.1)', () => {
     }
     const { grants } = allRows(grantor.databasePath)
     expect(grants).not.toContainEqual(expect.objectContaining({ end_reason: 'refresh_replayed' }))
-    expect((await as('/oauth/revoke', { token: first.refresh_token as string })).status).toBe(200)
+    expect((await postAs('/oauth/revoke', { token: first.refresh_token as string })).status).toBe(200)
     expect((await refresh(first.refresh_token as string)).json().error).toBe('invalid_grant')
   })
 
-  test('fifty refreshes at once, on one token, are fifty answers with the same one', async () => {
+  test('Fifty simultaneous refreshes of a fapi2 client’s token all succeed and return the same refresh token', async () => {
     const { refresh_token } = (await exchange({ code: await code() })).json()
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(refresh_token as string)))
     expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
     expect(new Set(answers.map((answer) => answer.json().refresh_token))).toEqual(new Set([refresh_token]))
   })
 
-  test('its idle time begins anew with each use, and ends it when nobody uses it', async () => {
+  test('Each use of a fapi2 client’s refresh token restarts its idle time, and 14 days without use end it', async () => {
     const { refresh_token } = (await exchange({ code: await code() })).json()
     const day = 86_400
     for (const wait of [10, 10]) {
@@ -171,7 +180,7 @@ describe('the token endpoint (§5.3.2.1)', () => {
     expect((await refresh(idle as string)).json()).toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('a client that comes under the profile later keeps the token it has; one of before that ends the grant', async () => {
+  test('A client that is moved to the fapi2 profile keeps its last refresh token, and the reuse of an earlier one ends the grant', async () => {
     const later = await freshTokens()
     await changeClient(grantor, client, { profile: 'default' })
     const rotated = (await refresh(later.refresh_token as string)).json()
@@ -183,7 +192,7 @@ describe('the token endpoint (§5.3.2.1)', () => {
     expect((await refresh(rotated.refresh_token as string)).json().error).toBe('invalid_grant')
   })
 
-  test('codes live 60 seconds at most, however long others do', async () => {
+  test('A fapi2 client’s code expires after 60 seconds, even if codes are configured to live longer (FAPI 2.0 Security Profile §5.3.2.1)', async () => {
     const [soon, late] = [await code(), await code()]
     grantor.clock.advance(59)
     expect((await exchange({ code: soon })).status).toBe(200)
@@ -191,16 +200,16 @@ describe('the token endpoint (§5.3.2.1)', () => {
     expect((await exchange({ code: late })).json().error).toBe('invalid_grant')
   })
 
-  test('401 comes with invalid_client, and with nothing else', async () => {
+  test('A fapi2 client gets 401 for invalid_client only; other token and PAR errors are 400', async () => {
     const body = { grant_type: 'authorization_code', redirect_uri: client.redirectUris[0] ?? '', code_verifier: CODE_VERIFIER }
     const answers = [
       await exchange({ code: 'x' }),
       await exchange({ code: await code(), redirect_uri: 'https://other.example/' }),
       await exchange({ code: await code(), code_verifier: 'a'.repeat(43) }),
       await exchange({ code: await code() }, {}, 'no proof'),
-      await as('/oauth/token', { ...body, code: await code() }),
+      await postAs('/oauth/token', { ...body, code: await code() }),
       await exchange({ grant_type: 'password', username: 'a', password: 'b' }),
-      await as('/oauth/token', { grant_type: '' }),
+      await postAs('/oauth/token', { grant_type: '' }),
       await refresh('x'),
       await push({ redirect_uri: 'https://other.example/' }),
       await push({ scope: 'admin' }),
@@ -213,18 +222,18 @@ describe('the token endpoint (§5.3.2.1)', () => {
 
 async function freshTokens(): Promise<Record<string, unknown>> {
   walk = new Walk(grantor)
-  const { code } = await walk.signIn(await pushed())
+  const { code } = await walk.signIn(await pushQuery())
   return (await exchange({ code })).json()
 }
 
-describe('the authorization endpoint (§5.3.2.2)', () => {
-  test('requests that were not pushed are refused', async () => {
+describe('The authorization endpoint for fapi2 clients (FAPI 2.0 Security Profile §5.3.2.2)', () => {
+  test('A fapi2 client’s authorization request that was not pushed is refused (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
     const answer = await walk.authorize({ ...requestOf(client, PKCE), response_type: 'code' })
     expect(parameterOf(answer.location, 'code')).toBe('')
     expect(parameterOf(answer.location, 'error')).toBe('invalid_request')
   })
 
-  test('a push without client authentication, or by a secret, is refused', async () => {
+  test('A fapi2 client’s pushed request without client authentication or with a secret is 401 (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
     const fields = { ...requestOf(client, PKCE), response_type: 'code' } as Fields
     for (const headers of [{}, { authorization: `Basic ${Buffer.from(`${client.id}:x`).toString('base64')}` }]) {
       const answer = await post(grantor, '/oauth/par', fields, headers)
@@ -239,44 +248,44 @@ describe('the authorization endpoint (§5.3.2.2)', () => {
     [{ code_challenge_method: 'plain' }, 'invalid_request'],
     [{ code_challenge_method: undefined }, 'invalid_request'],
     [{ redirect_uri: undefined }, 'invalid_request'],
-  ])('a push that lacks what the profile requires is refused: %o', async (more, error) => {
+  ])('A fapi2 client’s pushed request with %o is refused (FAPI 2.0 Security Profile §5.3.2.2)', async (more, error) => {
     const answer = await push(more)
     expect([answer.status, answer.json().error]).toEqual([400, error])
   })
 
-  test('a request_uri lives less than 600 seconds', async () => {
+  test('A fapi2 client’s request_uri expires in less than 600 seconds (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
     expect((await push()).json().expires_in).toBeLessThan(600)
   })
 
-  test('answers carry iss, errors and denials too (RFC 9207)', async () => {
+  test('Every authorization response to a fapi2 client contains iss, also errors and refusals (RFC 9207 §2)', async () => {
     await freshTokens()
-    const granted = await walk.authorize(await pushed())
+    const granted = await walk.authorize(await pushQuery())
     const failed = await walk.authorize({ client_id: client.id, redirect_uri: client.redirectUris[0] ?? '' })
     const browser = new Walk(grantor)
-    const denied = movingTo(await browser.complete(await browser.reject(await browser.challenge(await pushed()))))
+    const denied = movingTo(await browser.complete(await browser.reject(await browser.challenge(await pushQuery()))))
     for (const to of [granted.location, failed.location, denied]) expect(parameterOf(to, 'iss')).toBe(grantor.authUrl)
     expect(granted.status).not.toBe(307)
   })
 
-  test('a code works once, and its second use ends what the first gave', async () => {
+  test('A fapi2 client’s code that is presented twice is refused, and its grant is revoked (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
     const once = await code()
     const { refresh_token } = (await exchange({ code: once })).json()
     expect((await exchange({ code: once })).json().error).toBe('invalid_grant')
     expect((await refresh(refresh_token as string)).json().error).toBe('invalid_grant')
   })
 
-  test('a missing code_verifier is invalid_grant', async () => {
+  test('A fapi2 client’s code exchange without code_verifier gets invalid_grant (RFC 7636 §4.6)', async () => {
     const answer = await exchange({ code: await code(), code_verifier: '' })
     expect([answer.status, answer.json().error]).toEqual([400, 'invalid_grant'])
   })
 
-  test('a code that was bound to a key (dpop_jkt) is of no use with another (RFC 9449 §10)', async () => {
+  test('A fapi2 client’s code that is bound by dpop_jkt is refused with a DPoP proof of another key (RFC 9449 §10)', async () => {
     const bound = await code({ dpop_jkt: await thumbprint(dpop) })
     const other = await proofOf(grantor, newDpopKey())
     expect((await exchange({ code: bound }, {}, other)).status).toBe(400)
   })
 
-  test('no origin may read its answers: there is no CORS at the authorization endpoint', async () => {
+  test('The authorization endpoint sends no Access-Control-Allow-Origin (FAPI 2.0 Security Profile §5.3.2.2)', async () => {
     const answer = await walk.browse({
       path: `/oauth/authorize?client_id=${client.id}`,
       headers: { origin: 'https://app.example.net' },
@@ -285,7 +294,7 @@ describe('the authorization endpoint (§5.3.2.2)', () => {
   })
 })
 
-test('a client beside it, without the profile, is as it was: bearer tokens, rotation, bare requests', async () => {
+test('A client without the fapi2 profile still gets bearer tokens, rotating refresh tokens and codes for minimal requests', async () => {
   const plain = await grantor.createClient()
   const { location } = await walk.authorize(requestOf(plain))
   const first = (await walk.exchange(plain, parameterOf(location, 'code'))).json()

@@ -18,7 +18,7 @@ const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toSt
 const headerOf = (jwt: string): { alg: string; typ: string; kid: string } =>
   JSON.parse(Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString('utf8')) as ReturnType<typeof headerOf>
 
-/** Claims of a living grant of this client: only the signature is not ours. */
+/** A token with the claims of a valid grant of this client, signed with another key. */
 function forge(header: Omit<JWTHeaderParameters, 'kid'> & { kid?: string }, key: KeyObject | Uint8Array): Promise<string> {
   return new SignJWT({ ...claimsOf(genuine) }).setProtectedHeader(header as JWTHeaderParameters).sign(key)
 }
@@ -26,12 +26,12 @@ function forge(header: Omit<JWTHeaderParameters, 'kid'> & { kid?: string }, key:
 async function expectForgery(token: string): Promise<void> {
   const answer = await app.walk.introspect(app.client, token)
   expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: '{"active":false}' })
-  // to revocation it is a token like any other that does not exist (RFC 7009 §2.2), and nothing ends
+  // revocation treats a forgery as a token that does not exist (RFC 7009 §2.2)
   expect((await app.walk.revoke(app.client, token)).status).toBe(200)
 }
 
-describe('a forged access token is inactive, and revoking it ends nothing', () => {
-  test('the header of a genuine one: at+jwt, ES256, a key of the JWK Set (RFC 9068 §2.1)', () => {
+describe('Forged access tokens', () => {
+  test('The header of an access token has the typ at+jwt, the alg ES256 and a kid (RFC 9068 §2.1)', () => {
     expect(headerOf(genuine)).toEqual({ typ: 'at+jwt', alg: 'ES256', kid })
   })
 
@@ -39,18 +39,21 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     ['ES256', 'ec'],
     ['EdDSA', 'ed25519'],
     ['RS256', 'rsa'],
-  ])('signed by a key of the forger with %s, under our key id', async (alg, kind) => {
-    const { privateKey } =
-      kind === 'ec'
-        ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-        : kind === 'rsa'
-          ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-          : generateKeyPairSync('ed25519')
-    await expectForgery(await forge({ alg, typ: 'at+jwt', kid }, privateKey))
-    await expectForgery(await forge({ alg, typ: 'at+jwt', kid: 'unknown' }, privateKey))
-  })
+  ])(
+    'An access token that an attacker signs with an own %s key under a genuine or an unknown kid is inactive',
+    async (alg, kind) => {
+      const { privateKey } =
+        kind === 'ec'
+          ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          : kind === 'rsa'
+            ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+            : generateKeyPairSync('ed25519')
+      await expectForgery(await forge({ alg, typ: 'at+jwt', kid }, privateKey))
+      await expectForgery(await forge({ alg, typ: 'at+jwt', kid: 'unknown' }, privateKey))
+    },
+  )
 
-  test('HMAC with the public key as its secret (RFC 8725 §2.1)', async () => {
+  test('An access token with an HMAC whose secret is the public key is inactive (RFC 8725 §2.1)', async () => {
     const key = app.grantor.deps.keys.maker('sign')
     const pem = key.publicKey.export({ type: 'spki', format: 'pem' })
     const der = key.publicKey.export({ type: 'spki', format: 'der' })
@@ -59,33 +62,36 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
       await expectForgery(await forge({ alg: 'HS256', typ: 'at+jwt', kid }, secret))
   })
 
-  test.each(['none', 'None', 'NONE', 'nOnE', ''])('alg %j, with and without a signature (RFC 8725 §2.1)', async (alg) => {
-    const [, body, signature] = genuine.split('.')
-    const head = encode({ alg, typ: 'at+jwt', kid })
-    for (const token of [`${head}.${body}.`, `${head}.${body}`, `${head}.${body}.${signature}`]) await expectForgery(token)
-  })
+  test.each(['none', 'None', 'NONE', 'nOnE', ''])(
+    'An access token with alg %j is inactive, with and without a signature (RFC 8725 §2.1)',
+    async (alg) => {
+      const [, body, signature] = genuine.split('.')
+      const head = encode({ alg, typ: 'at+jwt', kid })
+      for (const token of [`${head}.${body}.`, `${head}.${body}`, `${head}.${body}.${signature}`]) await expectForgery(token)
+    },
+  )
 
   test.each<[string, Record<string, unknown> | string | number | null | unknown[]]>([
-    ['another type', { typ: 'JWT', alg: 'ES256' }],
-    ['no type', { alg: 'ES256' }],
-    ['no algorithm', { typ: 'at+jwt' }],
+    ['another typ', { typ: 'JWT', alg: 'ES256' }],
+    ['no typ', { alg: 'ES256' }],
+    ['no alg', { typ: 'at+jwt' }],
     ['no key id', { typ: 'at+jwt', alg: 'ES256', kid: undefined }],
     ['a key id of the wrong type', { typ: 'at+jwt', alg: 'ES256', kid: 7 }],
     ['a list of key ids', { typ: 'at+jwt', alg: 'ES256', kid: ['x'] }],
     ['a key id that is a path', { typ: 'at+jwt', alg: 'ES256', kid: '../../dev/null' }],
-    ['a key id that every object has', { typ: 'at+jwt', alg: 'ES256', kid: '__proto__' }],
+    ['the key id __proto__', { typ: 'at+jwt', alg: 'ES256', kid: '__proto__' }],
     ['a key of its own in the header', { typ: 'at+jwt', alg: 'ES256', jwk: { kty: 'EC' } }],
-    ['a header that is no object', 'at+jwt'],
-    ['a header that is a number', 1],
-    ['a header that is null', null],
-    ['a header that is a list', []],
-  ])('the genuine body and signature under %s', async (_what, header) => {
+    ['a text instead of an object', 'at+jwt'],
+    ['a number instead of an object', 1],
+    ['null instead of an object', null],
+    ['a list instead of an object', []],
+  ])('An access token with genuine claims and signature, but with %s in its header, is inactive', async (_what, header) => {
     const [, body, signature] = genuine.split('.')
     const head = typeof header === 'object' && header !== null && !Array.isArray(header) ? { kid, ...header } : header
     await expectForgery(`${encode(head)}.${body}.${signature}`)
   })
 
-  test('other claims under the genuine signature', async () => {
+  test('An access token with changed claims and the genuine signature is inactive', async () => {
     const [head, , signature] = genuine.split('.')
     const claims = claimsOf(genuine)
     for (const change of [
@@ -100,7 +106,7 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     }
   })
 
-  test('what our own key signed but is no access token: another type, algorithm or issuer named (RFC 9068 §4)', async () => {
+  test('A JWT signed with the server’s own key, but with another typ, alg, issuer or claims, is inactive (RFC 9068 §4)', async () => {
     const { privateKey } = app.grantor.deps.keys.maker('sign')
     const signed = (header: unknown, claims: unknown): string => {
       const input = `${encode(header)}.${encode(claims)}`
@@ -124,7 +130,7 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     for (const body of ['x', 1, null, []]) await expectForgery(signed(header, body))
   })
 
-  test('any single character changed to another of its alphabet, in header, body or signature', async () => {
+  test('An access token with one changed character, at any position, is inactive', async () => {
     for (let position = 0; position < genuine.length; position++) {
       const character = genuine[position]
       if (character === '.') continue
@@ -132,14 +138,14 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     }
   })
 
-  test('the unused bits of the last character: one token has one spelling (RFC 4648 §3.5)', async () => {
+  test('An access token with changed unused bits in its last character is inactive (RFC 4648 §3.5)', async () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const last = alphabet.indexOf(genuine.at(-1) ?? '')
     for (let spare = 1; spare < 16; spare++) await expectInactive(genuine.slice(0, -1) + alphabet[last ^ spare])
   })
 
   test.each(['=', '==', ' ', '.', '\n', '\0', '%', 'é', '+', '/', 'A', '.A'])(
-    'with %j put before, after or between',
+    'An access token with %j before, after or between its parts is inactive',
     async (character) => {
       const [head, body, signature] = genuine.split('.')
       for (const token of [
@@ -154,16 +160,16 @@ describe('a forged access token is inactive, and revoking it ends nothing', () =
     },
   )
 
-  test('cut short by any number of characters', async () => {
+  test('A truncated access token is inactive', async () => {
     for (let length = 0; length < genuine.length; length += 5) if (length > 0) await expectInactive(genuine.slice(0, length))
   })
 
-  test('and after all of this the genuine one is active', async () => {
+  test('The genuine access token is still active after the introspection and revocation of forgeries', async () => {
     expect(await app.isActive(genuine)).toBe(true)
   })
 })
 
-test('a token of another installation is inactive, though its claims name this one', async () => {
+test('An access token of another installation with the same issuer is inactive', async () => {
   const elsewhere = await startApp({ settings: { authUrl: app.grantor.authUrl } })
   const { access_token } = await elsewhere.freshTokens()
   await elsewhere.close()

@@ -20,7 +20,7 @@ const WRONG_TYPE = {
 }
 const TOO_LARGE = { status: 413, error: 'invalid_request', description: 'The body is larger than 16 KiB.' }
 
-/** Posts as the client, with any content type; null for none. */
+/** Posts with the client’s credentials and this content type; null means no content type. */
 function post(
   path: string,
   contentType: string | null,
@@ -32,9 +32,9 @@ function post(
   return send(app.grantor.authUrl, { method: 'POST', path, headers: { authorization, ...type, ...more }, body })
 }
 
-describe('a body is application/x-www-form-urlencoded in UTF-8 (RFC 6749 appendix B)', () => {
+describe('The content type of a request body (RFC 6749 appendix B)', () => {
   test.each([FORM, `${FORM};charset=utf-8`, `${FORM}; charset=UTF-8`, `${FORM} ; charset="utf-8"`, FORM.toUpperCase()])(
-    'this type is taken: %s',
+    'A body of the content type %s is accepted (RFC 6749 appendix B)',
     async (contentType) => {
       expect((await post('/oauth/introspect', contentType, 'token=x')).status).toBe(200)
     },
@@ -55,69 +55,72 @@ describe('a body is application/x-www-form-urlencoded in UTF-8 (RFC 6749 appendi
     'x',
     '*/*',
     '\xff',
-  ])('415 for the type %j, at each endpoint, with or without a body', async (contentType) => {
+  ])('A POST with the content type %j is 415 at each endpoint, with and without a body', async (contentType) => {
     for (const path of ENDPOINTS) {
       expectRefusal(await post(path, contentType, 'token=x&grant_type=refresh_token'), WRONG_TYPE)
       if (contentType !== null) expectRefusal(await post(path, contentType, ''), WRONG_TYPE)
     }
   })
 
-  test('415 for no body at all and no type', async () => {
+  test('A POST without body and content type is 415 at each endpoint', async () => {
     for (const path of ENDPOINTS) expectRefusal(await post(path, null, ''), WRONG_TYPE)
   })
 
-  test('a form without a single parameter is a form: what is required is missing', async () => {
+  test('An introspection request with an empty form is 400, since the parameter token is missing', async () => {
     expectRefusal(await post('/oauth/introspect', FORM, ''), invalidRequest('token is required.'))
     expectRefusal(await post('/oauth/introspect', FORM, '&&&'), invalidRequest('token is required.'))
   })
 })
 
-describe('a body has at most 16 KiB', () => {
+describe('The size of a request body', () => {
   const bodyOf = (length: number): string => `token=${'x'.repeat(length - 'token='.length)}`
 
-  test('16 KiB are read', async () => {
+  test('A body of 16 KiB is accepted', async () => {
     expect((await post('/oauth/introspect', FORM, bodyOf(16 * 1024))).body).toBe('{"active":false}')
   })
 
-  test.each([16 * 1024 + 1, 100_000, 1_000_000])('413 for %i bytes, at each endpoint', async (length) => {
+  test.each([16 * 1024 + 1, 100_000, 1_000_000])('A body of %i bytes is 413 at each endpoint', async (length) => {
     for (const path of ENDPOINTS) {
       const answer = await post(path, FORM, bodyOf(length)).catch((error: NodeJS.ErrnoException) => error)
-      // what the client was still sending may be cut off; an answer that got through is this one
+      // the connection may be closed while the client still sends; otherwise the client gets this response
       if (answer instanceof Error) expect(answer.code).toMatch(/EPIPE|ECONNRESET/)
       else expectRefusal(answer, TOO_LARGE)
     }
   })
 
-  test('413 also for one that does not say its length', async () => {
+  test('A body without Content-Length is 413 if it exceeds 16 KiB', async () => {
     const chunked = { 'transfer-encoding': 'chunked' }
     expectRefusal(await post('/oauth/introspect', FORM, bodyOf(16 * 1024 + 1), chunked), TOO_LARGE)
     expect((await post('/oauth/introspect', FORM, bodyOf(16 * 1024), chunked)).status).toBe(200)
   })
 })
 
-describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
+describe('Methods and paths (RFC 9110 §15.5.6)', () => {
   const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY', 'MKCOL']
 
-  test.each(METHODS)('%s, whatever comes with it', async (method) => {
-    const authorization = basic(app.client.id, app.client.secret)
-    for (const path of ENDPOINTS) {
-      for (const headers of [{}, { authorization }, { 'content-type': FORM }, { 'content-type': 'application/json' }]) {
-        const body = ['GET', 'HEAD', 'TRACE'].includes(method)
-          ? {}
-          : { headers: { ...headers, 'content-length': '1' }, body: '{' }
-        const answer = await send(app.grantor.authUrl, { method, path: `${path}?token=x`, headers, ...body })
-        expect({ path, status: answer.status }).toEqual({ path, status: 405 })
-        expect(headersOf(answer)).toEqual({
-          allow: expect.stringMatching(/\bPOST\b/) as string,
-          'content-type': 'application/json; charset=utf-8',
-          'cache-control': 'no-store',
-          pragma: 'no-cache',
-          'x-content-type-options': 'nosniff',
-        })
-        if (method !== 'HEAD') expect(answer.json().error).toBe('invalid_request')
+  test.each(METHODS)(
+    'The method %s is 405 with Allow at each endpoint that takes a POST, with any header and body (RFC 9110 §15.5.6)',
+    async (method) => {
+      const authorization = basic(app.client.id, app.client.secret)
+      for (const path of ENDPOINTS) {
+        for (const headers of [{}, { authorization }, { 'content-type': FORM }, { 'content-type': 'application/json' }]) {
+          const body = ['GET', 'HEAD', 'TRACE'].includes(method)
+            ? {}
+            : { headers: { ...headers, 'content-length': '1' }, body: '{' }
+          const answer = await send(app.grantor.authUrl, { method, path: `${path}?token=x`, headers, ...body })
+          expect({ path, status: answer.status }).toEqual({ path, status: 405 })
+          expect(headersOf(answer)).toEqual({
+            allow: expect.stringMatching(/\bPOST\b/) as string,
+            'content-type': 'application/json; charset=utf-8',
+            'cache-control': 'no-store',
+            pragma: 'no-cache',
+            'x-content-type-options': 'nosniff',
+          })
+          if (method !== 'HEAD') expect(answer.json().error).toBe('invalid_request')
+        }
       }
-    }
-  })
+    },
+  )
 
   test.each([
     '/.well-known/openid-configuration',
@@ -125,7 +128,7 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
     '/.well-known/oauth-authorization-server',
     '/health/live',
     '/health/ready',
-  ])('a POST to %s, which is only read', async (path) => {
+  ])('A POST to %s is 405 with Allow: GET (RFC 9110 §15.5.6)', async (path) => {
     for (const contentType of [FORM, 'application/json', null]) {
       const answer = await post(path, contentType, 'a=b')
       expect({ status: answer.status, allow: answer.headers.allow }).toEqual({
@@ -135,7 +138,7 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
     }
   })
 
-  test('404 for a path nobody knows, and 405 for a wrong method, before a body of any type or size is read', async () => {
+  test('An unknown path is 404 and a wrong method 405, for a body of any content type and size', async () => {
     for (const contentType of [FORM, 'application/json', 'x', null]) {
       for (const body of ['', '{', 'x'.repeat(17_000)]) {
         for (const path of ['/oauth/nothing', '/oauth/token/', '/oauth/tokens', '/OAUTH/TOKEN', '/.well-known/x', '/x']) {
@@ -147,8 +150,8 @@ describe('405 with Allow for another method (RFC 9110 §15.5.6)', () => {
   })
 })
 
-describe('the query of a POST is never read', () => {
-  test('parameters there neither count nor repeat those of the body', async () => {
+describe('The query of a POST', () => {
+  test('Parameters in the query of a POST are ignored, and do not count as repeated', async () => {
     const tokens = await app.freshTokens()
     const query = encode({
       token: tokens.access_token,
@@ -164,7 +167,7 @@ describe('the query of a POST is never read', () => {
   })
 })
 
-describe('a parameter comes once (RFC 6749 §3.2)', () => {
+describe('Repeated and unknown parameters (RFC 6749 §3.2)', () => {
   const names = {
     '/oauth/token': [
       'client_id',
@@ -182,34 +185,40 @@ describe('a parameter comes once (RFC 6749 §3.2)', () => {
   }
   const cases = Object.entries(names).flatMap(([path, each]) => each.map((name) => [path, name] as const))
 
-  test.each(cases)('%s refuses a repeated %s, equal or not, empty or not, spelled alike or not', async (path, name) => {
-    const escaped = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
-    for (const pair of [
-      `${name}=a&${name}=a`,
-      `${name}=a&${name}=b`,
-      `${name}=a&${name}=`,
-      `${name}&${name}`,
-      `${name}=a&${escaped}=b`,
-    ]) {
-      expectRefusal(await post(path, FORM, pair), invalidRequest(`${name} was sent more than once.`))
-    }
-  })
+  test.each(cases)(
+    'A POST to %s that repeats the parameter %s, in any spelling and with any value, is invalid_request (RFC 6749 §3.2)',
+    async (path, name) => {
+      const escaped = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
+      for (const pair of [
+        `${name}=a&${name}=a`,
+        `${name}=a&${name}=b`,
+        `${name}=a&${name}=`,
+        `${name}&${name}`,
+        `${name}=a&${escaped}=b`,
+      ]) {
+        expectRefusal(await post(path, FORM, pair), invalidRequest(`${name} was sent more than once.`))
+      }
+    },
+  )
 
-  test.each(cases)('%s refuses a %s that is not UTF-8', async (path, name) => {
-    for (const value of ['%FF', '%C0%80', '%ED%A0%80', '%E2%82', 'ok%80']) {
-      expectRefusal(await post(path, FORM, `${name}=${value}`), invalidRequest(`${name} is not UTF-8.`))
-    }
-    expectRefusal(await post(path, FORM, Buffer.from(`${name}=\xff`, 'latin1')), invalidRequest(`${name} is not UTF-8.`))
-  })
+  test.each(cases)(
+    'A POST to %s whose parameter %s is not UTF-8 is invalid_request (RFC 6749 appendix B)',
+    async (path, name) => {
+      for (const value of ['%FF', '%C0%80', '%ED%A0%80', '%E2%82', 'ok%80']) {
+        expectRefusal(await post(path, FORM, `${name}=${value}`), invalidRequest(`${name} is not UTF-8.`))
+      }
+      expectRefusal(await post(path, FORM, Buffer.from(`${name}=\xff`, 'latin1')), invalidRequest(`${name} is not UTF-8.`))
+    },
+  )
 
-  test('an unknown one is ignored, even twice, even if it is not UTF-8, whatever its name', async () => {
+  test('Unknown parameters of an introspection request are ignored, even if repeated or not UTF-8', async () => {
     const strange = 'a=1&a=2&%FF=%FF&__proto__=x&constructor=y&toString=z&=&==&%=%'
     expect((await post('/oauth/introspect', FORM, `${strange}&token=x`)).body).toBe('{"active":false}')
   })
 })
 
-describe('an empty optional parameter counts as absent (RFC 6749 §3.2)', () => {
-  test('at the exchange and at a refresh', async () => {
+describe('Empty parameters (RFC 6749 §3.2)', () => {
+  test('Empty optional parameters of a code exchange and of a refresh count as absent (RFC 6749 §3.2)', async () => {
     const code = await app.freshCode()
     const empty = 'client_id=&client_secret=&code_verifier=&refresh_token=&scope=&resource='
     const exchanged = await post(

@@ -1,4 +1,4 @@
-/** OAuth 2.0 Form Post Response Mode: the browser posts the response to the app, by a form of ours. */
+/** OAuth 2.0 Form Post Response Mode: the browser posts the response to the app with a form from the server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -18,7 +18,7 @@ afterAll(() => grantor.close())
 
 const FORM = { response_mode: 'form_post', response_type: 'code', state: 'a "state" <1>&ü' }
 
-/** A page with one form to this URI, which its policy allows and nothing else. */
+/** Expects a page with one form to this URI, and a policy that allows no other form target. */
 function expectForm(page: Answer, action: string, origin = new URL(action).origin): void {
   expect([page.status, page.location]).toEqual([200, ''])
   expect(page.body.match(/<form [^>]*>/g)).toEqual([`<form method="post" action="${action}">`])
@@ -33,21 +33,21 @@ function expectForm(page: Answer, action: string, origin = new URL(action).origi
 
 const CALLBACK = 'https://app.example.net/callback'
 
-describe('a form posts the parameters to the redirect URI (§2)', () => {
-  test('a code at once, with state and iss as they are, and it can be redeemed', async () => {
+describe('The form of a response (OAuth 2.0 Form Post Response Mode §2)', () => {
+  test('With response_mode=form_post a code, state and iss are form fields for the redirect URI (Form Post Response Mode §2)', async () => {
     const page = await walk.authorize(requestOf(client, FORM))
     expectForm(page, CALLBACK)
     expect([fieldOf(page, 'state'), fieldOf(page, 'iss')]).toEqual([FORM.state, grantor.authUrl])
     expect((await walk.exchange(client, fieldOf(page, 'code'))).status).toBe(200)
   })
 
-  test('an error, too', async () => {
+  test('With response_mode=form_post an error and state are form fields for the redirect URI (Form Post Response Mode §2)', async () => {
     const page = await walk.authorize(requestOf(client, { ...FORM, scope: 'unknown' }))
     expectForm(page, CALLBACK)
     expect([fieldOf(page, 'error'), fieldOf(page, 'state')]).toEqual(['invalid_scope', FORM.state])
   })
 
-  test('after a login and after a refusal there', async () => {
+  test('With response_mode=form_post the response after a login or a declined login is a form (Form Post Response Mode §2)', async () => {
     const browser = new Walk(grantor)
     const declined = await browser.complete(await browser.reject(await browser.challenge(requestOf(client, FORM))))
     expectForm(declined, CALLBACK)
@@ -59,7 +59,7 @@ describe('a form posts the parameters to the redirect URI (§2)', () => {
     expect((await browser.exchange(client, fieldOf(page, 'code'))).status).toBe(200)
   })
 
-  test('after a confirmation, either way', async () => {
+  test('With response_mode=form_post the response after a confirmation is a form, for both decisions (Form Post Response Mode §2)', async () => {
     for (const [decision, field] of [
       ['allow', 'code'],
       ['deny', 'error'],
@@ -70,7 +70,7 @@ describe('a form posts the parameters to the redirect URI (§2)', () => {
     }
   })
 
-  test('an answer without state and iss has neither field', async () => {
+  test('With response_mode=form_post the form has no fields state and iss if the response has none', async () => {
     const page = await walk.authorize(requestOf(client, { response_mode: 'form_post' }))
     expect(page.body.match(/<input type="hidden" name="[a-z_]+"/g)).toEqual(['<input type="hidden" name="code"'])
   })
@@ -79,19 +79,22 @@ describe('a form posts the parameters to the redirect URI (§2)', () => {
     ['https://app.example.net:8443/a?b=1&c=', 'https://app.example.net:8443'],
     ['http://127.0.0.1:49152/cb', 'http://127.0.0.1:49152'],
     ['http://localhost:3000/cb', 'http://localhost:3000'],
-  ])('%s: its own query stays, and the policy names its origin', async (uri, origin) => {
-    const own = await grantor.createClient({ redirectUris: [uri] })
-    expectForm(await walk.authorize(requestOf(own, FORM)), uri.replaceAll('&', '&amp;'), origin)
-  })
+  ])(
+    'A form for the redirect URI %s keeps the URI’s query, and its Content-Security-Policy allows only that origin',
+    async (uri, origin) => {
+      const own = await grantor.createClient({ redirectUris: [uri] })
+      expectForm(await walk.authorize(requestOf(own, FORM)), uri.replaceAll('&', '&amp;'), origin)
+    },
+  )
 })
 
-describe('a redirect URI that no form can reach', () => {
+describe('Redirect URIs that cannot receive a form', () => {
   test.each([
-    ['of a private-use scheme', 'com.example.app:/cb'],
-    ['with an IPv6 address, which no policy can name', 'http://[::1]:3000/cb'],
-    ['with a host that would end the policy', 'https://app.example.net;script-src.example/cb'],
-    ['with a host that would begin another policy', 'https://app.example.net,x.example/cb'],
-  ])('%s: invalid_request, in the query', async (_, uri) => {
+    ['with a private-use scheme', 'com.example.app:/cb'],
+    ['with an IPv6 address, which no policy can contain', 'http://[::1]:3000/cb'],
+    ['with a semicolon in its host', 'https://app.example.net;script-src.example/cb'],
+    ['with a comma in its host', 'https://app.example.net,x.example/cb'],
+  ])('A request with response_mode=form_post and a redirect URI %s gets invalid_request in the query', async (_, uri) => {
     const native = await grantor.createClient({ type: 'native', redirectUris: [uri] })
     for (const response_mode of ['form_post', 'form_post.jwt']) {
       const challenge = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' }
@@ -101,18 +104,22 @@ describe('a redirect URI that no form can reach', () => {
     }
   })
 
-  test('a client with form_post alone cannot register it', async () => {
-    const made = grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'], responseModes: ['form_post'] })
-    await expect(made).rejects.toThrow('Redirect URI com.example.app:/cb cannot receive a form')
+  test('A client whose only response mode is form_post cannot register a redirect URI with a private-use scheme', async () => {
+    const registration = grantor.createClient({
+      type: 'native',
+      redirectUris: ['com.example.app:/cb'],
+      responseModes: ['form_post'],
+    })
+    await expect(registration).rejects.toThrow('Redirect URI com.example.app:/cb cannot receive a form')
   })
 })
 
-test('a confirmation that an earlier version sealed, without a response mode, is answered in the query', async () => {
+test('A confirmation that an earlier version sealed without a response mode gets its response in the query', async () => {
   const page = await walk.authorize(requestOf(client, { prompt: 'consent' }))
   const { keys } = grantor.deps
-  const { request, ...rest } = unseal(keys, 'grf', fieldOf(page, 'confirmation')) as { request: { responseMode?: string } }
-  const { responseMode: _, ...earlier } = request
-  const confirmation = seal(keys, 'grf', { ...rest, request: earlier })
+  const { request, ...others } = unseal(keys, 'grf', fieldOf(page, 'confirmation')) as { request: { responseMode?: string } }
+  const { responseMode: _, ...earlierRequest } = request
+  const confirmation = seal(keys, 'grf', { ...others, request: earlierRequest })
   const answer = await walk.postForm('/oauth/authorize/confirm', { confirmation, decision: 'allow' })
   expect(parameterOf(movingTo(answer), 'code')).not.toBe('')
 })

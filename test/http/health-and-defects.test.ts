@@ -20,11 +20,11 @@ const JSON_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-const ask = (path: string, method = 'GET'): Promise<Answer> => send(app.grantor.authUrl, { method, path })
+const get = (path: string, method = 'GET'): Promise<Answer> => send(app.grantor.authUrl, { method, path })
 
-describe('health', () => {
-  test('/health/live says that the process answers', async () => {
-    const answer = await ask('/health/live')
+describe('Health checks', () => {
+  test('A request to /health/live gets 200 with the status live', async () => {
+    const answer = await get('/health/live')
     expect({ status: answer.status, body: answer.body, headers: headersOf(answer) }).toEqual({
       status: 200,
       body: '{"status":"live"}',
@@ -32,8 +32,8 @@ describe('health', () => {
     })
   })
 
-  test('/health/ready says that the store takes writes and the keys are loaded', async () => {
-    const answer = await ask('/health/ready')
+  test('A request to /health/ready gets 200 with the status ready if the store can be written and the keys are loaded', async () => {
+    const answer = await get('/health/ready')
     expect({ status: answer.status, body: answer.body, headers: headersOf(answer) }).toEqual({
       status: 200,
       body: '{"status":"ready"}',
@@ -41,29 +41,29 @@ describe('health', () => {
     })
   })
 
-  test('keys that are not loaded are 503 with Retry-After', async () => {
+  test('A request to /health/ready is 503 with Retry-After if no keys are loaded, and /health/live is still 200', async () => {
     app.grantor.deps.keys.replace([])
-    const answer = await ask('/health/ready')
+    const answer = await get('/health/ready')
     expect({ status: answer.status, body: answer.body, headers: headersOf(answer) }).toEqual({
       status: 503,
       body: '{"status":"unavailable","problem":"keys_not_loaded"}',
       headers: { ...JSON_HEADERS, 'retry-after': '5' },
     })
-    expect((await ask('/health/live')).status).toBe(200)
+    expect((await get('/health/live')).status).toBe(200)
   })
 
-  test('a file that another process keeps locked is 503, and ready again once it is let go', async () => {
+  test('A request to /health/ready is unavailable while another process locks the database, and ready again afterwards', async () => {
     const database = new DatabaseSync(app.grantor.databasePath)
     database.exec('BEGIN IMMEDIATE')
-    expect((await ask('/health/ready')).json()).toEqual({ status: 'unavailable', problem: 'store_not_writable' })
-    expect((await ask('/health/live')).status).toBe(200)
+    expect((await get('/health/ready')).json()).toEqual({ status: 'unavailable', problem: 'store_not_writable' })
+    expect((await get('/health/live')).status).toBe(200)
     database.exec('ROLLBACK')
     database.close()
     app.grantor.clock.advance(1)
-    expect((await ask('/health/ready')).json()).toEqual({ status: 'ready' })
+    expect((await get('/health/ready')).json()).toEqual({ status: 'ready' })
   })
 
-  test('probes, however many, write at most once a second', async () => {
+  test('Any number of requests to /health/ready cause at most one write check per second', async () => {
     let writes = 0
     const { store } = app.grantor
     const checkWritable = store.checkWritable.bind(store)
@@ -74,33 +74,33 @@ describe('health', () => {
       },
     })
     for (let second = 0; second < 3; second++) {
-      const probes = await Promise.all(Array.from({ length: 50 }, () => ask('/health/ready')))
+      const probes = await Promise.all(Array.from({ length: 50 }, () => get('/health/ready')))
       expect(new Set(probes.map(({ status }) => status))).toEqual(new Set([200]))
-      expect((await ask('/health/ready')).status).toBe(200)
+      expect((await get('/health/ready')).status).toBe(200)
       app.grantor.clock.advance(1)
     }
     expect(writes).toBe(3)
   })
 
-  test.each(['/health/live', '/health/ready'])('HEAD %s tells the same by its status (RFC 9110 §9.3.2)', async (path) => {
-    const answer = await ask(path, 'HEAD')
+  test.each(['/health/live', '/health/ready'])('A HEAD request to %s gets 200 without a body (RFC 9110 §9.3.2)', async (path) => {
+    const answer = await get(path, 'HEAD')
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: '' })
   })
 })
 
-test('a defect is 500 server_error with a request id and nothing else; the log knows the rest under that id', async () => {
+test('An internal error is 500 server_error with a request id and no details; the log has the cause under that id', async () => {
   const tokens = await app.freshTokens()
   const database = new DatabaseSync(app.grantor.databasePath)
   database.exec('DROP TABLE grants')
   database.close()
-  const asks = [
+  const requests = [
     () => app.walk.introspect(app.client, tokens.access_token),
     () => app.walk.refresh(app.client, tokens.refresh_token),
     () => app.walk.revoke(app.client, tokens.refresh_token),
     () => app.walk.revoke(app.client, tokens.access_token),
   ]
-  for (const ask of asks) {
-    const answer = await ask()
+  for (const request of requests) {
+    const answer = await request()
     const [, requestId = ''] = /Quote request ([0-9a-f-]{36})\./.exec(answer.body) ?? []
     expectRefusal(answer, {
       status: 500,
@@ -111,7 +111,7 @@ test('a defect is 500 server_error with a request id and nothing else; the log k
   }
 })
 
-test('a caller who hangs up before the answer is no defect', async () => {
+test('A client that closes the connection before the response causes no error in the log', async () => {
   const body = 'grant_type=refresh_token&refresh_token=x'
   const head = [
     'POST /oauth/token HTTP/1.1',
@@ -121,7 +121,7 @@ test('a caller who hangs up before the answer is no defect', async () => {
     `Content-Length: ${body.length}`,
   ]
   const request = `${head.join('\r\n')}\r\n\r\n${body}`
-  // gives up at once, after one millisecond, after two …
+  // the clients close their connections after one to five milliseconds
   await Promise.all(Array.from({ length: 30 }, (_, at) => rawExchange(app.grantor.authUrl, request, 1 + (at % 5))))
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(app.grantor.logLines.filter((line) => /"level":(50|60)/.test(line))).toEqual([])

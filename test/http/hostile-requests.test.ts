@@ -1,4 +1,4 @@
-/** No input of anybody makes a 5xx, a redirect to a place nobody registered, or a row: every parameter and header of the front doors. */
+/** No input causes a 5xx, a redirect to an unregistered address or a new row. Covers all parameters and headers of the browser endpoints and the login API. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allRows } from '../support/rows.ts'
@@ -12,7 +12,7 @@ let walk: Walk
 let challenge: string
 
 beforeAll(async () => {
-  // failures are not what is looked for here
+  // the limit on failures is not the subject of this file
   grantor = await startGrantor({ failureLimit: 1_000_000 })
   client = await grantor.createClient()
   walk = new Walk(grantor)
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-/** Bytes as a query or a form can carry them: percent-encoded, or as they are where HTTP lets them. */
+/** Bytes of a query or a form: percent-encoded, or unencoded if HTTP allows them. */
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((each) => Array.from(each, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')),
   fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)), maxLength: 40 }),
@@ -44,8 +44,8 @@ const bytes = fc.oneof(
   ),
 )
 
-/** A value of the right kind now and then, so that the checks behind the first are reached too. */
-const near = (...values: string[]) =>
+/** One of these values in three cases of four, so that the later checks are reached too, and otherwise arbitrary bytes. */
+const mostlyOneOf = (...values: string[]) =>
   fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...values) }, { weight: 1, arbitrary: bytes })
 
 const headerValue = fc.string({
@@ -74,22 +74,22 @@ const headers = fc.dictionary(
   { maxKeys: 4 },
 )
 
-function harmless({ status, location }: Answer): void {
+function expectHarmless({ status, location }: Answer): void {
   expect(status).toBeLessThan(500)
   if (location === '') return
   const [to = ''] = location.split('?')
   expect([client.redirectUris[0], `${grantor.loginUrl}/login`]).toContain(to)
 }
 
-describe('whatever is sent', () => {
-  test('GET /oauth/authorize', async () => {
+describe('Arbitrary requests', () => {
+  test('No query and header of GET /oauth/authorize causes a 5xx, a redirect to an unregistered address or a changed row', async () => {
     const parameter = fc.oneof(
-      fc.tuple(fc.constantFrom('response_type'), near('code')),
-      fc.tuple(fc.constantFrom('scope'), near('enhancement', 'enhancement%20x')),
-      fc.tuple(fc.constantFrom('prompt'), near('none', 'login', 'consent')),
-      fc.tuple(fc.constantFrom('code_challenge'), near(PKCE.code_challenge)),
-      fc.tuple(fc.constantFrom('code_challenge_method'), near('S256', 'plain')),
-      fc.tuple(fc.constantFrom('resource'), near(encodeURIComponent('http://localhost/'))),
+      fc.tuple(fc.constantFrom('response_type'), mostlyOneOf('code')),
+      fc.tuple(fc.constantFrom('scope'), mostlyOneOf('enhancement', 'enhancement%20x')),
+      fc.tuple(fc.constantFrom('prompt'), mostlyOneOf('none', 'login', 'consent')),
+      fc.tuple(fc.constantFrom('code_challenge'), mostlyOneOf(PKCE.code_challenge)),
+      fc.tuple(fc.constantFrom('code_challenge_method'), mostlyOneOf('S256', 'plain')),
+      fc.tuple(fc.constantFrom('resource'), mostlyOneOf(encodeURIComponent('http://localhost/'))),
       fc.tuple(fc.constantFrom('client_id', 'redirect_uri', 'state', 'nonce', 'request', 'request_uri', 'max_age'), bytes),
       fc.tuple(bytes, bytes),
     )
@@ -103,7 +103,7 @@ describe('whatever is sent', () => {
         async (pairs, whole, signedIn, more) => {
           const own = whole ? `${encode(requestOf(client))}&` : ''
           const path = `/oauth/authorize?${own}${pairs.map((pair) => pair.join('=')).join('&')}`
-          harmless(await (signedIn ? walk : new Walk(grantor)).browse({ path, headers: more }))
+          expectHarmless(await (signedIn ? walk : new Walk(grantor)).browse({ path, headers: more }))
         },
       ),
       { numRuns: runs },
@@ -111,7 +111,7 @@ describe('whatever is sent', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('the two cookies', async () => {
+  test('No made-up value of the session and browser cookies causes a 5xx or gets a code', async () => {
     const path = `/oauth/authorize?${encode(requestOf(client))}`
     const cookie = fc.array(fc.tuple(fc.constantFrom('grantor_session', 'grantor_browser', 'a', ''), headerValue), {
       maxLength: 4,
@@ -122,19 +122,19 @@ describe('whatever is sent', () => {
           path,
           headers: { cookie: pairs.map((pair) => pair.join('=')).join('; ') },
         })
-        harmless(answer)
+        expectHarmless(answer)
         expect(answer.location).not.toContain('code=')
       }),
       { numRuns: runs },
     )
   })
 
-  test('GET /login/complete and GET /login/challenge', async () => {
+  test('No query of GET /login/complete and GET /login/challenge causes a 5xx, an unregistered redirect or a changed row', async () => {
     const before = allRows(grantor.databasePath)
     await fc.assert(
       fc.asyncProperty(
-        near(challenge, challenge.replace('grl', 'grv')),
-        near(challenge.replace('grl', 'grv'), challenge),
+        mostlyOneOf(challenge, challenge.replace('grl', 'grv')),
+        mostlyOneOf(challenge.replace('grl', 'grv'), challenge),
         headers,
         async (one, two, more) => {
           const answer = await walk.browse({
@@ -142,8 +142,8 @@ describe('whatever is sent', () => {
             headers: more,
           })
           expect(answer.status).toBeGreaterThanOrEqual(400)
-          harmless(answer)
-          harmless(
+          expectHarmless(answer)
+          expectHarmless(
             await walk.browse({ path: `/login/challenge?login_challenge=${one}`, headers: { authorization: LOGIN_SERVER } }),
           )
         },
@@ -153,17 +153,25 @@ describe('whatever is sent', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('POST /oauth/authorize/confirm', async () => {
+  test('No form and header of POST /oauth/authorize/confirm causes a 5xx or a redirect to an unregistered address', async () => {
     const confirmation = fieldOf(await walk.authorize(requestOf(client, { prompt: 'consent' })), 'confirmation')
     await fc.assert(
-      fc.asyncProperty(near(confirmation), near('allow', 'deny'), bytes, headers, async (sealed, decision, rest, more) => {
-        harmless(await walk.postForm('/oauth/authorize/confirm', `confirmation=${sealed}&decision=${decision}&${rest}`, more))
-      }),
+      fc.asyncProperty(
+        mostlyOneOf(confirmation),
+        mostlyOneOf('allow', 'deny'),
+        bytes,
+        headers,
+        async (sealed, decision, rest, more) => {
+          expectHarmless(
+            await walk.postForm('/oauth/authorize/confirm', `confirmation=${sealed}&decision=${decision}&${rest}`, more),
+          )
+        },
+      ),
       { numRuns: runs },
     )
   })
 
-  test('POST /login/message, /login/accept and /login/reject, with any JSON at all', async () => {
+  test('No JSON body of POST /login/message, /login/accept and /login/reject causes a 5xx or a changed row', async () => {
     const before = allRows(grantor.databasePath)
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
@@ -181,16 +189,16 @@ describe('whatever is sent', () => {
       'length',
     )
     const claim = fc.dictionary(field, value, { maxKeys: 7 })
-    const sent = fc.oneof({ weight: 4, arbitrary: claim }, { weight: 1, arbitrary: fc.jsonValue() })
+    const json = fc.oneof({ weight: 4, arbitrary: claim }, { weight: 1, arbitrary: fc.jsonValue() })
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('/login/message', '/login/accept', '/login/reject'),
-        sent,
+        json,
         fc.boolean(),
         async (path, body, whole) => {
           const own = { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 }
-          const whatever = whole ? Object.assign(own, body) : body
-          harmless(await walk.browse({ method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(whatever) }))
+          const value = whole ? Object.assign(own, body) : body
+          expectHarmless(await walk.browse({ method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(value) }))
         },
       ),
       { numRuns: runs },
@@ -198,21 +206,21 @@ describe('whatever is sent', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('and with any bytes at all', async () => {
+  test('No bytes in the body of POST /login/message, /login/accept and /oauth/authorize/confirm cause a 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('/login/message', '/login/accept', '/oauth/authorize/confirm'),
         fc.uint8Array({ maxLength: 200 }),
         headers,
         async (path, body, more) => {
-          harmless(await walk.browse({ method: 'POST', path, headers: { ...JSON_HEADERS, ...more }, body }))
+          expectHarmless(await walk.browse({ method: 'POST', path, headers: { ...JSON_HEADERS, ...more }, body }))
         },
       ),
       { numRuns: runs },
     )
   })
 
-  test('any Authorization header at the login API', async () => {
+  test('Every made-up Authorization header at the login API gets 401', async () => {
     const value = fc.oneof(
       headerValue,
       headerValue.map((text) => `Basic ${Buffer.from(text, 'latin1').toString('base64')}`),

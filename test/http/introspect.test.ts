@@ -19,14 +19,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Inactive to the letter: nothing about the token, not even why (RFC 7662 §2.2). */
+/** Expects an inactive token without any other member (RFC 7662 §2.2). */
 function expectInactive(answer: Answer): void {
   expectJson(answer)
   expect(answer.body).toBe('{"active":false}')
 }
 
-describe('an active token (RFC 7662 §2.2)', () => {
-  test('is told by exactly the nine fields of the specification, with the values of the token', async () => {
+describe('Active tokens (RFC 7662 §2.2)', () => {
+  test('The introspection response for an active access token has exactly nine members, with the token’s values (RFC 7662 §2.2)', async () => {
     const at = app.grantor.clock.now()
     const { access_token } = await app.freshTokens()
     const { jti, exp } = claimsOf(access_token)
@@ -46,7 +46,7 @@ describe('an active token (RFC 7662 §2.2)', () => {
   })
 
   test.each(['access_token', 'refresh_token', 'unheard_of', ''])(
-    'whatever the hint says: %j (RFC 7662 §2.1)',
+    'An access token is active if it is introspected with the token_type_hint %j (RFC 7662 §2.1)',
     async (token_type_hint) => {
       const { access_token } = await app.freshTokens()
       const answer = await app.walk.call('/oauth/introspect', app.client, { token: access_token, token_type_hint })
@@ -54,7 +54,7 @@ describe('an active token (RFC 7662 §2.2)', () => {
     },
   )
 
-  test('is inactive from its exp on, to the second', async () => {
+  test('An access token is inactive from the second of its exp on (RFC 7662 §2.2)', async () => {
     const { access_token } = await app.freshTokens()
     app.grantor.clock.advance(599)
     expect(await app.isActive(access_token)).toBe(true)
@@ -63,34 +63,34 @@ describe('an active token (RFC 7662 §2.2)', () => {
   })
 })
 
-describe('who may know (RFC 7662 §4)', () => {
-  test('the client it was issued to, and the resource server it is for; to any other client it is inactive', async () => {
+describe('Callers of introspection (RFC 7662 §4)', () => {
+  test('A token is active for its own client and for the server of its resource, and inactive for any other client (RFC 7662 §4)', async () => {
     const { access_token } = await app.freshTokens({ resource: API })
     expect((await app.walk.introspect(app.client, access_token)).json().active).toBe(true)
     expect((await app.walk.introspect(apiServer, access_token)).json()).toMatchObject({ active: true, client_id: app.client.id })
     expectInactive(await app.walk.introspect(stranger, access_token))
   })
 
-  test('a resource server learns nothing of tokens for another resource', async () => {
+  test('A token for another resource is inactive for a resource server (RFC 7662 §4)', async () => {
     const { access_token } = await app.freshTokens()
     expect(claimsOf(access_token).aud).toBe(app.grantor.authUrl)
     expectInactive(await app.walk.introspect(apiServer, access_token))
   })
 
-  test('a client that is no resource server learns nothing of others, whoever the audience is', async () => {
+  test('A token of another client is inactive for a client that is no resource server (RFC 7662 §4)', async () => {
     const { access_token } = await app.freshTokens({}, stranger)
     expectInactive(await app.walk.introspect(app.client, access_token))
   })
 
-  test('nobody without credentials', async () => {
+  test('An introspection request without a client secret or with a wrong one is 401 invalid_client (RFC 7662 §2.1)', async () => {
     const { access_token } = await app.freshTokens()
     expectRefusal(await app.walk.introspect({ ...app.client, secret: '' }, access_token), 'invalid_client')
     expectRefusal(await app.walk.introspect({ ...app.client, secret: 'wrong' }, access_token), 'invalid_client')
   })
 })
 
-describe('everything else is inactive', () => {
-  test('refresh tokens and codes, living ones of this very client', async () => {
+describe('Inactive tokens', () => {
+  test('A valid refresh token or code of the calling client is inactive at the introspection endpoint', async () => {
     const code = await app.freshCode()
     expectInactive(await app.walk.introspect(app.client, code))
     const { refresh_token } = tokensOf(await app.walk.exchange(app.client, code))
@@ -100,28 +100,28 @@ describe('everything else is inactive', () => {
   })
 
   test.each(['x', '.', '..', 'a.b.c', '....', 'null', '{}', 'eyJ', '\0', '💥', 'x'.repeat(10_000), `${'a'.repeat(9000)}.b.c`])(
-    'what is no token: %j',
+    'The text %j, which is no token, is inactive at the introspection endpoint (RFC 7662 §2.2)',
     async (token) => {
       expectInactive(await app.walk.introspect(app.client, token))
     },
   )
 })
 
-describe('an ended grant is inactive everywhere from that moment on', () => {
+describe('Tokens of ended grants', () => {
   const endings: [string, (grantId: string, refreshToken: string) => Promise<unknown>][] = [
-    ['its refresh token was revoked', async (_, refreshToken) => app.walk.revoke(app.client, refreshToken)],
-    ['the operator ended it', async (grantId) => endOneGrant(app.grantor.store, grantId, app.grantor.clock.now())],
+    ['the refresh token is revoked', async (_, refreshToken) => app.walk.revoke(app.client, refreshToken)],
+    ['the operator ends the grant', async (grantId) => endOneGrant(app.grantor.store, grantId, app.grantor.clock.now())],
     [
-      'the operator ended everything of the wallet',
+      'the operator ends all grants of the wallet',
       async () =>
         endGrantsOfWallet(app.grantor.store, app.walk.wallet.address as Grant['wallet'], undefined, app.grantor.clock.now()),
     ],
     [
-      'the operator ended everything of the client',
+      'the operator ends all grants of the client',
       async () => endGrantsOfClient(app.grantor.store, app.client.id, 'operator', app.grantor.clock.now()),
     ],
   ]
-  test.each(endings)('%s', async (_what, end) => {
+  test.each(endings)('Every access token of a grant is inactive for every caller once %s', async (_what, end) => {
     const { access_token, refresh_token } = await app.freshTokens({ resource: API })
     const next = tokensOf(await app.walk.refresh(app.client, refresh_token))
     await end(claimsOf(access_token).grant_id, next.refresh_token)
@@ -131,7 +131,7 @@ describe('an ended grant is inactive everywhere from that moment on', () => {
     }
   })
 
-  test('while its client is disabled its tokens are inactive to the resource server; enabled again, active', async () => {
+  test('The tokens of a disabled client are inactive for the resource server, and active again once the client is enabled', async () => {
     const { access_token } = await app.freshTokens({ resource: API })
     await app.grantor.store.clients.replaceClient({ ...app.client, disabledAt: app.grantor.clock.now() })
     await app.grantor.noticeChanges()
@@ -142,7 +142,7 @@ describe('an ended grant is inactive everywhere from that moment on', () => {
     expect((await app.walk.introspect(apiServer, access_token)).json().active).toBe(true)
   })
 
-  test('a disabled resource server learns nothing at all', async () => {
+  test('An introspection request of a disabled resource server is 401 invalid_client', async () => {
     const { access_token } = await app.freshTokens({ resource: API })
     const closed = await app.grantor.createClient({ redirectUris: [], resourceServer: API })
     expect((await app.walk.introspect(closed, access_token)).json().active).toBe(true)

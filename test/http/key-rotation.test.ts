@@ -22,7 +22,7 @@ async function publishedKeys(): Promise<Jwk[]> {
   return (await send(app.grantor.authUrl, { path: '/oauth/jwks' })).json().keys as Jwk[]
 }
 
-/** Verifies as a resource server does that has never been here before. */
+/** Verifies with freshly fetched keys, as a resource server does. */
 async function verify(accessToken: string) {
   return jwtVerify(accessToken, createRemoteJWKSet(new URL(`${app.grantor.authUrl}/oauth/jwks`)), {
     issuer: app.grantor.authUrl,
@@ -39,23 +39,23 @@ async function rotate(kind: 'sign' | 'seal' | 'mac', announcedFor?: number): Pro
   return key as KeyRecord
 }
 
-async function keep(): Promise<void> {
+async function runKeepKeys(): Promise<void> {
   await keepKeys(keepingOf(app.grantor))
   await app.grantor.noticeChanges()
 }
 
-/** The ids of the published keys that sign access tokens or did. */
+/** The ids of the published keys that sign or have signed access tokens. */
 async function accessTokenKids(): Promise<(string | undefined)[]> {
   const records = await app.grantor.store.keys.listKeys()
   const ids = records.filter(({ kind }) => kind === 'sign').map(({ id }) => id)
   return (await publishedKeys()).map(({ kid }) => kid).filter((kid) => ids.includes(kid ?? ''))
 }
 
-const livingId = async (kind: string): Promise<string> =>
+const currentKeyId = async (kind: string): Promise<string> =>
   (await app.grantor.store.keys.listKeys()).find((key) => key.kind === kind && key.retiredAt === null)?.id ?? ''
 
-describe('the JWK Set (RFC 7517 §5)', () => {
-  test('has public keys only, one a signing key, and says so in its type', async () => {
+describe('The JWK Set (RFC 7517 §5)', () => {
+  test('The JWK Set contains public keys only, and has its own media type and caching headers (RFC 7517 §5, §8.5)', async () => {
     await rotate('sign')
     const answer = await send(app.grantor.authUrl, { path: '/oauth/jwks' })
     expect(headersOf(answer)).toEqual({
@@ -78,22 +78,25 @@ describe('the JWK Set (RFC 7517 §5)', () => {
     ['ES256', ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']],
     ['EdDSA', ['alg', 'crv', 'kid', 'kty', 'use', 'x']],
     ['RS256', ['alg', 'e', 'kid', 'kty', 'n', 'use']],
-  ] as const)('a token signed with %s verifies with another library, and its key has no private member', async (alg, members) => {
-    await keepKeys(keepingOf(app.grantor, { signingAlgorithm: alg }))
-    await rotateKey(keepingOf(app.grantor, { signingAlgorithm: alg }), 'sign', 0)
-    await app.grantor.noticeChanges()
-    const { access_token } = await app.freshTokens()
-    const { protectedHeader, payload } = await verify(access_token)
-    expect(protectedHeader).toEqual({ typ: 'at+jwt', alg, kid: kidOf(access_token) })
-    expect(payload).toMatchObject({ client_id: app.client.id, sub: app.walk.wallet.address })
-    expect(await app.isActive(access_token)).toBe(true)
-    const published = (await publishedKeys()).find(({ kid }) => kid === kidOf(access_token)) ?? {}
-    expect(Object.keys(published).sort()).toEqual(members)
-  })
+  ] as const)(
+    'A token signed with %s can be verified with another library, and its published key has no private member',
+    async (alg, members) => {
+      await keepKeys(keepingOf(app.grantor, { signingAlgorithm: alg }))
+      await rotateKey(keepingOf(app.grantor, { signingAlgorithm: alg }), 'sign', 0)
+      await app.grantor.noticeChanges()
+      const { access_token } = await app.freshTokens()
+      const { protectedHeader, payload } = await verify(access_token)
+      expect(protectedHeader).toEqual({ typ: 'at+jwt', alg, kid: kidOf(access_token) })
+      expect(payload).toMatchObject({ client_id: app.client.id, sub: app.walk.wallet.address })
+      expect(await app.isActive(access_token)).toBe(true)
+      const published = (await publishedKeys()).find(({ kid }) => kid === kidOf(access_token)) ?? {}
+      expect(Object.keys(published).sort()).toEqual(members)
+    },
+  )
 })
 
-describe('a signing key’s life', () => {
-  test('announced for 60 seconds, then it signs; the old one verifies until the last of its tokens has expired; then it is gone', async () => {
+describe('The rotation of keys', () => {
+  test('A new signing key is published for 60 seconds before use, and the old one until its last token has expired', async () => {
     const old = await app.freshTokens()
     const next = await rotate('sign')
     expect(new Set(await accessTokenKids())).toEqual(new Set([kidOf(old.access_token), next.id]))
@@ -110,16 +113,16 @@ describe('a signing key’s life', () => {
     }
 
     app.grantor.clock.advance(598)
-    await keep()
+    await runKeepKeys()
     await verify(lastOfOld.access_token)
     expect(await app.isActive(lastOfOld.access_token)).toBe(true)
 
     app.grantor.clock.advance(62)
-    await keep()
+    await runKeepKeys()
     expect(await accessTokenKids()).toEqual([next.id])
   })
 
-  test('nothing that lives is lost in a rotation of all three kinds: code, refresh token, session, login under way', async () => {
+  test('Codes, refresh tokens, sessions and logins from before a rotation of all three kinds of keys stay valid', async () => {
     const tokens = await app.freshTokens()
     const code = await app.freshCode()
     const challenge = await app.walk.challenge({
@@ -136,7 +139,7 @@ describe('a signing key’s life', () => {
     expect((await app.walk.complete(await app.walk.prove(challenge))).status).toBe(200)
   })
 
-  test('a refresh token repeated after a rotation gets the successor that was made, from the key its row names', async () => {
+  test('A refresh token that is repeated after a key rotation gets the same successor as before', async () => {
     const tokens = await app.freshTokens()
     const successor = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).refresh_token
     await rotate('mac', 0)
@@ -144,8 +147,8 @@ describe('a signing key’s life', () => {
   })
 })
 
-describe('a key that leaked is retired at once', () => {
-  test('sign: every token it signed is inactive and unpublished; the grants go on with the next', async () => {
+describe('The retirement of leaked keys', () => {
+  test('When a signing key is retired, its tokens are inactive, the key is not published, and grants can be refreshed', async () => {
     const tokens = await app.freshTokens()
     await retireKey(keepingOf(app.grantor), kidOf(tokens.access_token) ?? '', true)
     await app.grantor.noticeChanges()
@@ -157,17 +160,17 @@ describe('a key that leaked is retired at once', () => {
     await verify(next.access_token)
   })
 
-  test('seal: codes under way are unknown, and spend nothing', async () => {
+  test('When a sealing key is retired, its codes are refused, and new codes are accepted', async () => {
     const code = await app.freshCode()
-    await retireKey(keepingOf(app.grantor), await livingId('seal'), true)
+    await retireKey(keepingOf(app.grantor), await currentKeyId('seal'), true)
     await app.grantor.noticeChanges()
     expectRefusal(await app.walk.exchange(app.client, code), 'invalid_grant')
     expect((await app.walk.exchange(app.client, await app.freshCode())).status).toBe(200)
   })
 
-  test('mac: refresh tokens are unknown, their access tokens live to their end', async () => {
+  test('When a MAC key is retired, its refresh tokens are refused, and the access tokens stay active', async () => {
     const tokens = await app.freshTokens()
-    await retireKey(keepingOf(app.grantor), await livingId('mac'), true)
+    await retireKey(keepingOf(app.grantor), await currentKeyId('mac'), true)
     await app.grantor.noticeChanges()
     expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
     expect(await app.isActive(tokens.access_token)).toBe(true)
@@ -176,7 +179,7 @@ describe('a key that leaked is retired at once', () => {
   })
 })
 
-test('another node notices a new key and a new client at its next look, and one it refused before', async () => {
+test('A node reads new keys and new clients from the store at its next check for changes, even a client that it refused before', async () => {
   const { store, clock, deps } = app.grantor
   const clients = new ClientDirectory(store, clock.now)
   const upkeep = createUpkeep(store, clients, deps.keys, keepingOf(app.grantor))

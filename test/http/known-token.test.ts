@@ -1,4 +1,4 @@
-/** Introspection of a token whose signature was verified before: all else is looked at each time (RFC 7662 §2.2). */
+/** Introspection of a token whose verified signature is cached: everything else is checked each time (RFC 7662 §2.2). */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { endRestored } from '../../src/domain/maintenance/restore.ts'
@@ -17,32 +17,32 @@ beforeEach(async () => {
   tokens = await app.freshTokens()
   for (const _ of [1, 2]) expect(await app.isActive(tokens.access_token)).toBe(true)
   const { verified } = app.grantor.deps.keys
-  expect(verified.find(verified.nameOf(tokens.access_token)), 'known by now').toBeDefined()
+  expect(verified.find(verified.nameOf(tokens.access_token)), 'the signature is cached').toBeDefined()
 })
 
-test('revoked alone, a known token is inactive from the answer on (RFC 7009 §2.1)', async () => {
+test('A cached access token is inactive as soon as its revocation has been confirmed (RFC 7009 §2.1)', async () => {
   await app.walk.revoke(app.client, tokens.access_token)
   expect(await app.isActive(tokens.access_token)).toBe(false)
 })
 
-test('when its grant ends, a known token is inactive from the answer on', async () => {
+test('A cached access token is inactive as soon as its refresh token is revoked', async () => {
   await app.walk.revoke(app.client, tokens.refresh_token)
   expect(await app.isActive(tokens.access_token)).toBe(false)
 })
 
-test('a grant ended by another process makes a known token inactive at once', async () => {
+test('A cached access token is inactive at once if another process ends its grant', async () => {
   const { store, clock } = app.grantor
   await store.grants.endGrant(claimsOf(tokens.access_token).grant_id, 'operator', clock.now())
   expect(await app.isActive(tokens.access_token)).toBe(false)
 })
 
-test('a known token says nothing to a client it was not issued to (RFC 7662 §4)', async () => {
+test('A cached access token is inactive for a client that it was not issued to (RFC 7662 §4)', async () => {
   const other = await app.grantor.createClient()
   expect((await app.walk.introspect(other, tokens.access_token)).body).toBe('{"active":false}')
-  expect(await app.isActive(tokens.access_token), 'and is active to its own').toBe(true)
+  expect(await app.isActive(tokens.access_token), 'the token is active for its own client').toBe(true)
 })
 
-test('while its client is disabled, a known token is inactive', async () => {
+test('A cached access token is inactive while its client is disabled', async () => {
   const api = await app.grantor.createClient({ resourceServer: app.grantor.authUrl })
   expect(await app.isActive(tokens.access_token, api)).toBe(true)
   await changeClient(app.grantor, app.client, { disabledAt: app.grantor.clock.now() })
@@ -51,14 +51,14 @@ test('while its client is disabled, a known token is inactive', async () => {
   expect(await app.isActive(tokens.access_token, api)).toBe(true)
 })
 
-test('another spelling of a known token is not that token', async () => {
+test('A cached access token with an altered signature is inactive', async () => {
   const [head, body, signature = ''] = tokens.access_token.split('.')
   const forged = `${head}.${body}.${randomBytes(64).toString('base64url')}`
   for (const each of [forged, `${tokens.access_token}=`, `${head}.${body}.${signature.slice(0, -1)}`])
     expect(await app.isActive(each)).toBe(false)
 })
 
-test('a known token is inactive from the second on in which it expires', async () => {
+test('A cached access token is inactive from the second of its expiry on', async () => {
   const { clock } = app.grantor
   const before = clock.at
   clock.at = claimsOf(tokens.access_token).exp - 1
@@ -68,12 +68,12 @@ test('a known token is inactive from the second on in which it expires', async (
   clock.at = before
 })
 
-test('on a database that was put back from a backup a known token is inactive, by its key and by its grant', async () => {
+test('After the restore of a backup, a cached access token is inactive, and its signature is removed from the cache', async () => {
   const { store } = app.grantor
   await endRestored(store, keepingOf(app.grantor))
-  expect(await app.isActive(tokens.access_token), 'its grant').toBe(false)
+  expect(await app.isActive(tokens.access_token), 'the grant has ended').toBe(false)
   await app.grantor.noticeChanges()
-  expect(await app.isActive(tokens.access_token), 'its key').toBe(false)
+  expect(await app.isActive(tokens.access_token), 'the key is retired').toBe(false)
   const { verified } = app.grantor.deps.keys
   expect(verified.size).toBe(0)
 })

@@ -1,4 +1,4 @@
-/** What the login server asks the auth service behind its page: who may ask, and which status answers what. */
+/** The API for the login server: authentication, requests and statuses. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { allRows } from '../support/rows.ts'
 import { send } from '../support/send.ts'
@@ -24,7 +24,7 @@ const claim = () => ({ login_challenge: challenge, address: walk.wallet.address,
 const describeChallenge = (query: string, headers: Record<string, string> = { authorization: LOGIN_SERVER }) =>
   send(grantor.authUrl, { path: `/login/challenge${query}`, headers })
 
-function refused(answer: Answer, status: number, error: string): void {
+function expectRefused(answer: Answer, status: number, error: string): void {
   expect(answer.status).toBe(status)
   expect(answer.json()).toEqual({ error, error_description: expect.stringMatching(/^[\x20-\x7e]+$/) as string })
   expectJson(answer)
@@ -39,7 +39,7 @@ function expectJson({ headers }: Answer): void {
   expect(headers).not.toHaveProperty('access-control-allow-origin')
 }
 
-describe('only the login server may ask', () => {
+describe('Authentication of the login server', () => {
   const wrong: [what: string, authorization: string | null][] = [
     ['no credentials', null],
     ['a wrong secret', basic('login-server', `${TEST_LOGIN_SECRET}x`)],
@@ -49,11 +49,11 @@ describe('only the login server may ask', () => {
     ['another name', basic('login_server', TEST_LOGIN_SECRET)],
     ['another case', basic('Login-Server', TEST_LOGIN_SECRET)],
     ['the secret as a bearer token', `Bearer ${TEST_LOGIN_SECRET}`],
-    ['no base64', `Basic login-server:${TEST_LOGIN_SECRET}`],
-    ['an empty header', ''],
+    ['credentials that are not base64', `Basic login-server:${TEST_LOGIN_SECRET}`],
+    ['an empty Authorization header', ''],
   ]
 
-  test('While GRANTOR_LOGIN_SECRET is being changed, a login server may ask with the previous secret too, and with no third one', async () => {
+  test('While GRANTOR_LOGIN_SECRET is being changed, the login API accepts the previous secret too, and no other one', async () => {
     const previous = 'the-login-secret-that-was-replaced-01234'
     const changing = await startGrantor({ loginSecretPrevious: previous })
     onTestFinished(() => changing.close())
@@ -66,25 +66,28 @@ describe('only the login server may ask', () => {
     expect(refusedBefore.status).toBe(401)
   })
 
-  test.each(wrong)('%s: 401, and nothing is looked at', async (_, authorization) => {
-    const headers = authorization === null ? {} : { authorization }
-    const answers = [
-      await describeChallenge(`?login_challenge=${challenge}`, headers),
-      ...(await Promise.all(POSTS.map((path) => post(path, JSON.stringify(claim()), headers)))),
-      // neither a broken body nor a wrong type or size is told to whoever is not the login server
-      await post('/login/accept', '{', headers),
-      await post('/login/accept', 'x', { ...headers, 'content-type': 'text/plain' }),
-      await post('/login/accept', 'x'.repeat(20_000), { ...headers, connection: 'close' }),
-    ]
-    for (const answer of answers) {
-      refused(answer, 401, 'invalid_client')
-      expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/)
-    }
-    expect(new Set(answers.map(({ body }) => body)).size).toBe(1)
-  })
+  test.each(wrong)(
+    'A login API request with %s is 401, with the same body for any challenge and any request body',
+    async (_, authorization) => {
+      const headers = authorization === null ? {} : { authorization }
+      const answers = [
+        await describeChallenge(`?login_challenge=${challenge}`, headers),
+        ...(await Promise.all(POSTS.map((path) => post(path, JSON.stringify(claim()), headers)))),
+        // an unauthenticated client does not learn whether the body is malformed, too large or of the wrong type
+        await post('/login/accept', '{', headers),
+        await post('/login/accept', 'x', { ...headers, 'content-type': 'text/plain' }),
+        await post('/login/accept', 'x'.repeat(20_000), { ...headers, connection: 'close' }),
+      ]
+      for (const answer of answers) {
+        expectRefused(answer, 401, 'invalid_client')
+        expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/)
+      }
+      expect(new Set(answers.map(({ body }) => body)).size).toBe(1)
+    },
+  )
 
-  test('a registered client is not the login server, and the login server is no client', async () => {
-    refused(
+  test('A client’s credentials are refused at the login API, and the login server’s credentials at the introspection endpoint', async () => {
+    expectRefused(
       await describeChallenge(`?login_challenge=${challenge}`, { authorization: basic(client.id, client.secret) }),
       401,
       'invalid_client',
@@ -93,10 +96,10 @@ describe('only the login server may ask', () => {
     expect(introspected.status).toBe(401)
   })
 
-  test('the secret in the query or the body counts for nothing', async () => {
+  test('The login API ignores a login secret in the query or the body', async () => {
     const secrets = `client_id=login-server&client_secret=${TEST_LOGIN_SECRET}`
-    refused(await describeChallenge(`?login_challenge=${challenge}&${secrets}`, {}), 401, 'invalid_client')
-    refused(
+    expectRefused(await describeChallenge(`?login_challenge=${challenge}&${secrets}`, {}), 401, 'invalid_client')
+    expectRefused(
       await post('/login/accept', JSON.stringify({ ...claim(), client_secret: TEST_LOGIN_SECRET }), {}),
       401,
       'invalid_client',
@@ -107,8 +110,8 @@ describe('only the login server may ask', () => {
 const post = (path: string, body: string, headers: Record<string, string> = { authorization: LOGIN_SERVER }) =>
   send(grantor.authUrl, { method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body })
 
-describe('GET /login/challenge', () => {
-  test('tells what the page must say: app, host, permissions, resources, chains, until when, and where a phone takes it up', async () => {
+describe('The description of a login challenge', () => {
+  test('GET /login/challenge returns the app, host, scopes, resources, chains, expiry times and the address for another device', async () => {
     const fresh = await walk.challenge(requestOf(client, { scope: 'profile enhancement' }))
     const answer = await describeChallenge(`?login_challenge=${fresh}`)
     expect(answer.status).toBe(200)
@@ -130,13 +133,13 @@ describe('GET /login/challenge', () => {
     })
   })
 
-  test('single permissions may be switched off only where the signed text is what tokens rest on', async () => {
+  test('GET /login/challenge allows a choice of scopes for a client with the consent rule signed', async () => {
     const signed = await grantor.createClient({ consent: 'signed' })
     const fresh = await walk.challenge(requestOf(signed))
     expect((await describeChallenge(`?login_challenge=${fresh}`)).json().may_choose_scopes).toBe(true)
   })
 
-  test('the account page’s own sign-in names no app, and allows none', async () => {
+  test('GET /login/challenge for the account page returns no app, no scopes and no resources', async () => {
     const { location } = await new Walk(grantor).browse({ path: '/account' })
     expect((await describeChallenge(location.slice(location.indexOf('?')))).json()).toMatchObject({
       purpose: 'account',
@@ -152,13 +155,13 @@ describe('GET /login/challenge', () => {
   test.each([
     ['a port', 'http://localhost:3000/cb', 'localhost:3000'],
     ['capitals', 'https://APP.Example.NET/', 'app.example.net'],
-  ])('the host of a redirect URI with %s', async (_, uri, host) => {
+  ])('GET /login/challenge returns the normalized host of a redirect URI with %s', async (_, uri, host) => {
     const native = await grantor.createClient({ type: 'native', redirectUris: [uri] })
     const fresh = await walk.challenge(requestOf(native, PKCE))
     expect((await describeChallenge(`?login_challenge=${fresh}`)).json().client_host).toBe(host)
   })
 
-  test('a private-use scheme is no host, although it may look like one: it is described as what it is (RFC 8252 §7.1)', async () => {
+  test('GET /login/challenge returns a private-use scheme as client_scheme, never as client_host (RFC 8252 §7.1)', async () => {
     const native = await grantor.createClient({ type: 'native', redirectUris: ['login.bank.example:/cb'] })
     const fresh = await walk.challenge(requestOf(native, PKCE))
     const described = (await describeChallenge(`?login_challenge=${fresh}`)).json()
@@ -166,44 +169,44 @@ describe('GET /login/challenge', () => {
   })
 
   test.each(['', '?', '?login_challenge=', '?login_challenge=x', '?login_challenge=%FF', '?LOGIN_CHALLENGE=x'])(
-    '%j is 400',
+    'GET /login/challenge with the query %j is 400',
     async (query) => {
-      refused(await describeChallenge(query), 400, 'invalid_request')
+      expectRefused(await describeChallenge(query), 400, 'invalid_request')
     },
   )
 
-  test('a challenge sent twice is 400, even twice the same', async () => {
-    refused(await describeChallenge(`?login_challenge=${challenge}&login_challenge=${challenge}`), 400, 'invalid_request')
+  test('GET /login/challenge with a repeated login_challenge is 400', async () => {
+    expectRefused(await describeChallenge(`?login_challenge=${challenge}&login_challenge=${challenge}`), 400, 'invalid_request')
   })
 
-  test('a used challenge is 409, an app disabled since is 403', async () => {
+  test('GET /login/challenge is 409 for a used challenge, and 403 for a challenge of a client that was disabled', async () => {
     const browser = new Walk(grantor)
     const used = (await browser.signIn(requestOf(client))).challenge
-    refused(await describeChallenge(`?login_challenge=${used}`), 409, 'already_used')
+    expectRefused(await describeChallenge(`?login_challenge=${used}`), 409, 'already_used')
     const going = await grantor.createClient()
     const begun = await browser.challenge(requestOf(going, { prompt: 'login' }))
     await grantor.store.clients.replaceClient({ ...going, disabledAt: grantor.clock.now() })
     await grantor.noticeChanges()
-    refused(await describeChallenge(`?login_challenge=${begun}`), 403, 'client_not_allowed')
+    expectRefused(await describeChallenge(`?login_challenge=${begun}`), 403, 'client_not_allowed')
   })
 })
 
-describe('malformed requests are 400, whatever is malformed', () => {
+describe('Malformed login API requests', () => {
   const bodies: [what: string, body: string][] = [
     ['no JSON', 'login_challenge=x'],
-    ['half of it', '{"login_challenge":'],
+    ['truncated JSON', '{"login_challenge":'],
     ['an empty body', ''],
     ['null', 'null'],
     ['a list', '[]'],
     ['a text', '"x"'],
     ['a number', '1'],
-    ['nothing in it', '{}'],
+    ['an empty object', '{}'],
     ['a prototype of its own', '{"__proto__":{"login_challenge":"x"},"address":"x","chain_id":1}'],
     ['a constructor of its own', '{"constructor":{"prototype":{"x":1}},"login_challenge":"x","address":"x","chain_id":1}'],
     ['bytes that are no UTF-8', '{"login_challenge":"\xff\xfe","address":"x","chain_id":1}'],
-    ['depth', `${'['.repeat(5000)}${']'.repeat(5000)}`],
+    ['deep nesting', `${'['.repeat(5000)}${']'.repeat(5000)}`],
   ]
-  test.each(bodies)('%s', async (_, body) => {
+  test.each(bodies)('A login API request with %s in its body is 400', async (_, body) => {
     for (const path of POSTS) {
       const answer = await send(grantor.authUrl, {
         method: 'POST',
@@ -211,34 +214,44 @@ describe('malformed requests are 400, whatever is malformed', () => {
         headers: { 'content-type': 'application/json', authorization: LOGIN_SERVER },
         body: Buffer.from(body, 'latin1'),
       })
-      refused(answer, 400, 'invalid_request')
+      expectRefused(answer, 400, 'invalid_request')
     }
   })
 
   const values: unknown[] = [null, '', 0, true, [], {}, ['x'], { toString: 'x', valueOf: 'x' }, { toString: null }]
-  test.each(['login_challenge', 'address', 'chain_id'])('%s of any other type, or none', async (name) => {
-    for (const value of [...values.filter((each) => name !== 'chain_id' || each !== 0), undefined]) {
-      refused(await walk.loginApi('/login/message', { ...claim(), [name]: value }), 400, 'invalid_request')
-      refused(
-        await walk.loginApi('/login/accept', { ...claim(), signature: `0x${'1'.repeat(130)}`, [name]: value }),
+  test.each(['login_challenge', 'address', 'chain_id'])(
+    'A login API request without %s, or with a value of the wrong type, is 400',
+    async (name) => {
+      for (const value of [...values.filter((each) => name !== 'chain_id' || each !== 0), undefined]) {
+        expectRefused(await walk.loginApi('/login/message', { ...claim(), [name]: value }), 400, 'invalid_request')
+        expectRefused(
+          await walk.loginApi('/login/accept', { ...claim(), signature: `0x${'1'.repeat(130)}`, [name]: value }),
+          400,
+          'invalid_request',
+        )
+      }
+    },
+  )
+
+  test.each(['1', 1.5, -1.5, 1e20, '0x1', Number.MAX_SAFE_INTEGER + 1])(
+    'A login API request with the chain_id %j is 400',
+    async (chain_id) => {
+      expectRefused(await walk.loginApi('/login/message', { ...claim(), chain_id }), 400, 'invalid_request')
+    },
+  )
+
+  test('A login API request with a malformed client_ip is processed as one with a valid client_ip', async () => {
+    for (const client_ip of [...values, 'x', '1.2.3.4, 5.6.7.8', '::1%eth0', 'x'.repeat(5000)]) {
+      expect((await walk.loginApi('/login/message', { ...claim(), client_ip })).status).toBe(200)
+      expectRefused(
+        await walk.loginApi('/login/message', { ...claim(), login_challenge: 'x', client_ip }),
         400,
         'invalid_request',
       )
     }
   })
 
-  test.each(['1', 1.5, -1.5, 1e20, '0x1', Number.MAX_SAFE_INTEGER + 1])('chain_id %j is no chain id', async (chain_id) => {
-    refused(await walk.loginApi('/login/message', { ...claim(), chain_id }), 400, 'invalid_request')
-  })
-
-  test('client_ip of any other type or form is no reason to fail: it only counts towards limits', async () => {
-    for (const client_ip of [...values, 'x', '1.2.3.4, 5.6.7.8', '::1%eth0', 'x'.repeat(5000)]) {
-      expect((await walk.loginApi('/login/message', { ...claim(), client_ip })).status).toBe(200)
-      refused(await walk.loginApi('/login/message', { ...claim(), login_challenge: 'x', client_ip }), 400, 'invalid_request')
-    }
-  })
-
-  test('unknown fields are ignored', async () => {
+  test('The login API ignores unknown fields', async () => {
     expect(
       (await walk.loginApi('/login/message', { ...claim(), nonce: 'mine', domain: 'evil.example', __other: {} })).status,
     ).toBe(200)
@@ -250,43 +263,43 @@ describe('malformed requests are 400, whatever is malformed', () => {
     'multipart/form-data; boundary=x',
     'application/jsonp',
     'text/json',
-  ])('%s is 415', async (type) => {
+  ])('A login API request with the content type %s is 415', async (type) => {
     const answer = await post('/login/accept', JSON.stringify(claim()), { authorization: LOGIN_SERVER, 'content-type': type })
-    refused(answer, 415, 'unsupported_media_type')
+    expectRefused(answer, 415, 'unsupported_media_type')
     expect(answer.json().error_description).toMatch(/application\/json/)
   })
 
-  test('the query of a POST is not read', async () => {
-    refused(await post(`/login/reject?login_challenge=${challenge}`, '{}'), 400, 'invalid_request')
+  test('The login API ignores the query of a POST', async () => {
+    expectRefused(await post(`/login/reject?login_challenge=${challenge}`, '{}'), 400, 'invalid_request')
   })
 })
 
-describe('scope: under consent rule session a sign-in is for what the app asked for, all of it', () => {
+describe('The choice of scopes under the consent rule session', () => {
   test.each(['enhancement', 'profile', 'enhancement profile admin', '', 'enhancement  profile', '"'])(
-    'choosing %j of enhancement and profile is 400, and what is left on is never widened',
+    'Under the consent rule session, the choice of the scopes %j is 400 if the app requested enhancement and profile',
     async (scope) => {
       const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
       const answer = await walk.loginApi('/login/message', { ...claim(), login_challenge: both, scope })
-      refused(answer, 400, 'invalid_request')
+      expectRefused(answer, 400, 'invalid_request')
     },
   )
 
-  test('none named is all of them', async () => {
+  test('Under the consent rule session, a login without a choice of scopes is for all requested scopes', async () => {
     const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
     const text = (more: object) => walk.loginApi('/login/message', { ...claim(), login_challenge: both, ...more })
     const all = (await text({ scope: 'enhancement profile' })).json()
     for (const more of [{}, { scope: null }]) expect((await text(more)).json()).toEqual(all)
   })
 
-  test('all of them in any order is what was asked', async () => {
+  test('Under the consent rule session, all requested scopes may be chosen in any order', async () => {
     const both = await walk.challenge(requestOf(client, { scope: 'enhancement profile' }))
     const answer = await walk.loginApi('/login/message', { ...claim(), login_challenge: both, scope: 'profile enhancement' })
     expect(answer.status).toBe(200)
   })
 })
 
-describe('what succeeds answers as documented', () => {
-  test('a text, a way on after the proof, a way on after a denial; and no answer sets a cookie', async () => {
+describe('Successful login API requests', () => {
+  test('The login API returns the text to sign, and an address after a proof or a denial, and sets no cookie', async () => {
     const message = await walk.loginApi('/login/message', claim())
     expect(message.json()).toEqual({ message: expect.any(String) as string })
     const signature = walk.wallet.sign(message.json().message as string)

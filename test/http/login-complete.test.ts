@@ -1,4 +1,4 @@
-/** The browser comes back from the login server: one session for one challenge, in the browser it began in, within a minute. */
+/** The return from the login server: one session per challenge, in the browser of the challenge, within sixty seconds. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endSessions } from '../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => grantor.close())
 
 const sessions = () => allRows(grantor.databasePath).sessions as { wallet: string; ended_at: number | null }[]
-const part = (path: string, name: string) => parameterOf(`http://x${path}`, name)
+const parameterOfPath = (path: string, name: string) => parameterOf(`http://x${path}`, name)
 
-function noSession(answer: Answer, status: number, notice: string): void {
+function expectNoSession(answer: Answer, status: number, notice: string): void {
   expect(answer.status).toBe(status)
   expect(noticeOf(answer)).toBe(notice)
   expect(answer.headers).not.toHaveProperty('set-cookie')
@@ -29,8 +29,8 @@ function noSession(answer: Answer, status: number, notice: string): void {
   expect(answer.body).not.toContain('code=')
 }
 
-describe('a login that proved its wallet', () => {
-  test('answers 200, not a redirect: session cookie, a page that moves on by itself, and a link for whom it does not', async () => {
+describe('The completion of a login', () => {
+  test('A completed login returns 200 with a session cookie and a page that forwards to the redirect URI and has a link', async () => {
     const { answer, to } = await new Walk(grantor).signIn(requestOf(client))
     expect(answer.status).toBe(200)
     expect(answer.headers).not.toHaveProperty('location')
@@ -41,21 +41,21 @@ describe('a login that proved its wallet', () => {
     expect(to.startsWith(`${client.redirectUris[0]}?code=`)).toBe(true)
   })
 
-  test('continues the request that was sealed, whatever the URL says beside it', async () => {
+  test('A completed login continues the sealed request, and ignores added parameters in the URL', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client, { state: 'mine' })))
     const answer = await walk.complete(`${path}&state=evil&redirect_uri=https://evil.example/&client_id=x&scope=admin&code=x`)
     expect(movingTo(answer)).toMatch(/^https:\/\/app\.example\.net\/callback\?code=[A-Za-z0-9._-]+&state=mine$/)
   })
 
-  test('gives a code that is redeemed for tokens of the wallet that signed', async () => {
+  test('The code of a completed login gives tokens for the wallet that signed', async () => {
     const walk = new Walk(grantor, testWallet(2))
     const { code } = await walk.signIn(requestOf(client))
     const { access_token } = (await walk.exchange(client, code)).json()
     expect((await walk.introspect(client, access_token as string)).json().sub).toBe(testWallet(2).address)
   })
 
-  test('a declined one goes the same way: access_denied, state, no session, nothing written', async () => {
+  test('A declined login forwards to the redirect URI with access_denied and state, starts no session and writes nothing', async () => {
     const walk = new Walk(grantor)
     const before = allRows(grantor.databasePath)
     const answer = await walk.complete(await walk.reject(await walk.challenge(requestOf(client, { state: 's' }))))
@@ -68,8 +68,8 @@ describe('a login that proved its wallet', () => {
   })
 })
 
-describe('once', () => {
-  test('fifty simultaneous returns of one login: exactly one session, exactly one code', async () => {
+describe('The single use of a login challenge', () => {
+  test('Of fifty simultaneous returns of one login exactly one gets a session and a code, and the others 409', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
     const before = sessions().length
@@ -77,10 +77,10 @@ describe('once', () => {
     const signedIn = answers.filter(({ status }) => status === 200)
     expect(signedIn).toHaveLength(1)
     expect(sessions().length).toBe(before + 1)
-    for (const answer of answers.filter((each) => each !== signedIn[0])) noSession(answer, 409, 'already_used')
+    for (const answer of answers.filter((each) => each !== signedIn[0])) expectNoSession(answer, 409, 'already_used')
   })
 
-  test('fifty proofs and returns of one challenge, by three wallets at once: exactly one session', async () => {
+  test('Of fifty simultaneous proofs and returns of one challenge by three wallets exactly one starts a session', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const before = sessions().length
@@ -94,7 +94,7 @@ describe('once', () => {
     expect(sessions().length).toBe(before + 1)
   })
 
-  test('of fifty simultaneous proofs of one challenge one is accepted, the others are 409: one receipt, one session', async () => {
+  test('Of fifty simultaneous proofs of one challenge exactly one is accepted, with one receipt and one session; the others are 409', async () => {
     const walk = new Walk(grantor)
     const proof = await walk.proof(await walk.challenge(requestOf(client)))
     const before = allRows(grantor.databasePath)
@@ -111,7 +111,7 @@ describe('once', () => {
     expect(after.sessions).toHaveLength((before.sessions ?? []).length + 1)
   })
 
-  test('a second proof of a proved challenge is 409, before the browser has returned and after; the first one goes on', async () => {
+  test('A second proof of a challenge is 409, before and after the browser returns, and the first login completes', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const path = await walk.prove(challenge)
@@ -125,7 +125,7 @@ describe('once', () => {
     await again()
   })
 
-  test('used once, it is used for every wallet: another one’s proof is 409, and no receipt', async () => {
+  test('A proof of a used challenge by another wallet is 409 and writes no receipt', async () => {
     const walk = new Walk(grantor)
     const { challenge } = await walk.signIn(requestOf(client))
     const before = allRows(grantor.databasePath)
@@ -134,19 +134,19 @@ describe('once', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('the first session stays as it was, also after it has ended', async () => {
+  test('A login that returns a second time is 409, and neither changes its session nor restores an ended one', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
     await walk.complete(path)
-    noSession(await walk.complete(path), 409, 'already_used')
+    expectNoSession(await walk.complete(path), 409, 'already_used')
     expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
     await endSessions(grantor.deps, walk.wallet.address as `0x${string}`, () => true)
-    noSession(await walk.complete(path), 409, 'already_used')
+    expectNoSession(await walk.complete(path), 409, 'already_used')
   })
 })
 
-describe('within sixty seconds', () => {
-  test('the sixtieth second is too late, for a proof and for a denial', async () => {
+describe('The time between proof and return', () => {
+  test('A login may return 59 seconds after its proof; after 60 seconds a proof or a denial is 410', async () => {
     const [proof, denial, inTime] = [new Walk(grantor), new Walk(grantor), new Walk(grantor)]
     const proved = await proof.prove(await proof.challenge(requestOf(client)))
     const denied = await denial.reject(await denial.challenge(requestOf(client)))
@@ -154,17 +154,17 @@ describe('within sixty seconds', () => {
     grantor.clock.advance(59)
     expect((await inTime.complete(hurried)).status).toBe(200)
     grantor.clock.advance(1)
-    noSession(await proof.complete(proved), 410, 'expired')
-    noSession(await denial.complete(denied), 410, 'expired')
+    expectNoSession(await proof.complete(proved), 410, 'expired')
+    expectNoSession(await denial.complete(denied), 410, 'expired')
   })
 
-  test('a challenge whose proof came back too late stays used; a login begun anew at the app mends it', async () => {
+  test('A challenge whose login returned too late stays used, and a new login succeeds', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const late = await walk.prove(challenge)
     const before = sessions()
     grantor.clock.advance(60)
-    noSession(await walk.complete(late), 410, 'expired')
+    expectNoSession(await walk.complete(late), 410, 'expired')
     const again = await walk.loginApi('/login/accept', await walk.proof(challenge))
     expect([again.status, again.json().error]).toEqual([409, 'already_used'])
     expect(sessions()).toEqual(before)
@@ -172,8 +172,8 @@ describe('within sixty seconds', () => {
   })
 })
 
-describe('not forged', () => {
-  test('one changed character at any place of the verifier or the challenge is refused', async () => {
+describe('Forged login verifiers', () => {
+  test('A return with one changed character in the verifier or the challenge is 400', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
     const start = path.indexOf('=') + 1
@@ -188,35 +188,39 @@ describe('not forged', () => {
     expect((await walk.complete(path)).status).toBe(200)
   })
 
-  test('the verifier of one challenge does not open another, not even of the same browser and wallet', async () => {
+  test('The verifier of one challenge is refused with another challenge of the same browser and wallet', async () => {
     const walk = new Walk(grantor)
     const one = await walk.prove(await walk.challenge(requestOf(client)))
     const two = await walk.prove(await walk.challenge(requestOf(client)))
-    noSession(
+    expectNoSession(
       await walk.complete(
-        `/login/complete?login_challenge=${part(one, 'login_challenge')}&login_verifier=${part(two, 'login_verifier')}`,
+        `/login/complete?login_challenge=${parameterOfPath(one, 'login_challenge')}&login_verifier=${parameterOfPath(two, 'login_verifier')}`,
       ),
       400,
       'broken_link',
     )
   })
 
-  test('nothing else that the service seals is a verifier', async () => {
+  test('A code, a challenge or a confirmation is not accepted as a login verifier, even with the prefix of one', async () => {
     const walk = new Walk(grantor)
     const { code, challenge } = await walk.signIn(requestOf(client))
     const confirmation = fieldOf(await walk.authorize(requestOf(client, { prompt: 'consent' })), 'confirmation')
     const fresh = await walk.challenge(requestOf(client, { prompt: 'login' }))
     for (const other of [code, challenge, fresh, confirmation, 'null', '']) {
       for (const forged of [other, `grv${other.slice(3)}`]) {
-        noSession(await walk.complete(`/login/complete?login_challenge=${fresh}&login_verifier=${forged}`), 400, 'broken_link')
+        expectNoSession(
+          await walk.complete(`/login/complete?login_challenge=${fresh}&login_verifier=${forged}`),
+          400,
+          'broken_link',
+        )
       }
     }
   })
 
-  test('a missing, empty, doubled or unreadable parameter is a broken link', async () => {
+  test('A return with a missing, empty, repeated or malformed parameter is 400', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
-    const [challenge, verifier] = [part(path, 'login_challenge'), part(path, 'login_verifier')]
+    const [challenge, verifier] = [parameterOfPath(path, 'login_challenge'), parameterOfPath(path, 'login_verifier')]
     for (const query of [
       '',
       `login_challenge=${challenge}`,
@@ -226,39 +230,39 @@ describe('not forged', () => {
       `login_challenge=${challenge}&login_challenge=${challenge}&login_verifier=${verifier}`,
       `login_challenge=${challenge}&login_verifier=${verifier}&login_verifier=${verifier}`,
     ]) {
-      noSession(await walk.complete(`/login/complete?${query}`), 400, 'broken_link')
+      expectNoSession(await walk.complete(`/login/complete?${query}`), 400, 'broken_link')
     }
   })
 })
 
-describe('not after the operator ended what the wallet has', () => {
-  const raise = () => grantor.store.wallets.raiseEpoch(testWallet(1).address as `0x${string}`)
+describe('Logins after the operator ended the wallet’s grants', () => {
+  const raiseEpoch = () => grantor.store.wallets.raiseEpoch(testWallet(1).address as `0x${string}`)
 
-  test('the wallet’s epoch raised between proof and return: no session, the row that shows the login was used is ended, the receipt withdrawn', async () => {
+  test('If the wallet’s epoch is raised between proof and return, the login is 401, starts no session and withdraws its receipt', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const path = await walk.prove(await walk.challenge(requestOf(client)))
-    await raise()
-    noSession(await walk.complete(path), 401, 'login_required_again')
+    await raiseEpoch()
+    expectNoSession(await walk.complete(path), 401, 'login_required_again')
     const withdrawn = await grantor.store.receipts.listReceipts(walk.wallet.address as `0x${string}`, {
       state: 'withdrawn',
       limit: 50,
     })
     expect(withdrawn.map(({ withdrawnAt }) => withdrawnAt)).toEqual([grantor.clock.now()])
     expect(sessions().filter(({ wallet, ended_at }) => wallet === walk.wallet.address && ended_at === null)).toEqual([])
-    noSession(await walk.complete(path), 409, 'already_used')
+    expectNoSession(await walk.complete(path), 409, 'already_used')
   })
 
-  test('raised before the proof, it does not matter', async () => {
+  test('If the wallet’s epoch is raised before the proof, the login completes', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const challenge = await walk.challenge(requestOf(client))
-    await raise()
+    await raiseEpoch()
     expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
   })
 
-  test('raised after the code was issued, the code is void', async () => {
+  test('If the wallet’s epoch is raised after the issue of a code, the code is refused with invalid_grant', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const { code } = await walk.signIn(requestOf(client))
-    await raise()
+    await raiseEpoch()
     expect((await walk.exchange(client, code)).json().error).toBe('invalid_grant')
   })
 })

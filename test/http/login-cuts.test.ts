@@ -1,4 +1,4 @@
-/** An ending on one node, a login on another, cut into each other at every place between two of their store calls. */
+/** An ending on one node and a login on another, interleaved at every point between their store calls. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endApp } from '../../src/domain/account/account.ts'
 import { endEverything, endOtherSessions } from '../../src/domain/consent/end-grants.ts'
@@ -11,7 +11,7 @@ import { movingTo, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
 let nodes: TwoNodes
 let client: TestClient
-/** a session of the wallet in another browser, which does the ending */
+/** a session of the wallet in another browser, which makes the endings */
 let session: Session
 
 beforeAll(async () => {
@@ -26,9 +26,9 @@ const readSession = (walk: Walk): Promise<Session | null> =>
   nodes.app.grantor.store.sessions.readSession(hashSessionId(walk.cookies.get('grantor_session') ?? ''))
 
 test.each<[string, number, () => Promise<unknown>]>([
-  ['everything ends', 8, () => endEverything(nodes.node, session.wallet)],
-  ['its app ends', 6, () => endApp(nodes.node, session, client.id)],
-])('a consent whose proof had begun before %s does not outlive it', async (_, calls, end) => {
+  ['everything is ended', 8, () => endEverything(nodes.node, session.wallet)],
+  ['its app is ended', 6, () => endApp(nodes.node, session, client.id)],
+])('A consent whose proof began before %s is not in force afterwards', async (_, calls, end) => {
   for (const at of allCuts(4, calls)) {
     const walk = new Walk(nodes.app.grantor)
     const proof = await walk.proof(await walk.challenge(requestOf(client)))
@@ -41,10 +41,10 @@ test.each<[string, number, () => Promise<unknown>]>([
 })
 
 test.each<[string, number, () => Promise<unknown>]>([
-  ['everything ends', 8, () => endEverything(nodes.node, session.wallet)],
-  ['all other sessions end', 5, () => endOtherSessions(nodes.node, session)],
+  ['everything is ended', 8, () => endEverything(nodes.node, session.wallet)],
+  ['all other sessions are ended', 5, () => endOtherSessions(nodes.node, session)],
 ])(
-  'a login that returns while %s starts no session that lives on, gives no code that counts, leaves no receipt',
+  'A login that returns while %s leaves no valid session, no code that can be redeemed, and no receipt if it fails',
   async (_, calls, end) => {
     for (const at of allCuts(5, calls)) {
       const walk = new Walk(nodes.app.grantor)
@@ -63,7 +63,7 @@ test.each<[string, number, () => Promise<unknown>]>([
   },
 )
 
-test('a login that returns while its app ends has a session at most: no code that counts, no receipt', async () => {
+test('A login that returns while its app is ended leaves no code that can be redeemed and no receipt in force', async () => {
   for (const at of allCuts(5, 4)) {
     const walk = new Walk(nodes.app.grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))

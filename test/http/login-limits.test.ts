@@ -1,4 +1,4 @@
-/** Bodies, signatures and failures have limits; whoever proves the wallet is never refused for somebody else's failures. */
+/** The limits on bodies, signatures and failures. A valid proof is never refused for failures, own or other. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -21,12 +21,12 @@ beforeEach(async () => {
 afterEach(() => grantor.close())
 
 const claim = () => ({ login_challenge: challenge, address: walk.wallet.address, chain_id: 1 })
-const fail = (client_ip: unknown, of = challenge) =>
+const sendWrongProof = (client_ip: unknown, of = challenge) =>
   walk.loginApi('/login/accept', { ...claim(), login_challenge: of, signature: WRONG, client_ip })
 
 async function failures(count: number, client_ip: unknown, of = challenge): Promise<number[]> {
   const statuses: number[] = []
-  for (let i = 0; i < count; i += 1) statuses.push((await fail(client_ip, of)).status)
+  for (let i = 0; i < count; i += 1) statuses.push((await sendWrongProof(client_ip, of)).status)
   return statuses
 }
 
@@ -35,8 +35,8 @@ async function signature(): Promise<string> {
   return walk.wallet.sign(message as string)
 }
 
-describe('sizes, before any work', () => {
-  const big = (length: number, headers: Record<string, string> = {}): Promise<Answer> => {
+describe('The sizes of login API requests', () => {
+  const sendOfLength = (length: number, headers: Record<string, string> = {}): Promise<Answer> => {
     const body = JSON.stringify({ ...claim(), padding: '' })
     return send(grantor.authUrl, {
       method: 'POST',
@@ -46,19 +46,19 @@ describe('sizes, before any work', () => {
     })
   }
 
-  test('a body of 16 KiB is read, one byte more is 413 too_large', async () => {
-    expect((await big(16_384)).status).toBe(200)
-    const answer = await big(16_385, { connection: 'close' })
+  test('A login API body of 16 KiB is accepted, and one byte more is 413 too_large', async () => {
+    expect((await sendOfLength(16_384)).status).toBe(200)
+    const answer = await sendOfLength(16_385, { connection: 'close' })
     expect(answer.status).toBe(413)
     expect(answer.json()).toEqual({ error: 'too_large', error_description: expect.any(String) as string })
   })
 
-  test('also where the length is not said beforehand', async () => {
-    const answer = await big(20_000, { 'transfer-encoding': 'chunked', connection: 'close' })
+  test('A login API body over 16 KiB without Content-Length is 413', async () => {
+    const answer = await sendOfLength(20_000, { 'transfer-encoding': 'chunked', connection: 'close' })
     expect(answer.status).toBe(413)
   })
 
-  test('a signature over 8 kB is 413 too_large, for a challenge that never was too', async () => {
+  test('A signature of more than 8,192 characters is 413 too_large, even with an invalid challenge', async () => {
     for (const login_challenge of [challenge, 'x']) {
       const answer = await walk.loginApi('/login/accept', {
         ...claim(),
@@ -74,22 +74,22 @@ describe('sizes, before any work', () => {
   })
 })
 
-describe('failures', () => {
-  test('past the limit read 429 with Retry-After, for a minute', async () => {
+describe('The limit on failed proofs', () => {
+  test('Failed proofs beyond the limit of a network are 429 with Retry-After, for at most a minute', async () => {
     expect(await failures(LIMIT, '198.51.100.1')).toEqual([401, 401, 401])
-    const answer = await fail('198.51.100.1')
+    const answer = await sendWrongProof('198.51.100.1')
     expect(answer.status).toBe(429)
     expect(answer.json().error).toBe('temporarily_unavailable')
     const wait = Number(answer.headers['retry-after'])
     expect(wait).toBeGreaterThan(0)
     expect(wait).toBeLessThanOrEqual(60)
     grantor.clock.advance(wait)
-    expect((await fail('198.51.100.1')).status).toBe(401)
+    expect((await sendWrongProof('198.51.100.1')).status).toBe(401)
   })
 
-  test('a correct signature is never refused for failures, one’s own or somebody else’s', async () => {
+  test('A correct signature is accepted despite failures beyond the limit from the same network or from others', async () => {
     for (const client_ip of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) {
-      // one success per challenge, so each network has its own
+      // a challenge succeeds only once, so each network needs its own
       challenge = await walk.challenge(requestOf(client))
       await failures(LIMIT + 5, '198.51.100.1')
       await failures(LIMIT + 5, '198.51.100.2')
@@ -99,43 +99,43 @@ describe('failures', () => {
     }
   })
 
-  test('count for their network alone: another one’s are still answered as what they are', async () => {
+  test('Failed proofs of one network do not count towards the limit of another network', async () => {
     await failures(LIMIT + 1, '198.51.100.1')
-    expect((await fail('198.51.100.2')).status).toBe(401)
+    expect((await sendWrongProof('198.51.100.2')).status).toBe(401)
   })
 
-  test('never count for the address alone: nobody locks a wallet out by its public address', async () => {
-    for (let i = 0; i < 20; i += 1) await fail(`198.51.100.${i}`)
+  test('Failed proofs of one wallet from many networks do not lock the wallet out', async () => {
+    for (let i = 0; i < 20; i += 1) await sendWrongProof(`198.51.100.${i}`)
     const victim = new Walk(grantor)
     victim.clientIp = '203.0.113.99'
     expect((await victim.signIn(requestOf(client))).code).not.toBe('')
   })
 
-  test('IPv6 counts by its /64', async () => {
+  test('IPv6 addresses of the same /64 prefix share one limit on failures', async () => {
     expect(await failures(LIMIT, '2001:db8:1:2::1')).toEqual([401, 401, 401])
-    expect((await fail('2001:db8:1:2:ffff:ffff:ffff:ffff')).status).toBe(429)
-    expect((await fail('2001:DB8:1:2:0:0:0:9')).status).toBe(429)
-    expect((await fail('2001:db8:1:3::1')).status).toBe(401)
+    expect((await sendWrongProof('2001:db8:1:2:ffff:ffff:ffff:ffff')).status).toBe(429)
+    expect((await sendWrongProof('2001:DB8:1:2:0:0:0:9')).status).toBe(429)
+    expect((await sendWrongProof('2001:db8:1:3::1')).status).toBe(401)
   })
 
-  test('an IPv4 address written as IPv6 is the same client', async () => {
+  test('An IPv4 address and its IPv6-mapped spelling share one limit on failures', async () => {
     await failures(LIMIT, '198.51.100.7')
-    expect((await fail('::ffff:198.51.100.7')).status).toBe(429)
-    expect((await fail('::ffff:c633:6407')).status).toBe(429)
+    expect((await sendWrongProof('::ffff:198.51.100.7')).status).toBe(429)
+    expect((await sendWrongProof('::ffff:c633:6407')).status).toBe(429)
   })
 
-  test('what is no address counts together, so that inventing names is no way around', async () => {
-    for (let i = 0; i < LIMIT; i += 1) expect((await fail(`nonsense-${i}`)).status).toBe(401)
-    expect((await fail('other nonsense')).status).toBe(429)
+  test('All values of client_ip that are no addresses share one limit on failures', async () => {
+    for (let i = 0; i < LIMIT; i += 1) expect((await sendWrongProof(`nonsense-${i}`)).status).toBe(401)
+    expect((await sendWrongProof('other nonsense')).status).toBe(429)
   })
 
-  test('made-up challenges count too: each may be new, the network is the same', async () => {
-    for (let i = 0; i < LIMIT; i += 1) expect((await fail('198.51.100.8', `made-up-${i}`)).status).toBe(400)
-    expect((await fail('198.51.100.8', 'made-up-too')).status).toBe(429)
+  test('Proofs for made-up challenges count towards the limit on failures of their network', async () => {
+    for (let i = 0; i < LIMIT; i += 1) expect((await sendWrongProof('198.51.100.8', `made-up-${i}`)).status).toBe(400)
+    expect((await sendWrongProof('198.51.100.8', 'made-up-too')).status).toBe(429)
   })
 })
 
-describe('whose word about the client’s address is believed', () => {
+describe('The source of the client’s address', () => {
   const wrongSecret = (headers: Record<string, string> = {}, client_ip = '198.51.100.1', from?: string) =>
     send(grantor.authUrl, {
       method: 'POST',
@@ -145,14 +145,14 @@ describe('whose word about the client’s address is believed', () => {
       ...(from === undefined ? {} : { from }),
     })
 
-  test('client_ip counts only behind the secret: without it the socket’s own address does', async () => {
+  test('Without the login secret, failures count for the address of the connection and not for client_ip', async () => {
     for (let i = 0; i < LIMIT; i += 1) expect((await wrongSecret({}, `198.51.100.${i}`)).status).toBe(401)
     expect((await wrongSecret({}, '198.51.100.99')).status).toBe(429)
-    // and nothing was counted for the addresses it named
-    expect((await fail('198.51.100.0')).status).toBe(401)
+    // no failure was counted for the addresses in client_ip
+    expect((await sendWrongProof('198.51.100.0')).status).toBe(401)
   })
 
-  test('forwarding headers count for nothing, unless a trusted proxy sends them', async () => {
+  test('Forwarding headers are ignored unless a trusted proxy sends them', async () => {
     const forwarded = (i: number) => ({
       'x-forwarded-for': `198.51.100.${i}`,
       forwarded: `for=198.51.100.${i}`,
@@ -163,7 +163,7 @@ describe('whose word about the client’s address is believed', () => {
     for (let i = 0; i < LIMIT + 2; i += 1) expect((await wrongSecret(forwarded(i), '', '127.0.0.9')).status).toBe(401)
   })
 
-  test('somebody who guesses the login server’s secret never locks the login server out', async () => {
+  test('Wrong login secrets beyond the limit do not lock out the login server', async () => {
     for (let i = 0; i < LIMIT + 5; i += 1) await wrongSecret()
     expect((await walk.loginApi('/login/message', claim())).status).toBe(200)
   })

@@ -1,4 +1,4 @@
-/** What is no acceptable HTTP request is refused like everything else, on every listener, in plain and on TLS. */
+/** Invalid HTTP requests get the same JSON errors as other refused requests, on every listener, with and without TLS. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMetrics, createMetricsServer } from '../../src/ops/metrics.ts'
 import { parseAnswer, rawExchange } from '../support/raw-http.ts'
@@ -19,7 +19,7 @@ afterAll(async () => {
   await Promise.all([plain.close(), secure.close()])
 })
 
-/** Origin, and a path that answers 200 to everybody. */
+/** The listener, its origin, and a path that returns 200 without authentication. */
 const LISTENERS: [string, () => string, string][] = [
   ['the auth service', () => plain.authUrl, '/health/live'],
   ['the login server', () => plain.loginUrl, '/health/live'],
@@ -45,11 +45,11 @@ function expectRefused(received: string, status: number): void {
   })
 }
 
-describe.each(LISTENERS)('%s', (_, originOf, path) => {
+describe.each(LISTENERS)('HTTP errors of %s', (_, originOf, path) => {
   const exchange = (bytes: string): Promise<string> => rawExchange(originOf(), bytes)
   const get = (...lines: string[]): Promise<string> => exchange(head(`GET ${path} HTTP/1.1`, 'Connection: close', ...lines))
 
-  test('answers 400 to a request without Host, with two, or with one that is no host (RFC 9112 §3.2)', async () => {
+  test('A request without Host, with two Host fields, or with an invalid Host gets 400 (RFC 9112 §3.2)', async () => {
     const malformed = ['', 'a b', 'user@a', 'a/b', 'a:b', 'a:1:2', '[::1', '::1', 'a%zz', 'a\\b', 'ä']
     const requests = [[], ['Host: a', 'Host: b'], ['Host: a', 'host: a'], ...malformed.map((host) => [`Host: ${host}`])]
     for (const lines of requests) {
@@ -59,19 +59,19 @@ describe.each(LISTENERS)('%s', (_, originOf, path) => {
     }
   })
 
-  test('takes every spelling of a host, and HTTP/1.0 without one', async () => {
+  test('Every valid spelling of Host is accepted, and an HTTP/1.0 request needs no Host', async () => {
     for (const host of ['localhost', 'LOCALHOST:', 'a_b.example:4000', '127.0.0.1', '[::1]:4000', 'x%20y', "a!$&'()*+,;=~"])
       expect({ host, status: parseAnswer(await get(`Host: ${host}`)).status }).toEqual({ host, status: 200 })
     expect(parseAnswer(await exchange(head(`GET ${path} HTTP/1.0`))).status).toBe(200)
   })
 
-  test('answers 405 to CONNECT, with an Allow that lists nothing, and ends the connection (RFC 9110 §10.2.1, §15.5.6)', async () => {
+  test('CONNECT gets 405 with an empty Allow, and the connection is closed (RFC 9110 §10.2.1, §15.5.6)', async () => {
     const received = await exchange(head('CONNECT evil.example:443 HTTP/1.1', 'Host: evil.example:443'))
     expectRefused(received, 405)
     expect(parseAnswer(received).headers.allow).toBe('')
   })
 
-  test('answers what its HTTP parser refuses in JSON that no cache keeps (RFC 9112 §2.2, RFC 6585 §5)', async () => {
+  test('A request that the HTTP parser refuses gets a JSON error with no-store (RFC 9112 §2.2, RFC 6585 §5)', async () => {
     expectRefused(await exchange(head('BREW / HTTP/1.1', 'Host: a')), 400)
     expect(parseAnswer(await exchange(head(`GET ${path}`))).status).toBe(400)
     expectRefused(await exchange(head(`POST ${path} HTTP/1.1`, 'Host: a', 'Content-Length: 1', 'Content-Length: 2')), 400)
@@ -79,15 +79,15 @@ describe.each(LISTENERS)('%s', (_, originOf, path) => {
     expectRefused(await exchange(head(`GET ${path}?${'x'.repeat(17_000)} HTTP/1.1`, 'Host: a')), 431)
   })
 
-  test('answers 417 to an expectation that it cannot meet (RFC 9110 §10.1.1)', async () => {
+  test('An expectation that the server cannot meet gets 417 (RFC 9110 §10.1.1)', async () => {
     expectRefused(await get('Host: a', 'Expect: a miracle'), 417)
   })
 
-  test('answers a request that offers another protocol as if it had not (RFC 9110 §7.8)', async () => {
+  test('An offer to upgrade to another protocol is ignored, and the request is answered (RFC 9110 §7.8)', async () => {
     expect(parseAnswer(await get('Host: a', 'Connection: Upgrade', 'Upgrade: websocket')).status).toBe(200)
   })
 
-  test('answers the requests before a malformed one first, in their order (RFC 9112 §9.3.2)', async () => {
+  test('The requests before a malformed one are answered first, in their order (RFC 9112 §9.3.2)', async () => {
     const good = head(`GET ${path} HTTP/1.1`, 'Host: a')
     const received = await exchange(`${good}${good}${head('BREW / HTTP/1.1')}`)
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400'])
@@ -97,12 +97,12 @@ describe.each(LISTENERS)('%s', (_, originOf, path) => {
 
 const FORM = 'Content-Type: application/x-www-form-urlencoded'
 
-test('a chunk extension that is too long is 413, and the token endpoint never sees the request', async () => {
+test('A chunk extension that is too long gets 413', async () => {
   const request = head('POST /oauth/token HTTP/1.1', 'Host: a', FORM, 'Transfer-Encoding: chunked')
   expectRefused(await rawExchange(plain.authUrl, `${request}1;${'x'.repeat(17_000)}\r\na\r\n0\r\n\r\n`), 413)
 })
 
-test('each refusal of the parser is in the audit log under the id that the caller has', async () => {
+test('A request that the HTTP parser refuses is in the log with the reason, and with the request id of the response', async () => {
   const received = await rawExchange(plain.authUrl, head('BREW / HTTP/1.1', 'Host: a'))
   const requestId = parseAnswer(received).headers['x-request-id']
   expect(plain.events.at(-1)).toEqual({ event: 'refused', reason: 'http_400', request_id: requestId })

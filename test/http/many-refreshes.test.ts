@@ -1,6 +1,7 @@
 /**
- * Rows grow with what people allowed, not with tokens issued. `npm run test:full` refreshes 1,000,000 times on SQLite and
- * on PostgreSQL: everything a refresh does, signatures included, but for HTTP, which stores nothing.
+ * The number of rows depends on the number of grants, not on the number of issued tokens. `npm run test:full` refreshes
+ * 1,000,000 times on SQLite and on PostgreSQL. Each refresh runs completely, with signatures, but without HTTP, which
+ * stores nothing.
  */
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,22 +18,22 @@ const AT_ONCE = 50
 const timeout = 60_000 + Math.max(ON_SQLITE, ON_POSTGRES)
 const PAGE = 8192
 
-/** Refreshes `count` times, each grant in its turn, some at once. Returns the refresh tokens that are good then. */
+/** Refreshes `count` times in `AT_ONCE` parallel loops, round robin over the grants. Returns the last refresh token of each grant. */
 async function refreshAll(app: App, tokens: string[], count: number): Promise<string[]> {
   const { deps } = app.grantor
-  const standing = [...tokens]
-  let begun = 0
-  async function takeTurns(lane: number): Promise<void> {
-    for (let index = lane; begun < count; index = index + AT_ONCE < standing.length ? index + AT_ONCE : lane) {
-      begun++
-      const refreshToken = standing[index] ?? ''
+  const current = [...tokens]
+  let started = 0
+  async function refreshInLoop(first: number): Promise<void> {
+    for (let index = first; started < count; index = index + AT_ONCE < current.length ? index + AT_ONCE : first) {
+      started++
+      const refreshToken = current[index] ?? ''
       const answer = await refresh(deps, app.client, { refreshToken, scope: null, resources: [], proof: null })
-      standing[index] = answer.refresh_token ?? ''
+      current[index] = answer.refresh_token ?? ''
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, (_, lane) => takeTurns(lane)))
-  expect(begun).toBe(count)
-  return standing
+  await Promise.all(Array.from({ length: AT_ONCE }, (_, first) => refreshInLoop(first)))
+  expect(started).toBe(count)
+  return current
 }
 
 async function manyTokens(app: App): Promise<string[]> {
@@ -41,7 +42,7 @@ async function manyTokens(app: App): Promise<string[]> {
   return tokens
 }
 
-async function tell(engine: string, count: number, since: number, sizes: string, annotate: (text: string) => unknown) {
+async function report(engine: string, count: number, since: number, sizes: string, annotate: (text: string) => unknown) {
   const seconds = (performance.now() - since) / 1000
   const words = `${engine}: ${count.toLocaleString('en')} refreshes in ${seconds.toFixed(0)} s, ${sizes}`
   console.info(words)
@@ -64,8 +65,8 @@ test(`${ON_SQLITE.toLocaleString('en')} refreshes add no row and no page to a SQ
     expect(size()).toEqual(before)
     outside.close()
     const log = statSync(`${databasePath}-wal`).size
-    await tell('SQLite', ON_SQLITE, since, `${before.pages} pages before and after, ${log} bytes of log`, annotate)
-    // SQLite writes its log back every few thousand pages, and then begins it anew.
+    await report('SQLite', ON_SQLITE, since, `${before.pages} pages before and after, ${log} bytes of log`, annotate)
+    // SQLite copies the write-ahead log into the database every few thousand pages and then overwrites the log.
     expect(log).toBeLessThan(20_000 * 4096)
     await refreshAll(app, last, GRANTS)
   } finally {
@@ -73,9 +74,9 @@ test(`${ON_SQLITE.toLocaleString('en')} refreshes add no row and no page to a SQ
   }
 })
 
-test(`${ON_POSTGRES.toLocaleString('en')} refreshes add no row to PostgreSQL, and its pages are used again`, { timeout }, async ({
-  annotate,
-}) => {
+test(`${ON_POSTGRES.toLocaleString('en')} refreshes add no row to PostgreSQL, and at most one page for each grant`, {
+  timeout,
+}, async ({ annotate }) => {
   const database = await newPostgresDatabase()
   const app = await startApp({ postgres: database.address })
   try {
@@ -89,10 +90,10 @@ test(`${ON_POSTGRES.toLocaleString('en')} refreshes add no row to PostgreSQL, an
     const since = performance.now()
     const last = await refreshAll(app, tokens, ON_POSTGRES)
     const after = await size()
-    await tell('PostgreSQL', ON_POSTGRES, since, `${before.bytes} bytes before, ${after.bytes} after`, annotate)
+    await report('PostgreSQL', ON_POSTGRES, since, `${before.bytes} bytes before, ${after.bytes} after`, annotate)
     expect(after.rows).toBe(before.rows)
-    // A row that moves on leaves its earlier version in its page, to be overwritten later; where fifty move at once a page
-    // may be full for a moment, and a row then moves to another. Never more than a page for each row.
+    // An update writes a new version of the row and leaves the old version in its page until PostgreSQL reuses the space. If
+    // fifty updates run at once, a page can be full for a moment, and a row then uses another page. The limit is a page per row.
     expect(after.bytes).toBeLessThanOrEqual(before.bytes + GRANTS * PAGE)
     await refreshAll(app, last, GRANTS)
   } finally {

@@ -34,7 +34,7 @@ const pathOf = (member: string): string => new URL(text(member)).pathname
 
 const key = newClientKey()
 
-/** A client by one of the methods of RFC 6749 §2.3.1 and §3.2.1, or by its key. */
+/** Calls an endpoint with one of the methods of RFC 6749 §2.3.1 and §3.2.1, or with the client's key. */
 async function callWith(method: string, path: string, body: Record<string, string>) {
   const client = clients[method] as TestClient
   if (method === 'private_key_jwt')
@@ -43,8 +43,8 @@ async function callWith(method: string, path: string, body: Record<string, strin
   return app.walk.call(path, { ...client, secret: '' }, { ...body, client_secret: client.secret })
 }
 
-// Those of pushed and signed requests are walked in metadata-requests.test.ts, that of DPoP in dpop-proof.test.ts.
-test('exactly these members are named: every one of them is walked below', () => {
+// The members for pushed and signed requests are tested in metadata-requests.test.ts, the one for DPoP in dpop-proof.test.ts.
+test('The server metadata have exactly the members that have a test', () => {
   expect(Object.keys(metadata).sort()).toEqual(
     [
       'authorization_endpoint',
@@ -79,13 +79,13 @@ test('exactly these members are named: every one of them is walked below', () =>
   )
 })
 
-describe('server metadata says only what works (RFC 8414 §2)', () => {
-  test('issuer: the origin it was fetched from, as in tokens and as `iss` (RFC 8414 §3.3, RFC 9207 §2)', async () => {
+describe('The server metadata (RFC 8414 §2)', () => {
+  test('The issuer is the origin of the metadata and the `iss` of access tokens (RFC 8414 §3.3, RFC 9207 §2)', async () => {
     expect(metadata.issuer).toBe(app.grantor.authUrl)
     expect((await app.walk.introspect(app.client, (await app.freshTokens()).access_token)).json().iss).toBe(metadata.issuer)
   })
 
-  test('every endpoint lies under the issuer and answers there', async () => {
+  test('Every endpoint in the metadata is below the issuer and responds', async () => {
     const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
     expect(endpoints).toHaveLength(6)
     for (const member of endpoints) {
@@ -95,7 +95,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     }
   })
 
-  test('jwks_uri: its keys verify an access token as RFC 9068 §4 asks', async () => {
+  test('The keys at jwks_uri verify an access token as RFC 9068 §4 requires', async () => {
     const { access_token } = await app.freshTokens()
     const { payload } = await jwtVerify(access_token, createRemoteJWKSet(new URL(text('jwks_uri'))), {
       issuer: text('issuer'),
@@ -106,14 +106,14 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     expect(Object.keys(payload).sort()).toEqual(['aud', 'client_id', 'exp', 'grant_id', 'iat', 'iss', 'jti', 'scope', 'sub'])
   })
 
-  test('scopes_supported: each can be registered and granted', async () => {
+  test('Each scope in scopes_supported can be registered and granted', async () => {
     expect(metadata.scopes_supported).toEqual(expect.arrayContaining(['enhancement', 'openid', 'wallet']))
     const all = await app.grantor.createClient({ scopes: list('scopes_supported') })
     for (const scope of list('scopes_supported'))
       expect((await app.freshTokens({ scope, response_type: 'code' }, all)).scope).toBe(scope)
   })
 
-  test('response_types_supported and response_modes_supported: a code, in each of the modes', async () => {
+  test('The only response type is code, and each mode in response_modes_supported delivers one', async () => {
     expect(metadata.response_types_supported).toEqual(['code'])
     const carriers: Record<string, RegExp> = {
       query: /[?]code=/,
@@ -133,7 +133,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     }
   })
 
-  test('grant_types_supported: each gives tokens', async () => {
+  test('Each grant type in grant_types_supported yields tokens', async () => {
     expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token', 'client_credentials'])
     const tokens = await app.freshTokens()
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
@@ -142,7 +142,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
   })
 
   test.each(['token', 'revocation', 'introspection'])(
-    '%s_endpoint_auth_signing_alg_values_supported: each is taken there',
+    'Each algorithm in %s_endpoint_auth_signing_alg_values_supported authenticates a client at that endpoint',
     async (endpoint) => {
       const algorithms = list(`${endpoint}_endpoint_auth_signing_alg_values_supported`)
       expect(algorithms).toEqual(['ES256', 'PS256', 'EdDSA'])
@@ -163,7 +163,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     },
   )
 
-  test('authorization_signing_alg_values_supported: each signs a response for a client that is registered for it (JARM §4)', async () => {
+  test('Each algorithm in authorization_signing_alg_values_supported signs the response to a client registered for it (JARM §4)', async () => {
     const algorithms = list('authorization_signing_alg_values_supported') as SigningAlgorithm[]
     expect(algorithms).toEqual(['ES256', 'RS256', 'EdDSA'])
     for (const authorizationAlgorithm of algorithms) {
@@ -173,7 +173,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     }
   })
 
-  test('introspection_signing_alg_values_supported: each signs an answer for a client that is registered for it (RFC 9701 §7)', async () => {
+  test('Each algorithm in introspection_signing_alg_values_supported signs the response to a client registered for it (RFC 9701 §7)', async () => {
     const algorithms = list('introspection_signing_alg_values_supported') as SigningAlgorithm[]
     expect(algorithms).toEqual(['ES256', 'RS256', 'EdDSA'])
     for (const introspectionSigned of algorithms) {
@@ -184,7 +184,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     }
   })
 
-  test('token_endpoint_auth_methods_supported: a client of each kind gets tokens', async () => {
+  test('A client with any method in token_endpoint_auth_methods_supported gets tokens', async () => {
     expect(list('token_endpoint_auth_methods_supported').toSorted()).toEqual(Object.keys(clients).sort())
     for (const method of list('token_endpoint_auth_methods_supported')) {
       const client = clients[method] as TestClient
@@ -203,7 +203,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
   })
 
   test.each(['revocation', 'introspection'])(
-    '%s_endpoint_auth_methods_supported: each is taken there, and no other',
+    'Exactly the methods in %s_endpoint_auth_methods_supported are accepted at that endpoint',
     async (endpoint) => {
       const supported = list(`${endpoint}_endpoint_auth_methods_supported`)
       for (const method of Object.keys(clients)) {
@@ -213,7 +213,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     },
   )
 
-  test('code_challenge_methods_supported: S256, and not plain (RFC 7636 §6.2)', async () => {
+  test('The only method in code_challenge_methods_supported is S256, and plain is refused (RFC 7636 §6.2)', async () => {
     expect(metadata.code_challenge_methods_supported).toEqual(['S256'])
     const plain = await app.walk.authorize(
       requestOf(app.client, { code_challenge: CODE_VERIFIER, code_challenge_method: 'plain' }),
@@ -221,7 +221,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     expect(parameterOf(plain.location, 'error')).toBe('invalid_request')
   })
 
-  test('authorization_response_iss_parameter_supported: `iss` comes with codes and with errors (RFC 9207 §3)', async () => {
+  test('Codes and errors come with `iss`, as authorization_response_iss_parameter_supported states (RFC 9207 §3)', async () => {
     expect(metadata.authorization_response_iss_parameter_supported).toBe(true)
     for (const more of [{}, { scope: 'unknown' }]) {
       const { location } = await app.walk.authorize(requestOf(app.client, { response_type: 'code', ...more }))
@@ -229,7 +229,7 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     }
   })
 
-  test('prompt_values_supported: each does what OpenID Connect Core §3.1.2.1 says', async () => {
+  test('Each value in prompt_values_supported has the effect that OpenID Connect Core §3.1.2.1 defines', async () => {
     const outcomes: Record<string, (location: string, body: string) => boolean> = {
       none: (location) => parameterOf(location, 'code') !== '',
       login: (location) => location.startsWith(`${app.grantor.loginUrl}/login?login_challenge=`),
@@ -239,21 +239,21 @@ describe('server metadata says only what works (RFC 8414 §2)', () => {
     expect(list('prompt_values_supported').toSorted()).toEqual(Object.keys(outcomes).sort())
     for (const prompt of list('prompt_values_supported')) {
       const { location, body } = await app.walk.authorize(requestOf(app.client, { prompt }))
-      expect({ prompt, holds: outcomes[prompt]?.(location, body) }).toEqual({ prompt, holds: true })
+      expect({ prompt, asDefined: outcomes[prompt]?.(location, body) }).toEqual({ prompt, asDefined: true })
     }
   })
 })
 
-describe('the OpenID configuration (OpenID Connect Discovery §3)', () => {
+describe('The OpenID configuration (OpenID Connect Discovery §3)', () => {
   let openid: Record<string, unknown>
   beforeAll(async () => {
     openid = (await send(app.grantor.authUrl, { path: OPENID_PATH })).json()
   })
 
-  test('says the same as the server metadata, and exactly this besides; what is named works (test/http/openid, logout)', async () => {
-    const besides = Object.fromEntries(Object.entries(openid).filter(([member]) => !(member in metadata)))
-    expect({ ...metadata, ...besides }).toEqual(openid)
-    expect(besides).toEqual({
+  test('The OpenID configuration repeats the server metadata and adds exactly the members for OpenID Connect', async () => {
+    const openIdOnly = Object.fromEntries(Object.entries(openid).filter(([member]) => !(member in metadata)))
+    expect({ ...metadata, ...openIdOnly }).toEqual(openid)
+    expect(openIdOnly).toEqual({
       userinfo_endpoint: `${app.grantor.authUrl}/oauth/userinfo`,
       end_session_endpoint: `${app.grantor.authUrl}/oauth/logout`,
       subject_types_supported: ['public'],
@@ -268,31 +268,29 @@ describe('the OpenID configuration (OpenID Connect Discovery §3)', () => {
     })
   })
 
-  test('claims_supported: each is in an ID token or a userinfo answer, and none besides', async () => {
+  test('The claims in claims_supported are exactly those of an ID token with the scopes openid and wallet', async () => {
     const client = await app.grantor.createClient({ scopes: ['openid', 'wallet'] })
-    const asked = { scope: 'openid wallet', response_type: 'code', nonce: 'n' }
-    const { id_token } = (await app.freshTokens(asked, client)) as unknown as { id_token: string }
+    const parameters = { scope: 'openid wallet', response_type: 'code', nonce: 'n' }
+    const { id_token } = (await app.freshTokens(parameters, client)) as unknown as { id_token: string }
     expect(Object.keys(claimsOf(id_token)).sort()).toEqual((openid.claims_supported as string[]).toSorted())
   })
 })
 
-describe('how it is served (RFC 8414 §3.2)', () => {
-  test.each([PATH, OPENID_PATH])(
-    'as JSON, to be kept for half a minute: no longer than a new key is announced before it signs',
-    async (path) => {
-      const answer = await send(app.grantor.authUrl, { path })
-      expect(answer.status).toBe(200)
-      const { 'content-type': type, 'cache-control': kept, ...others } = headersOf(answer)
-      expect([type, kept]).toEqual(['application/json; charset=utf-8', 'public, max-age=30'])
-      expect(others).toEqual({
-        'x-content-type-options': 'nosniff',
-        'access-control-allow-origin': '*',
-        'access-control-expose-headers': 'x-request-id, retry-after',
-      })
-    },
-  )
+describe('The metadata response (RFC 8414 §3.2)', () => {
+  test.each([PATH, OPENID_PATH])('The metadata are JSON that caches may keep for 30 seconds: %s', async (path) => {
+    const answer = await send(app.grantor.authUrl, { path })
+    expect(answer.status).toBe(200)
+    const { 'content-type': type, 'cache-control': caching, ...others } = headersOf(answer)
+    // A new key is announced for longer than this before it signs.
+    expect([type, caching]).toEqual(['application/json; charset=utf-8', 'public, max-age=30'])
+    expect(others).toEqual({
+      'x-content-type-options': 'nosniff',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'x-request-id, retry-after',
+    })
+  })
 
-  test('HEAD tells the same without the body (RFC 9110 §9.3.2)', async () => {
+  test('HEAD returns the same status and headers as GET, without the body (RFC 9110 §9.3.2)', async () => {
     for (const path of [PATH, '/oauth/jwks']) {
       const [get, head] = [await send(app.grantor.authUrl, { path }), await send(app.grantor.authUrl, { method: 'HEAD', path })]
       expect({ status: head.status, body: head.body, headers: headersOf(head) }).toEqual({
@@ -304,7 +302,7 @@ describe('how it is served (RFC 8414 §3.2)', () => {
   })
 
   test.each(['Host', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'Forwarded'])(
-    'no URL in it comes from the %s header',
+    'No URL in the metadata, and no redirect to the login page, comes from the header %s',
     async (header) => {
       const value =
         {

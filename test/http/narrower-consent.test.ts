@@ -1,4 +1,4 @@
-/** A person switches scopes off: what is signed, kept, and handed out is exactly what was left on, now and later. */
+/** A person can switch scopes off at the login. The signed text, the grant and the tokens have exactly the scopes left on. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readConsent } from '../../src/wallet/read-consent.ts'
 import { type App, claimsOf, tokensOf } from '../support/app.ts'
@@ -16,13 +16,13 @@ beforeEach(async () => {
 afterEach(() => app.close())
 
 const signIn = (scope: string, left?: string, walk = app.walk) => walk.signIn(requestOf(app.client, { scope }), walk.wallet, left)
-const asking = async (scope: string) => outcomeOf(await app.walk.authorize(requestOf(app.client, { scope })))
+const outcomeFor = async (scope: string) => outcomeOf(await app.walk.authorize(requestOf(app.client, { scope })))
 
-/** The tokens of a login for both scopes of which `left` were left on. */
+/** The tokens of a login for both scopes. `left` names the scopes that the person left on; without it, both stay on. */
 const tokensFor = async (left?: string, walk = app.walk) =>
   tokensOf(await walk.exchange(app.client, (await signIn(BOTH, left, walk)).code))
 
-async function textFor(challenge: string, more: Record<string, unknown> = {}) {
+async function requestText(challenge: string, more: Record<string, unknown> = {}) {
   return app.walk.loginApi('/login/message', {
     login_challenge: challenge,
     address: app.walk.wallet.address,
@@ -31,8 +31,8 @@ async function textFor(challenge: string, more: Record<string, unknown> = {}) {
   })
 }
 
-describe('what is left on', () => {
-  test('is exactly what the signed text names, in its sentence and in its ReCap', async () => {
+describe('Scopes that were left on', () => {
+  test('The signed text names exactly the scopes that the person left on, in its statement and in its ReCap', async () => {
     const challenge = await app.walk.challenge(requestOf(app.client, { scope: BOTH, resource: API }))
     for (const [scope, scopes] of [
       ['profile', ['profile']],
@@ -40,13 +40,13 @@ describe('what is left on', () => {
       ['profile enhancement', ['enhancement', 'profile']],
       [undefined, ['enhancement', 'profile']],
     ] as const) {
-      const { message } = (await textFor(challenge, { scope })).json()
+      const { message } = (await requestText(challenge, { scope })).json()
       expect(readConsent(message as string)?.grants).toEqual([{ resource: API, scopes }])
       expect(message).toContain(`'oauth': ${scopes.map((each) => `'${each}'`).join(', ')} for '${API}'.`)
     }
   })
 
-  test('is exactly the token’s scope, the grant’s and the receipt’s', async () => {
+  test('The token, the grant and the receipt have exactly the scopes that the person left on', async () => {
     const tokens = await tokensFor('profile')
     expect(tokens.scope).toBe('profile')
     expect(claimsOf(tokens.access_token).scope).toBe('profile')
@@ -55,24 +55,24 @@ describe('what is left on', () => {
     expect((await receiptsOf(app.grantor, app.walk.wallet)).map(({ scopes }) => scopes)).toEqual([['profile']])
   })
 
-  test('is told to the app in its token answer, which asked for more (RFC 6749 §5.1)', async () => {
+  test('The token response states which of the requested scopes were left on (RFC 6749 §5.1)', async () => {
     expect((await tokensFor('enhancement')).scope).toBe('enhancement')
     expect((await tokensFor()).scope).toBe(BOTH)
   })
 
-  test('in any order and however often named comes to the same', async () => {
+  test('The order and the repetition of the scopes left on have no effect', async () => {
     const tokens = await tokensFor('profile enhancement profile')
     expect(tokens.scope).toBe(BOTH)
   })
 
-  test('covers as much and no more: the next request for all of it is asked again', async () => {
+  test('A later request within the scopes left on gets a code, and a wider one leads to the login', async () => {
     await signIn(BOTH, 'profile')
-    expect(await asking('profile')).toBe('code')
-    expect(await asking(BOTH)).toBe('login')
-    expect(await asking('enhancement')).toBe('login')
+    expect(await outcomeFor('profile')).toBe('code')
+    expect(await outcomeFor(BOTH)).toBe('login')
+    expect(await outcomeFor('enhancement')).toBe('login')
   })
 
-  test('is never widened by a refresh', async () => {
+  test('A refresh for a scope that was switched off is refused, and a refresh without scope keeps the scopes left on', async () => {
     const tokens = await tokensFor('profile')
     for (const scope of [BOTH, 'enhancement', 'profile enhancement']) {
       expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token, { scope }), 'invalid_scope')
@@ -83,29 +83,35 @@ describe('what is left on', () => {
   })
 })
 
-describe('a choice that is none', () => {
+describe('Invalid choices of scopes', () => {
   test.each([
-    ['nothing left on', ''],
+    ['an empty text', ''],
     ['only spaces', ' '],
-    ['a scope the app did not ask for', 'profile enhancement admin'],
-    ['a scope the client may have, but did not ask for now', 'offline'],
-    ['no scope at all, only quotes', '"'],
-    ['two spaces between', 'profile  enhancement'],
+    ['a scope that the app did not request', 'profile enhancement admin'],
+    ['a scope that the client is registered for, but did not request', 'offline'],
+    ['only a quotation mark', '"'],
+    ['two spaces between scopes', 'profile  enhancement'],
     ['a list', ['profile']],
     ['a number', 1],
-  ])('%s is 400 invalid_request for the text and for the proof, and leaves nothing behind', async (_, scope) => {
-    const client = await signedClient(app.grantor, { scopes: ['enhancement', 'profile', 'offline'] })
-    const challenge = await app.walk.challenge(requestOf(client, { scope: BOTH }))
-    const proof = await app.walk.proof(challenge)
-    const before = allRows(app.grantor.databasePath)
-    for (const answer of [await textFor(challenge, { scope }), await app.walk.loginApi('/login/accept', { ...proof, scope })]) {
-      expect([answer.status, answer.json().error]).toEqual([400, 'invalid_request'])
-    }
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
-    expect((await app.walk.loginApi('/login/accept', proof)).status).toBe(200)
-  })
+  ])(
+    'An invalid choice of scopes gets 400 invalid_request and stores nothing, and the login can continue: %s',
+    async (_, scope) => {
+      const client = await signedClient(app.grantor, { scopes: ['enhancement', 'profile', 'offline'] })
+      const challenge = await app.walk.challenge(requestOf(client, { scope: BOTH }))
+      const proof = await app.walk.proof(challenge)
+      const before = allRows(app.grantor.databasePath)
+      for (const answer of [
+        await requestText(challenge, { scope }),
+        await app.walk.loginApi('/login/accept', { ...proof, scope }),
+      ]) {
+        expect([answer.status, answer.json().error]).toEqual([400, 'invalid_request'])
+      }
+      expect(allRows(app.grantor.databasePath)).toEqual(before)
+      expect((await app.walk.loginApi('/login/accept', proof)).status).toBe(200)
+    },
+  )
 
-  test('a signature over more than is handed in, or over less, is not proven', async () => {
+  test('A signature over more or fewer scopes than the request names is refused', async () => {
     const challenge = await app.walk.challenge(requestOf(app.client, { scope: BOTH }))
     const [all, some] = [await app.walk.proof(challenge), await app.walk.proof(challenge, app.walk.wallet, 'profile')]
     for (const crossed of [
@@ -119,31 +125,31 @@ describe('a choice that is none', () => {
     expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
   })
 
-  test('a client under session offers none: all or nothing, and the page is told so', async () => {
+  test('With session consent a narrower choice is refused and may_choose_scopes is false; with signed consent it is true', async () => {
     const client = await app.grantor.createClient({ scopes: ['enhancement', 'profile'] })
     const challenge = await app.walk.challenge(requestOf(client, { scope: BOTH }))
-    expect((await textFor(challenge, { scope: 'profile' })).status).toBe(400)
-    expect((await textFor(challenge, { scope: BOTH })).status).toBe(200)
-    const described = async (of: string) =>
+    expect((await requestText(challenge, { scope: 'profile' })).status).toBe(400)
+    expect((await requestText(challenge, { scope: BOTH })).status).toBe(200)
+    const readChallenge = async (of: string) =>
       (await app.walk.describe(of)).json() as { may_choose_scopes: boolean; scopes: { name: string }[] }
-    expect(await described(challenge)).toMatchObject({ may_choose_scopes: false })
-    const signed = await described(await app.walk.challenge(requestOf(app.client, { scope: BOTH })))
+    expect(await readChallenge(challenge)).toMatchObject({ may_choose_scopes: false })
+    const signed = await readChallenge(await app.walk.challenge(requestOf(app.client, { scope: BOTH })))
     expect(signed).toMatchObject({ may_choose_scopes: true, scopes: [{ name: 'enhancement' }, { name: 'profile' }] })
   })
 })
 
-describe('what was switched off', () => {
-  test('does not come back through an older, wider receipt', async () => {
+describe('Scopes that were switched off', () => {
+  test('A narrower consent replaces the older, wider one of the same client', async () => {
     await signIn(BOTH)
-    expect(await asking(BOTH)).toBe('code')
+    expect(await outcomeFor(BOTH)).toBe('code')
     await app.walk.signIn(requestOf(app.client, { scope: BOTH, prompt: 'consent' }), app.walk.wallet, 'enhancement')
-    expect(await asking('enhancement')).toBe('code')
-    expect(await asking('profile')).toBe('login')
-    expect(await asking(BOTH)).toBe('login')
+    expect(await outcomeFor('enhancement')).toBe('code')
+    expect(await outcomeFor('profile')).toBe('login')
+    expect(await outcomeFor(BOTH)).toBe('login')
     expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(1)
   })
 
-  test('is over for the tokens of before too: nothing is refreshed that no standing consent names', async () => {
+  test('Switching a scope off ends the earlier tokens that have it, and the new tokens can be refreshed', async () => {
     const before = await tokensFor()
     const narrow = await tokensFor('enhancement', new Walk(app.grantor))
     expect(await app.isActive(before.access_token)).toBe(false)
@@ -151,7 +157,7 @@ describe('what was switched off', () => {
     expect(tokensOf(await app.walk.refresh(app.client, narrow.refresh_token)).scope).toBe('enhancement')
   })
 
-  test('nor do codes of before bring it back, issued or on their way', async () => {
+  test('A code or a proof from before a scope was switched off is refused afterwards', async () => {
     await signIn(BOTH)
     const issued = await app.freshCode({ scope: BOTH })
     const other = new Walk(app.grantor)
@@ -167,7 +173,7 @@ describe('what was switched off', () => {
     expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(1)
   })
 
-  test('leaves alone what names none of it: other scopes, other apps, other wallets', async () => {
+  test('Switching a scope off leaves other apps, and tokens without that scope, unchanged', async () => {
     const other = await signedClient(app.grantor)
     const elsewhere = tokensOf(await app.walk.exchange(other, (await app.walk.signIn(requestOf(other, { scope: BOTH }))).code))
     const enhancement = tokensOf(await app.walk.exchange(app.client, (await signIn('enhancement')).code))
@@ -177,10 +183,10 @@ describe('what was switched off', () => {
     expect(outcomeOf(await app.walk.authorize(requestOf(other, { scope: BOTH })))).toBe('code')
   })
 
-  test('can be switched on again by one new signature', async () => {
+  test('A scope that was switched off can be switched on again with one new signature', async () => {
     await signIn(BOTH)
     await app.walk.signIn(requestOf(app.client, { scope: BOTH, prompt: 'consent' }), app.walk.wallet, 'enhancement')
     expect((await tokensFor()).scope).toBe(BOTH)
-    expect(await asking(BOTH)).toBe('code')
+    expect(await outcomeFor(BOTH)).toBe('code')
   })
 })

@@ -1,4 +1,4 @@
-/** Anything at all is sent to every endpoint, and none of it is answered with a 5xx. One body of tests for every store. */
+/** Sends arbitrary requests to every endpoint, none of which may get a 5xx. The same tests run on every store. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { anyRequestTo, type Endpoint, goodRequestTo } from '../support/any-request.ts'
@@ -6,7 +6,7 @@ import { type App, startApp } from '../support/app.ts'
 import type { StartOptions } from '../support/start.ts'
 import { basic, CODE_VERIFIER, fieldOf, LOGIN_SERVER, PKCE, requestOf } from '../support/walk.ts'
 
-/** Requests that are answered well, over and over again, as long as the clock stands still. */
+/** The parameters of valid requests, which can be repeated as long as the clock does not advance. */
 async function goodParametersOf(app: App): Promise<Record<string, Record<string, string>>> {
   const { client, walk, grantor } = app
   const { access_token, refresh_token } = await app.freshTokens()
@@ -58,7 +58,7 @@ const ENDPOINTS: Endpoint[] = [
   post('/oauth/authorize'),
   post('/oauth/authorize/confirm'),
   post('/oauth/token'),
-  post('/oauth/token?'), // the query of a POST is not read: here it tells the refresh from the exchange
+  post('/oauth/token?'), // The service ignores the query of a POST. The `?` separates the refresh from the code exchange.
   post('/oauth/introspect'),
   post('/oauth/revoke'),
   post('/oauth/par'),
@@ -78,10 +78,10 @@ const ENDPOINTS: Endpoint[] = [
   get('/assets/grantor.css'),
 ]
 
-/** On whatever store `prepare` starts the service; `times` for each endpoint, the good request first. */
-export function noInputMakesA5xx(prepare: () => Promise<StartOptions>, times: number): void {
+/** Declares the tests. `prepare` selects the store. Each endpoint gets `times` requests, beginning with the valid one. */
+export function testArbitraryInput(prepare: () => Promise<StartOptions>, times: number): void {
   let app: App
-  /** a good request's parameters, for each endpoint that has any */
+  /** The parameters of a valid request, for each endpoint that has parameters. */
   let good: Record<string, Record<string, string>>
   let genuine: string[]
 
@@ -96,12 +96,12 @@ export function noInputMakesA5xx(prepare: () => Promise<StartOptions>, times: nu
   })
   afterAll(() => app?.close())
 
-  test.each(ENDPOINTS)('$method $path, whatever its parameters and headers hold', async (endpoint) => {
+  test.each(ENDPOINTS)('$method $path never returns a 5xx, whatever the parameters and headers', async (endpoint) => {
     const parameters = endpoint.method === 'OPTIONS' ? {} : (good[endpoint.path] ?? {})
     const authorization = endpoint.path.startsWith('/login/') ? LOGIN_SERVER : basic(app.client.id, app.client.secret)
     const cookie = [...app.walk.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     let reached = endpoint.method === 'OPTIONS'
-    // The first wrong verifier spends the one code there is: from then on the ledger's own refusal shows that it was reached.
+    // The first wrong verifier uses the only code up. From then on `invalid_grant` shows that a request passed the input checks.
     const spendsItsCode = endpoint.path === '/oauth/token' && endpoint.method === 'POST'
     await fc.assert(
       fc.asyncProperty(anyRequestTo({ ...endpoint, parameters }, genuine, { authorization, cookie }), async (request) => {
@@ -111,32 +111,35 @@ export function noInputMakesA5xx(prepare: () => Promise<StartOptions>, times: nu
       }),
       { numRuns: times, examples: [[goodRequestTo({ ...endpoint, parameters }, { authorization, cookie })]] },
     )
-    // the good request and its neighbours got through to where the work is done
+    // The valid request, or a similar one, passed the input checks.
     expect(reached).toBe(true)
   })
 
-  test.each(['/', '/oauth/', '/login/', '/.well-known/', '/assets/', '/health/'])('no path below %s', async (folder) => {
-    const bytes = fc
-      .uint8Array({ maxLength: 20 })
-      .map((each) => [...each].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''))
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'),
-        fc.webPath(),
-        bytes,
-        async (method, path, escaped) => {
-          const answer = await app.grantor.authServer.inject({
-            method: method as 'GET',
-            url: `${folder}${path.slice(1)}${escaped}`,
-          })
-          expect(answer.statusCode).toBeLessThan(500)
-        },
-      ),
-      { numRuns: Math.ceil(times / 3) },
-    )
-  })
+  test.each(['/', '/oauth/', '/login/', '/.well-known/', '/assets/', '/health/'])(
+    'No path below %s returns a 5xx',
+    async (folder) => {
+      const bytes = fc
+        .uint8Array({ maxLength: 20 })
+        .map((each) => [...each].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''))
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'),
+          fc.webPath(),
+          bytes,
+          async (method, path, escaped) => {
+            const answer = await app.grantor.authServer.inject({
+              method: method as 'GET',
+              url: `${folder}${path.slice(1)}${escaped}`,
+            })
+            expect(answer.statusCode).toBeLessThan(500)
+          },
+        ),
+        { numRuns: Math.ceil(times / 3) },
+      )
+    },
+  )
 
-  test('and after all of them nothing was logged as an error, and everything works', async () => {
+  test('After arbitrary input nothing is logged as an error, and a login still gets tokens', async () => {
     expect(app.grantor.logLines.filter((line) => /"level":(50|60)/.test(line))).toEqual([])
     const { code } = await app.walk.signIn(requestOf(app.client, { prompt: 'login' }))
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)

@@ -1,46 +1,41 @@
-/** How long a `nonce` may be (OpenID Connect Core §3.1.2.1): as long as the ID token that holds it is one we read ourselves. */
+/** The longest `nonce` (OpenID Connect Core §3.1.2.1): an ID token with such a nonce is still accepted as `id_token_hint`. */
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { test as base, FILE, signIn } from '../support/fixtures.ts'
 import { OPENID, openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { push, pushed } from '../support/pushed.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { parameterOf, requestOf, Walk } from '../support/walk.ts'
+import type { TestClient } from '../support/start.ts'
+import { parameterOf, requestOf, type Walk } from '../support/walk.ts'
 
-let grantor: Grantor
-let client: TestClient
-let walk: Walk
+const test = base.extend('client', ({ grantor }) => openIdClient(grantor)).extend('walk', FILE, signIn)
 
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await openIdClient(grantor)
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
-})
-afterAll(() => grantor.close())
+const errorOf = async (client: TestClient, walk: Walk, parameters: Record<string, string>) =>
+  parameterOf((await walk.authorize(requestOf(client, parameters))).location, 'error')
 
-const errorOf = async (asked: Record<string, string>) =>
-  parameterOf((await walk.authorize(requestOf(client, asked))).location, 'error')
-
-test.each([
-  ['as it is', 'n'.repeat(2000)],
-  ['of characters that JSON writes longer', '\u0001'.repeat(666)],
-  ['not of ASCII', '\uffff'.repeat(222)],
+test.for<[string, string]>([
+  ['ASCII letters', 'n'.repeat(2000)],
+  ['control characters, which JSON escapes', '\u0001'.repeat(666)],
+  ['characters outside of ASCII', '\uffff'.repeat(222)],
 ])(
-  'a nonce of 2,000 characters, form-urlencoded, comes back as it was sent, in an ID token that is still a hint: %s',
-  async (_, nonce) => {
+  'A nonce of 2,000 form-urlencoded characters is returned unchanged, and its ID token is accepted as id_token_hint: %s',
+  async ([, nonce], { client, walk }) => {
     const { id_token } = await openIdTokens(walk, client, { ...OPENID, nonce })
     expect(decodeJwt(id_token).nonce).toBe(nonce)
-    // docs/reference/protocol.md: what is longer we would not read ourselves
+    // A longer token would not be accepted as `id_token_hint` (docs/reference/protocol.md).
     expect(id_token.length).toBeLessThanOrEqual(8192)
     const hinted = await pushed(walk, client, { ...OPENID, id_token_hint: id_token, prompt: 'none' })
     expect((await walk.authorize(hinted)).location).toContain('code=')
   },
 )
 
-test('a longer nonce is invalid_request at the app and where it is pushed, as a request that is too long altogether', async () => {
+test('A nonce of more than 2,000 form-urlencoded characters is invalid_request in an authorization request and in a pushed one', async ({
+  grantor,
+  client,
+  walk,
+}) => {
   for (const nonce of ['n'.repeat(2001), '\u0001'.repeat(667)]) {
-    expect(await errorOf({ ...OPENID, nonce })).toBe('invalid_request')
-    expect(await errorOf({ ...OPENID, nonce, prompt: 'login' })).toBe('invalid_request')
+    expect(await errorOf(client, walk, { ...OPENID, nonce })).toBe('invalid_request')
+    expect(await errorOf(client, walk, { ...OPENID, nonce, prompt: 'login' })).toBe('invalid_request')
     const answer = await push(walk, client, requestOf(client, { ...OPENID, nonce }))
     expect([answer.status, answer.json().error]).toEqual([400, 'invalid_request'])
   }

@@ -12,9 +12,9 @@ import { TEST_LOGIN_SECRET, TEST_SECRET } from '../support/start.ts'
 let folder: string
 let app: App
 let secrets: Secret[]
-/** what the service's own logger wrote, at its most talkative */
+/** the output of the service's own logger at level `trace` */
 const log = capturedLog()
-/** every file of the data folder, while the service runs and after it has stopped */
+/** every file of the data folder, while the service runs and after its store was closed */
 const files = new Map<string, Buffer>()
 
 beforeAll(async () => {
@@ -34,12 +34,12 @@ async function keepFiles(when: string): Promise<void> {
   for (const name of await readdir(folder)) files.set(`${name} ${when}`, await readFile(join(folder, name)))
 }
 
-/** Which secrets lie in some bytes, in any of their spellings. */
+/** The secrets that the bytes contain in any of their spellings. */
 function secretsIn(bytes: Buffer): string[] {
   return secrets.filter((secret) => spellingsOf(secret).some((spelling) => bytes.includes(spelling))).map(({ what }) => what)
 }
 
-test('the run had secrets of every kind to lose', () => {
+test('The run of the service creates secrets of every kind', () => {
   const kinds = new Set(secrets.map(({ what }) => what.split(' ').slice(-2).join(' ')))
   for (const kind of [
     'access token',
@@ -59,15 +59,15 @@ test('the run had secrets of every kind to lose', () => {
   expect(secrets.length).toBeGreaterThan(25)
 })
 
-describe('the data folder holds no code, token, secret, cookie value or signature in plain', () => {
-  test('not in the database file, its write-ahead log, or anything beside them', () => {
+describe('Secrets in the data folder', () => {
+  test('The database file, its write-ahead log and the other files of the data folder contain no secret in plain', () => {
     expect([...files.keys()]).toEqual(
       expect.arrayContaining(['grantor.sqlite-wal while it runs', 'grantor.sqlite after the store was closed']),
     )
     for (const [name, bytes] of files) expect({ name, found: secretsIn(bytes) }).toEqual({ name, found: [] })
   })
 
-  test('not in any row, as text or as bytes', () => {
+  test('No database row contains a code, token, secret, cookie value or signature in plain, as text or as bytes', () => {
     const database = new DatabaseSync(join(folder, 'grantor.sqlite'), { readOnly: true })
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { name: string }[]
     for (const { name } of tables) {
@@ -81,22 +81,22 @@ describe('the data folder holds no code, token, secret, cookie value or signatur
     database.close()
   })
 
-  test('the search would find them: a row that held one is recognised, in each spelling', () => {
+  test('The search for secrets finds each secret in each of its spellings', () => {
     for (const secret of secrets) {
       for (const spelling of spellingsOf(secret))
         expect(secretsIn(Buffer.concat([Buffer.from('x'), spelling]))).toContain(secret.what)
     }
   })
 
-  test('and the database is readable by its owner alone', async () => {
+  test('The mode of the database file lets only the owner read and write the file', async () => {
     expect((await stat(join(folder, 'grantor.sqlite'))).mode & 0o777).toBe(0o600)
   })
 })
 
-describe('the logs hold no code, token, secret, cookie value, signature or full address', () => {
+describe('Secrets in the logs', () => {
   const address = (): RegExp => new RegExp(app.walk.wallet.address.slice(2), 'i')
 
-  test('not the service’s log with its real logger, at its most talkative', () => {
+  test('The service’s log contains no secret and no full address, even at level trace', () => {
     const text = log.text()
     expect(log.lines().length).toBeGreaterThan(50)
     expect(secretsIn(Buffer.from(text))).toEqual([])
@@ -104,7 +104,7 @@ describe('the logs hold no code, token, secret, cookie value, signature or full 
     expect(text).not.toContain('[redacted]')
   })
 
-  test('not the audit log’s events, even before the logger’s redaction', () => {
+  test('The events of the audit log contain no secret and no full address, even before the logger’s redaction', () => {
     const text = app.grantor.events.map((event) => JSON.stringify(event)).join('\n')
     expect(app.grantor.events.length).toBeGreaterThan(20)
     expect(secretsIn(Buffer.from(text))).toEqual([])
@@ -112,7 +112,7 @@ describe('the logs hold no code, token, secret, cookie value, signature or full 
     expect(text).toContain('0xf39F…2266')
   })
 
-  test('every request has one line, with a route and no path of the caller’s choosing', () => {
+  test('The log line of a request has a fixed set of fields, and names the route instead of the path from the request', () => {
     const requests = log.lines().filter((line) => line.msg === 'request')
     for (const line of requests) {
       expect(Object.keys(line).sort()).toEqual(['level', 'method', 'ms', 'msg', 'reqId', 'route', 'status', 'time'])
@@ -120,7 +120,7 @@ describe('the logs hold no code, token, secret, cookie value, signature or full 
     }
   })
 
-  test('a store that failed is told as what it is', () => {
+  test('A failure of the store is logged as the error store_unavailable', () => {
     expect(log.lines()).toContainEqual(expect.objectContaining({ level: 'error', msg: 'store_unavailable' }))
   })
 })

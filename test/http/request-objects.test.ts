@@ -1,4 +1,4 @@
-/** Request objects (RFC 9101): a request that the client signed, by value, at authorize and inside a pushed request. */
+/** Request objects (RFC 9101): requests that the client signed, passed by value or inside a pushed request. */
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
@@ -26,36 +26,39 @@ afterAll(() => app.close())
 const objectOf = (claims: Record<string, unknown> = {}, header = {}, by: TestKey = key) =>
   requestObjectOf(app.grantor, client, by, claims, header)
 
-const come = async (request: string, more: Record<string, string> = {}, walk = app.walk) =>
+const authorizeWith = async (request: string, more: Record<string, string> = {}, walk = app.walk) =>
   walk.authorize({ client_id: client.id, request, ...more })
 
 const base64url = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-describe('a good request object is the request', () => {
-  test.each(['ES256', 'PS256', 'EdDSA'] as const)('signed with %s, by any of the client’s keys', async (alg) => {
-    const own = newClientKey(alg)
-    const keyed = await app.grantor.createClient({ jwks: { keys: [newClientKey('ES256', 'older').jwk, own.jwk] } })
-    const request = await requestObjectOf(app.grantor, keyed, own)
-    expect(outcomeOf(await app.walk.authorize({ client_id: keyed.id, request }))).toBe('code')
-  })
+describe('Valid request objects (RFC 9101)', () => {
+  test.each(['ES256', 'PS256', 'EdDSA'] as const)(
+    'A request object that is signed with %s, by any key of the client, is accepted (RFC 9101)',
+    async (alg) => {
+      const own = newClientKey(alg)
+      const keyed = await app.grantor.createClient({ jwks: { keys: [newClientKey('ES256', 'older').jwk, own.jwk] } })
+      const request = await requestObjectOf(app.grantor, keyed, own)
+      expect(outcomeOf(await app.walk.authorize({ client_id: keyed.id, request }))).toBe('code')
+    },
+  )
 
-  test('its parameters come out as those of a query: state byte for byte, iss, scope, several resources, max_age a number', async () => {
-    const asked = { state: 'a b+ü"', scope: 'profile', resource: ['https://api.example.com/', 'urn:x:y'], max_age: 99999 }
-    const { location } = await come(await objectOf(asked))
+  test('The parameters state, scope, resource and max_age in a request object have the same effect as in a query', async () => {
+    const parameters = { state: 'a b+ü"', scope: 'profile', resource: ['https://api.example.com/', 'urn:x:y'], max_age: 99999 }
+    const { location } = await authorizeWith(await objectOf(parameters))
     expect(location).toContain('&state=a%20b%2B%C3%BC%22&iss=')
     expect(parameterOf(location, 'iss')).toBe(app.grantor.authUrl)
     const tokens = tokensOf(await app.walk.exchange(client, parameterOf(location, 'code'), { resource: 'urn:x:y' }))
     expect([tokens.scope, claimsOf(tokens.access_token).aud]).toEqual(['profile', 'urn:x:y'])
-    expect(outcomeOf(await come(await objectOf({ max_age: 0, prompt: 'none' })))).toBe('login_required')
+    expect(outcomeOf(await authorizeWith(await objectOf({ max_age: 0, prompt: 'none' })))).toBe('login_required')
   })
 
-  test('without response_type it is as bare as a bare request, and the answer too (RFC 9207)', async () => {
-    const { location } = await come(await objectOf({ response_type: undefined }))
+  test('A request object without response_type gets a code without iss (RFC 9207)', async () => {
+    const { location } = await authorizeWith(await objectOf({ response_type: undefined }))
     expect(location).toMatch(/^https:\/\/app\.example\.net\/callback\?code=grc\.[^&]+$/)
   })
 
-  test('only what is inside counts (§6.3)', async () => {
+  test('Only the parameters inside the request object count (RFC 9101 §6.3)', async () => {
     const outside = {
       redirect_uri: 'https://evil.example/',
       scope: 'admin',
@@ -63,28 +66,30 @@ describe('a good request object is the request', () => {
       response_type: 'token',
       prompt: 'login',
     }
-    const { location } = await come(await objectOf(), outside)
+    const { location } = await authorizeWith(await objectOf(), outside)
     expect(location).toMatch(/^https:\/\/app\.example\.net\/callback\?code=grc\.[^&]+&iss=[^&]+$/)
-    const without = await come(await objectOf({ redirect_uri: undefined }), { redirect_uri: 'https://app.example.net/callback' })
+    const without = await authorizeWith(await objectOf({ redirect_uri: undefined }), {
+      redirect_uri: 'https://app.example.net/callback',
+    })
     expect([without.status, noticeOf(without)]).toEqual([400, 'redirect_uri_missing'])
-    const foreign = await come(await objectOf({ redirect_uri: 'https://evil.example/' }), {
+    const foreign = await authorizeWith(await objectOf({ redirect_uri: 'https://evil.example/' }), {
       redirect_uri: 'https://app.example.net/callback',
     })
     expect([foreign.status, noticeOf(foreign)]).toEqual([400, 'redirect_uri_mismatch'])
   })
 
-  test('its own faults go to the redirect URI and with the state inside', async () => {
-    const { location } = await come(await objectOf({ scope: 'admin', state: 'inside' }), { state: 'outside' })
+  test('An error in a request object goes to its redirect URI with its state', async () => {
+    const { location } = await authorizeWith(await objectOf({ scope: 'admin', state: 'inside' }), { state: 'outside' })
     expect([parameterOf(location, 'error'), parameterOf(location, 'state')]).toEqual(['invalid_scope', 'inside'])
   })
 
-  test('it goes through the login', async () => {
+  test('After a login, the response to a request object has its state and iss', async () => {
     const walk = new Walk(app.grantor)
     const { to } = await walk.signIn({ client_id: client.id, request: await objectOf({ state: 's' }) })
     expect([parameterOf(to, 'state'), parameterOf(to, 'iss')]).toEqual(['s', app.grantor.authUrl])
   })
 
-  test('one of exp, iat and nbf is enough, a list may name us, and what libraries write as its type is taken', async () => {
+  test('A request object needs one of exp, iat and nbf, and may have a list of audiences and the types that libraries use', async () => {
     const { authUrl } = app.grantor
     for (const claims of [
       { iat: undefined, nbf: undefined },
@@ -93,12 +98,12 @@ describe('a good request object is the request', () => {
       { aud: ['https://other.example', authUrl] },
       { jti: 'x' },
     ])
-      expect(outcomeOf(await come(await objectOf(claims))), `with ${JSON.stringify(claims)}`).toBe('code')
+      expect(outcomeOf(await authorizeWith(await objectOf(claims))), `with ${JSON.stringify(claims)}`).toBe('code')
     for (const typ of [undefined, 'JWT', 'oauth-authz-req+jwt', 'application/oauth-authz-req+jwt', 'OAuth-Authz-Req+JWT'])
-      expect(outcomeOf(await come(await objectOf({}, { typ }))), `as ${typ}`).toBe('code')
+      expect(outcomeOf(await authorizeWith(await objectOf({}, { typ }))), `as ${typ}`).toBe('code')
   })
 
-  test('keys are read from a jwks_uri as well', async () => {
+  test('A request object is verified with the keys of the client’s jwks_uri', async () => {
     const host = await aClientHost((_, response) => response.end(JSON.stringify({ keys: [key.jwk] })))
     const remote = await app.grantor.createClient({ jwksUri: `${host.origin}/jwks` })
     const request = await requestObjectOf(app.grantor, remote, key)
@@ -107,14 +112,14 @@ describe('a good request object is the request', () => {
   })
 })
 
-describe('anything else is invalid_request_object (§6, §7)', () => {
-  /** Refused at the app where the query has its redirect URI, else on a page; and as JSON where it is pushed. */
+describe('Invalid request objects (RFC 9101 §6, §7)', () => {
+  /** The error goes to the redirect URI if the query has a registered one, otherwise to a page. A push gets the error as JSON. */
   async function expectRefused(request: string, reason?: string, error = 'invalid_request_object'): Promise<void> {
-    const told = await come(request, { redirect_uri: 'https://app.example.net/callback', state: 'outside' })
-    expect([parameterOf(told.location, 'error'), parameterOf(told.location, 'state')]).toEqual([error, 'outside'])
+    const redirect = await authorizeWith(request, { redirect_uri: 'https://app.example.net/callback', state: 'outside' })
+    expect([parameterOf(redirect.location, 'error'), parameterOf(redirect.location, 'state')]).toEqual([error, 'outside'])
     if (reason !== undefined) expect(app.grantor.events.at(-1)?.reason).toBe(reason)
     for (const more of [{}, { redirect_uri: 'https://evil.example/' }]) {
-      const page = await come(request, more)
+      const page = await authorizeWith(request, more)
       expect([page.status, noticeOf(page), page.headers.location]).toEqual([400, 'request_unusable', undefined])
     }
     const answer = await push(app.walk, client, { client_id: client.id, request })
@@ -128,46 +133,48 @@ describe('anything else is invalid_request_object (§6, §7)', () => {
     ['another issuer', { iss: other }, 'request_object_issuer_wrong'],
     ['no issuer', { iss: undefined }, 'request_object_issuer_wrong'],
     ['another audience', { aud: 'https://other.example' }, 'request_object_audience_wrong'],
-    ['a list without us', { aud: ['https://other.example'] }, 'request_object_audience_wrong'],
+    ['a list of other audiences', { aud: ['https://other.example'] }, 'request_object_audience_wrong'],
     ['no audience', { aud: undefined }, 'request_object_audience_wrong'],
     ['a request inside', { request: 'x.y.z' }, 'request_object_within_another'],
     ['a request_uri inside', { request_uri: 'https://x.example/' }, 'request_object_within_another'],
-    ['an expiry that is text', { exp: '2099-01-01' }, 'request_object_time_malformed'],
+    ['an exp that is a string', { exp: '2099-01-01' }, 'request_object_time_malformed'],
     ['an iat that is null', { iat: null }, 'request_object_time_malformed'],
     ['a scope that is a list', { scope: ['enhancement'] }, 'request_object_parameter_malformed'],
     ['a redirect_uri that is an object', { redirect_uri: {} }, 'request_object_parameter_malformed'],
     ['a state that is true', { state: true }, 'request_object_parameter_malformed'],
     ['a max_age of one and a half', { max_age: 1.5 }, 'request_object_parameter_malformed'],
-    ['a state that is no text at all', { state: '\ud800' }, 'request_object_parameter_malformed'],
-    ['a resource that is no text', { resource: [1.5] }, 'request_object_parameter_malformed'],
-  ])('%s', async (_, claims, reason) => {
+    ['a state that is not valid Unicode', { state: '\ud800' }, 'request_object_parameter_malformed'],
+    ['a resource that is not a string', { resource: [1.5] }, 'request_object_parameter_malformed'],
+  ])('A request object with %s is refused (RFC 9101 §6, §7)', async (_, claims, reason) => {
     await expectRefused(await objectOf(claims), reason)
   })
 
-  test('out of date: expired, not yet, without an end too old, or made to last', async () => {
+  test('A request object that has expired, is not valid yet, or is valid for a day is refused', async () => {
     const at = app.grantor.clock.now()
     await expectRefused(await objectOf({ exp: at }), 'request_object_expired')
     await expectRefused(await objectOf({ nbf: at + 60 }), 'request_object_of_the_future')
     await expectRefused(await objectOf({ iat: at + 60 }), 'request_object_of_the_future')
     await expectRefused(await objectOf({ exp: at + 86_400 }), 'request_object_lives_too_long')
-    expect(outcomeOf(await come(await objectOf({ nbf: at + 10, iat: at + 10 }))), 'clocks that differ a little').toBe('code')
+    expect(outcomeOf(await authorizeWith(await objectOf({ nbf: at + 10, iat: at + 10 }))), 'clocks that differ a little').toBe(
+      'code',
+    )
   })
 
-  test('a request object without exp lives ten minutes from iat, or from nbf if it has no iat', async () => {
+  test('A request object without exp is valid for ten minutes from iat, or from nbf if it has no iat', async () => {
     const at = app.grantor.clock.now()
     for (const from of ['iat', 'nbf']) {
       const without = { exp: undefined, iat: undefined, nbf: undefined }
-      expect(outcomeOf(await come(await objectOf({ ...without, [from]: at - 599 }))), `from ${from}`).toBe('code')
+      expect(outcomeOf(await authorizeWith(await objectOf({ ...without, [from]: at - 599 }))), `from ${from}`).toBe('code')
       await expectRefused(await objectOf({ ...without, [from]: at - 600 }), 'request_object_expired')
     }
-    expect(outcomeOf(await come(await objectOf({ exp: at + 1, iat: at - 86_400 })))).toBe('code')
+    expect(outcomeOf(await authorizeWith(await objectOf({ exp: at + 1, iat: at - 86_400 })))).toBe('code')
   })
 
-  test('a request object without any time claim is refused: it could be replayed for ever', async () => {
+  test('A request object without any time claim is refused, because it could be replayed for ever', async () => {
     await expectRefused(await objectOf({ exp: undefined, iat: undefined, nbf: undefined }), 'request_object_without_time')
   })
 
-  test('an assertion that authenticates the client is no request, whatever it says (§10.8)', async () => {
+  test('A client assertion or another type of JWT is refused as a request object (RFC 9101 §10.8)', async () => {
     const claims = { ...requestOf(client), response_type: 'code' }
     await expectRefused(await assertionOf(app.grantor, client.id, key, claims), 'request_object_is_an_assertion')
     await expectRefused(await objectOf({}, { typ: 'client-authentication+jwt' }), 'request_object_type_wrong')
@@ -175,14 +182,14 @@ describe('anything else is invalid_request_object (§6, §7)', () => {
       await expectRefused(await objectOf({}, { typ }), 'request_object_type_wrong')
   })
 
-  test('another key, another client’s key, or a key the header brings along', async () => {
+  test('A request object by an unregistered key, by a key in its header, or with an unknown kid is refused', async () => {
     const stranger = newClientKey()
     await expectRefused(await objectOf({}, {}, stranger), 'request_object_signature_wrong')
     await expectRefused(await objectOf({}, { jwk: stranger.jwk, kid: undefined }, stranger), 'request_object_signature_wrong')
     await expectRefused(await objectOf({}, { kid: 'unknown' }), 'request_object_signature_wrong')
   })
 
-  test('unsigned, signed with a shared secret, or with another algorithm than the key’s', async () => {
+  test('A request object that is unsigned, signed with a shared secret, or with another algorithm than the key’s is refused', async () => {
     const claims = claimsOf(await objectOf())
     const sealed = (header: object, signature: (signed: string) => string) => {
       const signed = `${base64url({ kid: key.kid, ...header })}.${base64url(claims)}`
@@ -211,13 +218,16 @@ describe('anything else is invalid_request_object (§6, §7)', () => {
     await changeClient(app.grantor, client, {})
   })
 
-  test.each(Object.entries(oldRsaKeys()))('signed with a registered RSA key %s', async (_, own) => {
-    await changeClient(app.grantor, client, { jwks: { keys: [key.jwk, own.jwk] } })
-    await expectRefused(await objectOf({}, {}, own), 'client_key_unusable')
-    await changeClient(app.grantor, client, {})
-  })
+  test.each(Object.entries(oldRsaKeys()))(
+    'A request object that is signed with a registered RSA key %s is refused',
+    async (_, own) => {
+      await changeClient(app.grantor, client, { jwks: { keys: [key.jwk, own.jwk] } })
+      await expectRefused(await objectOf({}, {}, own), 'client_key_unusable')
+      await changeClient(app.grantor, client, {})
+    },
+  )
 
-  test('what is no JWT of three parts: encrypted, changed, doubled, too long', async () => {
+  test('A request object that was changed, or is not a JWT of three parts, is refused', async () => {
     const good = await objectOf()
     const [head, , tail] = good.split('.')
     const changed = `${head}.${base64url({ ...claimsOf(good), scope: 'profile' })}.${tail}`
@@ -226,24 +236,24 @@ describe('anything else is invalid_request_object (§6, §7)', () => {
       await expectRefused(text, 'request_object_malformed')
   })
 
-  test('of a client whose keys cannot be had', async () => {
+  test('A request object of a client whose keys are unavailable is refused', async () => {
     const remote = await app.grantor.createClient({ jwksUri: 'https://127.0.0.1:1/jwks' })
     const request = await requestObjectOf(app.grantor, remote, key)
     expect(outcomeOf(await app.walk.authorize(requestOf(remote, { request })))).toBe('invalid_request_object')
     expect(app.grantor.events.at(-1)?.reason).toBe('client_keys_unavailable')
   })
 
-  test('a client without registered keys: request_not_supported', async () => {
+  test('A request object of a client without registered keys is request_not_supported', async () => {
     const request = await requestObjectOf(app.grantor, app.client, key)
     expect(outcomeOf(await app.walk.authorize(requestOf(app.client, { request })))).toBe('request_not_supported')
   })
 })
 
-describe('pushed (RFC 9126 §3)', () => {
+describe('Pushed request objects (RFC 9126 §3)', () => {
   const pushObject = async (request: string, more: Record<string, string> = {}) =>
     push(app.walk, client, { client_id: client.id, request, ...more })
 
-  test('its parameters are what the browser comes for, and what stands beside it does not count', async () => {
+  test('The parameters inside a pushed request object count, and those beside it are ignored (RFC 9126 §3)', async () => {
     const answer = await pushObject(await objectOf({ state: 'inside' }), {
       state: 'outside',
       scope: 'admin',
@@ -256,21 +266,21 @@ describe('pushed (RFC 9126 §3)', () => {
     expect(parameterOf(location, 'code')).not.toBe('')
   })
 
-  test('it counts as it was when it was pushed, also where it expires before the browser comes', async () => {
+  test('A pushed request object can be used even after it has expired', async () => {
     const answer = await pushObject(await objectOf({ exp: app.grantor.clock.now() + 10 }))
     app.grantor.clock.advance(20)
     const query = { client_id: client.id, request_uri: answer.json().request_uri as string }
     expect(outcomeOf(await app.walk.authorize(query))).toBe('code')
   })
 
-  test('its faults are told at once', async () => {
+  test('An error in a pushed request object is returned at the push', async () => {
     expect((await pushObject(await objectOf({ scope: 'admin' }))).json().error).toBe('invalid_scope')
     expect((await pushObject(await objectOf({ redirect_uri: 'https://evil.example/' }))).json().error).toBe('invalid_request')
   })
 })
 
-describe('a client that is registered to sign its requests (§10.5)', () => {
-  test('is refused every other way, and taken by value and pushed', async () => {
+describe('Clients that must sign their requests (RFC 9101 §10.5)', () => {
+  test('A client that must sign is refused without a request object, and accepted with one by value or pushed (RFC 9101 §10.5)', async () => {
     const strict = await app.grantor.createClient({ jwks: { keys: [key.jwk] }, requestObjectSigned: true })
     const { location } = await app.walk.authorize(requestOf(strict, { state: 's' }))
     expect([parameterOf(location, 'error'), parameterOf(location, 'state')]).toEqual(['invalid_request', 's'])
@@ -283,10 +293,10 @@ describe('a client that is registered to sign its requests (§10.5)', () => {
     expect(outcomeOf(await app.walk.authorize(query))).toBe('code')
   })
 
-  test('a request pushed unsigned before the rule came counts no more', async () => {
-    const made = await app.grantor.createClient({ jwks: { keys: [key.jwk] } })
-    const query = await pushed(app.walk, made)
-    await changeClient(app.grantor, made, { requestObjectSigned: true })
+  test('A request that was pushed unsigned before the client had to sign is refused', async () => {
+    const keyed = await app.grantor.createClient({ jwks: { keys: [key.jwk] } })
+    const query = await pushed(app.walk, keyed)
+    await changeClient(app.grantor, keyed, { requestObjectSigned: true })
     expect(outcomeOf(await app.walk.authorize(query))).toBe('invalid_request')
   })
 })

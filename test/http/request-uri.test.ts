@@ -1,4 +1,4 @@
-/** Pushed authorization requests (RFC 9126): the browser comes with the name of one, and it is good for one code. */
+/** Pushed authorization requests (RFC 9126): the browser presents the `request_uri`, which is good for one code. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { pushed, URN } from '../support/pushed.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** That the person reads a page, and nobody is redirected. */
+/** Expects an error page, without a redirect. */
 async function expectPage(parameters: Parameters, walk = app.walk): Promise<void> {
   const answer = await walk.authorize(parameters)
   expect({ status: answer.status, notice: noticeOf(answer) }).toEqual({ status: 400, notice: 'request_unusable' })
@@ -23,11 +23,11 @@ async function expectPage(parameters: Parameters, walk = app.walk): Promise<void
 
 const lastReason = (): string | undefined => app.grantor.events.at(-1)?.reason
 
-describe('the authorization request with a request_uri (§4)', () => {
-  test('is answered as if it stood in the query: code, state, iss, PKCE, scope and resource', async () => {
+describe('The authorization request with a request_uri (RFC 9126 §4)', () => {
+  test('A pushed request has the effect of the same parameters in the query: state, iss, PKCE, scope and resource', async () => {
     const { client, walk } = app
-    const asked = { response_type: 'code', state: 'a b', scope: 'profile', resource: 'https://api.example.com/', ...PKCE }
-    const { location } = await walk.authorize(await pushed(walk, client, asked))
+    const parameters = { response_type: 'code', state: 'a b', scope: 'profile', resource: 'https://api.example.com/', ...PKCE }
+    const { location } = await walk.authorize(await pushed(walk, client, parameters))
     expect(location).toMatch(/^https:\/\/app\.example\.net\/callback\?code=grc\.[^&]+&state=a%20b&iss=/)
     expect(parameterOf(location, 'iss')).toBe(app.grantor.authUrl)
     const code = parameterOf(location, 'code')
@@ -35,12 +35,12 @@ describe('the authorization request with a request_uri (§4)', () => {
     expect([tokens.scope, claimsOf(tokens.access_token).aud]).toEqual(['profile', 'https://api.example.com/'])
   })
 
-  test('a bare request that was pushed is answered as barely: no iss without response_type (RFC 9207)', async () => {
+  test('A pushed request without response_type and state gets a code without iss and state (RFC 9207)', async () => {
     const { location } = await app.walk.authorize(await pushed(app.walk, app.client))
     expect(location).toMatch(/^https:\/\/app\.example\.net\/callback\?code=grc\.[^&]+$/)
   })
 
-  test('whatever else stands in the query does not count', async () => {
+  test('Parameters beside the request_uri are ignored', async () => {
     const query = await pushed(app.walk, app.client, { state: 'pushed', response_type: 'code' })
     const added = {
       redirect_uri: 'https://evil.example/',
@@ -54,7 +54,7 @@ describe('the authorization request with a request_uri (§4)', () => {
     expect(location.startsWith('https://app.example.net/callback?')).toBe(true)
   })
 
-  test('errors go to the pushed redirect URI, and spend nothing', async () => {
+  test('An error goes to the pushed redirect URI, and the pushed request can be used again', async () => {
     const query = await pushed(new Walk(app.grantor), app.client, { prompt: 'none', state: 's', response_type: 'code' })
     const refused = await new Walk(app.grantor).authorize(query)
     expect(parameterOf(refused.location, 'error')).toBe('login_required')
@@ -62,35 +62,35 @@ describe('the authorization request with a request_uri (§4)', () => {
     expect(outcomeOf(await app.walk.authorize(query))).toBe('code')
   })
 
-  test('works for the client that pushed it alone, and for nobody is a fault redirected (§2.2)', async () => {
+  test('A request_uri of another client is refused with a page, and the pushed request stays usable (RFC 9126 §2.2)', async () => {
     const other = await app.grantor.createClient()
     const { request_uri } = await pushed(app.walk, app.client)
     await expectPage({ client_id: other.id, request_uri })
     expect(lastReason()).toBe('pushed_by_another_client')
     await expectPage(requestOf(other, { request_uri }))
-    expect(outcomeOf(await app.walk.authorize({ client_id: app.client.id, request_uri })), 'untouched by that').toBe('code')
+    expect(outcomeOf(await app.walk.authorize({ client_id: app.client.id, request_uri })), 'still usable').toBe('code')
   })
 
-  test('unknown or malformed ones are a page, also beside a good redirect_uri', async () => {
+  test('An unknown or malformed request_uri is refused with a page, even beside a registered redirect_uri', async () => {
     for (const id of ['a'.repeat(43), '', 'x', 'a'.repeat(44), `${'a'.repeat(42)}%00`, '../../etc', "' OR 1=1"]) {
       await expectPage(requestOf(app.client, { request_uri: URN + id }))
     }
   })
 
-  test('an address is never fetched: request_uri_not_supported at a registered redirect URI, else a page', async () => {
+  test('A request_uri that is an https URL gets request_uri_not_supported at a registered redirect URI, otherwise a page', async () => {
     const request_uri = 'https://app.example.net/request.jwt'
     const { location } = await app.walk.authorize(requestOf(app.client, { request_uri }))
     expect(parameterOf(location, 'error')).toBe('request_uri_not_supported')
     await expectPage({ client_id: app.client.id, request_uri })
   })
 
-  test('request and request_uri together are refused (RFC 9101 §5)', async () => {
+  test('The parameters request and request_uri together are refused (RFC 9101 §5)', async () => {
     const query = await pushed(app.walk, app.client)
     await expectPage({ ...query, request: 'x.y.z' })
     expect(lastReason()).toBe('request_twice')
   })
 
-  test('it is first presented within 60 seconds, or not at all', async () => {
+  test('A request_uri that is first presented after 60 seconds or later is refused', async () => {
     const { clock } = app.grantor
     const [early, late] = [await pushed(app.walk, app.client), await pushed(app.walk, app.client)]
     clock.advance(59)
@@ -100,18 +100,18 @@ describe('the authorization request with a request_uri (§4)', () => {
     expect(lastReason()).toBe('pushed_expired')
   })
 
-  test('what the operator changed since counts: a redirect URI taken away, a scope, the client itself', async () => {
-    const made = await app.grantor.createClient({ scopes: ['enhancement', 'profile'] })
-    const query = await pushed(app.walk, made, { scope: 'profile' })
-    await changeClient(app.grantor, made, { scopes: ['enhancement'] })
+  test('A pushed request is checked again after the operator removed a scope or a redirect URI, or disabled the client', async () => {
+    const changing = await app.grantor.createClient({ scopes: ['enhancement', 'profile'] })
+    const query = await pushed(app.walk, changing, { scope: 'profile' })
+    await changeClient(app.grantor, changing, { scopes: ['enhancement'] })
     expect(parameterOf((await app.walk.authorize(query)).location, 'error')).toBe('invalid_scope')
-    await changeClient(app.grantor, made, { redirectUris: ['https://elsewhere.example/'] })
+    await changeClient(app.grantor, changing, { redirectUris: ['https://elsewhere.example/'] })
     expect(noticeOf(await app.walk.authorize(query))).toBe('redirect_uri_mismatch')
-    await changeClient(app.grantor, made, { disabledAt: app.grantor.clock.now() })
+    await changeClient(app.grantor, changing, { disabledAt: app.grantor.clock.now() })
     expect(noticeOf(await app.walk.authorize(query))).toBe('unknown_client')
   })
 
-  test('a client registered for it must push: every other request is invalid_request (§6)', async () => {
+  test('A client that must push gets invalid_request for any other authorization request (RFC 9126 §6)', async () => {
     const strict = await app.grantor.createClient({ requirePushedRequests: true })
     const refused = await app.walk.authorize(requestOf(strict, { state: 's' }))
     expect(refused.location).toMatch(
@@ -121,8 +121,8 @@ describe('the authorization request with a request_uri (§4)', () => {
   })
 })
 
-describe('one code for each pushed request (§7.3)', () => {
-  test('a person who must sign in first may reload, sign in after the 60 seconds, and gets the one code', async () => {
+describe('One code for each pushed request (RFC 9126 §7.3)', () => {
+  test('A person who must sign in can reload the page and sign in after the 60 seconds, and the app gets one code', async () => {
     const walk = new Walk(app.grantor, testWallet(2))
     const query = await pushed(walk, app.client, { state: 's', prompt: 'login' })
     await walk.challenge(query)
@@ -134,7 +134,7 @@ describe('one code for each pushed request (§7.3)', () => {
     await expectPage(query, walk)
   })
 
-  test('an app may also repeat its request after the login, as long as no code was issued', async () => {
+  test('An app can repeat its request after a login, as long as no code was issued for the request', async () => {
     const walk = new Walk(app.grantor)
     const query = await pushed(walk, app.client)
     await walk.challenge(query)
@@ -142,11 +142,11 @@ describe('one code for each pushed request (§7.3)', () => {
     expect(outcomeOf(await walk.authorize(query))).toBe('code')
     for (const visitor of [walk, new Walk(app.grantor)]) {
       await expectPage(query, visitor)
-      expect(lastReason(), 'told before a login that would lead nowhere').toBe('pushed_spent')
+      expect(lastReason(), 'refused before a login begins').toBe('pushed_spent')
     }
   })
 
-  test('of two tabs that sign in with one request one gets its code; the other is signed in and told so', async () => {
+  test('If two tabs sign in with one pushed request, one gets the code, and the other a page with already_used', async () => {
     const walk = new Walk(app.grantor)
     const query = await pushed(walk, app.client)
     const [one, other] = [await walk.challenge(query), await walk.challenge(query)]
@@ -157,19 +157,19 @@ describe('one code for each pushed request (§7.3)', () => {
     expect(outcomeOf(await walk.authorize(requestOf(app.client)))).toBe('code')
   })
 
-  test('ten logins that end at once, and ten visits besides: exactly one code', async () => {
+  test('Ten logins and ten authorization requests that use one pushed request at the same time get exactly one code', async () => {
     const walk = new Walk(app.grantor)
     const query = await pushed(walk, app.client)
     const paths: string[] = []
     for (let tab = 0; tab < 10; tab++) paths.push(await walk.prove(await walk.challenge(query)))
     const visits = Array.from({ length: 10 }, () => app.walk.authorize(query))
     const answers = await Promise.all([...visits, ...paths.map((path) => walk.complete(path))])
-    const given = answers.filter((answer) => `${answer.location} ${answer.body}`.includes('code=grc.'))
-    expect(given).toHaveLength(1)
+    const withCode = answers.filter((answer) => `${answer.location} ${answer.body}`.includes('code=grc.'))
+    expect(withCode).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 400 || status === 409)).toHaveLength(19)
   })
 
-  test('who declines spends nothing: the app’s next visit may still be granted', async () => {
+  test('A declined login does not use the pushed request up', async () => {
     const walk = new Walk(app.grantor)
     const query = await pushed(walk, app.client)
     const declined = movingTo(await walk.complete(await walk.reject(await walk.challenge(query))))
@@ -178,7 +178,7 @@ describe('one code for each pushed request (§7.3)', () => {
     expect(outcomeOf(await walk.authorize(query))).toBe('code')
   })
 
-  test('a confirmation pressed twice gives one code, and pressed late it still counts', async () => {
+  test('A confirmation that is sent twice gets one code, also after the 60 seconds', async () => {
     const query = await pushed(app.walk, app.client, { prompt: 'consent' })
     const [page, again] = [await app.walk.authorize(query), await app.walk.authorize(query)]
     app.grantor.clock.advance(300)
@@ -189,14 +189,14 @@ describe('one code for each pushed request (§7.3)', () => {
     }
   })
 
-  test('a consent that is signed anew is asked for once, and the code rests on it', async () => {
+  test('A pushed request of a client with signed consent gets a code with all its scopes after one signature', async () => {
     const signed = await signedClient(app.grantor)
     const walk = new Walk(app.grantor)
     const { code } = await walk.signIn(await pushed(walk, signed, { scope: 'enhancement profile' }))
     expect(tokensOf(await walk.exchange(signed, code)).scope).toBe('enhancement profile')
   })
 
-  test('50 visits at once, on two nodes: exactly one code', async () => {
+  test('Fifty simultaneous authorization requests with one pushed request, on two nodes, get exactly one code', async () => {
     const { databasePath, clock, authUrl, loginUrl } = app.grantor
     const node = await startGrantor({ databasePath, clock, settings: { authUrl, loginUrl, defaultResource: authUrl } })
     const there = new Walk(node)

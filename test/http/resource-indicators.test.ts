@@ -1,34 +1,33 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
+import { describe, expect } from 'vitest'
+import { claimsOf, tokensOf } from '../support/app.ts'
+import { test as base } from '../support/fixtures.ts'
 import { expectRefusal, invalidRequest } from '../support/refusals.ts'
-import type { TestClient } from '../support/start.ts'
 
 const API = 'https://api.example.com/'
 const FILES = 'urn:example:files'
 
-let app: App
-let client: TestClient
-
-beforeAll(async () => {
-  app = await startApp()
-  client = await app.grantor.createClient({ resources: [API, FILES] })
-})
-afterAll(() => app.close())
+const test = base.extend('client', ({ app }) => app.grantor.createClient({ resources: [API, FILES] }))
 
 const audienceOf = (tokens: { access_token: string }): string => claimsOf(tokens.access_token).aud
 
-describe('whom an access token is for (RFC 8707 §2, RFC 9068 §2.2)', () => {
-  test('asked for nothing, it is for the default resource: the auth service itself', async () => {
+describe('The audience of an access token (RFC 8707 §2, RFC 9068 §2.2)', () => {
+  test('Without resource, the audience of an access token is the default resource (RFC 9068 §2.2)', async ({ app, client }) => {
     expect(audienceOf(await app.freshTokens({}, client))).toBe(app.grantor.authUrl)
   })
 
-  test('asked for one resource at authorize, it is for that one, and so is every refreshed token', async () => {
+  test('The resource of the authorization request is the audience of the access token, also after a refresh (RFC 8707 §2)', async ({
+    app,
+    client,
+  }) => {
     const tokens = await app.freshTokens({ resource: API }, client)
     expect(audienceOf(tokens)).toBe(API)
     expect(audienceOf(tokensOf(await app.walk.refresh(client, tokens.refresh_token)))).toBe(API)
   })
 
-  test('asked for several, each token is for one of them: the first, or the one its request names', async () => {
+  test('With several resources, the audience is the first of them, or the one that the token request names (RFC 8707 §2)', async ({
+    app,
+    client,
+  }) => {
     const resource = [FILES, API]
     const code = await app.freshCode({ resource }, client)
     const first = tokensOf(await app.walk.exchange(client, code, { resource: API }))
@@ -39,36 +38,45 @@ describe('whom an access token is for (RFC 8707 §2, RFC 9068 §2.2)', () => {
     expect(audienceOf(await app.freshTokens({ resource }, client))).toBe(FILES)
   })
 
-  test('the aud of a token is one string, never a list', async () => {
+  test('The aud of an access token is one string, even with several resources', async ({ app, client }) => {
     expect(typeof audienceOf(await app.freshTokens({ resource: [API, FILES] }, client))).toBe('string')
   })
 })
 
-describe('a resource that was not agreed is invalid_target, and nothing is spent (RFC 8707 §2.2)', () => {
-  const refused: [string, string, string][] = [
-    ['one the client may have but did not ask for', API, FILES],
-    ['the default one, once another was asked for', API, 'AUTH_URL'],
-    ['one nobody knows', API, 'https://unknown.example.com/'],
-    ['the agreed one without its slash', API, 'https://api.example.com'],
-    ['the agreed one in capitals', API, 'HTTPS://API.EXAMPLE.COM/'],
-    ['the agreed one with a fragment', API, `${API}#x`],
-    ['a relative one', API, '/'],
+describe('Resources that were not granted (RFC 8707 §2.2)', () => {
+  const notGranted: [string, string, string][] = [
+    ['a resource that the client may have but did not request', API, FILES],
+    ['the default resource, if another was requested', API, 'AUTH_URL'],
+    ['an unknown resource', API, 'https://unknown.example.com/'],
+    ['the granted resource without its slash', API, 'https://api.example.com'],
+    ['the granted resource in capitals', API, 'HTTPS://API.EXAMPLE.COM/'],
+    ['the granted resource with a fragment', API, `${API}#x`],
+    ['a relative URI', API, '/'],
   ]
-  test.each(refused)('at the exchange: %s', async (_what, agreed, asked) => {
-    const code = await app.freshCode({ resource: agreed }, client)
-    const resource = asked === 'AUTH_URL' ? app.grantor.authUrl : asked
-    expectRefusal(await app.walk.exchange(client, code, { resource }), 'invalid_target')
-    expect((await app.walk.exchange(client, code)).status).toBe(200)
-  })
+  test.for(notGranted)(
+    'A code exchange for a resource that was not granted is invalid_target, and the code still works: %s (RFC 8707 §2.2)',
+    async ([, granted, requested], { app, client }) => {
+      const code = await app.freshCode({ resource: granted }, client)
+      const resource = requested === 'AUTH_URL' ? app.grantor.authUrl : requested
+      expectRefusal(await app.walk.exchange(client, code, { resource }), 'invalid_target')
+      expect((await app.walk.exchange(client, code)).status).toBe(200)
+    },
+  )
 
-  test.each(refused)('at a refresh: %s', async (_what, agreed, asked) => {
-    const { refresh_token } = await app.freshTokens({ resource: agreed }, client)
-    const resource = asked === 'AUTH_URL' ? app.grantor.authUrl : asked
-    expectRefusal(await app.walk.refresh(client, refresh_token, { resource }), 'invalid_target')
-    expect((await app.walk.refresh(client, refresh_token)).status).toBe(200)
-  })
+  test.for(notGranted)(
+    'A refresh for a resource that was not granted is invalid_target, and the token is not rotated: %s (RFC 8707 §2.2)',
+    async ([, granted, requested], { app, client }) => {
+      const { refresh_token } = await app.freshTokens({ resource: granted }, client)
+      const resource = requested === 'AUTH_URL' ? app.grantor.authUrl : requested
+      expectRefusal(await app.walk.refresh(client, refresh_token, { resource }), 'invalid_target')
+      expect((await app.walk.refresh(client, refresh_token)).status).toBe(200)
+    },
+  )
 
-  test('two at once, at the exchange and at a refresh: a token is for one', async () => {
+  test('A code exchange or a refresh for two resources is invalid_target, and changes nothing (RFC 8707 §2.2)', async ({
+    app,
+    client,
+  }) => {
     const code = await app.freshCode({ resource: [API, FILES] }, client)
     const redirect_uri = client.redirectUris[0] ?? ''
     const resource = [API, FILES]
@@ -81,7 +89,7 @@ describe('a resource that was not agreed is invalid_target, and nothing is spent
     expect((await app.walk.refresh(client, refresh_token)).status).toBe(200)
   })
 
-  test('empty ones count as absent, and bytes that are not UTF-8 are invalid_request', async () => {
+  test('An empty resource counts as missing, and one that is not UTF-8 is invalid_request', async ({ app, client }) => {
     const { refresh_token } = await app.freshTokens({ resource: API }, client)
     const body = `grant_type=refresh_token&refresh_token=${refresh_token}`
     expectRefusal(await app.walk.token(client, `${body}&resource=%FF`), invalidRequest('resource is not UTF-8.'))

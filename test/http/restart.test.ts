@@ -22,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Another process on a file: nothing of the first is left but what is stored and what the browser keeps. */
+/** Starts a new service on a database. Only the stored data and the cookies of the browser remain of the earlier one. */
 async function restartOn(databasePath: string): Promise<void> {
   hangUp()
   const { clock, ports } = app.grantor
@@ -42,7 +42,7 @@ const restarts: [string, () => Promise<void>][] = [
     },
   ],
   [
-    // the files as they lie at this moment, the write-ahead log among them: what a machine finds that lost its power
+    // A copy of the files at this moment, with the write-ahead log: the state after a power failure.
     'a crash',
     async () => {
       const { databasePath } = app.grantor
@@ -53,8 +53,8 @@ const restarts: [string, () => Promise<void>][] = [
   ],
 ]
 
-describe.each(restarts)('after %s on the same database', (_what, restart) => {
-  test('sessions, grants, refresh tokens, codes and client secrets live on', async () => {
+describe.each(restarts)('After %s on the same database', (_what, restart) => {
+  test('Sessions, grants, refresh tokens, codes, logins and client secrets stay valid across a restart', async () => {
     const tokens = await app.freshTokens()
     const code = await app.freshCode()
     const challenge = await app.walk.challenge({
@@ -66,11 +66,11 @@ describe.each(restarts)('after %s on the same database', (_what, restart) => {
     expect(await app.isActive(tokens.access_token)).toBe(true)
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
-    await app.freshCode() // the session: no login
+    await app.freshCode() // needs the session
     expect((await app.walk.complete(await app.walk.prove(challenge))).status).toBe(200)
   })
 
-  test('a refresh whose answer was lost on the way down gets the same successor', async () => {
+  test('A refresh that is repeated after a restart gets the same refresh token', async () => {
     const first = await app.freshTokens()
     const second = tokensOf(await app.walk.refresh(app.client, first.refresh_token))
     await restart()
@@ -78,7 +78,7 @@ describe.each(restarts)('after %s on the same database', (_what, restart) => {
     expect((await app.walk.refresh(app.client, second.refresh_token)).status).toBe(200)
   })
 
-  test('what was ended stays ended: revoked grants, revoked access tokens, replayed grants, spent codes', async () => {
+  test('Revoked grants, revoked access tokens, replayed grants and redeemed codes stay invalid across a restart', async () => {
     const revoked = await app.freshTokens()
     await app.walk.revoke(app.client, revoked.refresh_token)
     const alone = await app.freshTokens()
@@ -107,7 +107,7 @@ describe.each(restarts)('after %s on the same database', (_what, restart) => {
     expect(await app.isActive(onceTokens.access_token)).toBe(false)
   })
 
-  test('a retired key stays retired', async () => {
+  test('A retired key stays retired across a restart', async () => {
     const tokens = await app.freshTokens()
     await retireKey(keepingOf(app.grantor), app.grantor.deps.keys.maker('sign').id, true)
     await restart()

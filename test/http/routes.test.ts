@@ -1,10 +1,11 @@
-/** Paths, methods and URLs that are not as they should be: 404, 405 with Allow (RFC 9110 §15.5.6), 400, and never a 5xx. */
+/** Invalid paths, methods and URLs get 404, 405 with Allow (RFC 9110 §15.5.6) or 400, and never a 5xx. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { test as base, FILE, signIn } from '../support/fixtures.ts'
 import { allRows } from '../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { encode, LOGIN_SERVER, noticeOf, requestOf, Walk } from '../support/walk.ts'
+import type { Grantor } from '../support/start.ts'
+import { encode, LOGIN_SERVER, noticeOf, requestOf } from '../support/walk.ts'
 
 const RECEIPT = '/account/receipts/00000000-0000-8000-a000-000000000000'
 const GET_ONLY = ['/login/complete', '/login/challenge', '/login/resume', '/account', RECEIPT]
@@ -40,54 +41,50 @@ const routes: [path: string, allowed: string[]][] = [
   ...GET_AND_HEAD.map((path): [string, string[]] => [path, ['GET', 'HEAD']]),
 ]
 
-let grantor: Grantor
-let client: TestClient
-let walk: Walk
+const test = base.extend('walk', FILE, signIn)
 
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
-})
-afterAll(() => grantor.close())
-
-describe('a method that a path does not take is 405, and Allow names those it takes', () => {
-  test.each(routes)('%s', async (path, allowed) => {
-    for (const method of METHODS.filter((each) => !allowed.includes(each))) {
-      const answer = await walk.browse({
-        method,
-        path: `${path}?${encode(requestOf(client))}`,
-        headers: { authorization: LOGIN_SERVER },
-      })
-      expect([method, answer.status]).toEqual([method, 405])
-      const told = (answer.headers.allow ?? '').split(', ').toSorted()
-      expect(told).toEqual(allowed)
-      expect(answer.headers['cache-control']).toBe('no-store')
-      expect(answer.headers['x-content-type-options']).toBe('nosniff')
-      expect(answer.headers).not.toHaveProperty('location')
-      if (method === 'HEAD') expect(answer.body).toBe('')
-      else expect(answer.json()).toMatchObject({ error: 'invalid_request' })
-    }
-  })
-
-  test.each(routes)('%s, whatever body comes along, of whatever type and size', async (path, allowed) => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !allowed.includes(each))) {
-      for (const [type, body] of [
-        ['application/json', '{"a":'],
-        ['application/x-www-form-urlencoded', 'a=%'],
-        ['text/plain', 'x'],
-        ['', 'x'],
-        ['application/x-www-form-urlencoded', 'x'.repeat(20_000)],
-      ] as const) {
-        const answer = await walk.browse({ method, path, headers: { 'content-type': type, connection: 'close' }, body })
-        expect([method, type, answer.status]).toEqual([method, type, 405])
-        expect(answer.headers.allow).toContain(allowed.at(-1))
+describe('Methods that a path does not support (RFC 9110 §15.5.6)', () => {
+  test.for(routes)(
+    'An unsupported method at %s gets 405, and Allow lists the supported methods (RFC 9110 §15.5.6)',
+    async ([path, allowed], { client, walk }) => {
+      for (const method of METHODS.filter((each) => !allowed.includes(each))) {
+        const answer = await walk.browse({
+          method,
+          path: `${path}?${encode(requestOf(client))}`,
+          headers: { authorization: LOGIN_SERVER },
+        })
+        expect([method, answer.status]).toEqual([method, 405])
+        const listed = (answer.headers.allow ?? '').split(', ').toSorted()
+        expect(listed).toEqual(allowed)
+        expect(answer.headers['cache-control']).toBe('no-store')
+        expect(answer.headers['x-content-type-options']).toBe('nosniff')
+        expect(answer.headers).not.toHaveProperty('location')
+        if (method === 'HEAD') expect(answer.body).toBe('')
+        else expect(answer.json()).toMatchObject({ error: 'invalid_request' })
       }
-    }
-  })
+    },
+  )
 
-  test('a preflight from nowhere in particular is refused with the methods there are', async () => {
+  test.for(routes)(
+    'An unsupported method at %s gets 405, whatever the type and the size of its body (RFC 9110 §15.5.6)',
+    async ([path, allowed], { walk }) => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !allowed.includes(each))) {
+        for (const [type, body] of [
+          ['application/json', '{"a":'],
+          ['application/x-www-form-urlencoded', 'a=%'],
+          ['text/plain', 'x'],
+          ['', 'x'],
+          ['application/x-www-form-urlencoded', 'x'.repeat(20_000)],
+        ] as const) {
+          const answer = await walk.browse({ method, path, headers: { 'content-type': type, connection: 'close' }, body })
+          expect([method, type, answer.status]).toEqual([method, type, 405])
+          expect(answer.headers.allow).toContain(allowed.at(-1))
+        }
+      }
+    },
+  )
+
+  test('A CORS preflight from an unknown origin gets 405 with Allow, and no Access-Control-Allow-Origin', async ({ walk }) => {
     for (const path of POST_AND_PREFLIGHT) {
       const answer = await walk.browse({
         method: 'OPTIONS',
@@ -101,8 +98,8 @@ describe('a method that a path does not take is 405, and Allow names those it ta
   })
 })
 
-describe('HEAD', () => {
-  test.each(GET_AND_HEAD)('%s answers like GET, without a body', async (path) => {
+describe('The method HEAD', () => {
+  test.for(GET_AND_HEAD)('HEAD at %s returns the status and the content type of GET, without a body', async (path, { walk }) => {
     const get = await walk.browse({ path })
     const head = await walk.browse({ method: 'HEAD', path })
     expect(head.status).toBe(200)
@@ -110,15 +107,15 @@ describe('HEAD', () => {
     expect(head.headers['content-type']).toBe(get.headers['content-type'])
   })
 
-  test('an authorization request by HEAD issues no code: a link preview is no visit', async () => {
+  test('An authorization request with HEAD, as link previews send it, gets 405 and no code', async ({ client, walk }) => {
     const answer = await walk.browse({ method: 'HEAD', path: `/oauth/authorize?${encode(requestOf(client))}` })
     expect(answer.status).toBe(405)
     expect(answer.headers).not.toHaveProperty('location')
   })
 })
 
-describe('a path that is none is 404', () => {
-  test.each([
+describe('Unknown paths', () => {
+  test.for([
     '/',
     '/oauth',
     '/oauth/',
@@ -157,7 +154,7 @@ describe('a path that is none is 404', () => {
     '/__proto__',
     '/constructor',
     `/${'a'.repeat(90)}`,
-  ])('%s', async (path) => {
+  ])('The unknown path %s gets 404, or 400 if it cannot be decoded', async (path, { client, walk }) => {
     for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS', 'PROPFIND']) {
       const answer = await walk.browse({ method, path: `${path}?${encode(requestOf(client))}` })
       expect([400, 404]).toContain(answer.status)
@@ -168,7 +165,7 @@ describe('a path that is none is 404', () => {
     }
   })
 
-  test('a person gets a page, a program gets JSON', async () => {
+  test('An unknown path gets a page, and one below /oauth gets JSON', async ({ walk }) => {
     const page = await walk.browse({ path: '/nothing' })
     expect(noticeOf(page)).toBe('not_found')
     const json = await walk.browse({ path: '/oauth/nothing' })
@@ -176,15 +173,15 @@ describe('a path that is none is 404', () => {
     expect(json.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) as string })
   })
 
-  test('unknown paths leave nothing behind', async () => {
+  test('Requests for unknown paths write nothing', async ({ grantor, walk }) => {
     const before = allRows(grantor.databasePath)
     await Promise.all(Array.from({ length: 50 }, (_, i) => walk.browse({ path: `/x${i}`, method: 'POST', body: 'x' })))
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 })
 
-describe('what is hardly HTTP is refused without harm', () => {
-  async function raw(bytes: string): Promise<string> {
+describe('Malformed HTTP requests', () => {
+  async function raw(grantor: Grantor, bytes: string): Promise<string> {
     const socket = connect(Number(new URL(grantor.authUrl).port), '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => {
@@ -196,29 +193,34 @@ describe('what is hardly HTTP is refused without harm', () => {
     return text.split('\r\n')[0] ?? ''
   }
 
-  test.each([
+  test.for<[string, string, string]>([
     ['an unknown method', 'BREW /oauth/authorize HTTP/1.1\r\nHost: x\r\n\r\n', '400'],
     ['no version', 'GET /oauth/authorize\r\n\r\n', '400'],
-    ['no host', 'GET /oauth/authorize HTTP/1.1\r\n\r\n', '400'],
+    ['no Host', 'GET /oauth/authorize HTTP/1.1\r\n\r\n', '400'],
     ['bytes above ASCII', 'GET /oauth/authorize?state=\xfc HTTP/1.1\r\nHost: x\r\n\r\n', '400'],
     ['a URL of 20,000 characters', `GET /oauth/authorize?state=${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, '431'],
-    ['two lengths', 'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx', '400'],
     [
-      'a length and chunks (request smuggling)',
+      'two fields Content-Length',
+      'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
+      '400',
+    ],
+    [
+      'Content-Length and Transfer-Encoding (request smuggling)',
       'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       '400',
     ],
     ['a header with a line break', 'GET /oauth/authorize HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', '400'],
-    ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '404'],
-    ['an authority', 'CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
-  ])('%s', async (_, bytes, status) => {
-    const line = await raw(bytes)
+    ['an asterisk as its target', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '404'],
+    ['an authority as its target', 'CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
+  ])('A request with %s gets an HTTP error, and the service still responds', async ([, bytes, status], { grantor, walk }) => {
+    const line = await raw(grantor, bytes)
     expect(line.split(' ')[1] ?? 'nothing').toBe(status)
     expect((await walk.browse({ path: '/health/live' })).status).toBe(200)
   })
 
-  test('a URL in absolute form is read like any other (RFC 9112 §3.2.2), and its host changes nothing', async () => {
+  test('A URL in absolute form is accepted, and its host has no effect (RFC 9112 §3.2.2)', async ({ grantor, client }) => {
     const line = await raw(
+      grantor,
       `GET http://evil.example/oauth/authorize?${encode(requestOf(client))} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
     )
     expect(line).toMatch(/^HTTP\/1\.1 302 /)

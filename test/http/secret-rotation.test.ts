@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-/** What `clients rotate-secret` does; the new secret. */
+/** Does what the command `clients rotate-secret` does, and returns the new secret. */
 async function rotate(overlap: number): Promise<string> {
   const rotated = rotateClientSecret(client, overlap, app.grantor.clock.now())
   client = rotated.client
@@ -24,7 +24,7 @@ async function rotate(overlap: number): Promise<string> {
   return rotated.secret
 }
 
-async function expectTaken(secret: string): Promise<void> {
+async function expectAccepted(secret: string): Promise<void> {
   expect((await app.walk.introspect({ id: client.id, secret }, 'x')).status).toBe(200)
 }
 
@@ -32,30 +32,30 @@ async function expectRefused(secret: string): Promise<void> {
   expectRefusal(await app.walk.introspect({ id: client.id, secret }, 'x'), 'invalid_client')
 }
 
-test('during a rotation the old and the new secret are both taken, the old one to its end', async () => {
+test('During a rotation the old and the new secret are both accepted, until the overlap of the old one ends', async () => {
   const next = await rotate(DAY)
-  for (const secret of [app.client.secret, next]) await expectTaken(secret)
+  for (const secret of [app.client.secret, next]) await expectAccepted(secret)
   app.grantor.clock.advance(DAY - 1)
-  await expectTaken(app.client.secret)
+  await expectAccepted(app.client.secret)
   app.grantor.clock.advance(1)
   await expectRefused(app.client.secret)
-  await expectTaken(next)
+  await expectAccepted(next)
 })
 
-test('a second rotation ends the oldest at once: two are valid, never three', async () => {
+test('A second rotation ends the oldest secret at once, so that at most two are valid', async () => {
   const second = await rotate(DAY)
   const third = await rotate(DAY)
   await expectRefused(app.client.secret)
-  for (const secret of [second, third]) await expectTaken(secret)
+  for (const secret of [second, third]) await expectAccepted(secret)
 })
 
-test('without an overlap the old secret ends at once', async () => {
+test('Without an overlap, a rotation ends the old secret at once', async () => {
   const next = await rotate(0)
   await expectRefused(app.client.secret)
-  await expectTaken(next)
+  await expectAccepted(next)
 })
 
-test('tokens and grants go on under the new secret', async () => {
+test('After a rotation, a client can refresh its earlier tokens with the new secret', async () => {
   const tokens = await app.freshTokens()
   const secret = await rotate(0)
   expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_client')

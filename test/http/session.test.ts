@@ -1,6 +1,7 @@
-/** The session: only in the browser, new at every login, ended by idleness and by age. */
+/** The session of a browser: its id, its lifetimes and its cookies. */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { test } from '../support/fixtures.ts'
 import { allRows, storedBytes } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../support/walk.ts'
@@ -10,36 +11,32 @@ type SessionRow = { hash: string; last_seen_at: number; auth_time: number; expir
 const HOUR = 3600
 const DAY = 86_400
 
-let grantor: Grantor
-let client: TestClient
-
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
-})
-afterAll(() => grantor.close())
-
 const hashOf = (walk: Walk) =>
   createHash('sha256')
     .update(walk.cookies.get('grantor_session') ?? '')
     .digest('base64url')
-const rowOf = (walk: Walk) => (allRows(grantor.databasePath).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
+const rowOf = (grantor: Grantor, walk: Walk) =>
+  (allRows(grantor.databasePath).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
 
-async function signedIn(): Promise<Walk> {
+async function startSession(grantor: Grantor, client: TestClient): Promise<Walk> {
   const walk = new Walk(grantor)
   await walk.signIn(requestOf(client))
   return walk
 }
 
-async function holds(walk: Walk): Promise<boolean> {
+/** Whether the session is still valid, so that an authorization request gets a code at once. */
+async function isSignedIn(client: TestClient, walk: Walk): Promise<boolean> {
   const { status, location } = await walk.authorize(requestOf(client))
   expect(status).toBe(302)
   return location.startsWith(`${client.redirectUris[0]}?code=`)
 }
 
-describe('its id', () => {
-  test('has 256 bits and is new at every login, also in the same browser and for the same wallet', async () => {
-    const walk = await signedIn()
+describe('The session id', () => {
+  test('A session id has 256 bits, and is new at every login, also in the same browser and for the same wallet', async ({
+    grantor,
+    client,
+  }) => {
+    const walk = await startSession(grantor, client)
     const ids = new Set([walk.cookies.get('grantor_session')])
     for (let time = 0; time < 3; time += 1) {
       await walk.signIn(requestOf(client, { prompt: 'login' }))
@@ -49,7 +46,7 @@ describe('its id', () => {
     for (const id of ids) expect(Buffer.from(id ?? '', 'base64url')).toHaveLength(32)
   })
 
-  test('an id planted before the login is not taken over (session fixation)', async () => {
+  test('A session id that was planted before the login is not used (session fixation)', async ({ grantor, client }) => {
     const planted = Buffer.alloc(32, 7).toString('base64url')
     const walk = new Walk(grantor)
     walk.cookies.set('grantor_session', planted)
@@ -57,12 +54,12 @@ describe('its id', () => {
     expect(walk.cookies.get('grantor_session')).not.toBe(planted)
     const attacker = new Walk(grantor)
     attacker.cookies.set('grantor_session', planted)
-    expect(await holds(attacker)).toBe(false)
+    expect(await isSignedIn(client, attacker)).toBe(false)
   })
 
-  test('is kept as a hash only: neither cookie’s value stands in the store’s files', async () => {
-    const walk = await signedIn()
-    expect(rowOf(walk)).toBeDefined()
+  test('The store keeps only a hash of the session id, and no cookie value', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
+    expect(rowOf(grantor, walk)).toBeDefined()
     const bytes = storedBytes(grantor.databasePath)
     expect(bytes).toContain(hashOf(walk))
     for (const value of walk.cookies.values()) {
@@ -72,53 +69,53 @@ describe('its id', () => {
   })
 })
 
-describe('its lifetimes', () => {
-  test('twelve hours without a visit end it', async () => {
-    const walk = await signedIn()
-    const idle = await signedIn()
+describe('The lifetimes of a session', () => {
+  test('A session ends after twelve hours without a request', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
+    const idle = await startSession(grantor, client)
     grantor.clock.advance(12 * HOUR - 1)
-    expect(await holds(walk)).toBe(true)
+    expect(await isSignedIn(client, walk)).toBe(true)
     grantor.clock.advance(1)
-    expect(await holds(idle)).toBe(false)
-    expect(await holds(walk)).toBe(true)
+    expect(await isSignedIn(client, idle)).toBe(false)
+    expect(await isSignedIn(client, walk)).toBe(true)
   })
 
-  test('each visit starts the twelve hours anew, but never beyond fourteen days', async () => {
-    const walk = await signedIn()
+  test('Each request extends a session by twelve hours, up to fourteen days after the login', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
     const until = grantor.clock.now() + 14 * DAY
     while (grantor.clock.now() + 11 * HOUR < until) {
       grantor.clock.advance(11 * HOUR)
-      expect(await holds(walk)).toBe(true)
+      expect(await isSignedIn(client, walk)).toBe(true)
     }
     grantor.clock.advance(until - 1 - grantor.clock.now())
-    expect(await holds(walk)).toBe(true)
+    expect(await isSignedIn(client, walk)).toBe(true)
     grantor.clock.advance(1)
-    expect(await holds(walk)).toBe(false)
+    expect(await isSignedIn(client, walk)).toBe(false)
   })
 
-  test('a visit is written down every ten minutes at most', async () => {
-    const walk = await signedIn()
+  test('The time of the last request of a session is written at most every ten minutes', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
     const start = grantor.clock.now()
-    expect(rowOf(walk)?.last_seen_at).toBe(start)
+    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start)
     grantor.clock.advance(599)
-    await holds(walk)
-    expect(rowOf(walk)?.last_seen_at).toBe(start)
+    await isSignedIn(client, walk)
+    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start)
     grantor.clock.advance(1)
-    await holds(walk)
-    expect(rowOf(walk)?.last_seen_at).toBe(start + 600)
-    expect(rowOf(walk)?.auth_time).toBe(start)
+    await isSignedIn(client, walk)
+    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start + 600)
+    expect(rowOf(grantor, walk)?.auth_time).toBe(start)
   })
 
-  test('a clock that jumps back neither ends it nor moves its last visit back', async () => {
-    const walk = await signedIn()
-    const row = rowOf(walk)
+  test('A clock that is set back neither ends a session nor changes its row', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
+    const row = rowOf(grantor, walk)
     grantor.clock.advance(-1000)
-    expect(await holds(walk)).toBe(true)
-    expect(rowOf(walk)).toEqual(row)
+    expect(await isSignedIn(client, walk)).toBe(true)
+    expect(rowOf(grantor, walk)).toEqual(row)
     grantor.clock.advance(1000)
   })
 
-  test('the lifetimes are settings', async () => {
+  test('The lifetimes of a session can be set', async () => {
     const short = await startGrantor({ lifetimes: { sessionIdle: 60, session: 100 } })
     try {
       const own = await short.createClient()
@@ -135,36 +132,45 @@ describe('its lifetimes', () => {
 
 const attributesOf = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').split('; ')
 
-describe('its cookie (RFC 6265bis)', () => {
-  test('on plain-http loopback: HttpOnly, SameSite=Lax, for the whole host and no other, without Secure and prefix', async () => {
+describe('The session cookie (RFC 6265bis)', () => {
+  test('On loopback with http, the session cookie is HttpOnly, SameSite=Lax and Path=/, without Secure, Domain and prefix', async ({
+    grantor,
+    client,
+  }) => {
     const { answer } = await new Walk(grantor).signIn(requestOf(client))
     const [pair, ...attributes] = attributesOf(answer)
     expect(pair).toMatch(/^grantor_session=[A-Za-z0-9_-]{43}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${14 * DAY}`, 'Path=/', 'SameSite=Lax'])
   })
 
-  test('the binding cookie likewise', async () => {
+  test('On loopback with http, the cookie with the browser key is HttpOnly, SameSite=Lax and Path=/', async ({
+    grantor,
+    client,
+  }) => {
     const answer = await new Walk(grantor).authorize(requestOf(client))
     const [pair, ...attributes] = attributesOf(answer)
     expect(pair).toMatch(/^grantor_browser=[A-Za-z0-9_-]{43}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${30 * DAY}`, 'Path=/', 'SameSite=Lax'])
   })
 
-  test('of two cookies with its name the first counts, as browsers send the more specific one first', async () => {
-    const walk = await signedIn()
+  test('Of two session cookies the first counts, because browsers send the more specific one first', async ({
+    grantor,
+    client,
+  }) => {
+    const walk = await startSession(grantor, client)
     const id = walk.cookies.get('grantor_session')
     const other = new Walk(grantor)
     const query = new URLSearchParams(requestOf(client) as Record<string, string>)
-    const ask = (cookie: string) => other.browse({ path: `/oauth/authorize?${query}`, headers: { cookie } })
-    expect((await ask(`a=b; grantor_session=${id}; grantor_session=x`)).location).toContain('?code=')
-    expect((await ask(`grantor_session=x; grantor_session=${id}`)).location).toContain('login_challenge=')
-    expect((await ask(`grantor_sessio=${id}; xgrantor_session=${id}; __Host-grantor_session=${id}`)).location).toContain(
-      'login_challenge=',
-    )
+    const authorizeWith = (cookie: string) => other.browse({ path: `/oauth/authorize?${query}`, headers: { cookie } })
+    expect((await authorizeWith(`a=b; grantor_session=${id}; grantor_session=x`)).location).toContain('?code=')
+    expect((await authorizeWith(`grantor_session=x; grantor_session=${id}`)).location).toContain('login_challenge=')
+    expect(
+      (await authorizeWith(`grantor_sessio=${id}; xgrantor_session=${id}; __Host-grantor_session=${id}`)).location,
+    ).toContain('login_challenge=')
   })
 })
 
-describe('on https', () => {
+describe('Cookies and URLs with https', () => {
   let secure: Grantor
   let own: TestClient
   beforeAll(async () => {
@@ -173,13 +179,13 @@ describe('on https', () => {
   })
   afterAll(() => secure.close())
 
-  test('both cookies carry __Host- and Secure, Path=/ and no Domain (RFC 6265bis §4.1.3.2)', async () => {
+  test('With https, both cookies have the prefix __Host-, Secure and Path=/, and no Domain (RFC 6265bis §4.1.3.2)', async () => {
     const walk = new Walk(secure)
-    const begun = attributesOf(await walk.authorize(requestOf(own)))
-    const done = attributesOf((await walk.signIn(requestOf(own))).answer)
-    expect(begun[0]).toMatch(/^__Host-grantor_browser=[A-Za-z0-9_-]{43}$/)
-    expect(done[0]).toMatch(/^__Host-grantor_session=[A-Za-z0-9_-]{43}$/)
-    for (const [, ...attributes] of [begun, done]) {
+    const browserCookie = attributesOf(await walk.authorize(requestOf(own)))
+    const sessionCookie = attributesOf((await walk.signIn(requestOf(own))).answer)
+    expect(browserCookie[0]).toMatch(/^__Host-grantor_browser=[A-Za-z0-9_-]{43}$/)
+    expect(sessionCookie[0]).toMatch(/^__Host-grantor_session=[A-Za-z0-9_-]{43}$/)
+    for (const [, ...attributes] of [browserCookie, sessionCookie]) {
       expect(attributes.filter((each) => !each.startsWith('Max-Age=')).toSorted()).toEqual([
         'HttpOnly',
         'Path=/',
@@ -189,7 +195,7 @@ describe('on https', () => {
     }
   })
 
-  test('a cookie without the prefix, which a sibling host could have planted, is not read', async () => {
+  test('With https, a cookie without the prefix, which a sibling host could have planted, is ignored', async () => {
     const walk = new Walk(secure)
     await walk.signIn(requestOf(own))
     const stripped = new Walk(secure)
@@ -197,7 +203,7 @@ describe('on https', () => {
     expect((await stripped.authorize(requestOf(own))).location).toContain('login_challenge=')
   })
 
-  test('every URL comes from the configuration, and the forms take the configured origin only', async () => {
+  test('With https, the login URL comes from the configuration, and forms are accepted from the configured origin only', async () => {
     const walk = new Walk(secure)
     expect((await walk.authorize(requestOf(own))).location).toMatch(/^https:\/\/login\.example\.com\/login\?login_challenge=/)
     const accepted = await walk.prove(await walk.challenge(requestOf(own)))

@@ -1,4 +1,4 @@
-/** Sign-ins are limited by network before their signature is checked, and a network over a limit causes no call to a chain. */
+/** Limits on sign-ins by network. The limits apply before the signature is checked, so refused sign-ins cause no call to a chain. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -9,7 +9,7 @@ import { owner } from '../support/wallet-contracts.ts'
 const HERE = '198.51.100.1'
 const ELSEWHERE = '198.51.100.2'
 
-describe('sign-ins of one network', () => {
+describe('The limit on sign-ins of one network', () => {
   const LIMIT = 3
   let grantor: Grantor
   let client: TestClient
@@ -19,14 +19,14 @@ describe('sign-ins of one network', () => {
   })
   afterEach(() => grantor.close())
 
-  /** A correct proof of a wallet, each time for a login of its own. */
+  /** Sends a correct proof for a new login. */
   async function signIn(clientIp: string | undefined): Promise<Answer> {
     const walk = new Walk(grantor)
     const proof = await walk.proof(await walk.challenge(requestOf(client)))
     return walk.loginApi('/login/accept', { ...proof, client_ip: clientIp })
   }
 
-  test('count whether or not they succeed; past the limit a correct one is 429 with Retry-After too', async () => {
+  test('Successful sign-ins of a network count too, and past the limit a correct one gets 429 with Retry-After', async () => {
     for (let time = 0; time < LIMIT; time++) expect((await signIn(HERE)).status).toBe(200)
     const refused = await signIn(HERE)
     expect(refused.status).toBe(429)
@@ -41,25 +41,25 @@ describe('sign-ins of one network', () => {
     expect((await signIn(HERE)).status, 'a minute later').toBe(200)
   })
 
-  test('are refused past the limit before anything of them is read', async () => {
+  test('Past the limit a sign-in gets 429 before its content is read', async () => {
     const walk = new Walk(grantor)
     for (let time = 0; time < LIMIT; time++) expect((await walk.loginApi('/login/accept', { client_ip: HERE })).status).toBe(400)
     expect((await walk.loginApi('/login/accept', { client_ip: HERE })).status).toBe(429)
     expect((await walk.loginApi('/login/accept', { client_ip: HERE, signature: 'x'.repeat(10_000) })).status).toBe(429)
   })
 
-  test('are one count for each /64 of IPv6', async () => {
+  test('The sign-ins of an IPv6 /64 share one count', async () => {
     for (let time = 0; time < LIMIT; time++) expect((await signIn(`2001:db8:1:2::${time}`)).status).toBe(200)
     expect((await signIn('2001:db8:1:2:ffff::')).status).toBe(429)
     expect((await signIn('2001:db8:1:3::')).status).toBe(200)
   })
 
-  test('are not counted together when a login server names no address: its own address would stand for everybody', async () => {
+  test('If the login server sends no client_ip, sign-ins are not limited, because they would share the login server’s address', async () => {
     for (let time = 0; time <= LIMIT; time++) expect((await signIn(undefined)).status).toBe(200)
   })
 })
 
-describe('a network over its limit causes no call to a chain', () => {
+describe('The limit on failed sign-ins and calls to a chain', () => {
   const FAILURES = 20
   const alice = owner('alice')
   const mallory = owner('mallory')
@@ -80,17 +80,17 @@ describe('a network over its limit causes no call to a chain', () => {
     return (await home.prove(of, { walk })).answer
   }
 
-  test('sixty forged proofs one after the other: twenty reach the chain, and forty are 429', async () => {
-    const ofOne = await home.questions(() => prove(ELSEWHERE))
+  test('Of sixty forged proofs one after the other, twenty cause calls to the chain, and forty get 429', async () => {
+    const callsForOne = await home.questions(() => prove(ELSEWHERE))
     const statuses: number[] = []
-    const asked = await home.questions(async () => {
+    const calls = await home.questions(async () => {
       for (let time = 0; time < 60; time++) statuses.push((await prove(HERE)).status)
     })
     expect(statuses).toEqual(Array.from({ length: 60 }, (_, time) => (time < FAILURES ? 401 : 429)))
-    expect(asked).toHaveLength(FAILURES * ofOne.length)
+    expect(calls).toHaveLength(FAILURES * callsForOne.length)
   })
 
-  test('nor after failures of another kind; an ordinary wallet signs in from there all the same', async () => {
+  test('After other failures a contract wallet gets 429 without a call to the chain, and an ordinary wallet can sign in', async () => {
     const walk = new Walk(home.grantor)
     walk.clientIp = HERE
     for (let time = 0; time < FAILURES; time++) await walk.loginApi('/login/accept', { login_challenge: 'made up' })
@@ -98,33 +98,33 @@ describe('a network over its limit causes no call to a chain', () => {
     expect((await walk.signIn(requestOf(home.client))).code).not.toBe('')
   })
 
-  test('its refused proofs do not use up the checks of an address: the owner signs in from elsewhere', async () => {
+  test('Forged proofs from one network do not prevent the owner of the wallet from signing in from another network', async () => {
     for (let time = 0; time < 60; time++) await prove(HERE)
     expect((await prove(ELSEWHERE, wallet)).status).toBe(200)
   })
 })
 
-test('a hundred forged proofs sent at once: at most sixty reach the chain, because each counts before its first call', async () => {
+test('Of a hundred simultaneous forged proofs at most sixty cause calls to the chain, and forty get 429', async () => {
   const home = await startOnChain()
   try {
     const wallets = await Promise.all(['a', 'b', 'c', 'd'].map((name) => home.walletOf(owner(name))))
     const prove = (of: TestWallet, clientIp: string) =>
       home.prove({ ...of, sign: owner('mallory').sign }, { walk: Object.assign(new Walk(home.grantor), { clientIp }) })
-    const ofOne = await home.questions(() => prove(wallets[0] as TestWallet, ELSEWHERE))
+    const callsForOne = await home.questions(() => prove(wallets[0] as TestWallet, ELSEWHERE))
     let refused = 0
-    const asked = await home.questions(async () => {
+    const calls = await home.questions(async () => {
       const attempts = await Promise.all(Array.from({ length: 100 }, (_, time) => prove(wallets[time % 4] as TestWallet, HERE)))
       refused = attempts.filter(({ answer }) => answer.status === 429).length
     })
     expect(refused).toBe(40)
     // Fewer if the chain's own limit of calls at a time is reached.
-    expect(asked.length).toBeLessThanOrEqual(60 * ofOne.length)
+    expect(calls.length).toBeLessThanOrEqual(60 * callsForOne.length)
   } finally {
     await home.close()
   }
 })
 
-test('a network has sixty checks of contract wallets a minute, whether or not they succeed, and other networks have theirs', async () => {
+test('A network has sixty checks of contract wallets a minute, even if all succeed, and other networks have their own', async () => {
   const home = await startOnChain()
   try {
     const walk = new Walk(home.grantor)
@@ -134,10 +134,10 @@ test('a network has sixty checks of contract wallets a minute, whether or not th
       const own = Object.assign(new Walk(home.grantor), { clientIp: HERE })
       expect((await home.prove(wallets[time % 3] as TestWallet, { walk: own })).answer.status).toBe(200)
     }
-    const asked = await home.questions(async () => {
+    const calls = await home.questions(async () => {
       expect((await home.prove(wallets[0] as TestWallet, { walk })).answer.status).toBe(429)
     })
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
     const other = Object.assign(new Walk(home.grantor), { clientIp: ELSEWHERE })
     expect((await home.prove(wallets[0] as TestWallet, { walk: other })).answer.status).toBe(200)
   } finally {

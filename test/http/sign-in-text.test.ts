@@ -1,4 +1,4 @@
-/** The text a wallet signs: composed by the auth service alone, twice the same, from what is sealed (ERC-4361). */
+/** The text that a wallet signs (ERC-4361). The auth service composes the text from the sealed challenge, each time the same. */
 import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-parser'
 import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,9 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-type Asked = { walk: Walk; challenge: string; text: string }
+type Login = { walk: Walk; challenge: string; text: string }
 
-async function textFor(of: TestClient, more = {}, fields: Record<string, unknown> = {}): Promise<Asked> {
+async function textFor(of: TestClient, more = {}, fields: Record<string, unknown> = {}): Promise<Login> {
   const walk = new Walk(grantor)
   const challenge = await walk.challenge(requestOf(of, more))
   return { walk, challenge, text: await textOf(walk, challenge, fields) }
@@ -32,7 +32,7 @@ async function textOf(walk: Walk, challenge: string, fields: Record<string, unkn
   return answer.json().message as string
 }
 
-/** Both parsers that wallets use read the same fields. */
+/** Parses the text with both parsers that wallets use, and expects the same fields. */
 function parse(text: string): SiweParsedMessage {
   const parsed = new SiweParsedMessage(text)
   const spruce = new SpruceParsedMessage(text)
@@ -42,8 +42,8 @@ function parse(text: string): SiweParsedMessage {
   return parsed
 }
 
-describe('its fields', () => {
-  test('are all there: the login address, the wallet, the app that is authorized, the chain, begin and end, an id (ERC-5573)', async () => {
+describe('The fields of the text', () => {
+  test('The signed text has the login host, the wallet, the redirect URI, the chain, its start and its end, and an id (ERC-5573)', async () => {
     const at = grantor.clock.now()
     const { text } = await textFor(client)
     const iso = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
@@ -61,17 +61,17 @@ describe('its fields', () => {
     })
   })
 
-  test('nonce and request id: at least 128 random bits of letters and digits, another for every challenge, the same for one', async () => {
-    const asked = await Promise.all(Array.from({ length: 50 }, () => textFor(client)))
-    const parsed = asked.map(({ text }) => parse(text))
+  test('Each challenge has its own nonce of 128 bits and its own request id, and always the same text', async () => {
+    const logins = await Promise.all(Array.from({ length: 50 }, () => textFor(client)))
+    const parsed = logins.map(({ text }) => parse(text))
     for (const { nonce } of parsed) expect(nonce).toMatch(/^[0-9a-f]{32}$/)
     expect(new Set(parsed.map(({ nonce }) => nonce)).size).toBe(50)
     expect(new Set(parsed.map(({ requestId }) => requestId)).size).toBe(50)
-    const [{ walk, challenge, text } = {} as Asked] = asked
+    const [{ walk, challenge, text } = {} as Login] = logins
     expect(await textOf(walk, challenge)).toBe(text)
   })
 
-  test('the domain is the configured one, never Host, never a forwarding header, never the client’s', async () => {
+  test('The domain in the signed text is the configured one, and never comes from a header or from the request', async () => {
     const { walk, challenge, text } = await textFor(client)
     const answer = await send(grantor.authUrl, {
       method: 'POST',
@@ -90,7 +90,7 @@ describe('its fields', () => {
     expect(text).not.toContain('evil')
   })
 
-  test('say which app, which host, which permissions and until when, in words', async () => {
+  test('The statement of the signed text names the app, its host, the permissions and the day on which the permissions end', async () => {
     const { text } = await textFor(client, { scope: 'profile enhancement' })
     const until = new Date((grantor.clock.now() + 30 * 86_400) * 1000).toISOString().slice(0, 10)
     expect(parse(text).statement).toBe(
@@ -99,14 +99,14 @@ describe('its fields', () => {
     )
   })
 
-  test('are the same for a client whose consent rule is signed and for one whose rule is the session', async () => {
+  test('The signed text is the same for a client with signed consent and for one with session consent', async () => {
     const { text } = await textFor(await grantor.createClient({ consent: 'signed' }))
     const { text: other } = await textFor(await grantor.createClient({ consent: 'session' }))
-    const unnamed = (of: string) => of.replace(/^(- urn:uuid:|Nonce: |Request ID: ).*$/gm, '$1')
-    expect(unnamed(text)).toBe(unnamed(other))
+    const withoutIds = (of: string) => of.replace(/^(- urn:uuid:|Nonce: |Request ID: ).*$/gm, '$1')
+    expect(withoutIds(text)).toBe(withoutIds(other))
   })
 
-  test('name the resources that were asked for, each with what may be done there (RFC 8707)', async () => {
+  test('The statement of the signed text names each requested resource with its permissions (RFC 8707)', async () => {
     const resources = ['https://b.example.com/', 'https://a.example.com/']
     const { text } = await textFor(await grantor.createClient({ resources }), { resource: resources })
     expect(parse(text).statement).toMatch(
@@ -114,7 +114,7 @@ describe('its fields', () => {
     )
   })
 
-  test('what is granted is what the text says: these scopes, and no longer than to that day', async () => {
+  test('The grant has the scopes of the signed text, and expires at the time in the text', async () => {
     const { walk, challenge } = await textFor(client, { scope: 'profile' })
     const page = await walk.complete(await walk.prove(challenge))
     const [, code = ''] = /code=([A-Za-z0-9._-]+)/.exec(page.body) ?? []
@@ -125,24 +125,27 @@ describe('its fields', () => {
   })
 })
 
-describe('a sign-in that no app asked for', () => {
+describe('Sign-ins without an app', () => {
   test.each([
     ['to the account page', '/account', 'Sign in to see and end what apps may do for this address.'],
     ['to end everything', '/account/end-everything', 'End everything: every app loses all access that this address gave it,'],
-  ])('%s names the login server alone, and ends in ten minutes', async (_, path, words) => {
-    const walk = new Walk(grantor)
-    const page = await walk.browse({ method: 'GET', path })
-    const to = page.location || movingTo(await walk.postForm(path, {}))
-    const parsed = parse(await textOf(walk, parameterOf(to, 'login_challenge')))
-    expect(parsed).toMatchObject({ domain: new URL(grantor.loginUrl).host, uri: `${grantor.loginUrl}/login` })
-    expect(parsed.statement?.startsWith(words)).toBe(true)
-    expect(parsed.statement).toContain('This allows no app anything.')
-    expect(parsed.resources).toBeUndefined()
-    expect(Date.parse(parsed.expirationTime ?? '') - Date.parse(parsed.issuedAt)).toBe(600_000)
-  })
+  ])(
+    'The text of a sign-in %s names only the login server, allows no app anything, and expires in ten minutes',
+    async (_, path, words) => {
+      const walk = new Walk(grantor)
+      const page = await walk.browse({ method: 'GET', path })
+      const to = page.location || movingTo(await walk.postForm(path, {}))
+      const parsed = parse(await textOf(walk, parameterOf(to, 'login_challenge')))
+      expect(parsed).toMatchObject({ domain: new URL(grantor.loginUrl).host, uri: `${grantor.loginUrl}/login` })
+      expect(parsed.statement?.startsWith(words)).toBe(true)
+      expect(parsed.statement).toContain('This allows no app anything.')
+      expect(parsed.resources).toBeUndefined()
+      expect(Date.parse(parsed.expirationTime ?? '') - Date.parse(parsed.issuedAt)).toBe(600_000)
+    },
+  )
 })
 
-describe('whatever an app is called, both parsers read the text, and its host is always named', () => {
+describe('Names and hosts of apps in the text', () => {
   test.each([
     'Ünïcödé Äpp',
     'Приложение',
@@ -155,9 +158,9 @@ describe('whatever an app is called, both parsers read the text, and its host is
     `URI: https://evil.example Version: 1`,
     'x'.repeat(80),
     '١٢٣ عربى',
-  ])('%s', async (name) => {
-    const named = await grantor.createClient({ name, redirectUris: ['https://own.example.net:8443/cb'] })
-    const { walk, challenge, text } = await textFor(named)
+  ])('Both parsers can read the text for an app with the name %s, and the statement has its host', async (name) => {
+    const ownClient = await grantor.createClient({ name, redirectUris: ['https://own.example.net:8443/cb'] })
+    const { walk, challenge, text } = await textFor(ownClient)
     expect(text).toMatch(/^[\x20-\x7e\n]+$/)
     expect(text).not.toMatch(/["%<>]/)
     expect(parse(text).statement).toContain('at own.example.net:8443 to ')
@@ -169,14 +172,14 @@ describe('whatever an app is called, both parsers read the text, and its host is
     ['http://127.0.0.1:5000/cb', '127.0.0.1:5000'],
     ['https://xn--bcher-kva.example/cb', 'xn--bcher-kva.example'],
     ['https://a_b.example.net/cb', 'a_b.example.net'],
-  ])('the host of %s', async (uri, host) => {
+  ])('The statement has the host of the redirect URI %s', async (uri, host) => {
     const native = await grantor.createClient({ type: 'native', redirectUris: [uri] })
     const { walk, challenge, text } = await textFor(native, PKCE)
     expect(parse(text).statement).toContain(`at ${host} to `)
     expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
   })
 
-  test('an app on the device is named as such, not as a host that its private-use scheme looks like (RFC 8252 §7.1)', async () => {
+  test('An app with a private-use scheme is named as an app on the device, not as a host (RFC 8252 §7.1)', async () => {
     const native = await grantor.createClient({ name: 'Bank', type: 'native', redirectUris: ['login.bank.example:/cb'] })
     const { walk, challenge, text } = await textFor(native, PKCE)
     const { statement = '' } = parse(text)
@@ -185,7 +188,7 @@ describe('whatever an app is called, both parsers read the text, and its host is
     expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
   })
 
-  test('A challenge that a node of the previous version sealed is signed over its older text, and completes', async () => {
+  test('A challenge from a node of the previous version keeps the older text, and the login can be completed', async () => {
     const native = await grantor.createClient({ type: 'native', redirectUris: ['com.example.app:/cb'] })
     const walk = new Walk(grantor)
     const { keys } = grantor.deps
@@ -198,8 +201,8 @@ describe('whatever an app is called, both parsers read the text, and its host is
   })
 })
 
-describe('it is composed again, byte for byte, when the signature arrives', () => {
-  test('also ten minutes later, also after the app was renamed and its scopes were described anew', async () => {
+describe('The text when the signature arrives', () => {
+  test('The signed text is composed again byte for byte, even almost ten minutes later and after the app was renamed', async () => {
     const renamed = await grantor.createClient()
     const { walk, challenge, text } = await textFor(renamed)
     await grantor.store.clients.replaceClient({ ...renamed, name: 'Another Name' })
@@ -210,7 +213,7 @@ describe('it is composed again, byte for byte, when the signature arrives', () =
     expect((await walk.loginApi('/login/accept', proof)).status).toBe(200)
   })
 
-  test('another account gets another text, and the first one’s signature is worth nothing for it', async () => {
+  test('Another wallet gets another text, and a signature by the first wallet over either text is refused', async () => {
     const { walk, challenge, text } = await textFor(client)
     const other = testWallet(1)
     const second = await textOf(walk, challenge, { address: other.address })
@@ -221,7 +224,7 @@ describe('it is composed again, byte for byte, when the signature arrives', () =
     expect((await walk.loginApi('/login/accept', { ...proof, signature: other.sign(second) })).status).toBe(200)
   })
 
-  test('a signature over one challenge’s text is worth nothing for another challenge', async () => {
+  test('A signature over the text of one challenge is refused for another challenge', async () => {
     const one = await textFor(client)
     const two = await textFor(client)
     const proof = {

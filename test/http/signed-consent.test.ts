@@ -1,4 +1,4 @@
-/** Consent rule `signed`: the wallet must have signed a consent that covers what is asked for; while one does, nobody is asked again. */
+/** Consent rule `signed`: a request gets a code only if the wallet has signed a consent that covers the request. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { clientFaults } from '../../src/domain/clients/client-faults.ts'
 import { type App, tokensOf } from '../support/app.ts'
@@ -23,26 +23,26 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-/** What this browser's request comes to. */
-const asking = async (more: Record<string, string | string[]> = {}, client: TestClient = app.client, walk = app.walk) =>
+/** The outcome of an authorization request: a code, the login page or an error. */
+const outcomeFor = async (more: Record<string, string | string[]> = {}, client: TestClient = app.client, walk = app.walk) =>
   outcomeOf(await walk.authorize(requestOf(client, more)))
 
-/** A browser that carries the same session, as if the login had been for something else. */
+/** A new browser with a session of the wallet, which signed for another client. */
 async function browserWithSession(wallet = testWallet(0)): Promise<Walk> {
   const walk = new Walk(app.grantor, wallet)
   await walk.signIn(requestOf(await app.grantor.createClient()))
   return walk
 }
 
-describe('a session alone', () => {
-  test('gives no code: the browser goes to the login page, and nothing is written', async () => {
+describe('A session without a receipt', () => {
+  test('Under signed consent a session without a receipt leads to the login page, and nothing is written', async () => {
     const walk = await browserWithSession()
     const before = allRows(app.grantor.databasePath)
-    expect(await asking({}, app.client, walk)).toBe('login')
+    expect(await outcomeFor({}, app.client, walk)).toBe('login')
     expect(allRows(app.grantor.databasePath)).toEqual(before)
   })
 
-  test('is consent_required to an app that wants nobody asked (OpenID Connect Core §3.1.2.6)', async () => {
+  test('Under signed consent a session without a receipt gets consent_required with prompt=none (OpenID Connect Core §3.1.2.6)', async () => {
     const walk = await browserWithSession()
     const answer = await walk.authorize(requestOf(app.client, { prompt: 'none', state: 's' }))
     expect(outcomeOf(answer)).toBe('consent_required')
@@ -50,14 +50,14 @@ describe('a session alone', () => {
     expect(parameterOf(answer.location, 'code')).toBe('')
   })
 
-  test('from the account page gives none either: that signature allows no app anything', async () => {
+  test('Under signed consent a session from the account page leads to the login page', async () => {
     const walk = new Walk(app.grantor)
     await signInToAccount(walk)
     expect((await walk.browse({ path: '/account' })).status).toBe(200)
-    expect(await asking({}, app.client, walk)).toBe('login')
+    expect(await outcomeFor({}, app.client, walk)).toBe('login')
   })
 
-  test('and no button of the confirmation page stands in for the signature, where the rule became signed meanwhile', async () => {
+  test('A confirmation does not replace the signature if the consent rule became signed after the page was shown', async () => {
     const client = await app.grantor.createClient()
     await app.walk.signIn(requestOf(client))
     const page = await app.walk.authorize(requestOf(client, { prompt: 'consent' }))
@@ -70,8 +70,8 @@ describe('a session alone', () => {
   })
 })
 
-describe('a covering receipt', () => {
-  test('gives a code at once, with no text to sign, to every later request within it', async () => {
+describe('A receipt that covers the request', () => {
+  test('A request within the scopes and resources of a receipt gets a code at once, without a new signature', async () => {
     await app.walk.signIn(requestOf(app.client, { scope: 'enhancement profile', resource: [API, FILES] }))
     const signed = (await receiptsOf(app.grantor, app.walk.wallet)).length
     for (const more of [
@@ -79,95 +79,95 @@ describe('a covering receipt', () => {
       { scope: 'profile', resource: FILES },
       { scope: 'profile enhancement', resource: [FILES, API] },
     ]) {
-      expect([more, await asking(more)]).toEqual([more, 'code'])
+      expect([more, await outcomeFor(more)]).toEqual([more, 'code'])
     }
-    expect(await asking({ resource: API, prompt: 'none' })).toBe('code')
+    expect(await outcomeFor({ resource: API, prompt: 'none' })).toBe('code')
     expect(await receiptsOf(app.grantor, app.walk.wallet)).toHaveLength(signed)
   })
 
-  test('gives it to a session of the same wallet in any browser, however that session was signed for', async () => {
+  test('A receipt is valid for every session of the same wallet, in any browser', async () => {
     await app.walk.signIn(requestOf(app.client))
-    expect(await asking({}, app.client, await browserWithSession())).toBe('code')
+    expect(await outcomeFor({}, app.client, await browserWithSession())).toBe('code')
   })
 
-  test('is one receipt, not several put together: two halves cover no whole', async () => {
+  test('A request must be covered by one receipt: two receipts are not combined', async () => {
     await app.walk.signIn(requestOf(app.client, { scope: 'enhancement' }))
     await app.walk.signIn(requestOf(app.client, { scope: 'profile' }))
-    expect(await asking({ scope: 'profile' })).toBe('code')
-    expect(await asking({ scope: 'enhancement profile' })).toBe('login')
+    expect(await outcomeFor({ scope: 'profile' })).toBe('code')
+    expect(await outcomeFor({ scope: 'enhancement profile' })).toBe('login')
   })
 })
 
-describe('one new signature', () => {
+describe('Requests that need a new signature', () => {
   beforeEach(async () => void (await app.walk.signIn(requestOf(app.client, { resource: API }))))
 
   test.each<[string, Record<string, string | string[]>]>([
-    ['a wider scope', { scope: 'enhancement profile', resource: API }],
+    ['a wider scope than the receipt', { scope: 'enhancement profile', resource: API }],
     ['another scope', { scope: 'profile', resource: API }],
     ['another resource', { resource: FILES }],
     ['one resource more', { resource: [API, FILES] }],
-    ['the default resource, which was not signed for', {}],
+    ['the default resource instead of the signed one', {}],
     ['prompt=consent', { resource: API, prompt: 'consent' }],
     ['prompt=login', { resource: API, prompt: 'login' }],
-  ])('is what %s means; the next such request then gets its code at once', async (_, more) => {
-    expect(await asking(more)).toBe('login')
+  ])('A request with %s needs a new signature, and the same request then gets a code at once', async (_, more) => {
+    expect(await outcomeFor(more)).toBe('login')
     const { code } = await app.walk.signIn(requestOf(app.client, more))
     expect((await app.walk.exchange(app.client, code)).status).toBe(200)
     const { prompt: _prompt, ...again } = more
-    expect(await asking(again)).toBe('code')
+    expect(await outcomeFor(again)).toBe('code')
   })
 
-  test('is what a new client means, though it has the same name, redirect URI and scopes', async () => {
+  test('A new client needs a new signature even with the same name, redirect URI and scopes', async () => {
     const twin = await signedClient(app.grantor)
-    expect(await asking({ resource: API }, twin)).toBe('login')
+    expect(await outcomeFor({ resource: API }, twin)).toBe('login')
     await app.walk.signIn(requestOf(twin, { resource: API }))
-    expect(await asking({ resource: API }, twin)).toBe('code')
+    expect(await outcomeFor({ resource: API }, twin)).toBe('code')
   })
 
-  test('is what another redirect URI of the same client means: its host is the one the text names (ERC-5573: the delegate)', async () => {
+  test('Another redirect URI of the same client needs a new signature, because the text names its host (ERC-5573)', async () => {
     const redirectUris = ['https://app.example.net/callback', 'https://other.example/cb', 'https://app.example.net/callback?x']
     const client = await signedClient(app.grantor, { redirectUris })
     await app.walk.signIn(requestOf(client))
-    expect(await asking({}, client)).toBe('code')
+    expect(await outcomeFor({}, client)).toBe('code')
     for (const redirect_uri of redirectUris.slice(1)) {
-      expect(await asking({ redirect_uri }, client)).toBe('login')
-      expect(await asking({ redirect_uri, prompt: 'none' }, client)).toBe('consent_required')
+      expect(await outcomeFor({ redirect_uri }, client)).toBe('login')
+      expect(await outcomeFor({ redirect_uri, prompt: 'none' }, client)).toBe('consent_required')
     }
     await app.walk.signIn(requestOf(client, { redirect_uri: 'https://other.example/cb' }))
-    for (const redirect_uri of redirectUris.slice(0, 2)) expect(await asking({ redirect_uri }, client)).toBe('code')
+    for (const redirect_uri of redirectUris.slice(0, 2)) expect(await outcomeFor({ redirect_uri }, client)).toBe('code')
   })
 
-  test('is not what another port of a native client’s own device means (RFC 8252 §7.3)', async () => {
+  test('Another loopback port of a native client needs no new signature (RFC 8252 §7.3)', async () => {
     const native = await app.grantor.createClient({
       type: 'native',
       redirectUris: ['http://127.0.0.1/cb', 'com.example.app:/cb'],
     })
     await app.walk.signIn(requestOf(native, { ...PKCE, redirect_uri: 'http://127.0.0.1:5001/cb' }))
-    expect(await asking({ ...PKCE, redirect_uri: 'http://127.0.0.1:6002/cb' }, native)).toBe('code')
-    expect(await asking({ ...PKCE, redirect_uri: 'com.example.app:/cb' }, native)).toBe('login')
+    expect(await outcomeFor({ ...PKCE, redirect_uri: 'http://127.0.0.1:6002/cb' }, native)).toBe('code')
+    expect(await outcomeFor({ ...PKCE, redirect_uri: 'com.example.app:/cb' }, native)).toBe('login')
   })
 
-  test('is what an expired consent means, from its last second on', async () => {
+  test('An expired consent needs a new signature, from the second of its expiry on', async () => {
     const [receipt] = await receiptsOf(app.grantor, app.walk.wallet)
     app.grantor.clock.at = (receipt?.expiresAt ?? 0) - 3600
     await app.walk.signIn(requestOf(await app.grantor.createClient()))
     app.grantor.clock.advance(3599)
-    expect(await asking({ resource: API })).toBe('code')
+    expect(await outcomeFor({ resource: API })).toBe('code')
     app.grantor.clock.advance(1)
-    expect(await asking({ resource: API })).toBe('login')
-    expect(await asking({ resource: API, prompt: 'none' })).toBe('consent_required')
+    expect(await outcomeFor({ resource: API })).toBe('login')
+    expect(await outcomeFor({ resource: API, prompt: 'none' })).toBe('consent_required')
   })
 
-  test('is what a withdrawn consent means', async () => {
+  test('A withdrawn consent needs a new signature', async () => {
     await app.walk.postForm('/account/apps/end', { client_id: app.client.id })
-    expect(await asking({ resource: API })).toBe('login')
+    expect(await outcomeFor({ resource: API })).toBe('login')
     await app.walk.signIn(requestOf(app.client, { resource: API }))
-    expect(await asking({ resource: API })).toBe('code')
+    expect(await outcomeFor({ resource: API })).toBe('code')
   })
 
-  test('is what another wallet means: a receipt covers only the wallet that signed it', async () => {
+  test('A receipt covers only the wallet that signed it: another wallet needs its own signature', async () => {
     const other = await browserWithSession(testWallet(1))
-    expect(await asking({ resource: API }, app.client, other)).toBe('login')
+    expect(await outcomeFor({ resource: API }, app.client, other)).toBe('login')
     await other.signIn(requestOf(app.client, { resource: API }))
     const tokens = tokensOf(
       await other.exchange(
@@ -179,8 +179,8 @@ describe('one new signature', () => {
   })
 })
 
-describe('who declines', () => {
-  test('sends access_denied and the state to the app, and nothing is kept: no receipt, no session', async () => {
+describe('Declined requests', () => {
+  test('A declined request gets access_denied and its state, and stores no receipt and no session', async () => {
     const walk = await browserWithSession()
     const challenge = await walk.challenge(requestOf(app.client, { state: 'xyz' }))
     const before = allRows(app.grantor.databasePath)
@@ -190,39 +190,39 @@ describe('who declines', () => {
     expect(parameterOf(movingTo(answer), 'error')).toBe('access_denied')
     expect(parameterOf(movingTo(answer), 'state')).toBe('xyz')
     expect(allRows(app.grantor.databasePath)).toEqual(before)
-    expect(await asking({}, app.client, walk)).toBe('login')
+    expect(await outcomeFor({}, app.client, walk)).toBe('login')
   })
 
-  test('a wider request keeps what was signed before', async () => {
+  test('A declined wider request keeps the earlier consent', async () => {
     await app.walk.signIn(requestOf(app.client))
     await app.walk.complete(
       await app.walk.reject(await app.walk.challenge(requestOf(app.client, { scope: 'enhancement profile' }))),
     )
-    expect(await asking()).toBe('code')
+    expect(await outcomeFor()).toBe('code')
   })
 })
 
-test('a native client is always signed for, whatever its registration says: which app asks cannot be proved (RFC 8252 §8.6)', async () => {
+test('A native client always needs signed consent, because it cannot prove which app sends the request (RFC 8252 §8.6)', async () => {
   const native = await app.grantor.createClient({ type: 'native', consent: 'session', redirectUris: ['com.example.app:/cb'] })
   expect(native.consent).toBe('signed')
   expect(clientFaults({ ...native, consent: 'session' })).toHaveLength(1)
   const walk = await browserWithSession()
-  expect(await asking(PKCE, native, walk)).toBe('login')
+  expect(await outcomeFor(PKCE, native, walk)).toBe('login')
   const { code, to } = await walk.signIn(requestOf(native, PKCE))
   expect(to.startsWith('com.example.app:/cb?code=')).toBe(true)
   const tokens = tokensOf(await walk.exchange(native, code, { code_verifier: CODE_VERIFIER }))
   expect(tokens.scope).toBe('enhancement')
-  expect(await asking(PKCE, native, walk)).toBe('code')
+  expect(await outcomeFor(PKCE, native, walk)).toBe('code')
 })
 
-test('a vouched session never satisfies signed, not even through a receipt the wallet signed before', async () => {
+test('A vouched session never satisfies signed consent, even if the wallet has signed a receipt before', async () => {
   await app.walk.signIn(requestOf(app.client))
-  expect(await asking()).toBe('code')
+  expect(await outcomeFor()).toBe('code')
   const vouched = new Walk(app.grantor)
   await vouchFor(vouched, await app.grantor.createClient())
   expect(vouched.cookies.has('grantor_session')).toBe(true)
-  expect(await asking({}, app.client, vouched)).toBe('login')
-  expect(await asking({ prompt: 'none' }, app.client, vouched)).toBe('login_required')
+  expect(await outcomeFor({}, app.client, vouched)).toBe('login')
+  expect(await outcomeFor({ prompt: 'none' }, app.client, vouched)).toBe('login_required')
   app.grantor.deps.settings.loginMayVouch = true
   const own = await vouched.loginApi('/login/accept', {
     login_challenge: await vouched.challenge(requestOf(app.client)),

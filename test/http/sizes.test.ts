@@ -1,4 +1,4 @@
-/** An app that keeps what it is given in a column reads in docs/reference/protocol.md how wide the column must be. */
+/** docs/reference/protocol.md states the lengths of codes, tokens and ids, so that an app can choose the width of its columns. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { startApp } from '../support/app.ts'
@@ -6,7 +6,7 @@ import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { push } from '../support/pushed.ts'
 import { parameterOf, requestOf } from '../support/walk.ts'
 
-test('what is issued is no longer than docs/reference/protocol.md says (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
+test('Codes, tokens, ids and secrets are no longer than docs/reference/protocol.md states (RFC 6749 §2.2, §4.1.2, §5.1)', async () => {
   const documented = lengthsIn(readFileSync(new URL('../../docs/reference/protocol.md', import.meta.url), 'utf8'))
   expect(Object.keys(documented)).toEqual([
     'client_id',
@@ -22,11 +22,11 @@ test('what is issued is no longer than docs/reference/protocol.md says (RFC 6749
   const app = await startApp()
   try {
     const client = await openIdClient(app.grantor)
-    const asked = { response_type: 'code', scope: 'openid wallet' }
-    const { location } = await app.walk.authorize(requestOf(client, { ...asked, nonce: 'n'.repeat(1800) }))
-    const signed = { ...asked, nonce: 'n'.repeat(1800), response_mode: 'jwt', state: 's'.repeat(8000) }
+    const request = { response_type: 'code', scope: 'openid wallet' }
+    const { location } = await app.walk.authorize(requestOf(client, { ...request, nonce: 'n'.repeat(1800) }))
+    const signed = { ...request, nonce: 'n'.repeat(1800), response_mode: 'jwt', state: 's'.repeat(8000) }
     const response = parameterOf((await app.walk.authorize(requestOf(client, signed))).location, 'response')
-    const pushed = await push(app.walk, client, requestOf(client, asked))
+    const pushed = await push(app.walk, client, requestOf(client, request))
     const { access_token, id_token, refresh_token } = await openIdTokens(app.walk, client)
     const issued: Record<string, string> = {
       client_id: client.id,
@@ -40,7 +40,7 @@ test('what is issued is no longer than docs/reference/protocol.md says (RFC 6749
     }
     for (const [name, { usual, most }] of Object.entries(documented)) {
       expect(issued[name]?.length, `the longest ${name} seen`).toBeLessThanOrEqual(most)
-      if (usual === most) expect(issued[name], `always as long as it is said to be: ${name}`).toHaveLength(most)
+      if (usual === most) expect(issued[name], `always has the documented length: ${name}`).toHaveLength(most)
     }
     const { location: plain } = await app.walk.authorize(requestOf(app.client))
     const { location: plainSigned } = await app.walk.authorize(requestOf(app.client, { response_mode: 'jwt' }))
@@ -52,7 +52,7 @@ test('what is issued is no longer than docs/reference/protocol.md says (RFC 6749
   }
 })
 
-/** From rows such as "| `code` | about 500; at most 12,000 |" or "| `client_id` | 36 |". */
+/** Parses rows such as "| `code` | about 500; at most 12,000 |" or "| `client_id` | 36 |". */
 function lengthsIn(page: string): Record<string, { usual: number; most: number }> {
   const [, table = ''] = /\| what \| length \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(page) ?? []
   const rows = table.trimEnd().split('\n')
@@ -60,8 +60,8 @@ function lengthsIn(page: string): Record<string, { usual: number; most: number }
     rows.flatMap((row) => {
       const [, names = '', lengths = ''] = row.split('|')
       const numbers = [...lengths.matchAll(/\d[\d,]*/g)].map(([number]) => Number(number.replaceAll(',', '')))
-      const said = { usual: Math.min(...numbers), most: Math.max(...numbers) }
-      return [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, said])
+      const range = { usual: Math.min(...numbers), most: Math.max(...numbers) }
+      return [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, range])
     }),
   )
 }

@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-/** Another process that keeps the file's write lock. */
+/** Takes the write lock of the database file, as another process would. */
 function lockFile(): { release(): void } {
   const database = new DatabaseSync(app.grantor.databasePath)
   database.exec('BEGIN IMMEDIATE')
@@ -30,7 +30,7 @@ function lockFile(): { release(): void } {
   }
 }
 
-const asks: Record<string, () => Promise<Answer>> = {
+const requests: Record<string, () => Promise<Answer>> = {
   'redeeming a code': () => app.walk.exchange(app.client, code),
   refreshing: () => app.walk.refresh(app.client, tokens.refresh_token),
   'revoking a refresh token': () => app.walk.revoke(app.client, tokens.refresh_token),
@@ -38,43 +38,43 @@ const asks: Record<string, () => Promise<Answer>> = {
   'revoking an access token': () => app.walk.revoke(app.client, tokens.access_token),
 }
 
-describe('while the store cannot be reached', () => {
-  test.each([...Object.keys(asks), 'introspecting'])(
-    '%s is 503 with Retry-After: never a success, never a token',
+describe('The service while its store is unavailable', () => {
+  test.each([...Object.keys(requests), 'introspecting'])(
+    'While the store is unavailable, %s gets 503 with Retry-After',
     async (name) => {
       await app.grantor.store.close()
-      const ask = asks[name] ?? (() => app.walk.introspect(app.client, tokens.access_token))
-      expectRefusal(await ask(), 'temporarily_unavailable')
+      const sendRequest = requests[name] ?? (() => app.walk.introspect(app.client, tokens.access_token))
+      expectRefusal(await sendRequest(), 'temporarily_unavailable')
     },
   )
 
-  test('introspection never says active:false of what it could not look up, not for a resource server either', async () => {
+  test('While the store is unavailable, introspection by a resource server gets 503, not active: false', async () => {
     const apiServer = await app.grantor.createClient({ redirectUris: [], resourceServer: app.grantor.authUrl })
     expect(await app.isActive(tokens.access_token, apiServer)).toBe(true)
     await app.grantor.store.close()
     expectRefusal(await app.walk.introspect(apiServer, tokens.access_token), 'temporarily_unavailable')
   })
 
-  test('a client id that is not in memory is answered 503: only the store could tell whether it is registered', async () => {
+  test('While the store is unavailable, a client id that is not in memory gets 503, because it may be registered', async () => {
     await app.grantor.store.close()
     for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/par']) {
       expectRefusal(await app.walk.call(path, { id: randomUUID(), secret: 'x' }, 'token=x'), 'temporarily_unavailable')
     }
   })
 
-  test('a wrong secret of a client in memory is still a wrong secret', async () => {
+  test('While the store is unavailable, a wrong secret of a client in memory is still invalid_client', async () => {
     await app.grantor.store.close()
     expectRefusal(await app.walk.revoke({ ...app.client, secret: 'wrong' }, tokens.refresh_token), 'invalid_client')
   })
 
-  test('no failure of the store counts as a failed attempt, and none is blamed on the caller in the audit log', async () => {
+  test('Failures of the store cause no event in the audit log', async () => {
     await app.grantor.store.close()
     app.grantor.events.length = 0
-    for (const ask of Object.values(asks)) await ask()
+    for (const sendRequest of Object.values(requests)) await sendRequest()
     expect(app.grantor.events).toEqual([])
   })
 
-  test('the metadata, the keys and /health/live are there; /health/ready says 503', async () => {
+  test('While the store is unavailable, the metadata, the keys and /health/live respond, and /health/ready is 503', async () => {
     expect((await send(app.grantor.authUrl, { path: '/health/ready' })).status).toBe(200)
     await app.grantor.store.close()
     app.grantor.clock.advance(1)
@@ -87,11 +87,11 @@ describe('while the store cannot be reached', () => {
   })
 })
 
-describe('while another process holds the file’s lock', () => {
-  test('writes are 503 after two seconds and nothing was spent; reads go on telling the truth', async () => {
+describe('The service while another process has the lock of the database file', () => {
+  test('If the lock is not released, writes get 503 after two seconds and change nothing, and reads still work', async () => {
     const lock = lockFile()
     const began = performance.now()
-    const refused = Promise.all(Object.values(asks).map((ask) => ask()))
+    const refused = Promise.all(Object.values(requests).map((sendRequest) => sendRequest()))
     const inTime = isDoneWithin(4000, refused)
     expect(await app.isActive(tokens.access_token)).toBe(true)
     for (const answer of await refused) expectRefusal(answer, 'temporarily_unavailable')
@@ -104,7 +104,7 @@ describe('while another process holds the file’s lock', () => {
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
   })
 
-  test('a lock held for a moment is waited for: the answers come after it, and every one holds', async () => {
+  test('If the lock is released in time, the waiting writes succeed', async () => {
     const lock = lockFile()
     const answers = Promise.all(Array.from({ length: 20 }, () => app.walk.refresh(app.client, tokens.refresh_token)))
     const exchanged = app.walk.exchange(app.client, code)

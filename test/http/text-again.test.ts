@@ -1,4 +1,4 @@
-/** The signed text is composed twice from the sealed challenge alone, so nothing an operator changes in between changes a byte of it. */
+/** The signed text is composed twice, from the sealed challenge alone. Changes of settings or clients in between do not change the text. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
 import { checkReceipt } from '../../src/wallet/receipt.ts'
@@ -16,7 +16,7 @@ afterEach(() => app.close())
 const claim = (challenge: string) => ({ login_challenge: challenge, address: app.walk.wallet.address, chain_id: 1 })
 const textOf = (challenge: string) => app.walk.loginApi('/login/message', claim(challenge))
 
-describe('between the text and its signature', () => {
+describe('Changes between the text and its signature', () => {
   test.each<[string, (app: App) => unknown]>([
     ['the client’s name', ({ grantor, client }) => changeClient(grantor, client, { name: 'Another Name' })],
     [
@@ -24,12 +24,15 @@ describe('between the text and its signature', () => {
       ({ grantor, client }) => changeClient(grantor, client, { scopes: ['profile'], defaultScopes: ['profile'] }),
     ],
     ['the client’s resources', ({ grantor, client }) => changeClient(grantor, client, { resources: [] })],
-    ['the client’s rule, to session', ({ grantor, client }) => changeClient(grantor, client, { consent: 'session' })],
+    ['the client’s consent rule', ({ grantor, client }) => changeClient(grantor, client, { consent: 'session' })],
     ['the default resource', ({ grantor }) => (grantor.deps.settings.defaultResource = 'https://new.example/')],
     ['the lifetime of grants', ({ grantor }) => (grantor.deps.settings.lifetimes.grant = 60)],
-    ['the words for a scope', ({ grantor }) => (grantor.deps.settings.scopeDescriptions = { enhancement: 'Something else' })],
+    [
+      'the description of a scope',
+      ({ grantor }) => (grantor.deps.settings.scopeDescriptions = { enhancement: 'Something else' }),
+    ],
     ['the time', ({ grantor }) => grantor.clock.advance(599)],
-  ])('%s may change: the same bytes are composed, and the signature is taken', async (_, change) => {
+  ])('A change of %s does not change the text, and the signature is accepted', async (_, change) => {
     for (const more of [{}, { resource: API }]) {
       const challenge = await app.walk.challenge(requestOf(app.client, { scope: 'enhancement profile', ...more }))
       const proof = await app.walk.proof(challenge)
@@ -45,7 +48,7 @@ describe('between the text and its signature', () => {
     }
   })
 
-  test('a new default resource is not what was signed: the token is for the old one, and the next request signs anew', async () => {
+  test('After a change of the default resource, the token is for the signed one, and the next request needs a new signature', async () => {
     const challenge = await app.walk.challenge(requestOf(app.client))
     const path = await app.walk.prove(challenge)
     app.grantor.deps.settings.defaultResource = 'https://new.example/'
@@ -59,7 +62,7 @@ describe('between the text and its signature', () => {
     expect((await app.walk.exchange(app.client, code, { resource: 'https://new.example/' })).json().error).toBe('invalid_target')
   })
 
-  test('a client disabled or without its redirect URI is 403, and nothing is kept', async () => {
+  test('If the client is disabled or loses its redirect URI, the signature gets 403 and nothing is stored', async () => {
     for (const change of [{ disabledAt: 1 }, { redirectUris: ['https://other.example/'] }]) {
       const proof = await app.walk.proof(await app.walk.challenge(requestOf(app.client)))
       await changeClient(app.grantor, app.client, change)
@@ -72,15 +75,15 @@ describe('between the text and its signature', () => {
   })
 })
 
-describe('a template this node does not know', () => {
-  /** The same challenge as a node of another version would have sealed it. */
+describe('Unknown templates of the text', () => {
+  /** The same challenge with another template, as a node of another version would seal the challenge. */
   function withTemplate(challenge: string, template: unknown): string {
     const [, ...rest] = unseal(app.grantor.deps.keys, 'grl', challenge) as unknown[]
     return seal(app.grantor.deps.keys, 'grl', [template, ...rest])
   }
 
   test.each([0, 1, 3, 4, 5, 99, -1, 2.5])(
-    'number %d for an app is 410 expired, for the text and for any signature: never "wrong signature"',
+    'A challenge of an app with template %d is 410 expired, for the text and for any signature',
     async (template) => {
       const challenge = await app.walk.challenge(requestOf(app.client))
       const { signature } = await app.walk.proof(challenge)
@@ -97,7 +100,7 @@ describe('a template this node does not know', () => {
     },
   )
 
-  test('nor is a consent’s template taken for a login of no app, nor that of one purpose for another', async () => {
+  test('A challenge with the template of another purpose is 410', async () => {
     const { location } = await app.walk.browse({ path: '/account' })
     const account = parameterOf(location, 'login_challenge')
     for (const template of [1, 2, 4, 5]) {
@@ -109,7 +112,7 @@ describe('a template this node does not know', () => {
   })
 })
 
-test('a name of any script is written in the text as it was when the login began, and the receipt holds', async () => {
+test('The text has the client name from the start of the login, reduced to ASCII, and the receipt stays valid after a new name', async () => {
   await changeClient(app.grantor, app.client, { name: 'Zoë’s “Äpp” 🎈' })
   await app.walk.signIn(requestOf(app.client))
   await changeClient(app.grantor, app.client, { name: 'Bank' })

@@ -24,8 +24,8 @@ afterAll(async () => {
 
 const grantOf = (accessToken: string) => first.grantor.store.grants.readGrant(claimsOf(accessToken).grant_id)
 
-describe('two nodes on one store are one service', () => {
-  test('what one issues the other takes: sessions, codes, refresh tokens, access tokens', async () => {
+describe('Two nodes on one store', () => {
+  test('Sessions, codes, refresh tokens and access tokens of one node are valid at the other', async () => {
     const tokens = tokensOf(await second.walk.exchange(second.client, await first.freshCode()))
     expect(await first.isActive(tokens.access_token)).toBe(true)
     const next = tokensOf(await first.walk.refresh(first.client, tokens.refresh_token))
@@ -33,7 +33,7 @@ describe('two nodes on one store are one service', () => {
     expect((await second.walk.exchange(second.client, await second.freshCode())).status).toBe(200)
   })
 
-  test('a code redeemed 50 times at once on both: exactly one success, and its grant is ended', async () => {
+  test('Of 50 simultaneous exchanges of one code on two nodes, exactly one succeeds, and its grant is ended', async () => {
     const code = await first.freshCode()
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => (at % 2 ? first : second).walk.exchange(first.client, code)),
@@ -46,7 +46,7 @@ describe('two nodes on one store are one service', () => {
     expect([await first.isActive(access_token), await second.isActive(access_token)]).toEqual([false, false])
   })
 
-  test('a token refreshed 50 times at once on both: the one same successor', async () => {
+  test('50 simultaneous refreshes of one token on two nodes all get the same refresh token', async () => {
     const { refresh_token, access_token } = await first.freshTokens()
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => (at % 2 ? first : second).walk.refresh(first.client, refresh_token)),
@@ -56,7 +56,7 @@ describe('two nodes on one store are one service', () => {
     expect(await grantOf(access_token)).toMatchObject({ generation: 1, endedAt: null })
   })
 
-  test('what is revoked on one is inactive on the other from the answer on', async () => {
+  test('A token that is revoked on one node is inactive on the other as soon as the revocation is answered', async () => {
     for (let round = 0; round < 10; round++) {
       const tokens = await first.freshTokens()
       expect(await second.isActive(tokens.access_token)).toBe(true)
@@ -65,7 +65,7 @@ describe('two nodes on one store are one service', () => {
     }
   })
 
-  test('a refresh here and a revocation there at once: whoever was first, nothing lives after both', async () => {
+  test('After a simultaneous refresh and revocation on two nodes no token of the grant is valid, whichever was first', async () => {
     for (let round = 0; round < 20; round++) {
       const tokens = await first.freshTokens()
       const [refreshed, revoked] = await Promise.all([
@@ -82,7 +82,7 @@ describe('two nodes on one store are one service', () => {
     }
   })
 
-  test('a key made on one is announced by the other before it signs', async () => {
+  test('An access token signed with a new key of one node is active at the other', async () => {
     await rotateKey(keepingOf(first.grantor), 'sign')
     await first.grantor.noticeChanges()
     await second.grantor.noticeChanges()
@@ -91,7 +91,7 @@ describe('two nodes on one store are one service', () => {
     expect(await second.isActive(access_token)).toBe(true)
   })
 
-  test('a token from a key the other has not noticed yet is inactive there, never a defect', async () => {
+  test('An access token whose key a node has not read yet is inactive there, until the node reads the key', async () => {
     await rotateKey(keepingOf(first.grantor), 'sign', 0)
     await first.grantor.noticeChanges()
     const { access_token } = await first.freshTokens()

@@ -1,6 +1,6 @@
-/** What an id that is not registered costs, whoever sends it. */
+/** The reads of the store that an unregistered or failing client causes. */
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { rotateClientSecret } from '../../src/domain/clients/register-client.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -11,18 +11,22 @@ const key = newClientKey()
 
 let grantor: Grantor
 let lookUps: string[]
-beforeEach(async () => {
+beforeAll(async () => {
   grantor = await startGrantor()
-  lookUps = []
   const { readClient } = grantor.store.clients
   grantor.store.clients.readClient = async (id) => {
     lookUps.push(id)
-    // Longer than an unknown id is remembered.
+    // Unknown ids are cached for a shorter time than this.
     grantor.clock.advance(2)
     return readClient(id)
   }
 })
-afterEach(() => grantor.close())
+beforeEach(() => {
+  lookUps = []
+  // Longer than a test before this one is remembered.
+  grantor.clock.advance(2)
+})
+afterAll(() => grantor.close())
 
 const WAYS: Record<string, (id: string) => Promise<{ status: number }>> = {
   'Basic at the token endpoint': (id) => post(grantor, '/oauth/token', {}, { authorization: basic(id, 'secret') }),
@@ -35,10 +39,10 @@ const WAYS: Record<string, (id: string) => Promise<{ status: number }>> = {
   'the logout request': (id) => new Walk(grantor).browse({ path: `/oauth/logout?${encode({ client_id: id })}` }),
 }
 
-describe.each(Object.entries(WAYS))('%s', (_, ask) => {
-  test('with an id that nobody has is looked up once and refused', async () => {
+describe.each(Object.entries(WAYS))('Unregistered client ids: %s', (_, send) => {
+  test('A client id that is not registered is looked up once and refused', async () => {
     const id = randomUUID()
-    expect((await ask(id)).status).toBeOneOf([400, 401])
+    expect((await send(id)).status).toBeOneOf([400, 401])
     expect(lookUps).toEqual([id])
   })
 
@@ -50,13 +54,13 @@ describe.each(Object.entries(WAYS))('%s', (_, ask) => {
     `${randomUUID()}\n`,
     '\u001b[31m',
     randomUUID().toUpperCase(),
-  ])('with an id that cannot be one is refused without a look-up: %.40j', async (id) => {
-    expect((await ask(id)).status).toBeOneOf([400, 401])
+  ])('A text that cannot be a client id is refused without a look-up: %.40j', async (id) => {
+    expect((await send(id)).status).toBeOneOf([400, 401])
     expect(lookUps).toEqual([])
   })
 })
 
-describe('A client authentication that fails costs one look-up, whether the client is unknown, disabled or registered (RFC 6749 §2.3.1)', () => {
+describe('The look-ups of failed client authentications (RFC 6749 §2.3.1)', () => {
   const AUTHENTICATED: Record<string, (client: TestClient) => Promise<{ status: number }>> = {
     'a wrong secret at the token endpoint': ({ id }) => post(grantor, '/oauth/token', {}, { authorization: basic(id, 'wrong') }),
     'a wrong secret at introspection': ({ id }) =>
@@ -79,23 +83,28 @@ describe('A client authentication that fails costs one look-up, whether the clie
     return client
   }
   const withKey = (): Promise<TestClient> => grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } })
-  const KINDS = { unknown, disabled, 'with a secret': () => grantor.createClient(), 'with a key': withKey }
+  const KINDS = {
+    'that is unknown': unknown,
+    'that is disabled': disabled,
+    'with a secret': () => grantor.createClient(),
+    'with a key': withKey,
+  }
 
   test.each(
-    Object.entries(AUTHENTICATED).flatMap(([way, ask]) =>
-      Object.entries(KINDS).map(([kind, create]) => ({ way, kind, ask, create })),
+    Object.entries(AUTHENTICATED).flatMap(([way, send]) =>
+      Object.entries(KINDS).map(([kind, create]) => ({ way, kind, send, create })),
     ),
-  )('$way, for a client $kind', async ({ ask, create }) => {
+  )('A failed authentication by $way causes one look-up for a client $kind (RFC 6749 §2.3.1)', async ({ send, create }) => {
     const client = await create()
-    // The client is in memory, as the clients are that are in use.
+    // Puts the client into the cache, like a client that is in use.
     await grantor.deps.clients.find(client.id)
     grantor.clock.advance(2)
     lookUps = []
-    expect((await ask(client)).status).toBe(401)
+    expect((await send(client)).status).toBe(401)
     expect(lookUps).toEqual([client.id])
   })
 
-  test('A failure that follows within a second costs no look-up, whichever the client', async () => {
+  test('A second failed authentication within a second causes no look-up, whatever the client', async () => {
     const clients = await Promise.all(Object.values(KINDS).map((create) => create()))
     const fail = ({ id }: TestClient) => post(grantor, '/oauth/revoke', { token: 'x' }, { authorization: basic(id, 'wrong') })
     for (const client of clients) {
@@ -109,16 +118,16 @@ describe('A client authentication that fails costs one look-up, whether the clie
 
 test('A secret that was set on another node a moment ago is accepted, although the client in memory has the old one', async () => {
   const client = await grantor.createClient()
-  const ask = (secret: string) =>
+  const send = (secret: string) =>
     post(grantor, '/oauth/revoke', { token: 'x' }, { authorization: basic(client.id, secret), 'content-type': FORM })
-  expect((await ask(client.secret)).status).toBe(200)
+  expect((await send(client.secret)).status).toBe(200)
   grantor.clock.advance(2)
   const rotated = rotateClientSecret(client, 60, grantor.clock.now())
   await grantor.store.clients.replaceClient(rotated.client)
-  expect((await ask(rotated.secret)).status).toBe(200)
+  expect((await send(rotated.secret)).status).toBe(200)
 })
 
-test('a known client that fails is looked up once, and the log names it (RFC 6749 §2.3.1)', async () => {
+test('A registered client that fails to authenticate is looked up once, and the log names the client (RFC 6749 §2.3.1)', async () => {
   const client = await grantor.createClient()
   await post(grantor, '/oauth/revoke', { token: 'x' }, { authorization: basic(client.id, 'wrong'), 'content-type': FORM })
   expect(lookUps).toEqual([client.id])

@@ -1,4 +1,4 @@
-/** A node that cannot reach its store meets keys that another node has made since: it must not call anything a forgery. */
+/** A node without its store gets texts made with keys that another node created since. The node must not treat them as forged. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rotateKey } from '../../src/domain/maintenance/keep-keys.ts'
 import { createUpkeep } from '../../src/domain/maintenance/upkeep.ts'
@@ -14,7 +14,7 @@ let first: Grantor
 let second: Grantor
 let client: TestClient
 let walk: Walk
-/** the same browser and client, at the second node */
+/** the browser at the second node, which cannot reach the store */
 let there: Walk
 
 beforeAll(async () => {
@@ -51,21 +51,24 @@ test.each<[string, () => Promise<Answer>]>([
   ['an access token to be introspected', async () => there.introspect(client, (await openIdTokens(walk, client)).access_token)],
   ['an access token at the userinfo endpoint', async () => userinfo((await openIdTokens(walk, client)).access_token)],
   ['a login challenge', async () => there.describe(await walk.challenge(requestOf(client, { prompt: 'login' })))],
-])('%s made with a key that the node could not read is answered 503 with Retry-After, never as a forgery', async (_, ask) => {
-  expectRefusal(await ask(), 'temporarily_unavailable')
-})
+])(
+  'At a node that could not read its key, %s gets 503 with Retry-After instead of the error for a forgery',
+  async (_, present) => {
+    expectRefusal(await present(), 'temporarily_unavailable')
+  },
+)
 
-test('A DPoP proof with such a nonce is answered 503, and its client is not asked for another nonce (RFC 9449 §8)', async () => {
+test('A DPoP proof whose nonce was made with an unread key gets 503, and no request for another nonce (RFC 9449 §8)', async () => {
   const key = newDpopKey()
   const send = async (by: Walk, nonce?: unknown) =>
     by.token(client, { grant_type: 'client_credentials' }, { dpop: await proofOf(first, key, { nonce }) })
-  const asked = await send(walk)
-  expect(asked.json().error).toBe('use_dpop_nonce')
-  const answer = await send(there, asked.headers['dpop-nonce'])
+  const withoutNonce = await send(walk)
+  expect(withoutNonce.json().error).toBe('use_dpop_nonce')
+  const answer = await send(there, withoutNonce.headers['dpop-nonce'])
   expect([answer.status, answer.headers['retry-after'], answer.json().error]).toEqual([503, '5', 'temporarily_unavailable'])
 })
 
-test('A page that is given something made with such a key says that the service is unavailable', async () => {
+test('A page whose verifier or id_token_hint was made with an unread key says that the service is unavailable', async () => {
   const { id_token } = await openIdTokens(walk, client)
   const challenge = await walk.challenge(requestOf(client, { prompt: 'login' }))
   for (const path of [
@@ -78,7 +81,7 @@ test('A page that is given something made with such a key says that the service 
   }
 })
 
-test('A token with a known key and a wrong signature is a forgery all the same, and costs no read', async () => {
+test('A refresh token with a known key and a wrong signature is refused even without the store', async () => {
   const { refresh_token } = await openIdTokens(walk, client)
   const known = `grr.${second.deps.keys.maker('mac').id}${refresh_token.slice(14)}`
   expectRefusal(await there.refresh(client, known), 'invalid_grant')

@@ -1,4 +1,4 @@
-/** The userinfo endpoint (OpenID Connect Core §5.3), which speaks to bearers of tokens (RFC 6750). */
+/** The userinfo endpoint (OpenID Connect Core §5.3), which clients call with an access token (RFC 6750). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OPENID, openIdTokens, startOpenIdApp } from '../support/openid-app.ts'
 import { send } from '../support/send.ts'
@@ -15,15 +15,15 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-const tokensFor = (asked: Record<string, string>) => openIdTokens(walk, client, asked)
+const tokensFor = (parameters: Record<string, string>) => openIdTokens(walk, client, parameters)
 
-/** An access token presented at the userinfo endpoint. */
+/** Calls the userinfo endpoint with an access token. */
 function userinfo(token: string, request: { method?: string; headers?: Record<string, string>; body?: string } = {}) {
   return send(grantor.authUrl, { path: '/oauth/userinfo', headers: { authorization: `Bearer ${token}` }, ...request })
 }
 
-describe('the userinfo endpoint (§5.3)', () => {
-  test('tells sub, and with scope wallet the wallet: by GET, by POST, and with the token in a form (RFC 6750 §2.2)', async () => {
+describe('The userinfo endpoint (OpenID Connect Core §5.3)', () => {
+  test('The userinfo endpoint returns sub, and the wallet with scope wallet, by GET, by POST, and for a token in a form (RFC 6750 §2.2)', async () => {
     const { access_token } = await tokensFor(OPENID)
     const address = walk.wallet.address
     const claims = { sub: address, wallet_address: address, chain_id: 1, account_id: `eip155:1:${address}` }
@@ -40,7 +40,7 @@ describe('the userinfo endpoint (§5.3)', () => {
     expect((await userinfo(less)).json()).toEqual({ sub: address })
   })
 
-  test('without a token: 401 and the scheme, without any error (RFC 6750 §3.1); two tokens: 400', async () => {
+  test('Userinfo without a token gets 401 with a challenge and no error, and two tokens get 400 (RFC 6750 §3.1)', async () => {
     for (const headers of [{}, { authorization: 'Basic eDp5' }]) {
       const none = await send(grantor.authUrl, { path: '/oauth/userinfo', headers })
       expect([none.status, none.headers['www-authenticate'], none.body]).toEqual([
@@ -57,40 +57,40 @@ describe('the userinfo endpoint (§5.3)', () => {
     })
     expect([both.status, both.json().error]).toEqual([400, 'invalid_request'])
     const query = await send(grantor.authUrl, { path: `/oauth/userinfo?access_token=${access_token}` })
-    expect(query.status, 'in the query it is not read').toBe(401)
+    expect(query.status, 'a token in the query is ignored').toBe(401)
   })
 
-  test('a token without openid: 403 insufficient_scope, naming the scope', async () => {
+  test('Userinfo with a token without openid gets 403 insufficient_scope with the scope', async () => {
     const { access_token } = await tokensFor({})
     const answer = await userinfo(access_token)
     expect([answer.status, answer.json().error]).toEqual([403, 'insufficient_scope'])
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="grantor", error="insufficient_scope", .*scope="openid"$/)
   })
 
-  test('a bad token, or one whose grant, client or time is over: 401 invalid_token, from that moment on', async () => {
-    const refused = async (token: string) => {
+  test('Userinfo with a malformed, expired or revoked token, or with one of a disabled client, gets 401 invalid_token', async () => {
+    const expectInvalid = async (token: string) => {
       const answer = await userinfo(token)
       expect([answer.status, answer.json().error]).toEqual([401, 'invalid_token'])
       expect(answer.headers['www-authenticate']).toContain('error="invalid_token"')
     }
-    await refused('nonsense')
+    await expectInvalid('nonsense')
     const expired = await tokensFor(OPENID)
     grantor.clock.advance(600)
-    await refused(expired.access_token)
+    await expectInvalid(expired.access_token)
     const ended = await tokensFor(OPENID)
     await walk.revoke(client, ended.refresh_token)
-    await refused(ended.access_token)
+    await expectInvalid(ended.access_token)
     const alone = await tokensFor(OPENID)
     await walk.revoke(client, alone.access_token)
-    await refused(alone.access_token)
+    await expectInvalid(alone.access_token)
     const disabled = await tokensFor(OPENID)
     await changeClient(grantor, client, { disabledAt: 1 })
-    await refused(disabled.access_token)
+    await expectInvalid(disabled.access_token)
     await changeClient(grantor, client, { disabledAt: null })
     expect((await userinfo(disabled.access_token)).status).toBe(200)
   })
 
-  test('scripts of public clients may read it, preflight and refusals included; nobody else’s (CORS)', async () => {
+  test('Only scripts at origins of public clients may read userinfo, its preflight and its errors (CORS)', async () => {
     const spa = await grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/cb'], scopes: ['openid'] })
     expect(spa.id).not.toBe('')
     const origin = 'https://spa.example.org'

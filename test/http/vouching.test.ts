@@ -1,4 +1,4 @@
-/** A platform's own login server may vouch for a wallet it authenticated itself: off by default, and never in place of the wallet's consent. */
+/** A platform's own login server may vouch for a wallet. Vouching is off by default, and never replaces a signed consent. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -22,7 +22,7 @@ function pathOf(accepted: Answer): string {
   return (accepted.json().redirect_to as string).replace(/^https?:\/\/[^/]+/, '')
 }
 
-describe('vouching off, as it is by default', () => {
+describe('Vouching off, the default', () => {
   let platform: Platform
   beforeAll(async () => {
     platform = await startPlatform(false)
@@ -30,7 +30,7 @@ describe('vouching off, as it is by default', () => {
   afterAll(() => platform.grantor.close())
 
   test.each([{}, { signature: '' }, { signature: null }])(
-    'an accept without a signature (%o) is 403 vouching_off, and the login can still be signed',
+    'With vouching off, an accept without a signature (%o) is 403 vouching_off, and the login can still be signed',
     async (more) => {
       const walk = new Walk(platform.grantor)
       const challenge = await walk.challenge(requestOf(platform.web))
@@ -43,14 +43,14 @@ describe('vouching off, as it is by default', () => {
     },
   )
 
-  test('also for a client that needs a signed consent: no hint that vouching could help elsewhere', async () => {
+  test('With vouching off, an accept for a client with signed consent is 403 vouching_off too', async () => {
     const walk = new Walk(platform.grantor)
     const answer = await vouch(walk, await walk.challenge(requestOf(platform.native, PKCE)))
     expect([answer.status, answer.json().error]).toEqual([403, 'vouching_off'])
   })
 })
 
-describe('vouching on', () => {
+describe('Vouching on', () => {
   let platform: Platform
   beforeAll(async () => {
     platform = await startPlatform(true)
@@ -65,7 +65,7 @@ describe('vouching on', () => {
     return walk
   }
 
-  test('a vouched login gives a session and a code to a client whose rule is the session', async () => {
+  test('A vouched login gets a session, and a code for a client with session consent', async () => {
     const walk = await vouchedBrowser()
     const { location } = await walk.authorize(requestOf(platform.web))
     const tokens = await walk.exchange(platform.web, parameterOf(location, 'code'))
@@ -73,7 +73,7 @@ describe('vouching on', () => {
     expect((await walk.introspect(platform.web, tokens.json().access_token as string)).json().sub).toBe(walk.wallet.address)
   })
 
-  test('it is kept as vouched, without a receipt, and the wallet is not remembered as one that proved itself', async () => {
+  test('A vouched session is stored as vouched, without a receipt and without a row for the wallet', async () => {
     const walk = await vouchedBrowser()
     const { sessions, wallets, receipts } = allRows(platform.grantor.databasePath)
     const { address } = walk.wallet
@@ -82,7 +82,7 @@ describe('vouching on', () => {
     expect(receipts).toEqual([])
   })
 
-  test('a vouched session never satisfies signed: a native client leads to the login', async () => {
+  test('A vouched session does not satisfy signed consent: a request of a native client leads to the login', async () => {
     const walk = await vouchedBrowser()
     const answer = await walk.authorize(requestOf(platform.native, PKCE))
     expect(answer.status).toBe(302)
@@ -91,7 +91,7 @@ describe('vouching on', () => {
     expect(parameterOf(none.location, 'error')).toBe('login_required')
   })
 
-  test('not even through a consent that the wallet itself signed earlier', async () => {
+  test('A vouched session does not satisfy signed consent even if the wallet signed a consent earlier', async () => {
     const signed = new Walk(platform.grantor)
     await signed.signIn(requestOf(platform.native, PKCE))
     expect((await signed.authorize(requestOf(platform.native, PKCE))).location).toMatch(/^com\.example\.app:\/cb\?code=/)
@@ -100,7 +100,7 @@ describe('vouching on', () => {
     expect(answer.location.startsWith(`${platform.grantor.loginUrl}/login?login_challenge=`)).toBe(true)
   })
 
-  test('nor can such a login itself be vouched for: no session, no code for a native client', async () => {
+  test('A login for a native client cannot be vouched for: the accept is 403 consent_needs_signature', async () => {
     const walk = await vouchedBrowser()
     const challenge = await walk.challenge(requestOf(platform.native, PKCE))
     const before = allRows(platform.grantor.databasePath)
@@ -108,13 +108,13 @@ describe('vouching on', () => {
     expect(answer.status).toBe(403)
     expect(answer.json()).toEqual({ error: 'consent_needs_signature', error_description: expect.any(String) as string })
     expect(allRows(platform.grantor.databasePath)).toEqual(before)
-    // the wallet itself can still consent
+    // The wallet can still sign the consent.
     const page = await walk.complete(await walk.prove(challenge))
     const code = parameterOf(movingTo(page), 'code')
     expect((await walk.exchange(platform.native, code, { code_verifier: CODE_VERIFIER })).status).toBe(200)
   })
 
-  test('nor where the client’s rule became signed between the word and its use', async () => {
+  test('A vouched login gets no code if the client’s consent rule became signed before the login was completed', async () => {
     const client = await platform.grantor.createClient()
     const walk = new Walk(platform.grantor)
     const path = pathOf(await vouch(walk, await walk.challenge(requestOf(client))))
@@ -126,7 +126,7 @@ describe('vouching on', () => {
     expect(answer.body).not.toContain('code=')
   })
 
-  test('a signature that is there must prove: the login server’s word does not mend a wrong one', async () => {
+  test('A wrong or malformed signature is refused even with vouching on', async () => {
     const walk = new Walk(platform.grantor)
     const challenge = await walk.challenge(requestOf(platform.web))
     for (const [signature, status] of [
@@ -139,7 +139,7 @@ describe('vouching on', () => {
     }
   })
 
-  test('the other rules hold for a vouched login too: address, chain, once, 60 seconds, this browser', async () => {
+  test('A vouched login is subject to the rules on address, chain, browser, single use and the 60 seconds', async () => {
     const walk = new Walk(platform.grantor)
     const challenge = await walk.challenge(requestOf(platform.web))
     expect((await vouch(walk, challenge, { address: `0x${'0'.repeat(40)}` })).status).toBe(403)
@@ -157,7 +157,7 @@ describe('vouching on', () => {
     expect((await walk.complete(late)).status).toBe(410)
   })
 
-  test('the operator who raises the wallet’s epoch between word and use stops it', async () => {
+  test('A vouched login cannot be completed after the operator has raised the epoch of the wallet', async () => {
     const walk = new Walk(platform.grantor)
     const path = pathOf(await vouch(walk, await walk.challenge(requestOf(platform.web))))
     await platform.grantor.store.wallets.raiseEpoch(walk.wallet.address as `0x${string}`)

@@ -20,7 +20,7 @@ async function expectUnavailable(response: Response): Promise<void> {
   expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
 }
 
-test('an auth service that cannot be reached is 503 with Retry-After, and the page offers to try again', async () => {
+test('If the auth service cannot be reached, the login server responds 503 with Retry-After, and the page offers to try again', async () => {
   const [port] = await freePorts(1)
   const alone = await startLoginServer({ authUrl: `http://127.0.0.1:${port}` })
   await expectUnavailable(await alone.postJson('/login/message', open))
@@ -33,7 +33,7 @@ test('an auth service that cannot be reached is 503 with Retry-After, and the pa
   await alone.close()
 })
 
-test('an auth service that does not answer within five seconds is 503', async () => {
+test('If the auth service does not respond within five seconds, the login server responds 503', async () => {
   login.auth.answers.set('/login/accept', 'silence')
   const answer = login.postJson('/login', signed)
   expect(await isDoneWithin(7_000, answer)).toBe(true)
@@ -42,24 +42,27 @@ test('an auth service that does not answer within five seconds is 503', async ()
 
 test.each([
   ['a page of a proxy', { status: 502, body: '<html>Bad gateway</html>' }],
-  ['a success that is no JSON', { status: 200, body: 'welcome' }],
-  ['a success that says nothing', { status: 200, body: {} }],
-  ['a success of another shape', { status: 200, body: { status: 'success', redirect_to: 7 } }],
+  ['a success that is not JSON', { status: 200, body: 'welcome' }],
+  ['an empty success', { status: 200, body: {} }],
+  ['a success with a redirect_to that is a number', { status: 200, body: { status: 'success', redirect_to: 7 } }],
   ['a redirect', { status: 302, body: {}, headers: { location: 'https://evil.example/' } }],
   ['an error without a code', { status: 401, body: {} }],
   ['no content', { status: 204, body: '' }],
-])('%s in place of an answer is 503: never a login, never "wrong signature"', async (_name, reply) => {
-  login.auth.answers.set('/login/accept', reply)
-  await expectUnavailable(await login.postJson('/login', signed))
-})
+])(
+  'If the auth service returns %s, the login server responds 503, and neither signs in nor reports a wrong signature',
+  async (_name, reply) => {
+    login.auth.answers.set('/login/accept', reply)
+    await expectUnavailable(await login.postJson('/login', signed))
+  },
+)
 
-test('a login secret the auth service refuses is 503 for the person and a clear line for the operator', async () => {
+test('If the auth service refuses the login secret, the person gets 503, and the log names GRANTOR_LOGIN_SECRET', async () => {
   login.auth.answers.set('/login/accept', refusal(401, 'invalid_client'))
   await expectUnavailable(await login.postJson('/login', signed))
   expect(login.log.join()).toContain('GRANTOR_LOGIN_SECRET')
 })
 
-test('a defect of the auth service is a defect here too: 500 with the number of the request', async () => {
+test('An internal error of the auth service gets a 500 page with the number of the request', async () => {
   login.auth.answers.set('/login/challenge', refusal(500, 'server_error'))
   const response = await fetch(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
   expect(response.status).toBe(500)

@@ -1,6 +1,6 @@
 /**
- * A little auth service on a real socket, for what the real one does too rarely: it answers by the contract, can be told to
- * answer otherwise, and remembers what it was asked.
+ * A stand-in for the auth service on a real socket, for responses that the real service seldom gives. The stand-in responds
+ * according to the contract, unless a test overrides a response, and records its requests.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,12 +9,12 @@ import { composeConsentMessage, WEBSITE_TEMPLATE } from '../../src/wallet/consen
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
-export type Asked = { method: string; path: string; authorization: string | undefined; body: Record<string, unknown> }
+export type RecordedRequest = { method: string; path: string; authorization: string | undefined; body: Record<string, unknown> }
 
 export type AuthStandIn = {
   url: string
-  asked: Asked[]
-  /** Overrides the answer of a path, until told otherwise; `silence` never answers. */
+  asked: RecordedRequest[]
+  /** Overrides the response of a path. With `silence` the stand-in never responds. */
   answers: Map<string, Reply | 'silence'>
   challenge: Record<string, unknown>
   close(): Promise<void>
@@ -23,7 +23,7 @@ export type AuthStandIn = {
 export const OPEN_CHALLENGE = 'open-challenge'
 
 export async function startAuthStandIn(domain: string, now: () => number): Promise<AuthStandIn> {
-  const asked: Asked[] = []
+  const asked: RecordedRequest[] = []
   const answers: AuthStandIn['answers'] = new Map()
   const challenge = {
     purpose: 'app',
@@ -50,11 +50,11 @@ export async function startAuthStandIn(domain: string, now: () => number): Promi
     const { pathname: path, searchParams } = new URL(request.url ?? '', url)
     const body = await readJson(request)
     asked.push({ method: request.method ?? '', path, authorization: request.headers.authorization, body })
-    const told = answers.get(path)
-    if (told === 'silence') return
+    const override = answers.get(path)
+    if (override === 'silence') return
     const login = body.login_challenge ?? searchParams.get('login_challenge')
-    const answered = told ?? (login === OPEN_CHALLENGE ? answer(path, body) : refusal(400, 'invalid_request'))
-    const { status, headers, body: text } = answered
+    const chosen = override ?? (login === OPEN_CHALLENGE ? answer(path, body) : refusal(400, 'invalid_request'))
+    const { status, headers, body: text } = chosen
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(typeof text === 'string' ? text : JSON.stringify(text))
   }

@@ -16,14 +16,14 @@ afterEach(() => {
 const page = async (server: LoginServer): Promise<string> =>
   (await fetch(`${server.url}/login?login_challenge=${OPEN_CHALLENGE}`)).text()
 
-test('the page offers the development accounts in a plain form, labelled as such', async () => {
+test('The login page offers the development accounts in a form, labelled as development accounts', async () => {
   const markup = await page(login)
   expect(markup).toContain('Development accounts')
   expect(markup).toContain('action="/login/development"')
   expect(markup).toContain(`<option value="${address}">0x7099…79C8 · Test account 2</option>`)
 })
 
-test('a development account signs in with the very text and check of any wallet, from a form and from curl', async () => {
+test('A development account signs in with the same text and signature check as any wallet, from a form and from curl', async () => {
   const fields = { login_challenge: OPEN_CHALLENGE, address }
   const form = await login.postForm('/login/development-wallet', fields)
   expect(form.status).toBe(200)
@@ -33,16 +33,16 @@ test('a development account signs in with the very text and check of any wallet,
   expect(await curl.json()).toEqual({ status: 'success', redirect_to: expect.stringContaining('/login/complete?') })
 })
 
-test('an account that is not offered is refused', async () => {
+test('An account that is not a development account is refused', async () => {
   const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
-  for (const wanted of [stranger, '', 'x']) {
-    const fields = { login_challenge: OPEN_CHALLENGE, address: wanted }
+  for (const otherAddress of [stranger, '', 'x']) {
+    const fields = { login_challenge: OPEN_CHALLENGE, address: otherAddress }
     expect((await login.postForm('/login/development-wallet', fields)).status).toBe(400)
   }
   expect(login.auth.asked).toHaveLength(0)
 })
 
-test('without a development wallet there is neither its form nor its address', async () => {
+test('Without a development wallet the login page has no form for one, and its endpoint is 404', async () => {
   const production = await startLoginServer()
   expect(await page(production)).not.toContain('evelopment')
   const response = await production.postForm('/login/development-wallet', { login_challenge: OPEN_CHALLENGE, address })

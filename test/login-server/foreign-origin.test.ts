@@ -11,7 +11,7 @@ afterAll(() => login.close())
 const POSTS = ['/login', '/login/message', '/login/deny', '/login/development-wallet']
 
 test.each(POSTS)(
-  'a post from another site, or from a page without an origin, is refused and changes nothing: %s',
+  'A POST from another origin, or with a null or empty origin, is refused and not sent to the auth service: %s',
   async (path) => {
     const { port } = new URL(login.url)
     const foreign = [
@@ -35,13 +35,13 @@ test.each(POSTS)(
   },
 )
 
-test('a post from the page itself is taken, and one without an origin, from a tool', async () => {
+test('A POST from the login page itself is accepted, and so is one without an Origin header, as tools send it', async () => {
   for (const headers of [{ origin: login.url }, {}] as Record<string, string>[]) {
     expect((await login.postForm('/login/deny', { login_challenge: OPEN_CHALLENGE }, headers)).status).toBe(200)
   }
 })
 
-test('no answer lets another origin read it (no CORS)', async () => {
+test('A response to another origin has no CORS headers, so scripts there cannot read the response', async () => {
   const response = await login.postJson('/login/message', { login_challenge: OPEN_CHALLENGE }, { origin: 'https://evil.example' })
   expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
 })

@@ -3,7 +3,7 @@ import { testWallet } from '../support/wallet.ts'
 import { OPEN_CHALLENGE, refusal } from './auth-stand-in.ts'
 import { developmentWallet, LOGIN_SECRET, startLoginServer } from './start-login-server.ts'
 
-test('the log names routes, statuses and request numbers, and holds no challenge, address, signature, text or secret', async () => {
+test('The log has routes and statuses, and contains no challenge, address, signature, signed text or secret', async () => {
   const login = await startLoginServer({ developmentWallet })
   const wallet = testWallet(0)
   const open = { login_challenge: OPEN_CHALLENGE, address: wallet.address, chain_id: 1 }

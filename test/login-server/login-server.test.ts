@@ -20,7 +20,7 @@ async function textToSign(): Promise<string> {
   return answer.message
 }
 
-test('the page names the app, its host, what it may do and until when', async () => {
+test('The login page names the app, its host, the permissions and the time at which they end', async () => {
   const response = await fetch(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
   const page = await response.text()
   expect(response.status).toBe(200)
@@ -34,7 +34,7 @@ test('the page names the app, its host, what it may do and until when', async ()
   }
 })
 
-test('every page forbids inline script, frames, caching and sniffing, and keeps its address to itself', async () => {
+test('Every page of the login server forbids inline scripts, frames, caching and sniffing, and sends its address only to its origin', async () => {
   for (const path of [`/login?login_challenge=${OPEN_CHALLENGE}`, '/login', '/nowhere']) {
     const { headers } = await fetch(`${login.url}${path}`)
     expect(headers.get('content-security-policy')).toBe(
@@ -48,7 +48,7 @@ test('every page forbids inline script, frames, caching and sniffing, and keeps 
   }
 })
 
-test('a script gets the text, sends the signature, and learns where to go', async () => {
+test('A script can get the text, send the signature, and read the address at which the login continues', async () => {
   const message = await textToSign()
   expect(message).toContain(wallet.address)
   const response = await login.postJson('/login', { ...open, signature: wallet.sign(message) })
@@ -57,7 +57,7 @@ test('a script gets the text, sends the signature, and learns where to go', asyn
   expect(await response.json()).toEqual({ status: 'success', redirect_to: expect.stringContaining('/login/complete?') })
 })
 
-test('a form gets the text on a page, sends the signature, and gets a page that moves on by itself', async () => {
+test('A form can get a page with the text, send the signature, and gets a page that continues the login by itself', async () => {
   const step = await (await login.postForm('/login/message', { login_challenge: OPEN_CHALLENGE, address: wallet.address })).text()
   const message = await textToSign()
   expect(step).toContain(message.replaceAll("'", '&#39;'))
@@ -74,7 +74,7 @@ test('a form gets the text on a page, sends the signature, and gets a page that 
   expect(page).toContain('Continue to')
 })
 
-test('cancelling leads back to the app, for a script and for a form', async () => {
+test('A declined login returns the address of the app to a script, and a page to a form', async () => {
   const json = await login.postJson('/login/deny', { login_challenge: OPEN_CHALLENGE })
   expect(await json.json()).toEqual({ status: 'denied', redirect_to: expect.stringContaining('/login/complete?') })
   const form = await login.postForm('/login/deny', { login_challenge: OPEN_CHALLENGE })
@@ -82,14 +82,14 @@ test('cancelling leads back to the app, for a script and for a form', async () =
   expect(await form.text()).toContain('You are not signed in')
 })
 
-test('the auth service is asked with the login server’s own credentials, and told whose request it is', async () => {
+test('The login server calls the auth service with its own credentials and with the address of the client', async () => {
   await login.postJson('/login/message', { ...open, client_ip: '203.0.113.9' })
   const [{ authorization, body } = { authorization: '', body: {} }] = login.auth.asked
   expect(authorization).toBe(`Basic ${Buffer.from(`login-server:${LOGIN_SECRET}`).toString('base64')}`)
   expect(body).toEqual({ ...open, client_ip: '127.0.0.1' })
 })
 
-test('nothing that a browser adds to its body reaches the auth service', async () => {
+test('The login server does not send unknown members of a body to the auth service', async () => {
   const message = await textToSign()
   login.auth.asked.length = 0
   await login.postJson('/login', { ...open, signature: wallet.sign(message), vouched: true, wallet: '0x1', client_ip: '1.2.3.4' })
@@ -103,7 +103,7 @@ test('nothing that a browser adds to its body reaches the auth service', async (
 })
 
 test.each([{}, { signature: '' }, { signature: ' \n ' }])(
-  'a login without a signature never reaches the auth service, which might be told to believe it: %o',
+  'A login without a signature gets 400 and is not sent to the auth service, which could count it as vouched for: %o',
   async (signature) => {
     const json = await login.postJson('/login', { ...open, ...signature })
     expect(json.status).toBe(400)
@@ -114,7 +114,7 @@ test.each([{}, { signature: '' }, { signature: ' \n ' }])(
   },
 )
 
-test('X-Forwarded-For is believed from a trusted proxy, and from nobody else', async () => {
+test('The header X-Forwarded-For is used from a trusted proxy only', async () => {
   const forwarded = { 'x-forwarded-for': '203.0.113.9' }
   await login.postJson('/login/message', open, forwarded)
   expect(login.auth.asked[0]?.body.client_ip).toBe('127.0.0.1')
@@ -134,21 +134,24 @@ test.each([
   [413, 'too_large', 'That was too long'],
   [429, 'temporarily_unavailable', 'Too many failed attempts'],
   [503, 'temporarily_unavailable', 'We cannot sign you in right now'],
-])('a refusal of the auth service keeps its status and code, and has a page of its own: %i %s', async (status, error, title) => {
-  login.auth.answers.set('/login/message', refusal(status, error, { 'retry-after': '42' }))
-  const json = await login.postJson('/login/message', open)
-  expect(json.status).toBe(status)
-  expect(json.headers.get('retry-after')).toBe('42')
-  expect(await json.json()).toEqual({ error, error_description: `Refused: ${error}.` })
+])(
+  'An error of the auth service keeps its status and its code, and has a page of its own: %i %s',
+  async (status, error, title) => {
+    login.auth.answers.set('/login/message', refusal(status, error, { 'retry-after': '42' }))
+    const json = await login.postJson('/login/message', open)
+    expect(json.status).toBe(status)
+    expect(json.headers.get('retry-after')).toBe('42')
+    expect(await json.json()).toEqual({ error, error_description: `Refused: ${error}.` })
 
-  login.auth.answers.set('/login/challenge', refusal(status, error, { 'retry-after': '42' }))
-  const page = await fetch(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
-  expect(page.status).toBe(status)
-  expect(page.headers.get('retry-after')).toBe('42')
-  expect(await page.text()).toContain(`<h1 tabindex="-1">${title}</h1>`)
-})
+    login.auth.answers.set('/login/challenge', refusal(status, error, { 'retry-after': '42' }))
+    const page = await fetch(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+    expect(page.status).toBe(status)
+    expect(page.headers.get('retry-after')).toBe('42')
+    expect(await page.text()).toContain(`<h1 tabindex="-1">${title}</h1>`)
+  },
+)
 
-test('a signature that proves nothing is 401 in JSON; in a form it is the same step again, with the same text', async () => {
+test('A wrong signature gets 401: an error for a script, and for a form the same step again with the same text', async () => {
   const signature = testWallet(1).sign(await textToSign())
   const json = await login.postJson('/login', { ...open, signature })
   expect(json.status).toBe(401)
@@ -162,7 +165,7 @@ test('a signature that proves nothing is 401 in JSON; in a form it is the same s
   expect(page).not.toContain(signature)
 })
 
-test('an address that is none brings the form back with what was typed, and says what to do', async () => {
+test('An invalid address gets the form again, with the typed text and an explanation', async () => {
   const wrongChecksum = wallet.address.replace('f39F', 'F39f')
   for (const address of ['', 'me', wrongChecksum, '0x0000000000000000000000000000000000000000']) {
     const response = await login.postForm('/login/message', { login_challenge: OPEN_CHALLENGE, address })
@@ -173,7 +176,7 @@ test('an address that is none brings the form back with what was typed, and says
   }
 })
 
-test('a login challenge that is missing, empty or there twice is a page that says the link does not work', async () => {
+test('A login challenge that is missing, empty, repeated or not UTF-8 gets a page that says that the link does not work', async () => {
   for (const query of ['', '?login_challenge=', '?login_challenge=a&login_challenge=b', '?login_challenge=%FF']) {
     const response = await fetch(`${login.url}/login${query}`)
     expect(response.status).toBe(400)
@@ -182,7 +185,7 @@ test('a login challenge that is missing, empty or there twice is a page that say
   expect(login.auth.asked).toHaveLength(0)
 })
 
-test('health answers without the auth service', async () => {
+test('The health endpoints respond without calling the auth service', async () => {
   login.auth.answers.set('/login/challenge', 'silence')
   for (const path of ['/health/live', '/health/ready']) expect((await fetch(`${login.url}${path}`)).status).toBe(200)
   expect(login.auth.asked).toHaveLength(0)

@@ -15,15 +15,15 @@ afterEach(() => {
   login.auth.challenge.may_choose_scopes = true
 })
 
-/** What the auth service was told of the scopes, by path. */
-const scopesTold = () => login.auth.asked.filter(({ method }) => method === 'POST').map(({ path, body }) => [path, body.scope])
+/** The path and the scopes of each POST to the auth service. */
+const scopesSent = () => login.auth.asked.filter(({ method }) => method === 'POST').map(({ path, body }) => [path, body.scope])
 
-test('the scopes left on go to the auth service with the text and with the signature, and nothing stands for all of them', async () => {
+test('The scopes that a person left on are sent to the auth service with the text and the signature; without a choice none is sent', async () => {
   for (const scope of ['profile', 'enhancement profile', undefined]) {
     login.auth.asked.length = 0
     await login.postJson('/login/message', { ...open, chain_id: 1, scope })
     await login.postJson('/login', { ...open, chain_id: 1, scope, signature: '0x00' })
-    expect(scopesTold()).toEqual([
+    expect(scopesSent()).toEqual([
       ['/login/message', scope],
       ['/login/accept', scope],
     ])
@@ -35,14 +35,14 @@ test.each([
   ['two boxes', 'scope=enhancement&scope=profile', 'enhancement profile'],
   ['the empty field beside the boxes', 'scope=&scope=profile', 'profile'],
   ['names in one field', 'scope=enhancement+profile', 'enhancement profile'],
-  ['no such field', '', undefined],
-])('a form’s boxes are one list: %s', async (_name, boxes, scope) => {
+  ['no scope field', '', undefined],
+])('The check boxes of a form become one list of scopes: %s', async (_name, boxes, scope) => {
   const body = `${new URLSearchParams(open).toString()}&${boxes}`
   expect((await login.postForm('/login/message', body)).status).toBe(200)
-  expect(scopesTold()).toEqual([['/login/message', scope]])
+  expect(scopesSent()).toEqual([['/login/message', scope]])
 })
 
-test('"none is left on" never reaches the auth service, where silence means all', async () => {
+test('A choice without any scope gets 400 and is not sent to the auth service, where no scope means all scopes', async () => {
   const answer = await login.postForm('/login/message', { ...open, scope: '' })
   expect(answer.status).toBe(400)
   expect(await answer.text()).toContain('At least one must stay on.')
@@ -52,25 +52,25 @@ test('"none is left on" never reaches the auth service, where silence means all'
     expect(await refused.json()).toMatchObject({ error: 'invalid_request' })
   }
   expect((await login.postForm('/login/development-wallet', { ...open, scope: '' })).status).toBe(400)
-  expect(scopesTold()).toEqual([])
+  expect(scopesSent()).toEqual([])
 })
 
-test('the step with the text carries the choice on to the signature', async () => {
+test('The page with the text keeps the chosen scopes for the step with the signature', async () => {
   const page = await (await login.postForm('/login/message', { ...open, scope: 'profile' })).text()
   expect(page).toContain('<input type="hidden" name="scope" value="profile">')
   expect(page).toContain('See your profile')
   expect(page).not.toContain('Use the enhancement API in your name')
 })
 
-test('the development wallet signs for what is left on', async () => {
+test('The development wallet signs for the scopes that a person left on', async () => {
   await login.postForm('/login/development-wallet', { ...open, scope: 'profile' })
-  expect(scopesTold()).toEqual([
+  expect(scopesSent()).toEqual([
     ['/login/message', 'profile'],
     ['/login/accept', 'profile'],
   ])
 })
 
-test('where nothing can be chosen there are no switches, and no empty field that could be taken for a choice', async () => {
+test('If the scopes cannot be chosen, the login page has no switches and no scope field', async () => {
   login.auth.challenge.may_choose_scopes = false
   const page = await (await fetch(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)).text()
   expect(page).toContain('See your profile')

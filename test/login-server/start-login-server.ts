@@ -1,4 +1,4 @@
-/** A login server on a real socket in front of the little auth service, with its log in reach. */
+/** A login server on a real socket in front of the stand-in for the auth service. Tests can read the log. */
 import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
 import { createLogger } from '../../src/ops/logger.ts'
 import { freePorts } from '../support/free-ports.ts'

@@ -1,4 +1,4 @@
-/** Tokens that are bound to a key, at a resource API (RFC 9449 §7). */
+/** Access tokens that are bound to a key, at a resource API (RFC 9449 §7). */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -45,7 +45,7 @@ const call = (dpop: string | string[], more: Partial<PresentedRequest> = {}, of 
   ...more,
 })
 
-test('with the scheme DPoP and a proof of its key it is let in, and tells the key', async () => {
+test('A bound token with the scheme DPoP and a proof of its key is accepted, and the result has the thumbprint of the key (RFC 9449 §7.1)', async () => {
   const check = checkWith()
   await expect(check(call(await proof()))).resolves.toMatchObject({ wallet, clientId, keyThumbprint: jkt })
   const fetched = new Request(`${ORIGIN}/me?page=1`, { headers: { authorization: `dpop ${token}`, dpop: await proof() } })
@@ -54,12 +54,12 @@ test('with the scheme DPoP and a proof of its key it is let in, and tells the ke
   await expect(check(bearer(await issuer.sign()))).resolves.not.toHaveProperty('keyThumbprint')
 })
 
-test('what an app calls behind a proxy that rewrites is told by the API itself', async () => {
+test('An API behind a proxy that rewrites URLs can state the method and the URL of the call', async () => {
   const behind = call(await proof({ htm: 'POST', htu: 'https://www.example.com/api/me' }))
   await expect(checkWith()(behind, { htm: 'POST', htu: 'https://www.example.com/api/me' })).resolves.toMatchObject({ wallet })
 })
 
-describe('a proof that does not hold is 401 invalid_dpop_proof, with a challenge (§7.1)', () => {
+describe('Invalid DPoP proofs at a resource API (RFC 9449 §7.1)', () => {
   const expectRefused = async (request: PresentedRequest, reason: string) => {
     const error = await refusal(checkWith()(request))
     expect([error.status, error.error, error.reason]).toEqual([401, 'invalid_dpop_proof', reason])
@@ -74,13 +74,13 @@ describe('a proof that does not hold is 401 invalid_dpop_proof, with a challenge
     ['for another method', { htm: 'POST' }, 'proof_method_wrong'],
     ['for another path', { htu: `${ORIGIN}/you` }, 'proof_address_wrong'],
     ['for another host', { htu: 'https://api.example.org/me' }, 'proof_address_wrong'],
-    ['too old', { iat: 1_800_000_000 - 61 }, 'proof_expired'],
-    ['of the future', { iat: 1_800_000_000 + 11 }, 'proof_of_the_future'],
-  ])('%s', async (_, claims, reason) => {
+    ['that is too old', { iat: 1_800_000_000 - 61 }, 'proof_expired'],
+    ['from the future', { iat: 1_800_000_000 + 11 }, 'proof_of_the_future'],
+  ])('A DPoP proof %s is refused with 401 invalid_dpop_proof and a challenge (RFC 9449 §7.1)', async (_, claims, reason) => {
     await expectRefused(call(await proof(claims)), reason)
   })
 
-  test('none, two, or one that is no JWT; whatever the request says its host is', async () => {
+  test('A missing, repeated or malformed DPoP proof is refused, and so is one for the host in the Host header', async () => {
     await expectRefused({ ...call(''), headers: { authorization: `DPoP ${token}` } }, 'proof_missing')
     await expectRefused(call([await proof(), await proof()]), 'proof_repeated')
     await expectRefused(call('x.y.z'), 'proof_malformed')
@@ -93,20 +93,20 @@ describe('a proof that does not hold is 401 invalid_dpop_proof, with a challenge
   })
 })
 
-describe('is refused as invalid_token', () => {
+describe('Tokens that are refused as invalid_token', () => {
   const expectInvalid = async (error: ResourceError, reason: string, challenge: RegExp) => {
     expect([error.status, error.error, error.reason]).toEqual([401, 'invalid_token', reason])
     expect(error.wwwAuthenticate).toMatch(challenge)
   }
 
-  test('a bound token as a bearer token, whatever proof comes along (§7.2)', async () => {
+  test('A bound token as a bearer token is invalid_token, even with a proof (RFC 9449 §7.2)', async () => {
     const error = await refusal(
       checkWith()(call(await proof(), { headers: { authorization: `Bearer ${token}`, dpop: await proof() } })),
     )
     await expectInvalid(error, 'sender_constrained', new RegExp(`^Bearer realm=.*error="invalid_token".*, DPoP ${ALGS}$`))
   })
 
-  test('a proof of another key than the token’s; a bearer token with the scheme DPoP; a token bound to something else', async () => {
+  test('A proof of another key, an unbound token with the scheme DPoP, and a token bound to a certificate are invalid_token', async () => {
     const another = newDpopKey()
     const dpopOnly = new RegExp(`^DPoP realm=.*${ALGS}$`)
     await expectInvalid(await refusal(checkWith()(call(await proof({}, another)))), 'bound_to_another_key', dpopOnly)
@@ -120,7 +120,7 @@ describe('is refused as invalid_token', () => {
     )
   })
 
-  test('a bearer token, where only bound ones are taken; the challenge names no other way', async () => {
+  test('If only bound tokens are accepted, a bearer token is invalid_token, and the challenge names only DPoP', async () => {
     const strict = checkWith({ required: true })
     await expectInvalid(await refusal(strict(bearer(await issuer.sign()))), 'not_bound', /^DPoP realm=/)
     expect((await refusal(strict({ headers: {} }))).wwwAuthenticate).toBe(`DPoP realm="${audience}", ${ALGS}`)
@@ -128,33 +128,33 @@ describe('is refused as invalid_token', () => {
   })
 })
 
-test('without the option bound tokens are refused, and DPoP is no scheme, in no challenge either', async () => {
+test('Without the option dpop, bound tokens are refused, and the challenge does not name DPoP', async () => {
   const check = createTokenCheck({ issuer: issuer.url, audience, now: () => issuer.clock.now })
   expect((await refusal(check(call(await proof())))).wwwAuthenticate).toBe(`Bearer realm="${audience}"`)
   expect((await refusal(check(bearer(token)))).reason).toBe('sender_constrained')
 })
 
-test('a call without credentials reads both ways (§7.2)', async () => {
+test('A call without credentials gets a challenge for Bearer and for DPoP (RFC 9449 §7.2)', async () => {
   expect((await refusal(checkWith()({ headers: {} }))).wwwAuthenticate).toBe(`Bearer realm="${audience}", DPoP ${ALGS}`)
 })
 
-test('introspection has to know of the same key (§6.2)', async () => {
+test('The introspection response for a bound token must have the same key (RFC 9449 §6.2)', async () => {
   const check = checkWith({}, { introspection: { clientId: 'api', clientSecret: 'secret' } })
   const usual = issuer.answers.introspect
-  const answering = (cnf: unknown) => {
-    issuer.answers.introspect = (asked) => ok({ ...issuer.active(asked), ...(cnf === undefined ? {} : { cnf }) })
+  const answerWith = (cnf: unknown) => {
+    issuer.answers.introspect = (presented) => ok({ ...issuer.active(presented), ...(cnf === undefined ? {} : { cnf }) })
   }
-  answering({ jkt })
+  answerWith({ jkt })
   await expect(check(call(await proof()))).resolves.toMatchObject({ wallet, keyThumbprint: jkt })
   for (const cnf of [undefined, { jkt: 'another' }, {}]) {
-    answering(cnf)
+    answerWith(cnf)
     expect((await refusal(check(call(await proof())))).reason).toBe('introspection_cnf')
   }
   issuer.answers.introspect = usual
 })
 
-describe('a proof works once (§11.1)', () => {
-  test('a second call with it is refused; one that was refused for anything else left it unused', async () => {
+describe('Single use of DPoP proofs (RFC 9449 §11.1)', () => {
+  test('A DPoP proof is refused at its second use, and a call that is refused for another reason leaves its proof unused (RFC 9449 §11.1)', async () => {
     const check = checkWith()
     const once = await proof()
     expect((await refusal(check(call(once), { scopes: ['more'] }))).error).toBe('insufficient_scope')
@@ -162,7 +162,7 @@ describe('a proof works once (§11.1)', () => {
     expect((await refusal(check(call(once)))).reason).toBe('proof_replayed')
   })
 
-  test('of fifty calls at once one is let in, on two processes with a memory in common', async () => {
+  test('Of fifty simultaneous calls with one DPoP proof, on two processes with a shared memory of proofs, one is accepted', async () => {
     const replays = rememberInMemory(() => issuer.clock.now)
     const shared: ProofReplays = { spend: async (use) => replays.spend(use) }
     const checks = [checkWith({ replays: shared }), checkWith({ replays: shared })]
@@ -172,13 +172,13 @@ describe('a proof works once (§11.1)', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('where the memory in common cannot be asked it is 503, and nobody is let in', async () => {
+  test('If the shared memory of DPoP proofs is unavailable, a call gets 503', async () => {
     const replays = { spend: () => Promise.reject(new Error('down')) }
     const error = await refusal(checkWith({ replays })(call(await proof())))
     expect([error.status, error.reason, error.headers]).toMatchObject([503, 'proof_replays_unavailable', { 'Retry-After': '5' }])
   })
 
-  test('the memory of a process is bounded: the oldest use goes for a new one, and ended ones go first', () => {
+  test('The memory of DPoP proofs is bounded: a new proof first replaces the expired ones, then the oldest', () => {
     let at = 0
     const memory = rememberInMemory(() => at, 3)
     for (const hash of ['a', 'b', 'c']) expect(memory.spend({ hash, expiresAt: 60 })).toBe(true)
@@ -190,7 +190,7 @@ describe('a proof works once (§11.1)', () => {
   })
 })
 
-test('a request of node:http works as it is, two DPoP fields included', async () => {
+test('A request of node:http can be checked as it is, and one with two DPoP fields is refused', async () => {
   const check = checkWith()
   const api = createServer((incoming, response) => {
     check(incoming).then(
@@ -200,16 +200,16 @@ test('a request of node:http works as it is, two DPoP fields included', async ()
   }).listen(0, '127.0.0.1')
   await once(api, 'listening')
   const { port } = api.address() as AddressInfo
-  const ask = async (...proofs: string[]) => {
+  const callApi = async (...proofs: string[]) => {
     const headers = [['authorization', `DPoP ${token}`], ...proofs.map((each) => ['dpop', each])] as [string, string][]
     return (await fetch(`http://127.0.0.1:${port}/me`, { headers })).text()
   }
-  expect(await ask(await proof())).toBe('let in')
-  expect(await ask(await proof(), await proof())).not.toBe('let in')
+  expect(await callApi(await proof())).toBe('let in')
+  expect(await callApi(await proof(), await proof())).not.toBe('let in')
   api.close()
 })
 
-test('options that cannot work are told at the start', () => {
+test('An invalid dpop.origin is refused when the check is created, and a request without method and URL is a TypeError', () => {
   for (const origin of [
     '',
     'api.example.com',

@@ -18,12 +18,12 @@ beforeEach(() => {
 })
 afterEach(() => {
   issuer.answers.introspect = usual
-  issuer.asked.length = 0
+  issuer.requests.length = 0
 })
 
-const introspections = () => issuer.asked.filter(({ path }) => path === '/oauth/introspect')
+const introspections = () => issuer.requests.filter(({ path }) => path === '/oauth/introspect')
 
-test('every call asks the authorization server, with credentials form-urlencoded in Basic (RFC 7662 §2.1, RFC 6749 §2.3.1)', async () => {
+test('Every call introspects the token, with form-urlencoded credentials in Basic (RFC 7662 §2.1, RFC 6749 §2.3.1)', async () => {
   const token = await issuer.sign()
   await check(bearer(token))
   await check(bearer(token))
@@ -34,7 +34,7 @@ test('every call asks the authorization server, with credentials form-urlencoded
   expect(body).toBe(`token=${token}&token_type_hint=access_token`)
 })
 
-test('a token the server calls inactive stops at once, though its signature and time are fine', async () => {
+test('A token that introspection reports as inactive is refused at once, even if its signature and its time are valid', async () => {
   const token = await issuer.sign()
   await expect(check(bearer(token))).resolves.toMatchObject({ wallet })
   issuer.answers.introspect = () => ok({ active: false })
@@ -42,48 +42,51 @@ test('a token the server calls inactive stops at once, though its signature and 
   expect([error.status, error.error, error.reason]).toEqual([401, 'invalid_token', 'inactive'])
 })
 
-test('a token for another audience is refused without a question: the answer of introspection has no audience', async () => {
+test('A token for another audience is refused without introspection, whose response has no audience', async () => {
   expect((await refusal(check(bearer(await issuer.sign({ aud: 'https://other.example.com/' }))))).reason).toBe('claim_aud')
   expect(introspections()).toHaveLength(0)
 })
 
-describe('an answer about another token is refused', () => {
-  test.each(['sub', 'client_id', 'jti'])('%s', async (field) => {
-    for (const other of ['another', undefined]) {
-      issuer.answers.introspect = (token) => ok({ ...issuer.active(token), [field]: other })
-      const error = await refusal(check(bearer(await issuer.sign())))
-      expect([error.status, error.reason]).toEqual([401, `introspection_${field}`])
-    }
-  })
+describe('Introspection responses about another token', () => {
+  test.each(['sub', 'client_id', 'jti'])(
+    'An introspection response with another %s, or without one, is refused',
+    async (field) => {
+      for (const other of ['another', undefined]) {
+        issuer.answers.introspect = (token) => ok({ ...issuer.active(token), [field]: other })
+        const error = await refusal(check(bearer(await issuer.sign())))
+        expect([error.status, error.reason]).toEqual([401, `introspection_${field}`])
+      }
+    },
+  )
 })
 
-test('a token the server calls bound to a key is not taken as a bearer token (RFC 9449 §6.2)', async () => {
+test('A token that introspection reports as bound to a key is refused as a bearer token (RFC 9449 §6.2)', async () => {
   issuer.answers.introspect = (token) => ok({ ...issuer.active(token), cnf: { jkt: 'a-thumbprint' } })
   expect((await refusal(check(bearer(await issuer.sign())))).reason).toBe('sender_constrained')
 })
 
-test('the server can narrow a scope since it signed, but not widen it', async () => {
+test('Introspection can narrow the scope of a token, but not widen it', async () => {
   issuer.answers.introspect = (token) => ok({ ...issuer.active(token), scope: 'enhancement more' })
   const token = await check(bearer(await issuer.sign({ scope: 'enhancement profile' })))
   expect(token.scopes).toEqual(['enhancement'])
 })
 
-describe('a missing scope is 403 and names what is needed (RFC 6750 §3.1)', () => {
-  test('needed by this call', async () => {
+describe('Missing scopes (RFC 6750 §3.1)', () => {
+  test('A token without a scope that the call needs gets 403, and the challenge names the needed scopes (RFC 6750 §3.1)', async () => {
     const error = await refusal(check(bearer(await issuer.sign()), { scopes: ['enhancement', 'trade'] }))
     expect([error.status, error.error]).toEqual([403, 'insufficient_scope'])
     expect(error.wwwAuthenticate).toMatch(
       /^Bearer realm="[^"]+", error="insufficient_scope", error_description="[^"]+", scope="enhancement trade"$/,
     )
   })
-  test('needed by every call', async () => {
+  test('A token without a scope that every call needs gets 403 (RFC 6750 §3.1)', async () => {
     const strict = createTokenCheck({ issuer: issuer.url, audience, scopes: ['trade'], now: () => issuer.clock.now })
     expect((await refusal(strict(bearer(await issuer.sign())))).status).toBe(403)
     await expect(strict(bearer(await issuer.sign({ scope: 'trade' })))).resolves.toMatchObject({ scopes: ['trade'] })
   })
 })
 
-test('a token that an app got for itself is asked about as every other, and must be the one that was verified', async () => {
+test('A token that a client got for itself is introspected too, and the response must match the token', async () => {
   const introspection = { clientId: 'api:1', clientSecret: 'secret' }
   const forClients = createTokenCheck({
     issuer: issuer.url,
@@ -94,6 +97,6 @@ test('a token that an app got for itself is asked about as every other, and must
   })
   const token = await issuer.sign({ sub: clientId })
   await expect(forClients(bearer(token))).resolves.toMatchObject({ wallet: '', clientId })
-  issuer.answers.introspect = (asked) => ok({ ...issuer.active(asked), sub: wallet })
+  issuer.answers.introspect = (presented) => ok({ ...issuer.active(presented), sub: wallet })
   expect((await refusal(forClients(bearer(token)))).reason).toBe('introspection_sub')
 })

@@ -9,18 +9,18 @@ type Algorithm = 'ES256' | 'EdDSA' | 'RS256'
 type Answer = { status: number; headers?: Record<string, string>; json: unknown }
 export interface LittleIssuer {
   url: string
-  /** Epoch seconds; tests move it. */
+  /** The time in seconds since the epoch. Tests can change the time. */
   clock: { now: number }
-  /** What each endpoint answers; tests replace them. */
+  /** The response of each endpoint. Tests can replace each function. */
   answers: { metadata: () => Answer; jwks: () => Answer; introspect: (token: string) => Answer }
-  /** Requests that arrived, by path. */
-  asked: { path: string; authorization: string | undefined; contentType: string | undefined; body: string }[]
+  /** The requests so far, in their order. */
+  requests: { path: string; authorization: string | undefined; contentType: string | undefined; body: string }[]
   sign(
     claims?: Record<string, unknown>,
     header?: { typ?: string | undefined; kid?: string },
     algorithm?: Algorithm,
   ): Promise<string>
-  /** The introspection answer for a token that works: exactly the nine fields. */
+  /** The introspection response for an active token, with all nine members. */
   active(token: string): Record<string, unknown>
   close(): Promise<void>
 }
@@ -29,7 +29,7 @@ export const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 export const clientId = '6f1c2d9e-3b57-4f0a-9a4e-1c2b3d4e5f60'
 export const audience = 'https://api.example.com/'
 
-/** An authorization server of a few lines over a real socket: real keys, a JWK Set, an introspection endpoint. `path` is the issuer's path. */
+/** A small authorization server on a real socket, with real keys, a JWK Set and introspection. `path` is the path of the issuer. */
 export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
   const keys = {
     ES256: await generateKeyPair('ES256'),
@@ -50,7 +50,7 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
   const issuer: LittleIssuer = {
     url,
     clock: { now: 1_800_000_000 },
-    asked: [],
+    requests: [],
     answers: {
       metadata: () => ok({ issuer: url, jwks_uri: `${url}/oauth/jwks`, introspection_endpoint: `${url}/oauth/introspect` }),
       jwks: () => ok({ keys: jwks }),
@@ -85,18 +85,18 @@ export async function startLittleIssuer(path = ''): Promise<LittleIssuer> {
 
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request)
-    const asked = request.url ?? ''
+    const target = request.url ?? ''
     const { authorization, 'content-type': contentType } = request.headers
-    issuer.asked.push({ path: asked, authorization, contentType, body })
-    const answer = answerTo(asked, body)
+    issuer.requests.push({ path: target, authorization, contentType, body })
+    const answer = answerTo(target, body)
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
     response.end(typeof answer.json === 'string' ? answer.json : JSON.stringify(answer.json))
   }
 
-  function answerTo(asked: string, body: string): Answer {
-    if (asked === `/.well-known/oauth-authorization-server${path}`) return issuer.answers.metadata()
-    if (asked === `${path}/oauth/jwks`) return issuer.answers.jwks()
-    if (asked === `${path}/oauth/introspect`) return issuer.answers.introspect(new URLSearchParams(body).get('token') ?? '')
+  function answerTo(target: string, body: string): Answer {
+    if (target === `/.well-known/oauth-authorization-server${path}`) return issuer.answers.metadata()
+    if (target === `${path}/oauth/jwks`) return issuer.answers.jwks()
+    if (target === `${path}/oauth/introspect`) return issuer.answers.introspect(new URLSearchParams(body).get('token') ?? '')
     return { status: 404, json: {} }
   }
 

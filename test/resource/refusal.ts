@@ -1,7 +1,7 @@
 import type { TokenCheck } from 'grantor/resource'
 import { ResourceError } from 'grantor/resource'
 
-/** The error a call was refused with; a call that is let in fails the test. */
+/** The error of a refused call. A call that is accepted fails the test. */
 export async function refusal(call: ReturnType<TokenCheck>): Promise<ResourceError> {
   try {
     await call
@@ -9,7 +9,7 @@ export async function refusal(call: ReturnType<TokenCheck>): Promise<ResourceErr
     if (error instanceof ResourceError) return error
     throw error
   }
-  throw new Error('the call was let in')
+  throw new Error('the call was accepted')
 }
 
 export function bearer(token: string) {

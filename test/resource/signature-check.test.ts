@@ -20,34 +20,38 @@ async function expectInvalid(token: string, reason: string): Promise<void> {
   expect(error.wwwAuthenticate).toMatch(/^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+"$/)
 }
 
-describe('every algorithm Grantor signs with is understood', () => {
-  test.each(['ES256', 'EdDSA', 'RS256'] as const)('%s', async (algorithm) => {
+describe('The algorithms of access tokens', () => {
+  test.each(['ES256', 'EdDSA', 'RS256'] as const)('A token that is signed with %s is accepted', async (algorithm) => {
     await expect(check(bearer(await issuer.sign({}, {}, algorithm)))).resolves.toMatchObject({ wallet })
   })
 })
 
-test('application/at+jwt is the same type (RFC 9068 §4)', async () => {
+test('A token of the type application/at+jwt is accepted (RFC 9068 §4)', async () => {
   await expect(check(bearer(await issuer.sign({}, { typ: 'application/at+jwt' })))).resolves.toMatchObject({ wallet })
 })
 
-describe('a token of another type is refused, an ID token among them (RFC 9068 §4)', () => {
-  test.each(['JWT', 'logout+jwt', 'at+jwt2', ''])('typ %j', async (typ) => {
+describe('Tokens of another type (RFC 9068 §4)', () => {
+  test.each(['JWT', 'logout+jwt', 'at+jwt2', ''])('A token with typ %j is refused (RFC 9068 §4)', async (typ) => {
     await expectInvalid(await issuer.sign({}, { typ }), 'claim_typ')
   })
-  test('no typ', async () => await expectInvalid(await issuer.sign({}, { typ: undefined }), 'claim_typ'))
+  test('A token without typ is refused (RFC 9068 §4)', async () =>
+    await expectInvalid(await issuer.sign({}, { typ: undefined }), 'claim_typ'))
 })
 
-describe('a token meant for somebody else is refused (RFC 9068 §4)', () => {
-  test.each(['https://api.example.com', 'https://other.example.com/', '', []])('aud %j', async (aud) => {
-    await expectInvalid(await issuer.sign({ aud }), 'claim_aud')
-  })
+describe('Tokens for another audience (RFC 9068 §4)', () => {
+  test.each(['https://api.example.com', 'https://other.example.com/', '', []])(
+    'A token with aud %j is refused (RFC 9068 §4)',
+    async (aud) => {
+      await expectInvalid(await issuer.sign({ aud }), 'claim_aud')
+    },
+  )
 })
 
-test('a token of another issuer is refused, though signed with a known key', async () => {
+test('A token of another issuer is refused, even if its signature is by a known key', async () => {
   await expectInvalid(await issuer.sign({ iss: `${issuer.url}/` }), 'claim_iss')
 })
 
-test('a token stops at the second of its exp', async () => {
+test('A token expires at the second of its exp, or later by the clock tolerance', async () => {
   const token = await issuer.sign()
   const expiresAt = issuer.clock.now + 600
   const at = (now: number, clockTolerance = 0) =>
@@ -58,23 +62,26 @@ test('a token stops at the second of its exp', async () => {
   expect((await refusal(at(expiresAt + 5, 5))).reason).toBe('expired')
 })
 
-describe('a token that lacks a claim, or has it in another type, is refused (RFC 9068 §2.2)', () => {
-  test.each(['iss', 'sub', 'aud', 'client_id', 'exp', 'iat', 'jti'])('%s', async (claim) => {
-    await expectInvalid(await issuer.sign({ [claim]: undefined }), `claim_${claim}`)
-    await expectInvalid(await issuer.sign({ [claim]: { of: 'another type' } }), `claim_${claim}`)
-  })
+describe('Required claims (RFC 9068 §2.2)', () => {
+  test.each(['iss', 'sub', 'aud', 'client_id', 'exp', 'iat', 'jti'])(
+    'A token whose claim %s is missing or of another type is refused (RFC 9068 §2.2)',
+    async (claim) => {
+      await expectInvalid(await issuer.sign({ [claim]: undefined }), `claim_${claim}`)
+      await expectInvalid(await issuer.sign({ [claim]: { of: 'another type' } }), `claim_${claim}`)
+    },
+  )
 })
 
-test('a token without scope has none (RFC 9068 §2.2.3)', async () => {
+test('A token without scope, or with one that is not a string, has no scopes (RFC 9068 §2.2.3)', async () => {
   await expect(check(bearer(await issuer.sign({ scope: undefined })))).resolves.toMatchObject({ scopes: [] })
   await expect(check(bearer(await issuer.sign({ scope: ['enhancement'] })))).resolves.toMatchObject({ scopes: [] })
 })
 
-test('a token bound to a key is not taken as a bearer token (RFC 9449 §7.1)', async () => {
+test('A token that is bound to a key is refused as a bearer token (RFC 9449 §7.1)', async () => {
   await expectInvalid(await issuer.sign({ cnf: { jkt: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I' } }), 'sender_constrained')
 })
 
-test('an unsigned token is refused (alg none)', async () => {
+test('An unsigned token is refused (alg none)', async () => {
   const token = new UnsecuredJWT({ sub: wallet, client_id: clientId, jti: 'x' })
     .setIssuer(issuer.url)
     .setAudience(audience)
@@ -82,18 +89,18 @@ test('an unsigned token is refused (alg none)', async () => {
   await expectInvalid(token, 'algorithm')
 })
 
-test('a token signed with the public key as an HMAC secret is refused', async () => {
+test('A token that is signed by HMAC with a public key as the secret is refused', async () => {
   const { publicKey } = await generateKeyPair('RS256', { extractable: true })
   const secret = new TextEncoder().encode(await exportSPKI(publicKey))
   const token = await new SignJWT({ sub: wallet }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'RS256' }).sign(secret)
   await expectInvalid(token, 'algorithm')
 })
 
-test('a token whose algorithm is not that of the key it names is refused', async () => {
+test('A token whose algorithm is not that of the key in its kid is refused', async () => {
   await expectInvalid(await issuer.sign({}, { kid: 'RS256' }), 'unknown_key')
 })
 
-test('a token of a stranger that names a known key is refused', async () => {
+test('A token that has the kid of a known key, but a signature by another key, is refused', async () => {
   const stranger = await generateKeyPair('ES256')
   const [, claims] = (await issuer.sign()).split('.')
   const header = { alg: 'ES256', typ: 'at+jwt', kid: 'ES256' }
@@ -103,7 +110,7 @@ test('a token of a stranger that names a known key is refused', async () => {
   await expectInvalid(signed, 'signature')
 })
 
-test('a key inside the token is not believed (RFC 7515 §4.1.3)', async () => {
+test('A token that is signed with a key from its own header is refused (RFC 7515 §4.1.3)', async () => {
   const stranger = await generateKeyPair('ES256', { extractable: true })
   const jwk = await crypto.subtle.exportKey('jwk', stranger.publicKey)
   const token = await new SignJWT({ iss: issuer.url, aud: audience, sub: wallet })
@@ -112,7 +119,7 @@ test('a key inside the token is not believed (RFC 7515 §4.1.3)', async () => {
   await expectInvalid(token, 'signature')
 })
 
-test('changing any one character of a token makes it invalid', async () => {
+test('A token in which one character was changed is refused', async () => {
   const token = await issuer.sign()
   await fc.assert(
     fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom('A', 'b', '0', '-', '_', '.'), async (at, character) => {
@@ -124,14 +131,14 @@ test('changing any one character of a token makes it invalid', async () => {
   )
 })
 
-test('a token has one spelling: stray bits at the end of its signature are refused', async () => {
+test('A token with a second spelling of its signature, by stray bits at the end, is refused', async () => {
   const token = await issuer.sign()
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(token.at(-1) ?? '')
   for (const stray of [1, 2, 3]) await expectInvalid(token.slice(0, -1) + alphabet[last + stray], 'malformed')
 })
 
-test('no header makes anything but a refusal', async () => {
+test('An arbitrary Authorization header gets 400 or 401', async () => {
   const part = fc.oneof(
     fc.string(),
     fc.json().map((json) => Buffer.from(json).toString('base64url')),
@@ -148,24 +155,24 @@ test('no header makes anything but a refusal', async () => {
   )
 })
 
-test('the keys are fetched once, and made-up key ids do not fetch them again', async () => {
+test('The keys are fetched once, and tokens with unknown key ids do not cause another fetch', async () => {
   const other = await startLittleIssuer()
   const fresh = createTokenCheck({ issuer: other.url, audience, now: () => other.clock.now })
   await Promise.all(Array.from({ length: 20 }, async () => await fresh(bearer(await other.sign()))))
-  for (let made = 0; made < 20; made += 1) await refusal(fresh(bearer(await other.sign({}, { kid: `made-up-${made}` }))))
-  expect(other.asked.map(({ path }) => path).sort()).toEqual(['/.well-known/oauth-authorization-server', '/oauth/jwks'])
+  for (let count = 0; count < 20; count += 1) await refusal(fresh(bearer(await other.sign({}, { kid: `made-up-${count}` }))))
+  expect(other.requests.map(({ path }) => path).sort()).toEqual(['/.well-known/oauth-authorization-server', '/oauth/jwks'])
   await other.close()
 })
 
-test('an issuer with a path has its metadata between host and path (RFC 8414 §3.1)', async () => {
+test('The metadata URL of an issuer with a path has the well-known path between host and path (RFC 8414 §3.1)', async () => {
   const tenant = await startLittleIssuer('/tenant/one')
-  const its = createTokenCheck({ issuer: tenant.url, audience, now: () => tenant.clock.now })
-  await expect(its(bearer(await tenant.sign()))).resolves.toMatchObject({ wallet })
-  expect(tenant.asked[0]?.path).toBe('/.well-known/oauth-authorization-server/tenant/one')
+  const tenantCheck = createTokenCheck({ issuer: tenant.url, audience, now: () => tenant.clock.now })
+  await expect(tenantCheck(bearer(await tenant.sign()))).resolves.toMatchObject({ wallet })
+  expect(tenant.requests[0]?.path).toBe('/.well-known/oauth-authorization-server/tenant/one')
   await tenant.close()
 })
 
-test('a key set without the key is about the token; a key set that is none is not', async () => {
+test('A token whose key is not in the key set is refused as unknown_key', async () => {
   const other = await startLittleIssuer()
   other.answers.jwks = () => ok({ keys: [] })
   const fresh = createTokenCheck({ issuer: other.url, audience, now: () => other.clock.now })
@@ -173,12 +180,12 @@ test('a key set without the key is about the token; a key set that is none is no
   await other.close()
 })
 
-describe('a token that an app got for itself, which stands for no user (RFC 9068 §2.2),', () => {
-  test('is refused unless the API says that it takes such tokens', async () => {
+describe('Tokens that a client got for itself (RFC 9068 §2.2)', () => {
+  test('A token that a client got for itself is refused by default (RFC 9068 §2.2)', async () => {
     await expectInvalid(await issuer.sign({ sub: clientId }), 'no_wallet')
   })
 
-  test('is let in where it does, with no wallet', async () => {
+  test('With the option clientTokens, a token that a client got for itself is accepted, without a wallet (RFC 9068 §2.2)', async () => {
     const forClients = createTokenCheck({ issuer: issuer.url, audience, clientTokens: true, now: () => issuer.clock.now })
     await expect(forClients(bearer(await issuer.sign({ sub: clientId })))).resolves.toMatchObject({ wallet: '', clientId })
     await expect(forClients(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })

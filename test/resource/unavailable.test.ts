@@ -30,7 +30,7 @@ async function expectUnavailable(
   expect(error.headers).toEqual({ 'Cache-Control': 'no-store', 'Retry-After': retryAfter })
 }
 
-test('an authorization server that is down is 503: the call is not let in and the token is not called bad', async () => {
+test('If the authorization server is down, a call gets 503 and not invalid_token', async () => {
   const stopped = await startLittleIssuer()
   const check = createCheck({ issuer: stopped.url })
   const token = await stopped.sign()
@@ -38,16 +38,16 @@ test('an authorization server that is down is 503: the call is not let in and th
   await expectUnavailable(check(bearer(token)), 'issuer_unreachable')
 })
 
-test('an authorization server that goes down between two calls is 503 at the second', async () => {
-  const leaving = await startLittleIssuer()
-  const check = createCheck({ issuer: leaving.url })
-  const token = await leaving.sign()
+test('If the authorization server goes down between two calls, the second call gets 503', async () => {
+  const stopping = await startLittleIssuer()
+  const check = createCheck({ issuer: stopping.url })
+  const token = await stopping.sign()
   await expect(check(bearer(token))).resolves.toMatchObject({ wallet })
-  await leaving.close()
+  await stopping.close()
   await expectUnavailable(check(bearer(token)), 'issuer_unreachable')
 })
 
-test('an API that started before its authorization server works as soon as that one does', async () => {
+test('An API that started before its authorization server works as soon as the authorization server responds', async () => {
   const check = createCheck()
   issuer.answers.metadata = () => ({ status: 502, json: {} })
   await expectUnavailable(check(bearer(await issuer.sign())), 'issuer_answered_502')
@@ -58,58 +58,64 @@ test('an API that started before its authorization server works as soon as that 
   await expect(check(bearer(await issuer.sign()))).resolves.toMatchObject({ wallet })
 })
 
-describe('what introspection answers when it cannot answer is 503, and its Retry-After is passed on', () => {
+describe('Errors of the introspection endpoint', () => {
   test.each([
     [503, '7', '7'],
     [429, '30', '30'],
     [401, undefined, '5'],
     [500, 'Wed, 21 Oct 2026 07:28:00 GMT', '5'],
     [400, '-1', '5'],
-  ])('%i with Retry-After %s', async (status, asked, expected) => {
-    issuer.answers.introspect = () => ({
-      status,
-      headers: asked === undefined ? {} : { 'retry-after': asked },
-      json: { active: true, error: 'temporarily_unavailable' },
-    })
-    await expectUnavailable(createCheck()(bearer(await issuer.sign())), `issuer_answered_${status}`, expected)
-  })
+  ])(
+    'If introspection fails with %i and Retry-After %s, a call gets 503 with a valid Retry-After',
+    async (status, retryAfter, expected) => {
+      issuer.answers.introspect = () => ({
+        status,
+        headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+        json: { active: true, error: 'temporarily_unavailable' },
+      })
+      await expectUnavailable(createCheck()(bearer(await issuer.sign())), `issuer_answered_${status}`, expected)
+    },
+  )
 })
 
-describe('an answer that is no introspection answer is 503', () => {
-  test.each(['', '<html>', 'null', '[]', '{}', '{"active":"true"}', '{"active":1}'])('%s', async (json) => {
-    issuer.answers.introspect = () => ({ status: 200, json })
-    const error = await refusal(createCheck()(bearer(await issuer.sign())))
-    expect(error.status).toBe(503)
-  })
+describe('Malformed introspection responses', () => {
+  test.each(['', '<html>', 'null', '[]', '{}', '{"active":"true"}', '{"active":1}'])(
+    'A malformed introspection response gets 503: %s',
+    async (json) => {
+      issuer.answers.introspect = () => ({ status: 200, json })
+      const error = await refusal(createCheck()(bearer(await issuer.sign())))
+      expect(error.status).toBe(503)
+    },
+  )
 })
 
-test('a redirect is not followed, so no credentials reach an address nobody configured', async () => {
+test('A redirect of the introspection endpoint is not followed, so no credentials are sent to another address', async () => {
   const elsewhere = await startLittleIssuer()
   issuer.answers.introspect = () => ({ status: 307, headers: { location: `${elsewhere.url}/oauth/introspect` }, json: {} })
   await expectUnavailable(createCheck()(bearer(await issuer.sign())), 'issuer_unreachable')
-  expect(elsewhere.asked).toHaveLength(0)
+  expect(elsewhere.requests).toHaveLength(0)
   await elsewhere.close()
 })
 
-describe('metadata that cannot be right is 503 (RFC 8414 §3.3)', () => {
+describe('Invalid metadata (RFC 8414 §3.3)', () => {
   test.each([
     ['another issuer', { issuer: 'https://other.example.com' }, 'issuer_mismatch'],
     ['no issuer', { issuer: undefined }, 'issuer_mismatch'],
     ['no key set', { jwks_uri: undefined }, 'jwks_uri_unusable'],
     ['a key set over plain http', { jwks_uri: 'http://auth.example.com/oauth/jwks' }, 'jwks_uri_unusable'],
-    ['no introspection', { introspection_endpoint: undefined }, 'introspection_endpoint_unusable'],
+    ['no introspection endpoint', { introspection_endpoint: undefined }, 'introspection_endpoint_unusable'],
     [
-      'introspection over plain http',
+      'an introspection endpoint over plain http',
       { introspection_endpoint: 'http://auth.example.com/introspect' },
       'introspection_endpoint_unusable',
     ],
-  ])('%s', async (_, change, reason) => {
+  ])('If the metadata have %s, a call gets 503 (RFC 8414 §3.3)', async (_, change, reason) => {
     issuer.answers.metadata = () => ok({ ...(usual.metadata().json as object), ...change })
     await expectUnavailable(createCheck()(bearer(await issuer.sign())), reason)
   })
 })
 
-test('no error that reaches the log contains the token', async () => {
+test('An error and its cause do not contain the signature of the token', async () => {
   const token = await issuer.sign()
   const check = createCheck({ fetch: () => Promise.reject(new TypeError('fetch failed')) })
   const error = await refusal(check(bearer(token)))
@@ -117,7 +123,7 @@ test('no error that reaches the log contains the token', async () => {
   expect(JSON.stringify(error) + error.stack + String(error.cause)).not.toContain(token.split('.')[2])
 })
 
-describe('an option that cannot work is told when the API starts', () => {
+describe('Invalid options', () => {
   const good = { issuer: 'https://auth.example.com', audience }
   test.each([
     ['issuer', { ...good, issuer: 'auth.example.com' }],
@@ -127,7 +133,7 @@ describe('an option that cannot work is told when the API starts', () => {
     ['header', { ...good, header: 'x access' }],
     ['clockTolerance', { ...good, clockTolerance: -1 }],
     ['introspection', { ...good, introspection: { clientId: 'api', clientSecret: '' } }],
-  ])('%s', (name, options) => {
+  ])('An invalid option %s is refused when the check is created', (name, options) => {
     expect(() => createTokenCheck(options)).toThrow(new RegExp(`^${name} `))
   })
 })

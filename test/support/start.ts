@@ -47,6 +47,10 @@ export type StartOptions = {
   /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
   limits?: Partial<Record<Limited, number>>
   trustedProxies?: string[]
+  /** accept clients with metadata documents, also on this machine */
+  clientMetadata?: boolean
+  /** the environment of the settings, in addition */
+  environment?: Record<string, string>
   /** both servers speak TLS themselves, at https addresses */
   tls?: ServerOptions
   /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
@@ -115,6 +119,8 @@ function settingsOf(options: StartOptions, at: { authUrl: string; loginUrl: stri
     GRANTOR_LOGIN_SECRET_PREVIOUS: options.loginSecretPrevious,
     GRANTOR_TRUSTED_PROXIES: options.trustedProxies?.join(','),
     GRANTOR_CHAIN_IDS: '1,8453',
+    GRANTOR_CLIENT_METADATA: options.clientMetadata ? 'on' : undefined,
+    ...options.environment,
     GRANTOR_SCOPE_DESCRIPTIONS: JSON.stringify({
       enhancement: 'Use the enhancement features for you',
       profile: 'See your profile',
@@ -141,7 +147,15 @@ export const LIFETIMES: Lifetimes = settingsOf(
 
 /** Failures a minute as the test sets them; above the usual limit, all other limits are the same. */
 function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Limited, number> {
-  const usual = { sign_ins: 600, contract_checks: 60, wallet_checks: 30, pushes: 60, client_pushes: 6000 }
+  const usual = {
+    sign_ins: 600,
+    contract_checks: 60,
+    wallet_checks: 30,
+    pushes: 60,
+    client_pushes: 6000,
+    metadata_fetches: 30,
+    registrations: 30,
+  }
   const others = failureLimit > 1000 ? Object.fromEntries(Object.keys(usual).map((name) => [name, failureLimit])) : usual
   return { failures: failureLimit, ...(others as typeof usual), ...limits }
 }

@@ -4,8 +4,10 @@
  */
 import type { ServerOptions } from 'node:https'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
+import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
 import { ClientKeys } from '../../domain/clients/client-keys.ts'
+import { MetadataClients, type MetadataClientsOptions } from '../../domain/clients/metadata-clients.ts'
 import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
 import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
@@ -28,6 +30,8 @@ export type AuthServiceSettings = {
   /** shared with the login server alone; two while the secret is being changed */
   loginSecrets: readonly string[]
   trustedProxies: string[]
+  /** null if clients with metadata documents are not accepted; empty `hosts` for all hosts */
+  clientMetadata: { hosts: readonly string[]; blockedHosts: readonly string[] } | null
   /** true if the registered addresses of clients may be on this machine */
   allowLoopback: boolean
 }
@@ -53,10 +57,15 @@ export type AuthServiceRuntime = {
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
   const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
-  const clients = new ClientDirectory(store, now)
+  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
+  const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, limits, now })
+  const clients = allClients({
+    directory: new ClientDirectory(store, now),
+    metadata: metadataClients,
+    registrationKeys: settings.service.dynamicRegistration === null ? null : keys,
+  })
   const upkeep = createUpkeep(store, clients, keys, { ...settings.keys, store: auditKeys(store.keys, audit), now })
   await upkeep.noticeChanges()
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
   const bounds = createBoundKeeper({ store, now, audit, announceEnded }, settings.bounds)
@@ -76,4 +85,23 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { loginSecrets, trustedProxies } = settings
   const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
   return { server, deps, upkeep, bounds, deliveries }
+}
+
+type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'now'> & { limits: RateLimit<Limited> }
+
+function composeMetadataClients(
+  { clientMetadata, allowLoopback }: AuthServiceSettings,
+  { fetch, limits, now }: MetadataParts,
+): MetadataClients | null {
+  if (clientMetadata === null) return null
+  const { hosts, blockedHosts } = clientMetadata
+  const policy = {
+    allowLoopback,
+    isHostAllowed: (host: string) => (hosts.length === 0 || matchesHost(hosts, host)) && !matchesHost(blockedHosts, host),
+  }
+  return new MetadataClients({ policy, fetch, countFetch: (network) => limits.count('metadata_fetches', network), now })
+}
+
+function matchesHost(patterns: readonly string[], host: string): boolean {
+  return patterns.some((pattern) => (pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern))
 }

@@ -8,6 +8,9 @@ type ServiceSettings = Settings<'serve' | 'start'>
 /** Each check causes calls to every endpoint of the chain. */
 const CONTRACT_CHECKS = 60
 const WALLET_CHECKS = 30
+/** Each fetch is a request to a host that the caller chose. */
+const METADATA_FETCHES = 30
+const REGISTRATIONS = 30
 
 export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit }: ServiceSettings): Record<Limited, number> {
   return {
@@ -17,6 +20,8 @@ export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit
     wallet_checks: WALLET_CHECKS,
     pushes: pushLimit,
     client_pushes: clientPushLimit,
+    metadata_fetches: METADATA_FETCHES,
+    registrations: REGISTRATIONS,
   }
 }
 

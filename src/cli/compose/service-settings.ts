@@ -10,12 +10,14 @@ export function authServiceSettings(
   { development }: { development: boolean },
 ): AuthServiceSettings {
   const { grantsPerWalletAndClient, sessionsPerWallet, loginSecret, loginSecretPrevious, trustedProxies } = settings
+  const { clientMetadataHosts: hosts, clientMetadataBlockedHosts: blockedHosts } = settings
   return {
     service: serviceSettings(settings, development),
     keys: keySettings(settings),
     bounds: { grantsPerWalletAndClient, sessionsPerWallet },
     loginSecrets: [loginSecret, loginSecretPrevious].filter((secret) => secret !== undefined),
     trustedProxies,
+    clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
     allowLoopback: development,
   }
 }
@@ -34,7 +36,21 @@ function serviceSettings(settings: Settings<'serve' | 'start'>, development: boo
   const { authUrl, loginUrl, defaultResource, chainIds, dpopNonce, scopeDescriptions } = settings
   // The development login accepts any address; its login server runs in the same process.
   const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
-  const facts = { authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, dpopNonce, scopeDescriptions }
+  const clientMetadata = settings.clientMetadata ?? development
+  const dynamicRegistration = settings.dynamicRegistration
+    ? { schemes: settings.registrationSchemes, token: settings.registrationToken }
+    : null
+  const facts = {
+    clientMetadata,
+    dynamicRegistration,
+    authUrl,
+    loginUrl,
+    defaultResource,
+    chainIds,
+    loginMayVouch,
+    dpopNonce,
+    scopeDescriptions,
+  }
   return { ...facts, lifetimes: lifetimes(settings) }
 }
 

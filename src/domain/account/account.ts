@@ -1,6 +1,7 @@
 /** The account page of a wallet: the connected apps with their receipts, the sessions, and how to end them. */
 import { sealedFormat } from '../../keys/sealed.ts'
-import { type ClientPlace, redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { clientPlace } from '../../oauth/client-id-url.ts'
+import type { ClientPlace } from '../../oauth/redirect-uri.ts'
 import type { Address } from '../../wallet/address.ts'
 import { loginPageUrl } from '../authorization/authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
@@ -131,7 +132,7 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     clientId,
     // If the client was deleted, the page shows only the host of the redirect URI.
     name: client?.name ?? '',
-    ...redirectUriPlace(uri ?? ''),
+    ...clientPlace(clientId, uri ?? ''),
     scopes: [...new Set([...grants, ...valid].flatMap(({ scopes }) => scopes))].sort(),
     since: Math.min(...grants.map(({ createdAt }) => createdAt), ...valid.map(({ issuedAt }) => issuedAt)),
     until: Math.max(...[...grants, ...valid].map(({ expiresAt }) => expiresAt)),

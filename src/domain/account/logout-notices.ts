@@ -23,7 +23,7 @@ export async function logoutNotices(
 ): Promise<LogoutNotice[]> {
   const notices: LogoutNotice[] = []
   for (const { clientId, sessionHash } of clients) {
-    const client = await deps.clients.findEnabled(clientId)
+    const client = await deps.clients.findRegistered(clientId)
     if (!client || client.backchannelLogoutUri === null) continue
     const logoutToken = makeLogoutToken(deps, client, wallet, sessionHash)
     notices.push({ clientId, url: client.backchannelLogoutUri, form: { logout_token: logoutToken } })

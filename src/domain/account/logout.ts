@@ -47,7 +47,7 @@ export async function requestLogout(deps: Deps, query: Form, sessionId: string |
   if (hint && values.client_id !== null && values.client_id !== hint.clientId)
     return refused('malformed_request', 'client_id_not_of_the_hint')
   const clientId = hint?.clientId ?? values.client_id
-  const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
+  const client = clientId === null ? null : await deps.clients.findRegistered(clientId)
   if (clientId !== null && !client) return refused('unknown_client', 'client_unknown_or_disabled')
   // A hint that is forged or signed with a retired key identifies no client and no session.
   const isUnknownHint = values.id_token_hint !== null && hint === null
@@ -119,7 +119,7 @@ export async function answerLogout(
   if (session && session.hash !== question.sessionHash) return { kind: 'expired' }
   if (session) await endSession(deps, session)
   // The client's registered redirect URIs may have changed since the question.
-  const client = question.clientId === null ? null : await deps.clients.findEnabled(question.clientId)
+  const client = question.clientId === null ? null : await deps.clients.findRegistered(question.clientId)
   const app = client && { clientName: client.name, ...placeOf(client, question.to) }
   const isStillRegistered = client?.postLogoutRedirectUris.includes(question.uri ?? '')
   return { kind: 'signed_out', to: isStillRegistered ? question.to : null, app }

@@ -12,6 +12,11 @@ import { findSession, isRecent, meetsConsentRule, touchSession } from '../consen
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
+import type { Destination } from './authorization-response.ts'
+import { newBrowserKey, sealChallenge } from './challenge.ts'
+import { sealConfirmation } from './confirm.ts'
+import type { Prompt } from './openid-parameters.ts'
+import { type CodeBasis, codeRedirect, errorRedirect, requestingApp } from './redirects.ts'
 import {
   checkRequest,
   type ReceivedRequest,
@@ -19,16 +24,11 @@ import {
   readResponseTarget,
   repeatedParameter,
   takeRequest,
-} from './asked-request.ts'
-import type { Destination } from './authorization-response.ts'
-import { newBrowserKey, sealChallenge } from './challenge.ts'
-import { sealConfirmation } from './confirm.ts'
-import type { Prompt } from './openid-parameters.ts'
-import { type CodeBasis, codeRedirect, errorRedirect, requestingApp } from './redirects.ts'
+} from './request-parameters.ts'
 import { resolveRequest } from './resolve-request.ts'
 
-/** The two cookies of the browser. */
-export type Browser = { sessionId: string | null; browserKey: string | null }
+/** The two cookies of the browser, and its network (`ops/network.ts`). */
+export type Browser = { sessionId: string | null; browserKey: string | null; network: string }
 
 /** Faults that are shown to the user, because no redirect URI can be trusted. */
 export type PageFault = 'malformed_request' | 'unknown_client' | 'request_unusable' | RedirectFault
@@ -46,8 +46,8 @@ export async function authorize(deps: Deps, query: Form, browser: Browser): Prom
 
   // RFC 6749 §3.1.2.4, §4.1.2.1: for an invalid client id or redirect URI, inform the user and "MUST NOT automatically redirect"
   const { client_id: clientId } = received.taken.values
-  const client = clientId === null ? null : await deps.clients.findEnabled(clientId)
-  if (!client) return page('unknown_client', clientId === null ? 'client_id_missing' : 'client_unknown_or_disabled')
+  const client = clientId === null ? null : await deps.clients.findEnabled(clientId, browser.network)
+  if (!client) return page('unknown_client', clientId === null ? 'client_id_missing' : deps.clients.whyUnknown(clientId))
   try {
     const resolved = await resolveRequest(deps, client, received)
     return typeof resolved === 'string' ? page('request_unusable', resolved) : await answerTo(deps, client, resolved, browser)

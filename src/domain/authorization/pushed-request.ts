@@ -15,6 +15,7 @@ import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from '../tokens/dpop.ts'
+import { openRequestObject } from './request-object.ts'
 import {
   checkRequest,
   REQUEST_PARAMETERS,
@@ -22,8 +23,7 @@ import {
   readResponseTarget,
   repeatedParameter,
   takeRequest,
-} from './asked-request.ts'
-import { openRequestObject } from './request-object.ts'
+} from './request-parameters.ts'
 
 /** Seconds from the push to the authorization request (RFC 9126 §2.2). A login that has begun may end later. */
 const LIFETIME = 60
@@ -110,7 +110,7 @@ function openPushed(deps: Deps, id: string, sealed: string): ReceivedRequest | n
 /** The request of a login, if the request is too long for the challenge. Null if the request can no longer be accepted. */
 export async function requestOfLogin(deps: Deps, id: string): Promise<AuthorizationRequest | null> {
   const pushed = await deps.store.pushedRequests.readPushed(id)
-  const client = pushed && (await deps.clients.findEnabled(pushed.clientId))
+  const client = pushed && (await deps.clients.findEnabled(pushed.clientId, null))
   const received = pushed && openPushed(deps, id, pushed.request)
   if (!client || !received) return null
   const target = readResponseTarget(client, received)

@@ -1,21 +1,23 @@
 /** The redirects that answer an authorization request: with a code, or with an error (RFC 6749 §4.1.2, §4.1.2.1). */
 import { randomUUID } from 'node:crypto'
+import { clientPlace } from '../../oauth/client-id-url.ts'
 import { accessDenied, type OAuthError } from '../../oauth/oauth-error.ts'
-import { redirectUriMatches, redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
 import type { AuthorizationRequest, RequestingApp, ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
+import { portRuleOf } from '../model/redirect-rules.ts'
 import { sealCode } from '../tokens/code.ts'
 import { type Destination, makeResponse } from './authorization-response.ts'
 
 export function requestingApp(client: Client, request: AuthorizationRequest): RequestingApp {
-  return { clientName: client.name, ...redirectUriPlace(request.redirectUri) }
+  return { clientName: client.name, ...clientPlace(client.id, request.redirectUri) }
 }
 
 /** The client of an earlier request; null if the client is disabled or no longer registered for the redirect URI or the response mode. */
 export async function clientOfRequest(deps: Deps, request: AuthorizationRequest): Promise<Client | null> {
-  const client = await deps.clients.findEnabled(request.clientId)
-  if (!client || !redirectUriMatches(client.redirectUris, request.redirectUri, client.type === 'native')) return null
+  const client = await deps.clients.findEnabled(request.clientId, null)
+  if (!client || !redirectUriMatches(client.redirectUris, request.redirectUri, portRuleOf(client))) return null
   return client.responseModes === null || client.responseModes.includes(request.responseMode) ? client : null
 }
 
@@ -81,7 +83,7 @@ const CODE_LIFETIME_FAPI2 = 60
 
 async function codeLifetime({ clients, settings }: Deps, { clientId }: AuthorizationRequest): Promise<number> {
   const { code } = settings.lifetimes
-  const client = await clients.findEnabled(clientId)
+  const client = await clients.findEnabled(clientId, null)
   return client?.profile === 'fapi2' ? Math.min(code, CODE_LIFETIME_FAPI2) : code
 }
 

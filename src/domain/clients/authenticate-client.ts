@@ -5,11 +5,13 @@
 
 import { secretMatches } from '../../keys/secret.ts'
 import type { BasicCredentials } from '../../oauth/basic-credentials.ts'
+import { looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
 import { invalidClient, invalidRequest, OAuthError } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { assertionIssuer, CLIENT_ASSERTION_TYPE, proveAssertion, readAssertion } from './client-assertion.ts'
 import { ifEnabled } from './client-directory.ts'
+import { unknownClient } from './unknown-client.ts'
 
 export type PresentedCredentials = {
   basic: BasicCredentials
@@ -18,6 +20,8 @@ export type PresentedCredentials = {
   clientSecret: string | null
   assertion: string | null
   assertionType: string | null
+  /** the network of the caller (`ops/network.ts`) */
+  network: string
 }
 
 /** `all`: also public clients, which send only their `client_id`. `authenticated`: only clients that authenticate. */
@@ -28,7 +32,7 @@ export async function authenticateClient(
   presented: PresentedCredentials,
   accepted: AcceptedClients,
 ): Promise<Client> {
-  const { basic, clientId, clientSecret, assertion, assertionType } = presented
+  const { basic, clientId, clientSecret, assertion, assertionType, network } = presented
   // RFC 6749 §2.3: "The client MUST NOT use more than one authentication method in each request."
   const ways = [basic.kind !== 'absent', clientSecret !== null, assertion !== null || assertionType !== null]
   if (ways.filter(Boolean).length > 1) {
@@ -39,7 +43,7 @@ export async function authenticateClient(
     if (clientId !== null && clientId !== basic.id) {
       throw invalidRequest('client_id_mismatch', 'client_id in the body is not the one in the Authorization header.')
     }
-    return proveSecret(deps, basic.id, basic.secret, 'client_secret_basic')
+    return proveSecret(deps, { clientId: basic.id, secret: basic.secret, method: 'client_secret_basic' }, network)
   }
   if (assertion !== null || assertionType !== null) {
     if (assertion === null)
@@ -49,14 +53,16 @@ export async function authenticateClient(
     }
     if (assertionType !== CLIENT_ASSERTION_TYPE) throw invalidClient('client_assertion_type_unknown')
     const { issuer, jwt } = readAssertion(assertion, clientId)
-    return authenticate(deps, issuer, (client) => proveAssertion(deps, client, jwt))
+    return authenticate(deps, issuer, network, (client) => proveAssertion(deps, client, jwt))
   }
-  if (clientId !== null && clientSecret !== null) return proveSecret(deps, clientId, clientSecret, 'client_secret_post')
+  if (clientId !== null && clientSecret !== null) {
+    return proveSecret(deps, { clientId, secret: clientSecret, method: 'client_secret_post' }, network)
+  }
   // RFC 6749 §2.2: `client_id` alone does not authenticate a client. It only identifies a public client.
   if (clientId === null || accepted === 'authenticated') throw invalidClient('credentials_absent')
-  return authenticate(deps, clientId, (client) => {
-    if (client?.authMethod !== 'none') throw invalidClient('credentials_absent')
-    return client
+  return authenticate(deps, clientId, network, (client) => {
+    if (client?.authMethod === 'none') return client
+    throw client || !looksLikeClientIdUrl(clientId) ? invalidClient('credentials_absent') : unknownClient(deps, clientId)
   })
 }
 
@@ -73,6 +79,7 @@ export function claimedClientId({ basic, clientId, assertion }: PresentedCredent
 async function authenticate(
   deps: Deps,
   clientId: string,
+  network: string,
   prove: (client: Client | null) => Client | Promise<Client>,
 ): Promise<Client> {
   const known = deps.clients.known(clientId)
@@ -85,13 +92,15 @@ async function authenticate(
       failure = error
     }
   }
-  const client = await deps.clients.findAnew(clientId)
+  const client = await deps.clients.findAnew(clientId, network)
   if (failure && client === known) throw failure
   return prove(ifEnabled(client))
 }
 
-function proveSecret(deps: Deps, clientId: string, secret: string, method: Client['authMethod']): Promise<Client> {
-  return authenticate(deps, clientId, (client) => {
+type PresentedSecret = { clientId: string; secret: string; method: Client['authMethod'] }
+
+function proveSecret(deps: Deps, { clientId, secret, method }: PresentedSecret, network: string): Promise<Client> {
+  return authenticate(deps, clientId, network, (client) => {
     const at = deps.now()
     const valid = client?.secrets.filter((each) => each.expiresAt === null || each.expiresAt > at) ?? []
     // The secret is compared even if the client is unknown, so that the response time is the same.
@@ -99,7 +108,7 @@ function proveSecret(deps: Deps, clientId: string, secret: string, method: Clien
       secret,
       valid.map((each) => each.secretHash),
     )
-    if (!client) throw invalidClient('client_unknown_or_disabled')
+    if (!client) throw unknownClient(deps, clientId)
     if (!matches) throw invalidClient('secret_wrong')
     if (client.authMethod !== method) throw invalidClient('auth_method_not_registered')
     return client

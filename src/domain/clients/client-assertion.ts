@@ -7,6 +7,7 @@ import { type ClaimedJwt, readClientJwt } from '../../keys/client-jwt.ts'
 import { invalidClient } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { unknownClient } from './unknown-client.ts'
 
 /** RFC 7523 §2.2 */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -45,7 +46,7 @@ export async function proveAssertion(deps: Deps, client: Client | null, jwt: Cla
   const { jti, exp } = readClaims(deps, client, jwt)
   const hasKeys = client?.authMethod === 'private_key_jwt'
   const verdict = await deps.clientKeys.check(hasKeys ? client : null, jwt)
-  if (!client) throw invalidClient('client_unknown_or_disabled')
+  if (!client) throw unknownClient(deps, String(jwt.claims.iss))
   if (!hasKeys) throw invalidClient('auth_method_not_registered')
   if (verdict === 'unavailable') throw invalidClient('client_keys_unavailable')
   if (verdict === 'unusable') throw invalidClient('client_key_unusable')

@@ -5,7 +5,6 @@
 import type { Changed } from '../model/changes.ts'
 import { bytesOfClientId, isClientId } from '../model/client-id.ts'
 import type { Client } from '../model/records.ts'
-import type { RegisteredClients } from '../model/registered-clients.ts'
 import type { Store } from '../model/store.ts'
 import { PublicOrigins } from './public-origins.ts'
 
@@ -14,7 +13,7 @@ const LOOKED_UP_FOR = 1
 /** The number of looked-up ids in memory, about 100 bytes each. */
 const LOOKED_UP_AT_MOST = 10_000
 
-export class ClientDirectory implements RegisteredClients {
+export class ClientDirectory {
   readonly #store: Pick<Store, 'clients'>
   readonly #now: () => number
   readonly #origins: PublicOrigins

@@ -8,6 +8,7 @@ import { isScopeName, isSubset } from '../../oauth/scope.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import { isSignableUri } from '../../wallet/message-grammar.ts'
 import type { Client } from '../model/records.ts'
+import { schemeRuleOf } from '../model/redirect-rules.ts'
 import { calledUriFault } from './client-called-uri.ts'
 
 /** The faults of a new or changed client. */
@@ -47,7 +48,7 @@ const REDIRECT_URI_WORDS = {
 
 function redirectUriFaults(client: Client): string[] {
   const faults = client.redirectUris.flatMap((uri) => {
-    const fault = redirectUriFault(uri, client.type === 'native')
+    const fault = redirectUriFault(uri, schemeRuleOf(client))
     if (fault) return [`Redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`]
     return isSignableUri(uri)
       ? []
@@ -68,7 +69,7 @@ function responseModeFaults({ responseModes, redirectUris }: Client): string[] {
   if (responseModes?.length === 0) return ['The list of response modes must have at least one entry.']
   if (responseModes === null || !responseModes.every(isFormPost)) return []
   return redirectUris
-    .filter((uri) => redirectUriFault(uri, true) === null && formOrigin(uri) === null)
+    .filter((uri) => redirectUriFault(uri, 'private_use') === null && formOrigin(uri) === null)
     .map((uri) => `Redirect URI ${uri} cannot receive a form, and form_post is the only response mode of this client.`)
 }
 
@@ -156,7 +157,7 @@ function profileFaults(client: Client): string[] {
 /** OpenID Connect RP-Initiated Logout §2, §3.1, Back-Channel Logout §2.2 */
 function logoutFaults(client: Client): string[] {
   const faults = client.postLogoutRedirectUris.flatMap((uri) => {
-    const fault = redirectUriFault(uri, client.type === 'native')
+    const fault = redirectUriFault(uri, schemeRuleOf(client))
     return fault ? [`Post-logout redirect URI ${uri} ${REDIRECT_URI_WORDS[fault]}`] : []
   })
   const fault = client.backchannelLogoutUri === null ? null : calledUriFault(client.backchannelLogoutUri)

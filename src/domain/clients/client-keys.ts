@@ -2,13 +2,14 @@
  * The public keys of clients: registered keys, or keys that are fetched from the `jwks_uri` and cached.
  *
  * A caller can cause a fetch just by sending a client id, without authentication. So each client's keys are fetched at most once a
- * minute, requests that arrive meanwhile share the fetch, and only keys of registered clients are cached.
+ * minute, requests that arrive meanwhile share the fetch, and the number of cached key sets is bounded.
  */
 import { type ClaimedJwt, clientJwtHolds } from '../../keys/client-jwt.ts'
-import { type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
+import { type KeyRules, type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
+import { isUnregistered } from '../../oauth/client-id-url.ts'
+import type { ClientKeyCheck, KeyVerdict } from '../model/clients.ts'
 import type { FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import type { ClientKeyCheck, KeyVerdict } from '../model/registered-clients.ts'
 
 /** Seconds in which fetched keys are used without another fetch. */
 const FRESH_FOR = 300
@@ -16,9 +17,12 @@ const FRESH_FOR = 300
 const KEPT_FOR = 3600
 /** Seconds between two fetches for one client, whether or not the first one succeeded. */
 const FETCHED_EVERY = 60
+/** Key sets in memory, of at most 64 KiB each. */
+const SETS_AT_MOST = 1_000
 
 type Fetched = {
   uri: string
+  rules: KeyRules
   set: OpenJwkSet | null
   /** when `set` was fetched */
   fetchedAt: number
@@ -44,9 +48,9 @@ export class ClientKeys implements ClientKeyCheck {
    * the response time is the same.
    */
   async check(client: Client | null, jwt: ClaimedJwt): Promise<KeyVerdict> {
-    if (client && client.jwks !== null) return verdictOf(this.#open(client.jwks), jwt)
+    if (client && client.jwks !== null) return verdictOf(this.#open(client.jwks, rulesOf(client)), jwt)
     if (!client || client.jwksUri === null) return verdictOf({ keys: [], unusable: [] }, jwt)
-    const fetched = this.#of(client.id, client.jwksUri)
+    const fetched = this.#of(client, client.jwksUri)
     if (this.#age(fetched) >= FRESH_FOR) await this.#renew(fetched)
     if (fetched.set && this.#age(fetched) < KEPT_FOR && verdictOf(fetched.set, jwt) === 'holds') return 'holds'
     await this.#renew(fetched)
@@ -54,20 +58,25 @@ export class ClientKeys implements ClientKeyCheck {
     return verdictOf(fetched.set, jwt)
   }
 
-  #open(jwks: NonNullable<Client['jwks']>): OpenJwkSet {
+  #open(jwks: NonNullable<Client['jwks']>, rules: KeyRules): OpenJwkSet {
     const known = this.#registered.get(jwks)
     if (known) return known
-    const set = openJwkSet(jwks) ?? { keys: [], unusable: [] }
+    const set = openJwkSet(jwks, rules) ?? { keys: [], unusable: [] }
     this.#registered.set(jwks, set)
     return set
   }
 
-  #of(clientId: string, uri: string): Fetched {
-    const known = this.#fetched.get(clientId)
+  #of(client: Client, uri: string): Fetched {
+    const known = this.#fetched.get(client.id)
     if (known?.uri === uri) return known
     const never = Number.NEGATIVE_INFINITY
-    const fetched: Fetched = { uri, set: null, fetchedAt: never, triedAt: never, underWay: null }
-    this.#fetched.set(clientId, fetched)
+    const fetched: Fetched = { uri, rules: rulesOf(client), set: null, fetchedAt: never, triedAt: never, underWay: null }
+    this.#fetched.set(client.id, fetched)
+    // Clients with metadata documents are not registered, so their number is not bounded.
+    for (const oldest of this.#fetched.keys()) {
+      if (this.#fetched.size <= SETS_AT_MOST) break
+      this.#fetched.delete(oldest)
+    }
     return fetched
   }
 
@@ -88,11 +97,16 @@ export class ClientKeys implements ClientKeyCheck {
 
   async #read(fetched: Fetched): Promise<void> {
     const answer = await this.#fetch({ url: fetched.uri })
-    const set = answer.kind === 'answered' && answer.status === 200 ? openJwkSet(parse(answer.body)) : null
+    const set = answer.kind === 'answered' && answer.status === 200 ? openJwkSet(parse(answer.body), fetched.rules) : null
     if (!set) return
     fetched.set = set
     fetched.fetchedAt = this.#now()
   }
+}
+
+/** Under FAPI 2.0, a client is registered, so RS256 is never accepted for it. */
+function rulesOf({ id }: Client): KeyRules {
+  return isUnregistered(id) ? 'rs256' : 'registered'
 }
 
 function verdictOf({ keys, unusable }: OpenJwkSet, jwt: ClaimedJwt): KeyVerdict {

@@ -7,6 +7,7 @@ import { readConsent } from '../../wallet/read-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Receipt, Session } from '../model/records.ts'
+import { portRuleOf } from '../model/redirect-rules.ts'
 
 export type SignedMessage = { message: string; signature: string }
 
@@ -41,7 +42,7 @@ export async function findCoveringReceipt(
     (receipt) =>
       receipt.expiresAt > deps.now() &&
       // ERC-5573: the user authorized this redirect URI and read the host. A consent does not cover the client's other redirect URIs.
-      redirectUriMatches([receipt.redirectUri], redirectUri, client.type === 'native') &&
+      redirectUriMatches([receipt.redirectUri], redirectUri, portRuleOf(client)) &&
       isSubset(scopes, receipt.scopes) &&
       isSubset(resources, receipt.resources) &&
       coversKey(deps.keys, receipt, dpopJkt),

@@ -5,7 +5,7 @@
  * wallet race, exactly one succeeds.
  */
 import { sealedFormat } from '../../keys/sealed.ts'
-import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
+import { clientPlace } from '../../oauth/client-id-url.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
@@ -31,6 +31,8 @@ export type ChallengeDescription = {
   client_host: string
   /** the private-use scheme of an app on the device (RFC 8252 §7.1); absent for other apps */
   client_scheme?: string
+  /** the host that publishes the metadata of the client; empty if the client registered itself; absent for clients of an operator */
+  client_publisher?: string
   /** `required` is true if the user cannot decline the scope; otherwise absent */
   scopes: { name: string; description: string; required?: true }[]
   /** true if the user can decline single scopes */
@@ -77,12 +79,13 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
   await refuseUsed(deps, challenge)
   const { authUrl, chainIds, scopeDescriptions } = deps.settings
-  const { clientHost, clientScheme } = redirectUriPlace(app?.request.redirectUri ?? authUrl)
+  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', app?.request.redirectUri ?? authUrl)
   return {
     purpose: purpose.kind,
     client_name: app?.client.name ?? '',
     client_host: clientHost,
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
+    ...(clientPublisher !== undefined ? { client_publisher: clientPublisher } : {}),
     scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
     may_choose_scopes: app !== null && mayChooseScopes(app.client),
     resources: app?.request.resources ?? [],

@@ -1,6 +1,6 @@
 /** The periodic work of a node: reloading changed clients and keys within a second, and rotating and retiring keys. */
 import type { KeyRing } from '../../keys/key-ring.ts'
-import type { RegisteredClients } from '../model/registered-clients.ts'
+import type { Clients } from '../model/clients.ts'
 import { type Store } from '../model/store.ts'
 import { StoreUnavailable } from '../model/store-errors.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
@@ -12,7 +12,7 @@ export type Upkeep = {
   keepKeys(): Promise<void>
 }
 
-export function createUpkeep(store: Store, clients: RegisteredClients, ring: KeyRing, keeping: KeyKeeping): Upkeep {
+export function createUpkeep(store: Store, clients: Pick<Clients, 'forget'>, ring: KeyRing, keeping: KeyKeeping): Upkeep {
   let revision = -1
   const readChanges = async (): Promise<void> => {
     if ((await store.readRevision()) === revision) return

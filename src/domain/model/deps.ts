@@ -3,8 +3,8 @@ import type { KeyKind, KeyRing } from '../../keys/key-ring.ts'
 import type { Reason } from '../../oauth/reasons.ts'
 import type { Address } from '../../wallet/address.ts'
 import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signature.ts'
+import type { ClientKeyCheck, Clients } from './clients.ts'
 import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
-import type { ClientKeyCheck, RegisteredClients } from './registered-clients.ts'
 import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
 
 /** Lifetimes in seconds. */
@@ -34,6 +34,10 @@ export type ServiceSettings = {
   defaultResource: string
   chainIds: number[]
   loginMayVouch: boolean
+  /** true if client ids may be URLs of metadata documents */
+  clientMetadata: boolean
+  /** null if clients cannot register themselves; `schemes` without a dot are allowed in addition, `token` is required if it is set */
+  dynamicRegistration: { schemes: readonly string[]; token: string | undefined } | null
   /** true if DPoP proofs must contain a nonce of the service (RFC 9449 §8) */
   dpopNonce: boolean
   /** what a scope allows an app to do, described for users */
@@ -79,11 +83,13 @@ export type ContractWallets = {
   check(claim: ContractClaim & { network: string | null }): Promise<ContractVerdict>
 }
 
-/** A request to a URL that a client registered: a POST with the form, or a GET without one. */
+/** A request to a URL that a client chose: a POST with the form, or a GET without one. */
 export type ClientCall = { url: string; form?: Record<string, string> }
 /** `why` is for the log and contains nothing of the response. */
-export type ClientAnswer = { kind: 'answered'; status: number; body: string } | { kind: 'unavailable'; why: string }
-/** Calls a `jwks_uri` or a `backchannel_logout_uri`, and no other URL. Does not throw. */
+export type ClientAnswer =
+  | { kind: 'answered'; status: number; headers: Readonly<Record<string, string | undefined>>; body: string }
+  | { kind: 'unavailable'; why: string }
+/** Calls a `jwks_uri`, a `backchannel_logout_uri` or the URL of a metadata document, and no other URL. Does not throw. */
 export type FetchFromClient = (call: ClientCall) => Promise<ClientAnswer>
 
 /** A client that had an unended grant from a session when that session ended. */
@@ -92,7 +98,7 @@ export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 
 export type Deps = {
   store: RequestStore
-  clients: RegisteredClients
+  clients: Clients
   keys: KeyRing
   clientKeys: ClientKeyCheck
   fetchFromClient: FetchFromClient

@@ -33,8 +33,7 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
   if (!claims || claims.exp <= deps.now()) return INACTIVE
   // §2.3, §4: a client can introspect only tokens that were issued to the client; a resource server, all tokens for its audience.
   if (claims.client_id !== caller.id && claims.aud !== caller.resourceServer) return INACTIVE
-  const client = await deps.clients.findEnabled(claims.client_id)
-  if (!client || !(await isStillValid(deps, client, claims))) return INACTIVE
+  if (!(await deps.clients.isEnabled(claims.client_id)) || !(await isStillValid(deps, claims))) return INACTIVE
   return {
     active: true,
     client_id: claims.client_id,
@@ -51,12 +50,13 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
 
 /** Reads the grant, or, for a token of the client credentials grant, whether the token was revoked. */
 async function isStillValid(
-  { store, now }: Deps,
-  client: Client,
-  { grant_id: grantId, jti }: AccessTokenClaims,
+  { store, clients, now }: Deps,
+  { client_id: clientId, grant_id: grantId, jti }: AccessTokenClaims,
 ): Promise<boolean> {
   if (grantId === undefined) {
-    return hasTokensWithoutUser(client.grantTypes) && !(await store.spent.readSpent('access_token', hashOfUse(client.id, jti)))
+    const client = await clients.findRegistered(clientId)
+    if (client === null || !hasTokensWithoutUser(client.grantTypes)) return false
+    return !(await store.spent.readSpent('access_token', hashOfUse(clientId, jti)))
   }
   const grant = await store.grants.readGrant(grantId)
   return grant !== null && grant.endedAt === null && grant.expiresAt > now() && !(jti in grant.revokedTokens)

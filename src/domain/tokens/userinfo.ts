@@ -18,8 +18,7 @@ export async function readUserinfo(deps: Deps, request: UserinfoRequest): Promis
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, request.token)
   if (!claims || claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
   const proof = proofOf(deps, claims, request)
-  const client = await deps.clients.findEnabled(claims.client_id)
-  if (!client) throw invalidToken('client_unknown_or_disabled')
+  if (!(await deps.clients.isEnabled(claims.client_id))) throw invalidToken('client_unknown_or_disabled')
   const scopes = claims.scope.split(' ')
   // A token of the client credentials grant has no grant and no wallet.
   if (!scopes.includes('openid') || claims.grant_id === undefined) throw insufficientScope()

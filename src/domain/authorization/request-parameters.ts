@@ -10,6 +10,7 @@ import { redirectUriMatches } from '../../oauth/redirect-uri.ts'
 import type { AuthorizationRequest, ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { portRuleOf } from '../model/redirect-rules.ts'
 import { readRequest } from './authorize-parameters.ts'
 import { OPENID_PARAMETERS, type Prompt, readPrompt } from './openid-parameters.ts'
 import { chooseResponseMode } from './response-mode.ts'
@@ -58,7 +59,7 @@ export function readResponseTarget(client: Client, { form, taken }: ReceivedRequ
   const redirectUri = taken.values.redirect_uri
   const misread = taken.faults.some((fault) => fault.parameter === 'redirect_uri')
   if (redirectUri === null && !misread) return 'redirect_uri_missing'
-  if (redirectUri === null || !redirectUriMatches(client.redirectUris, redirectUri, client.type === 'native')) {
+  if (redirectUri === null || !redirectUriMatches(client.redirectUris, redirectUri, portRuleOf(client))) {
     return 'redirect_uri_mismatch'
   }
   // Percent-encoded as received; the bytes need not be UTF-8.

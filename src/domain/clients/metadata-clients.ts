@@ -1,0 +1,167 @@
+/**
+ * Clients whose id is the URL of a metadata document. Documents are fetched when a request names the id, and are kept in memory.
+ *
+ * Any caller can name any URL. So nothing is stored, the memory is bounded in entries and bytes, requests for one id share one fetch, a
+ * failed fetch is not repeated for ten seconds, and each network has a budget of fetches.
+ */
+import { createHash } from 'node:crypto'
+import { isClientIdUrl } from '../../oauth/client-id-url.ts'
+import { tooManyMetadataFetches } from '../../oauth/oauth-error.ts'
+import type { ReasonOf } from '../../oauth/reasons.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
+import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
+import type { Client } from '../model/records.ts'
+import { cacheSeconds } from './cache-seconds.ts'
+import { type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
+
+/** Seconds for which a document is used without another fetch, whatever its headers say. */
+const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
+/** Seconds for which the last good copy serves the token endpoint if the document cannot be fetched. */
+const KEPT_FOR = 86_400
+/**
+ * Seconds between two fetches of a document that could not be used. A response with a fault is not cached (Client ID Metadata Document §5.2), but a
+ * caller must not be able to send requests to another host through this service as fast as it likes.
+ */
+const FETCHED_AGAIN_AFTER = 10
+/** What such clients may request: to know who the user is. */
+const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
+const DOCUMENTS_AT_MOST = 2_000
+/** Characters of all documents in memory. */
+const CHARACTERS_AT_MOST = 8_000_000
+const FAILURES_AT_MOST = 20_000
+
+export type MetadataPolicy = {
+  /** whether ids on loopback are accepted, for development */
+  allowLoopback: boolean
+  /** whether the operator allows clients of this host */
+  isHostAllowed(host: string): boolean
+}
+
+export type MetadataClientsOptions = {
+  policy: MetadataPolicy
+  fetch: FetchFromClient
+  /** counts one fetch for a network; `retryAfter` in seconds */
+  countFetch: (network: string) => { allowed: true } | { allowed: false; retryAfter: number }
+  now: () => number
+}
+
+type Kept = { client: Client; fetchedAt: number; freshFor: number; size: number }
+type Failure = { reason: ReasonOf<'invalid_client'>; until: number }
+
+export class MetadataClients {
+  readonly #options: MetadataClientsOptions
+  /** the least recently used first */
+  readonly #documents = new Map<string, Kept>()
+  readonly #failures = new Map<string, Failure>()
+  readonly #underWay = new Map<string, Promise<Client | null>>()
+  #characters = 0
+
+  constructor(options: MetadataClientsOptions) {
+    this.#options = options
+  }
+
+  /** The client of a document that is fresh. */
+  known(clientId: string): Client | undefined {
+    const kept = this.#documents.get(clientId)
+    return kept && this.#age(kept) < kept.freshFor ? kept.client : undefined
+  }
+
+  /** The client of a document that was fetched within a day. */
+  lastGood(clientId: string): Client | null {
+    const kept = this.#documents.get(clientId)
+    return kept && this.#age(kept) < KEPT_FOR ? kept.client : null
+  }
+
+  /** Whether the operator's rules, which do not change while the process runs, allow the id. */
+  isEnabled(clientId: string): boolean {
+    // Only documents of allowed ids are kept.
+    if (this.#documents.has(clientId)) return true
+    const { allowLoopback, isHostAllowed } = this.#options.policy
+    return isClientIdUrl(clientId, { allowLoopback }) && isHostAllowed(new URL(clientId).hostname)
+  }
+
+  whyUnknown(clientId: string): ReasonOf<'invalid_client'> {
+    const { allowLoopback } = this.#options.policy
+    if (!isClientIdUrl(clientId, { allowLoopback })) return 'metadata_client_id_malformed'
+    if (!this.isEnabled(clientId)) return 'metadata_host_not_allowed'
+    return this.#failures.get(hashOf(clientId))?.reason ?? 'metadata_unavailable'
+  }
+
+  /** Fetches the document unless it is fresh, or failed a moment ago. `network`: see `Clients.findEnabled`. Null if the document cannot be used. */
+  async load(clientId: string, network: string | null): Promise<Client | null> {
+    const known = this.known(clientId)
+    if (known || !this.isEnabled(clientId)) return known ?? null
+    const failure = this.#failures.get(hashOf(clientId))
+    if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FETCHED_AGAIN_AFTER) return null
+    const fetching = this.#underWay.get(clientId)
+    if (fetching) return fetching
+    if (network !== null) this.#requireBudget(network)
+    const started = this.#fetch(clientId).finally(() => this.#underWay.delete(clientId))
+    this.#underWay.set(clientId, started)
+    return started
+  }
+
+  #requireBudget(network: string): void {
+    const verdict = this.#options.countFetch(network)
+    if (!verdict.allowed) throw tooManyMetadataFetches(verdict.retryAfter)
+  }
+
+  async #fetch(clientId: string): Promise<Client | null> {
+    const answer = await this.#options.fetch({ url: clientId })
+    const metadata = readAnswer(clientId, answer)
+    if (typeof metadata === 'string') {
+      this.#noteFailure(clientId, metadata)
+      return null
+    }
+    return this.#keep(clientId, metadata, answer)
+  }
+
+  #keep(clientId: string, metadata: ClientMetadata, answer: ClientAnswer): Client {
+    this.#failures.delete(hashOf(clientId))
+    this.#drop(clientId)
+    const client = clientOfMetadata(clientId, metadata, ALLOWED)
+    const size = JSON.stringify(metadata).length
+    const freshFor = cacheSeconds(answer.kind === 'answered' ? answer.headers : {}, FRESH_FOR)
+    this.#documents.set(clientId, { client, fetchedAt: this.#options.now(), freshFor, size })
+    this.#characters += size
+    for (const oldest of this.#documents.keys()) {
+      if (this.#documents.size <= DOCUMENTS_AT_MOST && this.#characters <= CHARACTERS_AT_MOST) break
+      this.#drop(oldest)
+    }
+    return client
+  }
+
+  #drop(clientId: string): void {
+    this.#characters -= this.#documents.get(clientId)?.size ?? 0
+    this.#documents.delete(clientId)
+  }
+
+  #noteFailure(clientId: string, reason: ReasonOf<'invalid_client'>): void {
+    const key = hashOf(clientId)
+    this.#failures.delete(key)
+    this.#failures.set(key, { reason, until: this.#options.now() + FETCHED_AGAIN_AFTER })
+    for (const oldest of this.#failures.keys()) {
+      if (this.#failures.size <= FAILURES_AT_MOST) break
+      this.#failures.delete(oldest)
+    }
+  }
+
+  /** The absolute difference: if the clock jumps back, no document stays fresh for too long. */
+  #age({ fetchedAt }: Kept): number {
+    return Math.abs(this.#options.now() - fetchedAt)
+  }
+}
+
+/** Client ID Metadata Document §5: status 200 and a JSON type; all else is an error, redirects too. */
+function readAnswer(clientId: string, answer: ClientAnswer): ClientMetadata | ReasonOf<'invalid_client'> {
+  if (answer.kind === 'unavailable') return 'metadata_unavailable'
+  if (answer.status !== 200) return 'metadata_status'
+  const type = answer.headers['content-type'] ?? ''
+  if (!/^application\/(?:[a-z0-9!#$&^_.+-]{1,100}\+)?json(?:\s*;|\s*$)/i.test(type)) return 'metadata_type'
+  return readClientMetadata(clientId, answer.body)
+}
+
+/** A short key that does not keep the text of the request in memory. */
+function hashOf(clientId: string): string {
+  return createHash('sha256').update(clientId).digest('base64url').slice(0, 22)
+}

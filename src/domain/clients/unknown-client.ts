@@ -1,0 +1,12 @@
+/** The refusal of a client that was not found. */
+import { clientUnavailable, invalidClient, type OAuthError } from '../../oauth/oauth-error.ts'
+import type { Deps } from '../model/deps.ts'
+
+/**
+ * If the metadata document cannot be fetched at the moment, the client may still exist. `invalid_client` would make the client give up
+ * its tokens, so the response is 503.
+ */
+export function unknownClient({ clients }: Pick<Deps, 'clients'>, clientId: string): OAuthError {
+  const reason = clients.whyUnknown(clientId)
+  return reason === 'metadata_unavailable' ? clientUnavailable() : invalidClient(reason)
+}

@@ -1,0 +1,40 @@
+/**
+ * The clients and their public keys, as the rest of the domain uses them. A client is registered in the store, or its id is the URL of a
+ * metadata document. The folder `clients` implements both.
+ */
+import type { ClaimedJwt } from '../../keys/client-jwt.ts'
+import type { ReasonOf } from '../../oauth/reasons.ts'
+import type { Changed } from './changes.ts'
+import type { Client } from './records.ts'
+
+export type Clients = {
+  /** The client, even if it is disabled, from the store or from memory: for pages about the past. Never fetches a document. */
+  find(clientId: string): Promise<Client | null>
+  /** The client as stored, read at most once a second; or from a document, which may be a day old if it cannot be fetched. */
+  findAnew(clientId: string, network: string | null): Promise<Client | null>
+  /**
+   * The client; null if no client has this id or the client is disabled. May fetch a document: `network` is the network of the caller who
+   * named the id, for its budget of fetches; null if a sealed value names the id.
+   */
+  findEnabled(clientId: string, network: string | null): Promise<Client | null> | Client | null
+  /** The client; null unless it is registered in the store and enabled. */
+  findRegistered(clientId: string): Promise<Client | null> | Client | null
+  /** Whether tokens of this client are still accepted. Never fetches a document. */
+  isEnabled(clientId: string): Promise<boolean> | boolean
+  /** The client if it is in memory. After `find`, every registered client is. */
+  known(clientId: string): Client | undefined
+  /** Why the last look-up of this id found no client. */
+  whyUnknown(clientId: string): ReasonOf<'invalid_client'>
+  /** Whether scripts of this origin may read the token endpoint's responses. */
+  isPublicOrigin(origin: string): Promise<boolean>
+  /** Forgets the clients with these ids, which have changed. */
+  forget(changed: Changed): void
+}
+
+/** `unusable`: the key that the JWT names breaks a rule of `public-jwk.ts`. `unavailable`: the keys cannot be fetched. */
+export type KeyVerdict = 'holds' | 'none' | 'unusable' | 'unavailable'
+
+export type ClientKeyCheck = {
+  /** Checks whether one of the client's keys signed the JWT. Without a client, one signature is checked all the same. */
+  check(client: Client | null, jwt: ClaimedJwt): Promise<KeyVerdict>
+}
