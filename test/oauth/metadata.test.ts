@@ -26,7 +26,12 @@ test('every URL is under the issuer (RFC 8414 §3.3)', () => {
 test('only what works is promised: S256 alone, no implicit grant, no credentials-free introspection', () => {
   expect(metadata).toMatchObject({
     code_challenge_methods_supported: ['S256'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      'client_credentials',
+      'urn:ietf:params:oauth:grant-type:token-exchange',
+    ],
     response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
     authorization_response_iss_parameter_supported: true,
     scopes_supported: ['enhancement', 'profile'],

@@ -51,6 +51,7 @@ export function clientOfMetadata(
 ): Client {
   return {
     ...CLIENT_DEFAULTS,
+    exchangeResources: [],
     postLogoutRedirectUris: [],
     id: clientId,
     ...metadata,
