@@ -1,11 +1,15 @@
 /** The validity of exchanged tokens (RFC 8693), on both engines: an exchanged token is never valid longer than what it was exchanged from. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
-import { API, type ExchangeApp, FILES, MCP, startExchangeApp } from '../support/exchange-app.ts'
+import { aClientHost } from '../support/client-host.ts'
+import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, FILES, MCP, startExchangeApp } from '../support/exchange-app.ts'
 import { createPostgresDatabase } from '../support/postgres.ts'
 import { expectJson, expectRefusal, invalidRequest } from '../support/refusals.ts'
 import { type Answer, send } from '../support/send.ts'
 import { changeClient } from '../support/signed-app.ts'
+import { startGrantor, type TestClient } from '../support/start.ts'
+import { CODE_VERIFIER, PKCE, requestOf, Walk } from '../support/walk.ts'
 
 const SUBJECT_REFUSED = invalidRequest('The subject_token is invalid, expired, revoked, or not for this client.')
 
@@ -145,6 +149,13 @@ describe.each(['sqlite', 'postgres'] as const)('Exchanged tokens on %s', (engine
     },
   )
 
+  test('An earlier actor in act has no rights: it can neither introspect nor exchange the token of a later actor (RFC 8693 §4.1)', async () => {
+    const { forFiles } = await chain()
+    expect(claimsOf(forFiles).act).toEqual({ sub: app.api.id, act: { sub: app.mcp.id } })
+    expect(await app.isActive(forFiles, app.mcp)).toBe(false)
+    expectRefusal(await app.exchange(forFiles), SUBJECT_REFUSED)
+  })
+
   test('A refresh of the app ends no exchanged token, and an earlier access token can still be exchanged until it expires', async () => {
     const of = await chain()
     const refreshed: Answer = await app.walk.refresh(app.client, of.tokens.refresh_token, { resource: MCP })
@@ -168,4 +179,33 @@ test('A token exchange is 503 if the store cannot be read, and no token is issue
   await app.grantor.store.close()
   expectRefusal(await app.exchange(subject), 'temporarily_unavailable')
   await app.close()
+})
+
+test('A token of an unregistered client is exchanged and introspected without a fetch of its metadata document', async () => {
+  const document: Record<string, unknown> = { client_name: 'Agent Tools', redirect_uris: ['http://localhost/callback'] }
+  const host = await aClientHost((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document))
+  })
+  const clientId = `${host.origin}/client.json`
+  Object.assign(document, { client_id: clientId, token_endpoint_auth_method: 'none' })
+  const grantor = await startGrantor({ clientMetadata: true })
+  const registration = { redirectUris: [], scopes: ['openid'], resourceServer: grantor.authUrl, exchangeResources: [API] }
+  const mcp = await grantor.createClient(registration)
+  const walk = new Walk(grantor)
+  const unregistered = { id: clientId, secret: '', redirectUris: ['http://localhost:33418/callback'] } as unknown as TestClient
+  const request = { ...requestOf(unregistered), ...PKCE, response_type: 'code', scope: 'openid wallet' }
+  const { code } = await walk.signIn(request)
+  const { access_token } = tokensOf(await walk.exchange(unregistered, code, { code_verifier: CODE_VERIFIER }))
+  const form = { grant_type: TOKEN_EXCHANGE, subject_token: access_token, subject_token_type: ACCESS_TOKEN_TYPE, resource: API }
+  const fetchesBefore = host.requests.length
+
+  const exchanged = expectJson(await walk.token(mcp, form))
+  expect(exchanged.scope).toBe('openid')
+  expect(expectJson(await walk.introspect(mcp, exchanged.access_token as string))).toMatchObject({
+    active: true,
+    sub: walk.wallet.address,
+    act: { sub: mcp.id },
+  })
+  expect(host.requests).toHaveLength(fetchesBefore)
+  await grantor.close()
 })
