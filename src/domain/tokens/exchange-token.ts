@@ -99,7 +99,10 @@ function chooseTarget(client: Client, { resources, audiences }: TokenExchange): 
 
 type SubjectToken = AccessTokenClaims & { grant_id: string }
 
-/** The claims of an access token that this service issued to a user's app for a call of the client's API. */
+/**
+ * The claims of an access token that this service issued to a user's app for a call of the client's API. §4.1: an earlier actor in `act`
+ * has no rights; only the audience of the token may exchange it.
+ */
 function openSubjectToken(deps: Deps, client: Client, token: string, at: number): SubjectToken {
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, token)
   if (!claims || claims.exp <= at) throw subjectRefused('subject_token_unknown_or_expired')
@@ -123,7 +126,7 @@ function chooseScopes(client: Client, subject: SubjectToken, requested: string |
 
 type Narrower = { aud: string; scope: string; exchangedFrom: string[]; binding: { jkt: string } | null; at: number }
 
-/** The claims of the new token (§4.1, RFC 9068 §2.2). */
+/** The claims of the new token (§4.1, §6, RFC 9068 §2.2): no data about the user besides the wallet's address. */
 function narrow({ settings }: Deps, client: Client, subject: SubjectToken, narrower: Narrower): AccessTokenClaims {
   const { aud, scope, exchangedFrom, binding, at } = narrower
   return {

@@ -75,6 +75,7 @@ const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
     }),
   client_credentials: (deps, client, { scope, resource: resources }, proof) =>
     grantToClient(deps, client, { scope, resources, proof }),
+  // RFC 8693 §2.1
   [TOKEN_EXCHANGE]: (deps, client, parameters, proof) =>
     exchangeToken(deps, client, {
       subjectToken: required(parameters.subject_token, 'subject_token'),
