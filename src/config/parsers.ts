@@ -96,6 +96,17 @@ export const networks: Parser<string[]> = (text) => {
   return { fault: `must be IP addresses or networks separated by commas, as in 10.0.0.5,10.1.0.0/16${shown(wrong)}` }
 }
 
+/** Comma-separated URI schemes (RFC 3986 §3.1) without a dot. Schemes that a browser or a system runs by itself are refused. */
+export const schemes: Parser<string[]> = (text) => {
+  const list = items(text)
+  const wrong = list.find(
+    (item) => !/^[a-z][a-z0-9+-]{2,29}$/.test(item) || /^(?:https?|javascript|data|file|blob|about|ms-.*)$/.test(item),
+  )
+  return wrong === undefined
+    ? { value: list }
+    : { fault: `must be the schemes of apps separated by commas, as in cursor,vscode${shown(wrong)}` }
+}
+
 /** Comma-separated host names; `*.example.com` stands for every subdomain of example.com. */
 export const hostPatterns: Parser<string[]> = (text) => {
   const list = items(text).map((item) => item.toLowerCase())

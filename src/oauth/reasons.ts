@@ -20,6 +20,7 @@ export type Endpoint =
   | 'login-api'
   | 'login-complete'
   | 'logout'
+  | 'register'
 
 /** The meaning of the reason, and advice if the error's own advice is not enough. */
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
@@ -85,6 +86,16 @@ const AT_REQUEST = ['authorize', 'par'] as const
 const AT_REQUEST_OR_TOKEN = ['authorize', 'par', 'token'] as const
 /** Clients that are not registered name themselves at these endpoints. */
 const AT_METADATA = ['authorize', 'par', 'token'] as const
+const METADATA_NAME = ['`client_name` is longer than 80 characters, has invisible characters, or names another host.'] as const
+const METADATA_REDIRECT_URIS = [
+  '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
+] as const
+const METADATA_GRANT_TYPES = ['The metadata document does not use the authorization code grant.'] as const
+const METADATA_KEYS = ['`jwks` or `jwks_uri` is malformed, has a private or symmetric key, or both are present.'] as const
+const METADATA_AUTH_METHOD = [
+  'No authentication method is supported by both sides.',
+  'Use `private_key_jwt` with keys, or `none`.',
+] as const
 const AT_PROOF = ['token', 'par', 'userinfo'] as const
 
 const CLIENT = 'The client is unknown or disabled.'
@@ -202,21 +213,11 @@ export const oauthErrors = {
       metadata_not_json: [AT_METADATA, 'The metadata document is not a JSON object.'],
       metadata_client_id_differs: [AT_METADATA, '`client_id` in the metadata document is not its URL, byte for byte.'],
       metadata_has_secret: [AT_METADATA, 'The metadata document contains a client secret. The document is public.'],
-      metadata_name: [
-        AT_METADATA,
-        '`client_name` is longer than 80 characters, has invisible characters, or names another host.',
-      ],
-      metadata_redirect_uris: [
-        AT_METADATA,
-        '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
-      ],
-      metadata_grant_types: [AT_METADATA, 'The metadata document does not use the authorization code grant.'],
-      metadata_keys: [AT_METADATA, '`jwks` or `jwks_uri` is malformed, has a private or symmetric key, or both are present.'],
-      metadata_auth_method: [
-        AT_METADATA,
-        'No authentication method is supported by both sides.',
-        'Use `private_key_jwt` with keys, or `none`.',
-      ],
+      metadata_name: [AT_METADATA, ...METADATA_NAME],
+      metadata_redirect_uris: [AT_METADATA, ...METADATA_REDIRECT_URIS],
+      metadata_grant_types: [AT_METADATA, ...METADATA_GRANT_TYPES],
+      metadata_keys: [AT_METADATA, ...METADATA_KEYS],
+      metadata_auth_method: [AT_METADATA, ...METADATA_AUTH_METHOD],
       secret_wrong: ['clients', 'The client secret is wrong.', 'If it was rotated, use the new one.'],
       auth_method_not_registered: ['clients', 'The client is registered for another authentication method.'],
       client_assertion_type_unknown: ['clients', '`client_assertion_type` is not the one of RFC 7523.'],
@@ -445,6 +446,7 @@ export const oauthErrors = {
     description: 'The access token is invalid, expired or revoked.',
     act: 'Refresh the access token.',
     reasons: {
+      registration_token_wrong: ['register', 'The initial access token of a registration is missing or wrong.'],
       access_token_unknown_or_expired: ['userinfo', 'The access token was not made by this service, or has expired.'],
       access_token_revoked: ['userinfo', 'The access token was revoked.'],
       access_token_not_bound: ['userinfo', 'A DPoP proof came with a token that is bound to no key.'],
@@ -452,6 +454,31 @@ export const oauthErrors = {
       bound_to_another_key: ['userinfo', 'The access token is bound to another DPoP key.'],
       client_unknown_or_disabled: ['userinfo', CLIENT],
       grant_ended: ['userinfo', 'The grant of the access token has ended.'],
+    },
+  },
+  invalid_redirect_uri: {
+    status: 400,
+    definedIn: 'RFC 7591 §3.2.2',
+    description: 'The list redirect_uris is missing, or has a value that is not allowed.',
+    act: 'Register https, loopback, or an allowed scheme of the app.',
+    reasons: { metadata_redirect_uris: ['register', ...METADATA_REDIRECT_URIS] },
+  },
+  invalid_client_metadata: {
+    status: 400,
+    definedIn: 'RFC 7591 §3.2.2',
+    description: 'The metadata of the client is malformed or not allowed.',
+    act: 'Correct the registration request.',
+    reasons: {
+      metadata_not_json: ['register', 'The body is not a JSON object.'],
+      metadata_name: ['register', ...METADATA_NAME],
+      metadata_grant_types: ['register', ...METADATA_GRANT_TYPES],
+      metadata_keys: ['register', ...METADATA_KEYS],
+      metadata_auth_method: ['register', ...METADATA_AUTH_METHOD],
+      metadata_too_long: [
+        'register',
+        'The registration is too long for a client id.',
+        'Send fewer redirect URIs, and `jwks_uri` instead of `jwks`.',
+      ],
     },
   },
   insufficient_scope: {
@@ -469,6 +496,7 @@ export const oauthErrors = {
     reasons: {
       failure_limit: [['clients', 'login-api'], 'Status 429: too many failures from this network for this client.', LIMIT],
       pushed_too_often: ['par', 'Status 429: too many pushed requests.', LIMIT],
+      registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       metadata_fetches: [AT_METADATA, 'Status 429: too many fetches of metadata documents for this network.', LIMIT],
       client_metadata_unavailable: [
         ['token', 'par'],
