@@ -1,4 +1,4 @@
-/** An app on the device is shown as such: its private-use scheme may look like a host, and is none (RFC 8252 §7.1). */
+/** Pages about an app on the device. Its private-use scheme may look like a host, but is not one (RFC 8252 §7.1). */
 import { describe, expect, test } from 'vitest'
 import { accountPage } from '../../src/pages/account-page.ts'
 import { confirmPage } from '../../src/pages/confirm-page.ts'
@@ -31,14 +31,15 @@ function pages(clientName: string): Record<string, string> {
 }
 
 describe.each(Object.entries(pages('Bank')))('%s', (_, page) => {
-  test('names the app on this device and the links that it opens', () => expect(page).toContain(LINE))
+  test('A page about an app on the device names the scheme of the links that the app opens (RFC 8252 §7.1)', () =>
+    expect(page).toContain(LINE))
 
-  test('never shows the scheme as a host', () => {
+  test('A page about an app on the device does not show its scheme as a host (RFC 8252 §7.1)', () => {
     expect(page.replaceAll(LINE, '').replaceAll(`${SCHEME}:/cb`, '')).not.toContain(SCHEME)
   })
 })
 
-test('An app on the device whose name cannot be seen is called that, and never by its scheme', () => {
+test('An app on the device whose name is invisible is called “an app on this device”, and not by its scheme', () => {
   const all = {
     ...pages('\u3164'),
     'the sign-out page': signOutPage({ action: '/', question: 'q', ...device, walletShort: '0x' }),
