@@ -1,4 +1,4 @@
-/** The load of the bench, against real servers. */
+/** The load of the bench, sent to real servers. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'

@@ -42,7 +42,7 @@ describe('The rate limit of one process', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
     for (let i = 0; i < 3; i++) {
-      for (let asked = 0; asked < 5; asked++) expect(limit.check('failures', 'a')).toEqual({ allowed: true })
+      for (let check = 0; check < 5; check++) expect(limit.check('failures', 'a')).toEqual({ allowed: true })
       limit.count('failures', 'a')
     }
     clock.time = 1015

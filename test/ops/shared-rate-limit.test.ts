@@ -81,7 +81,7 @@ test('A failure with several keys is refused by a worker if one key is over the 
   expect(fail(0, 'three')).toMatchObject({ allowed: false })
 })
 
-test('A replacement worker allows a first event and reports it; a worker that knows that the key is over reports nothing more', () => {
+test('A replacement worker allows a first event and reports it; a worker that was informed of the limit reports no further event', () => {
   const { fail, limits, deliver, clock } = service({ limit: 2 })
   for (let failure = 0; failure < 3; failure++) fail(0, 'a')
   const reports: Counted<Name>[] = []
@@ -89,7 +89,7 @@ test('A replacement worker allows a first event and reports it; a worker that kn
   expect(fresh.count('failures', 'a')).toEqual({ allowed: true })
   expect(reports).toEqual([{ name: 'failures', keys: ['a'] }])
   limits[0]!.count('failures', 'a')
-  expect(deliver()).toEqual([]) // a worker that knows that the key is over reports nothing
+  expect(deliver()).toEqual([])
 })
 
 test('If the clock jumps back, a worker allows a key again that was over the limit', () => {

@@ -50,7 +50,7 @@ test('The receipt page shows the signed text byte for byte, including a line bre
   const message = '\nfirst line is empty\n\n  and so on'
   const [, shown] =
     /<pre class="paper" id="message"[^>]*>([\s\S]*?)<\/pre>/.exec(receiptPage({ ...receiptView(), message })) ?? []
-  // HTML drops one line break after <pre>: the page adds this one.
+  // HTML drops a line break directly after <pre>, so the page adds one.
   expect(shown).toBe(`\n${message}`)
 })
 

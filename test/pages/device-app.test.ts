@@ -22,7 +22,7 @@ function pages(clientName: string): Record<string, string> {
   return {
     'the login page': loginPage(step),
     'the page to sign by hand': signByHandPage({ ...step, address: '0x', chainId: 1, chosen: [], message: '' }),
-    'the page that asks for consent': confirmPage({ action: '/', confirmation: 'c', ...app, scopes: [], walletShort: '0x' }),
+    'the consent page': confirmPage({ action: '/', confirmation: 'c', ...app, scopes: [], walletShort: '0x' }),
     'the page that moves on': movingOnPage({ to: `${SCHEME}:/cb`, ...app, outcome: 'signed_in' }),
     'a notice': noticePage({ kind: 'expired', ...app }),
     'the account page': accountPage({ ...account, apps: { more: null, rows } }),
@@ -30,7 +30,7 @@ function pages(clientName: string): Record<string, string> {
   }
 }
 
-describe.each(Object.entries(pages('Bank')))('%s', (_, page) => {
+describe.each(Object.entries(pages('Bank')))('An app on the device in %s', (_, page) => {
   test('A page about an app on the device names the scheme of the links that the app opens (RFC 8252 §7.1)', () =>
     expect(page).toContain(LINE))
 

@@ -14,7 +14,7 @@ import { newFolder, run } from '../run.ts'
 
 const SERVE = fileURLToPath(new URL('../../support/serve.ts', import.meta.url))
 const TEN_MINUTES = 600
-// Longer than a busy machine needs from a code to its exchange.
+// A busy machine needs less time between a code and its exchange.
 const CODE_LIFETIME = 10
 
 let database: PostgresDatabase

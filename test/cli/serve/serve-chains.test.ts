@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const { child } of running) child.kill('SIGKILL')
-  // No output contains the path of an RPC's URL: providers put keys into the path.
+  // Providers put keys into the path of their URLs, so no output may contain the path.
   for (const { out, err } of running) expect(out() + err()).not.toContain('secret-key-of-the-operator')
   running = []
 })

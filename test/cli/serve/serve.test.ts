@@ -141,7 +141,7 @@ describe('The command serve', () => {
   })
 
   test('After SIGTERM, serve is not ready, answers requests until it has drained, and closes the connection after each response', async () => {
-    // Longer than a busy machine needs for the requests below.
+    // The drain takes longer than a busy machine needs for the requests below.
     const one = await startServe({ GRANTOR_DRAIN_SECONDS: '8' })
     const url = `http://localhost:${auth}`
     const check = async (path: string) => {

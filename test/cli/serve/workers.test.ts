@@ -139,7 +139,7 @@ describe('Start and stop of workers of serve', () => {
   afterEach(() => service?.child.kill('SIGKILL'))
 
   test('If all processes get SIGTERM at once, serve --workers answers requests while it drains, and exits with 0', async () => {
-    // Longer than a busy machine needs for the requests below.
+    // The drain takes longer than a busy machine needs for the requests below.
     service = serve({ GRANTOR_DRAIN_SECONDS: '8' })
     await service.printed('auth service is ready')
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
