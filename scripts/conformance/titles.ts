@@ -26,9 +26,9 @@ function groupsIn(source: string): { name: string; from: number; to: number }[] 
   })
 }
 
-/** The first argument of `test(…)` and `test.each(…)(…)`, in any kind of quotes. */
+/** The first argument of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`, in any kind of quotes. */
 function testsIn(source: string): { title: string; at: number }[] {
-  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.each.*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
+  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.(?:each|for).*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
   return [...calls].map((call) => ({ title: plain(call[2] ?? ''), at: call.index }))
 }
 
@@ -40,7 +40,7 @@ function plain(quoted: string): string {
 export type Report = { testResults: { name: string; assertionResults: Told[] }[] }
 type Told = { ancestorTitles: string[]; title: string; status: string }
 
-/** Whether every test of this title ran and passed. The title of a `test.each` matches each of its rows. */
+/** Whether every test of this title ran and passed. The title of a `test.each` or `test.for` matches each of its rows. */
 export function passed(report: Report, file: string, named: string): boolean {
   const [title = '', ...groups] = named.split(UNDER).toReversed()
   const pattern = new RegExp(

@@ -23,7 +23,7 @@ export const PLAIN_HTTP = 'must use https: plain http is allowed on loopback onl
  *
  * This function requires https outside of loopback, and so TLS for every endpoint, page, secret, code and token:
  * RFC 6749 §2.3.1, §3.1, §3.2, §10.3, §10.4, §10.8, §10.9, §10.11, RFC 6750 §5.2, RFC 7009 §2, RFC 7662 §2, §4,
- * RFC 8414 §3, §6.1, OpenID Connect Core §3.1.2, §3.1.3, §5.3, §16.17.
+ * RFC 8414 §3, §6.1, RFC 8693 §6, OpenID Connect Core §3.1.2, §3.1.3, §5.3, §16.17.
  */
 export const origin: Parser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null

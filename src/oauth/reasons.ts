@@ -39,7 +39,10 @@ type ErrorRow = {
 /** The parameters of the service. `PARAMETER` in a row's name means each of them. */
 export type ParameterName =
   | 'access_token'
+  | 'actor_token'
+  | 'actor_token_type'
   | 'address'
+  | 'audience'
   | 'client_assertion'
   | 'client_assertion_type'
   | 'client_id'
@@ -66,6 +69,7 @@ export type ParameterName =
   | 'registration'
   | 'request'
   | 'request_uri'
+  | 'requested_token_type'
   | 'resource'
   | 'response_mode'
   | 'response_type'
@@ -73,6 +77,8 @@ export type ParameterName =
   | 'session'
   | 'signature'
   | 'state'
+  | 'subject_token'
+  | 'subject_token_type'
   | 'token'
   | 'token_type_hint'
 
@@ -135,6 +141,27 @@ export const oauthErrors = {
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code is still good.'],
       verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
+      subject_token_type_unknown: ['token', '`subject_token_type` is not that of an access token (RFC 8693 §3).'],
+      requested_token_type_unknown: ['token', '`requested_token_type` is not that of an access token (RFC 8693 §3).'],
+      actor_token_not_supported: ['token', '`actor_token` or `actor_token_type` was sent. The actor is the client.'],
+      subject_token_unknown_or_expired: [
+        'token',
+        '`subject_token` is not an access token of this service, or has expired.',
+        'Send the access token of the call, and exchange it at once.',
+      ],
+      subject_token_of_another_audience: [
+        'token',
+        'The audience of `subject_token` is not the resource of the client.',
+        'Operator: compare `--resource-server` with the `resource` that the app requests.',
+      ],
+      subject_token_without_user: ['token', '`subject_token` is of the client credentials grant, which has no user.'],
+      subject_token_client_disabled: [
+        'token',
+        'A client that `subject_token` was issued to or exchanged by is disabled or deleted.',
+      ],
+      subject_token_grant_ended: ['token', 'The grant of `subject_token` has ended.'],
+      subject_token_revoked: ['token', '`subject_token`, or a token that it was exchanged from, was revoked.'],
+      subject_token_exchanged_too_often: ['token', '`subject_token` is the result of four exchanges. There is no fifth.'],
       request_too_long: [AT_REQUEST, 'The authorization request is too long.', 'Push it (RFC 9126), or send less.'],
       request_not_signed: [AT_REQUEST, 'The client must sign its requests, and this request is not signed.'],
       request_not_pushed: ['authorize', 'The client must push its requests, and this request was not pushed.'],
@@ -278,9 +305,9 @@ export const oauthErrors = {
       scope_malformed: [AT_REQUEST_OR_TOKEN, '`scope` is not a list of names with one space between them.'],
       scope_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for a scope of the request.'],
       scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
-      scope_not_granted: ['token', 'A scope of the refresh was not granted (RFC 6749 §6).'],
+      scope_not_granted: ['token', 'A scope was not granted: to the app, at a refresh, or to `subject_token`, at an exchange.'],
       scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],
-      no_scope_left: ['token', 'The client is no longer registered for any scope that was granted.'],
+      no_scope_left: ['token', 'The client is not registered for any scope that was granted.'],
     },
   },
   invalid_target: {
@@ -292,6 +319,11 @@ export const oauthErrors = {
       resource_malformed: [AT_REQUEST_OR_TOKEN, '`resource` is not an absolute URI without fragment.'],
       resource_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for the resource.'],
       resource_not_granted: ['token', 'The resource was not part of the authorization request.'],
+      resource_not_exchangeable: [
+        'token',
+        'The client is not registered to exchange tokens for the resource.',
+        'Operator: `grantor clients update --exchange-resource`.',
+      ],
       more_than_one_resource: ['token', 'One token has one resource, and several were requested.'],
     },
   },

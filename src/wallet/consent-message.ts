@@ -137,8 +137,8 @@ const NO_TRANSFER = 'Signing costs no gas and makes no transfer.'
  * name, and the text says so. Null for the id of a registered client.
  */
 function composeMetadataConsent(fields: ConsentFields): string | null {
-  if (!isUrl(fields.clientId) || !URL.canParse(fields.clientId)) return null
-  const { host } = new URL(fields.clientId)
+  const host = publisherOf(fields.clientId)
+  if (host === null) return null
   const name = transliterateName(fields.clientName)
   const own = name === '' ? '' : ` (it calls itself '${name}')`
   const app = `${host === '' ? 'an app that registered itself' : `the app of ${writeHost(host)}`}${own}`
@@ -158,6 +158,14 @@ function writeDestination({ redirectUri, clientHost }: ConsentFields): string {
 
 function isOnThisDevice(uri: string): boolean {
   return URL.canParse(uri) && /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(uri).hostname)
+}
+
+/**
+ * The host that publishes the metadata of an app that no operator registered; empty if the app registered itself; null for an app of an
+ * operator.
+ */
+export function publisherOf(clientId: string): string | null {
+  return isUrl(clientId) && URL.canParse(clientId) ? new URL(clientId).host : null
 }
 
 function isUrl(clientId: string): boolean {

@@ -1,33 +1,35 @@
 /** Faults of an RPC endpoint. None of them may cost more than two seconds, cause a request elsewhere, or be taken for a result. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createChainReader } from '../../src/chain/chain-reader.ts'
 import { isDoneWithin } from '../support/attempts.ts'
 import { startChain, type TestChain } from '../support/chain.ts'
+import { test as base, FILE, started } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
 
 /** Init code that returns one byte: 0x2a. */
 const question = { data: '0x602a60005360016000f3', gas: 100_000 }
 
-let chain: TestChain
-let host: string
-beforeAll(async () => {
-  chain = await startChain()
-  host = new URL(chain.url).host
-})
-afterAll(() => chain.close())
-beforeEach(() => chain.setFault(null))
+const test = base
+  .extend(
+    'chain',
+    FILE,
+    started(startChain, (chain) => chain.close()),
+  )
+  .extend('host', FILE, ({ chain }) => new URL(chain.url).host)
+
+test.beforeEach(({ chain }) => chain.setFault(null))
 
 /** A reader with a long timeout, for tests that are not about time. */
-const reader = (options = {}) => createChainReader({ url: chain.url, timeoutMs: 10_000, ...options })
+const reader = (chain: TestChain, options = {}) => createChainReader({ url: chain.url, timeoutMs: 10_000, ...options })
 
-test('A working RPC endpoint returns the result of the code and its chain id', async () => {
-  expect(await reader().call(question)).toEqual({ kind: 'returned', data: '0x2a' })
-  expect(await reader().chainId()).toEqual({ kind: 'chain', chainId: chain.chainId })
+test('A working RPC endpoint returns the result of the code and its chain id', async ({ chain }) => {
+  expect(await reader(chain).call(question)).toEqual({ kind: 'returned', data: '0x2a' })
+  expect(await reader(chain).chainId()).toEqual({ kind: 'chain', chainId: chain.chainId })
 })
 
-test.each(['hang', 'trickle'] as const)(
+test.for(['hang', 'trickle'] as const)(
   'An RPC endpoint that does not complete its response is abandoned after 2 seconds: %s',
-  async (fault) => {
+  async (fault, { chain, host }) => {
     chain.setFault(fault)
     const start = performance.now()
     const outcome = createChainReader({ url: chain.url }).call(question)
@@ -37,16 +39,16 @@ test.each(['hang', 'trickle'] as const)(
   },
 )
 
-test.each([
+test.for([
   ['429', 'http_429'],
   ['500', 'http_500'],
   ['huge', 'too_long'],
   ['cut', 'unreachable'],
   ['malformed', 'malformed'],
-] as const)('A faulty RPC response is unavailable, with a reason for the log: %s', async (fault, why) => {
+] as const)('A faulty RPC response is unavailable, with a reason for the log: %s', async ([fault, why], { chain, host }) => {
   chain.setFault(fault)
-  expect(await reader().call(question)).toEqual({ kind: 'unavailable', why: `${host}: ${why}` })
-  expect(await reader().chainId()).toEqual({ kind: 'unavailable', why: `${host}: ${why}` })
+  expect(await reader(chain).call(question)).toEqual({ kind: 'unavailable', why: `${host}: ${why}` })
+  expect(await reader(chain).chainId()).toEqual({ kind: 'unavailable', why: `${host}: ${why}` })
 })
 
 test('An RPC endpoint that is not running is unavailable', async () => {
@@ -55,21 +57,21 @@ test('An RPC endpoint that is not running is unavailable', async () => {
   expect(await nowhere.call(question)).toEqual({ kind: 'unavailable', why: `127.0.0.1:${port}: unreachable` })
 })
 
-test('A redirect of an RPC endpoint is not followed, even if it leads to a correct response', async () => {
+test('A redirect of an RPC endpoint is not followed, even if it leads to a correct response', async ({ chain, host }) => {
   chain.setFault('redirect')
-  expect(await reader().call(question)).toEqual({ kind: 'unavailable', why: `${host}: http_307` })
+  expect(await reader(chain).call(question)).toEqual({ kind: 'unavailable', why: `${host}: http_307` })
   expect(chain.asked).not.toContain('elsewhere')
 })
 
-test('A long RPC response is read up to the limit only', async () => {
+test('A long RPC response is read up to the limit only', async ({ chain, host }) => {
   chain.setFault('huge')
-  const outcome = reader({ responseLimit: 1_000 }).call(question)
+  const outcome = reader(chain, { responseLimit: 1_000 }).call(question)
   expect(await isDoneWithin(1_500, outcome)).toBe(true)
   expect(await outcome).toMatchObject({ why: `${host}: too_long` })
 })
 
 describe('Malformed RPC responses', () => {
-  test.each([
+  test.for<[string, string]>([
     ['nothing', ''],
     ['not JSON', '0x2a'],
     ['null', 'null'],
@@ -84,22 +86,22 @@ describe('Malformed RPC responses', () => {
     ['one whose result lacks 0x', '{"jsonrpc":"2.0","id":ID,"result":"2a"}'],
     ['one with an object as its result', '{"jsonrpc":"2.0","id":ID,"result":{"data":"0x2a"}}'],
     ['one with text after it', '{"jsonrpc":"2.0","id":ID,"result":"0x2a"}{}'],
-  ])('An RPC response is unavailable as malformed if it is %s', async (_, body) => {
+  ])('An RPC response is unavailable as malformed if it is %s', async ([, body], { chain, host }) => {
     chain.setFault({ body })
-    expect(await reader().call(question)).toEqual({ kind: 'unavailable', why: `${host}: malformed` })
+    expect(await reader(chain).call(question)).toEqual({ kind: 'unavailable', why: `${host}: malformed` })
   })
 
-  test.each(['0x0', '0x', '1', '0x01', '0xffffffffffffffffffff', '-0x1'])(
+  test.for(['0x0', '0x', '1', '0x01', '0xffffffffffffffffffff', '-0x1'])(
     'An RPC response with an invalid chain id is malformed: %s',
-    async (id) => {
+    async (id, { chain, host }) => {
       chain.setFault({ body: `{"jsonrpc":"2.0","id":ID,"result":"${id}"}` })
-      expect(await reader().chainId()).toEqual({ kind: 'unavailable', why: `${host}: malformed` })
+      expect(await reader(chain).chainId()).toEqual({ kind: 'unavailable', why: `${host}: malformed` })
     },
   )
 })
 
 describe('RPC errors of different clients', () => {
-  test.each([
+  test.for<[string, string, string]>([
     [
       'Geth, Erigon, Reth: a revert with its reason',
       '{"code":3,"message":"execution reverted: no","data":"0x08c379a0"}',
@@ -116,23 +118,23 @@ describe('RPC errors of different clients', () => {
     ['an error without a code', '{"message":"see https://rpc.example.com/v3/secret-key"}', 'error'],
     ['an error that is a text', '"execution reverted"', 'error'],
     ['a code that is not a number', '{"code":"secret-key"}', 'error'],
-  ])('An RPC error is not a result, and only its code is logged: %s', async (_, error, why) => {
+  ])('An RPC error is not a result, and only its code is logged: %s', async ([, error, why], { chain, host }) => {
     chain.setFault({ body: `{"jsonrpc":"2.0","id":ID,"result":"0x2a","error":${error}}` })
-    expect(await reader().call(question)).toEqual({ kind: 'unavailable', why: `${host}: ${why}` })
+    expect(await reader(chain).call(question)).toEqual({ kind: 'unavailable', why: `${host}: ${why}` })
   })
 
-  test('An RPC response with a result and an error of null is a result', async () => {
+  test('An RPC response with a result and an error of null is a result', async ({ chain }) => {
     chain.setFault({ body: '{"jsonrpc":"2.0","id":ID,"error":null,"result":"0x2A"}' })
-    expect(await reader().call(question)).toEqual({ kind: 'returned', data: '0x2a' })
+    expect(await reader(chain).call(question)).toEqual({ kind: 'returned', data: '0x2a' })
   })
 
-  test('Code that reverts or runs out of gas is unavailable', async () => {
-    expect(await reader().call({ data: '0x60006000fd', gas: 100_000 })).toMatchObject({ kind: 'unavailable' })
-    expect(await reader().call({ data: '0x5b600056', gas: 100_000 })).toMatchObject({ kind: 'unavailable' })
+  test('Code that reverts or runs out of gas is unavailable', async ({ chain }) => {
+    expect(await reader(chain).call({ data: '0x60006000fd', gas: 100_000 })).toMatchObject({ kind: 'unavailable' })
+    expect(await reader(chain).call({ data: '0x5b600056', gas: 100_000 })).toMatchObject({ kind: 'unavailable' })
   })
 })
 
-test('No reason contains the path of an RPC URL, which may contain an API key', async () => {
+test('No reason contains the path of an RPC URL, which may contain an API key', async ({ chain }) => {
   for (const fault of [
     '429',
     '500',
@@ -143,13 +145,16 @@ test('No reason contains the path of an RPC URL, which may contain an API key', 
     { body: '{"id":ID,"error":{"message":"x"}}' },
   ] as const) {
     chain.setFault(fault)
-    expect(JSON.stringify(await reader().call(question))).not.toContain('secret')
+    expect(JSON.stringify(await reader(chain).call(question))).not.toContain('secret')
   }
 })
 
-test('Calls beyond the concurrency limit of an RPC endpoint are refused at once, and later calls are sent again', async () => {
+test('Calls beyond the concurrency limit of an RPC endpoint are refused at once, and later calls are sent again', async ({
+  chain,
+  host,
+}) => {
   chain.setFault('hang')
-  const impatient = reader({ timeoutMs: 300, concurrency: 2 })
+  const impatient = reader(chain, { timeoutMs: 300, concurrency: 2 })
   const first = [impatient.call(question), impatient.call(question)]
   expect(await impatient.call(question)).toEqual({ kind: 'unavailable', why: `${host}: busy` })
   expect((await Promise.all(first)).map(({ kind }) => kind)).toEqual(['unavailable', 'unavailable'])

@@ -23,9 +23,24 @@ test('The page docs/evidence/conformance.md is up to date with its tables; other
 test('The tables contain each standard that the service implements, with at least four requirements', () => {
   const standards = readTables()
   expect(standards.map(({ name }) => name)).toEqual([
-    ...['6749', '6750', '7009', '7591', '7636', '7662', '8414', '8707', '9068', '9126', '9207', '9449', '9700'].map(
-      (rfc) => `RFC ${rfc}`,
-    ),
+    ...[
+      '6749',
+      '6750',
+      '7009',
+      '7591',
+      '7636',
+      '7662',
+      '8414',
+      '8693',
+      '8707',
+      '9068',
+      '9126',
+      '9207',
+      '9449',
+      '9470',
+      '9700',
+      '9728',
+    ].map((rfc) => `RFC ${rfc}`),
     'Client ID Metadata Document',
     ...['Core', 'Discovery', 'RP-Initiated Logout', 'Back-Channel Logout'].map((name) => `OpenID Connect ${name}`),
     'FAPI 2.0 Message Signing',

@@ -1,18 +1,15 @@
 /** Clients that register themselves (RFC 7591): the client id is the sealed registration, and nothing is stored. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
+import { test as base } from '../support/fixtures.ts'
 import { allRows } from '../support/rows.ts'
 import type { Answer } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
 
-let grantor: Grantor
 const ON = { GRANTOR_DYNAMIC_REGISTRATION: 'on' }
 
-beforeAll(async () => {
-  grantor = await startGrantor({ environment: ON, limits: { registrations: 1000 } })
-})
-afterAll(() => grantor.close())
+const test = base.extend('options', { environment: ON, limits: { registrations: 1000 } })
 
 const EDITOR = {
   client_name: 'Editor',
@@ -22,7 +19,7 @@ const EDITOR = {
   token_endpoint_auth_method: 'none',
 }
 
-function register(body: unknown, at: Grantor = grantor, headers: Record<string, string> = {}): Promise<Answer> {
+function register(grantor: Grantor, body: unknown, at: Grantor = grantor, headers: Record<string, string> = {}): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return new Walk(at).browse({
     method: 'POST',
@@ -45,9 +42,11 @@ const requestOf = (client: TestClient) => ({
   ...PKCE,
 })
 
-test('An editor with a private-use scheme registers itself, signs a wallet in and refreshes, and nothing is stored before the signature', async () => {
+test('An editor with a private-use scheme registers itself, signs a wallet in and refreshes, and nothing is stored before the signature', async ({
+  grantor,
+}) => {
   const before = JSON.stringify(allRows(grantor.databasePath))
-  const answer = await register(EDITOR)
+  const answer = await register(grantor, EDITOR)
   expect(answer.status).toBe(201)
   expect(answer.json()).toEqual({
     ...EDITOR,
@@ -64,8 +63,10 @@ test('An editor with a private-use scheme registers itself, signs a wallet in an
   expect((await walk.refresh(client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('The signed text says that the app registered itself, and names the hash of the registration and where the answer goes', async () => {
-  const client = clientOf(await register(EDITOR))
+test('The signed text says that the app registered itself, and names the hash of the registration and where the answer goes', async ({
+  grantor,
+}) => {
+  const client = clientOf(await register(grantor, EDITOR))
   const walk = new Walk(grantor)
   const challenge = await walk.challenge(requestOf(client))
   const text = await walk.loginApi('/login/message', { login_challenge: challenge, address: walk.wallet.address, chain_id: 1 })
@@ -76,19 +77,24 @@ test('The signed text says that the app registered itself, and names the hash of
   expect((await walk.describe(challenge)).json()).toMatchObject({ client_publisher: '', client_scheme: 'cursor' })
 })
 
-test('A client that asks for a secret gets a registration without one (RFC 7591 §3.2.1)', async () => {
-  const answer = await register({ ...EDITOR, token_endpoint_auth_method: 'client_secret_post' })
+test('A client that asks for a secret gets a registration without one (RFC 7591 §3.2.1)', async ({ grantor }) => {
+  const answer = await register(grantor, { ...EDITOR, token_endpoint_auth_method: 'client_secret_post' })
   expect(answer.json()).toMatchObject({ token_endpoint_auth_method: 'none' })
   expect(answer.json()).not.toHaveProperty('client_secret')
 })
 
-test('Members that the service does not use are ignored, a software statement too (RFC 7591 §2, §3.1.1)', async () => {
-  const answer = await register({ ...EDITOR, software_statement: 'x.y.z', logo_uri: 'https://a.example/l', scope: 'everything' })
+test('Members that the service does not use are ignored, a software statement too (RFC 7591 §2, §3.1.1)', async ({ grantor }) => {
+  const answer = await register(grantor, {
+    ...EDITOR,
+    software_statement: 'x.y.z',
+    logo_uri: 'https://a.example/l',
+    scope: 'everything',
+  })
   expect(answer.status).toBe(201)
   expect(answer.json()).not.toHaveProperty('software_statement')
 })
 
-test.each<[what: string, body: unknown, error: string]>([
+test.for<[what: string, body: unknown, error: string]>([
   ['no redirect URIs', { ...EDITOR, redirect_uris: [] }, 'invalid_redirect_uri'],
   ['http outside loopback', { ...EDITOR, redirect_uris: ['http://app.example/'] }, 'invalid_redirect_uri'],
   ['a scheme that is not listed', { ...EDITOR, redirect_uris: ['ms-msdt:/x'] }, 'invalid_redirect_uri'],
@@ -103,46 +109,46 @@ test.each<[what: string, body: unknown, error: string]>([
     { ...EDITOR, redirect_uris: Array.from({ length: 20 }, (_, n) => `https://a${n}.example/${'x'.repeat(80)}`) },
     'invalid_client_metadata',
   ],
-])('A registration is refused with the error of RFC 7591 §3.2.2: %s', async (_, body, error) => {
-  const answer = await register(body)
+])('A registration is refused with the error of RFC 7591 §3.2.2: %s', async ([, body, error], { grantor }) => {
+  const answer = await register(grantor, body)
   expect(answer.status).toBe(400)
   expect(answer.json()).toMatchObject({ error })
 })
 
-test('A body that is not JSON, or has another type, is refused', async () => {
-  expect((await register('{')).status).toBe(400)
-  expect((await register('a=b', grantor, { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
+test('A body that is not JSON, or has another type, is refused', async ({ grantor }) => {
+  expect((await register(grantor, '{')).status).toBe(400)
+  expect((await register(grantor, 'a=b', grantor, { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
 })
 
-test('A client id with one changed character is unknown', async () => {
-  const client = clientOf(await register(EDITOR))
+test('A client id with one changed character is unknown', async ({ grantor }) => {
+  const client = clientOf(await register(grantor, EDITOR))
   const changed = `${client.id.slice(0, -2)}${client.id.at(-2) === 'A' ? 'B' : 'A'}${client.id.at(-1)}`
   expect((await new Walk(grantor).authorize(requestOf({ ...client, id: changed }))).status).toBe(400)
 })
 
-test('With an initial access token, only a caller that sends the token can register (RFC 7591 §3)', async () => {
+test('With an initial access token, only a caller that sends the token can register (RFC 7591 §3)', async ({ grantor }) => {
   const token = 'initial-access-token-0123456789-abcdef'
   const closed = await startGrantor({ environment: { ...ON, GRANTOR_REGISTRATION_TOKEN: token } })
   onTestFinished(() => closed.close())
-  const refused = await register(EDITOR, closed)
+  const refused = await register(grantor, EDITOR, closed)
   expect(refused.status).toBe(401)
   expect(refused.headers['www-authenticate']).toContain('Bearer')
-  expect((await register(EDITOR, closed, { authorization: 'Bearer wrong' })).status).toBe(401)
-  expect((await register(EDITOR, closed, { authorization: `Bearer ${token}` })).status).toBe(201)
+  expect((await register(grantor, EDITOR, closed, { authorization: 'Bearer wrong' })).status).toBe(401)
+  expect((await register(grantor, EDITOR, closed, { authorization: `Bearer ${token}` })).status).toBe(201)
 })
 
-test('A network that registers too often gets 429', async () => {
+test('A network that registers too often gets 429', async ({ grantor }) => {
   const limited = await startGrantor({ environment: ON, limits: { registrations: 2 } })
   onTestFinished(() => limited.close())
   const statuses = []
-  for (let n = 0; n < 3; n++) statuses.push((await register(EDITOR, limited)).status)
+  for (let n = 0; n < 3; n++) statuses.push((await register(grantor, EDITOR, limited)).status)
   expect(statuses).toEqual([201, 201, 429])
 })
 
-test('Without the setting there is no endpoint, no metadata for it, and no such client', async () => {
+test('Without the setting there is no endpoint, no metadata for it, and no such client', async ({ grantor }) => {
   const off = await startGrantor()
   onTestFinished(() => off.close())
-  expect((await register(EDITOR, off)).status).toBe(404)
+  expect((await register(grantor, EDITOR, off)).status).toBe(404)
   expect((await new Walk(off).browse({ path: '/.well-known/oauth-authorization-server' })).json()).not.toHaveProperty(
     'registration_endpoint',
   )

@@ -27,7 +27,12 @@ test('Every URL in the metadata is below the issuer (RFC 8414 §3.3)', () => {
 test('The metadata names supported features only: S256, no implicit grant, no introspection without authentication', () => {
   expect(metadata).toMatchObject({
     code_challenge_methods_supported: ['S256'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      'client_credentials',
+      'urn:ietf:params:oauth:grant-type:token-exchange',
+    ],
     response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
     authorization_response_iss_parameter_supported: true,
     scopes_supported: ['enhancement', 'profile'],

@@ -48,7 +48,8 @@ export function allClients({ directory, metadata, registrationKeys }: Sources): 
       return documents(clientId)?.whyUnknown(clientId) ?? 'client_unknown_or_disabled'
     },
     async isPublicOrigin(origin: string): Promise<boolean> {
-      return metadata?.isPublicOrigin(origin) || directory.isPublicOrigin(origin)
+      // Any origin can publish a document or register a client. The endpoints use no cookies, so this gives a page no access.
+      return metadata !== null || registrationKeys !== null || directory.isPublicOrigin(origin)
     },
     forget(changed: Changed): void {
       directory.forget(changed)

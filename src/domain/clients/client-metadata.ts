@@ -66,6 +66,7 @@ export function clientOfMetadata(
 ): Client {
   return {
     ...CLIENT_DEFAULTS,
+    exchangeResources: [],
     postLogoutRedirectUris: [],
     id: clientId,
     ...metadata,

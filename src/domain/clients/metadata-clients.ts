@@ -13,7 +13,6 @@ import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { cacheSeconds } from './cache-seconds.ts'
 import { type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
-import { originsOf } from './public-origins.ts'
 
 /** Seconds for which a document is used without another fetch, whatever its headers say. */
 const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
@@ -46,7 +45,7 @@ export type MetadataClientsOptions = {
   now: () => number
 }
 
-type Kept = { client: Client; publicOrigins: string[]; fetchedAt: number; freshFor: number; size: number }
+type Kept = { client: Client; fetchedAt: number; freshFor: number; size: number }
 type Failure = { reason: ReasonOf<'invalid_client'>; until: number }
 
 export class MetadataClients {
@@ -64,17 +63,19 @@ export class MetadataClients {
   /** The client of a document that is fresh. */
   known(clientId: string): Client | undefined {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < kept.freshFor && this.isEnabled(clientId) ? kept.client : undefined
+    return kept && this.#age(kept) < kept.freshFor ? kept.client : undefined
   }
 
   /** The client of a document that was fetched within a day. */
   lastGood(clientId: string): Client | null {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < KEPT_FOR && this.isEnabled(clientId) ? kept.client : null
+    return kept && this.#age(kept) < KEPT_FOR ? kept.client : null
   }
 
-  /** Whether the operator's rules allow the id. */
+  /** Whether the operator's rules, which do not change while the process runs, allow the id. */
   isEnabled(clientId: string): boolean {
+    // Only documents of allowed ids are kept.
+    if (this.#documents.has(clientId)) return true
     const { allowLoopback, isHostAllowed } = this.#options.policy
     return isClientIdUrl(clientId, { allowLoopback }) && isHostAllowed(new URL(clientId).hostname)
   }
@@ -100,12 +101,6 @@ export class MetadataClients {
     return started
   }
 
-  /** Whether a document in memory, of a client without authentication, has a redirect URI of this origin. */
-  isPublicOrigin(origin: string): boolean {
-    for (const { publicOrigins } of this.#documents.values()) if (publicOrigins.includes(origin)) return true
-    return false
-  }
-
   #requireBudget(network: string): void {
     const verdict = this.#options.countFetch(network)
     if (!verdict.allowed) throw tooManyMetadataFetches(verdict.retryAfter)
@@ -127,8 +122,7 @@ export class MetadataClients {
     const client = clientOfMetadata(clientId, metadata, ALLOWED)
     const size = JSON.stringify(metadata).length
     const freshFor = cacheSeconds(answer.kind === 'answered' ? answer.headers : {}, FRESH_FOR)
-    const publicOrigins = client.authMethod === 'none' ? originsOf(client) : []
-    this.#documents.set(clientId, { client, publicOrigins, fetchedAt: this.#options.now(), freshFor, size })
+    this.#documents.set(clientId, { client, fetchedAt: this.#options.now(), freshFor, size })
     this.#characters += size
     for (const oldest of this.#documents.keys()) {
       if (this.#documents.size <= DOCUMENTS_AT_MOST && this.#characters <= CHARACTERS_AT_MOST) break

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { secretMatches } from '../../../src/keys/secret.ts'
+import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { newDatabase, newFolder, run } from '../run.ts'
 
@@ -162,6 +163,45 @@ describe('The command clients create', () => {
   test('All faults of one registration are reported at once', async () => {
     const { err } = await run([...APP, '--scope', 'a b', '--resource', 'x', '--redirect-uri', 'http://example.com/'], env)
     expect(err.trimEnd().split('\n').length).toBeGreaterThanOrEqual(4)
+  })
+})
+
+describe('Token exchange (RFC 8693)', () => {
+  const [MCP, API, FILES] = ['https://mcp.example.com/mcp', 'https://api.example.com/', 'https://files.example.com/']
+  const server = async (...more: string[]) =>
+    run(['clients', 'create', '--name', 'My MCP server', '--resource-server', MCP, '--json', ...more], env)
+
+  test('The command clients create --exchange-resource registers the resources and the grant type, and clients show prints them', async () => {
+    const { out } = await server('--exchange-resource', API, '--exchange-resource', FILES)
+    const { client_id } = JSON.parse(out) as Created
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [API, FILES], grantTypes: [TOKEN_EXCHANGE] })
+    expect(JSON.parse((await run(['clients', 'show', client_id, '--json'], env)).out)).toMatchObject({
+      exchange_resources: [API, FILES],
+    })
+    expect((await run(['clients', 'show', client_id], env)).out).toMatch(
+      /exchanges tokens for +https:\/\/api\.example\.com\/\n +exchanges tokens for +https:\/\/files/,
+    )
+  })
+
+  test('The command clients update replaces and removes exchange resources, and adds them only together with the grant type', async () => {
+    const { client_id } = JSON.parse((await server()).out) as Created
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [], grantTypes: [] })
+    const update = (...more: string[]) => run(['clients', 'update', client_id, ...more], env)
+    expect(await update('--exchange-resource', API)).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining(`use --grant-type ${TOKEN_EXCHANGE}`),
+    })
+    expect((await update('--exchange-resource', API, '--grant-type', TOKEN_EXCHANGE)).exit).toBe(0)
+    expect((await update('--exchange-resource', FILES)).exit).toBe(0)
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [FILES], grantTypes: [TOKEN_EXCHANGE] })
+    expect((await update('--no-exchange-resources')).exit).toBe(0)
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [] })
+  })
+
+  test('A public client, and a client that is not a resource server, cannot be registered for token exchange', async () => {
+    const exchange = ['--exchange-resource', API]
+    expect((await run([...APP, ...exchange], env)).err).toContain('Only a resource server receives tokens')
+    expect((await run([...APP, '--public', ...exchange], env)).err).toContain('Only a confidential client may use')
   })
 })
 

@@ -4,9 +4,11 @@ import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
 import { type ClientRegistration, registerClient, rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
 import { secretMatches } from '../../../src/keys/secret.ts'
+import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
 import { runs } from '../../support/runs.ts'
 
 const NOW = 1_800_000_000
+const API = 'https://api.example.com/'
 const APP: ClientRegistration = { name: 'MyApp', type: 'confidential', redirectUris: ['https://app.example.net/callback'] }
 
 function register(registration: Partial<ClientRegistration> = {}): { client: Client; secret: string | null } {
@@ -32,6 +34,7 @@ describe('Defaults of a registration', () => {
       defaultScopes: ['enhancement'],
       resources: [],
       resourceServer: null,
+      exchangeResources: [],
       consent: 'session',
       requirePkce: false,
       authMethod: 'client_secret_basic',
@@ -76,6 +79,13 @@ describe('Defaults of a registration', () => {
     const { client, secret } = register({ redirectUris: [], resourceServer: 'https://api.example.com/' })
     expect(client).toMatchObject({ redirectUris: [], grantTypes: [], resourceServer: 'https://api.example.com/' })
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  })
+
+  test('A client with exchange resources may exchange tokens, beside what its redirect URIs allow (RFC 8693 §2.1)', () => {
+    const exchanging = { resourceServer: 'https://mcp.example.com/', exchangeResources: ['https://api.example.com/'] }
+    expect(register({ ...exchanging, redirectUris: [] }).client.grantTypes).toEqual([TOKEN_EXCHANGE])
+    expect(register(exchanging).client.grantTypes).toEqual(['authorization_code', 'refresh_token', TOKEN_EXCHANGE])
+    expect(register().client.exchangeResources).toEqual([])
   })
 
   test('The default scope of a client is enhancement if it may have that, or else all scopes that it may have', () => {
@@ -150,6 +160,11 @@ describe('Registrations with a fault', () => {
     ['a resource with a percent sign', { resources: ['https://api.example.com/%20'] }, /percent signs/],
     ['a confidential client without authentication', { authMethod: 'none' }, /confidential client must authenticate/],
     ['a public client with a secret', { type: 'public', authMethod: 'client_secret_post' }, /public client has neither a secret/],
+    [
+      'token exchange by a public client',
+      { type: 'public', grantTypes: ['authorization_code', TOKEN_EXCHANGE] },
+      /Only a confidential client may use urn:ietf:params:oauth:grant-type:token-exchange\./,
+    ],
     ['a public resource server', { type: 'public', resourceServer: 'https://api.example.com' }, /keep a secret/],
     ['a logout address that is no absolute URI', { backchannelLogoutUri: '/logout' }, /not an https URI/],
     ['a logout address with a fragment', { backchannelLogoutUri: 'https://app.example.net/#a' }, /has a fragment/],
@@ -158,6 +173,21 @@ describe('Registrations with a fault', () => {
       'an address after signing out over plain http',
       { postLogoutRedirectUris: ['http://app.example.net/bye'] },
       /Post-logout redirect URI http:\/\/app\.example\.net\/bye is plain http/,
+    ],
+    [
+      'token exchange by a client that is no resource server',
+      { grantTypes: ['authorization_code', TOKEN_EXCHANGE] },
+      /Only a resource server receives tokens/,
+    ],
+    [
+      'exchange resources without the grant type',
+      { resourceServer: API, exchangeResources: [API], grantTypes: ['authorization_code'] },
+      /Exchange resources need the grant type/,
+    ],
+    [
+      'an exchange resource with a fragment',
+      { resourceServer: API, exchangeResources: ['https://files.example.com/#a'] },
+      /Resource "https:\/\/files\.example\.com\/#a"/,
     ],
     ['refresh tokens without codes', { grantTypes: ['refresh_token'] }, /come from authorization codes/],
   ])('A registration is refused with one line that explains it: %s', (_, registration, line) => {

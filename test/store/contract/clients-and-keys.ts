@@ -14,6 +14,7 @@ export function clientsContract(subject: Subject): void {
       requirePushedRequests: _3,
       requestObjectSigned: _4,
       dpopBound: _5,
+      exchangeResources: _13,
       ...older
     } = client
     const {
@@ -35,6 +36,7 @@ export function clientsContract(subject: Subject): void {
       requirePushedRequests: false,
       requestObjectSigned: false,
       dpopBound: false,
+      exchangeResources: [],
       idTokenAlgorithm: 'ES256',
       introspectionSigned: null,
       authorizationAlgorithm: 'ES256',

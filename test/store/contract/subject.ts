@@ -136,6 +136,7 @@ export function someClient(client: Partial<Client> = {}): Client {
     defaultScopes: ['enhancement'],
     resources: ['https://api.example.com/'],
     resourceServer: null,
+    exchangeResources: [],
     consent: 'session',
     requirePkce: true,
     authMethod: 'client_secret_basic',
