@@ -15,7 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => pair.close())
 
-test('PostgreSQL, three nodes, promotion', { timeout: (seconds + 90) * 1000 }, async ({ annotate }) => {
+test('Load and failures on PostgreSQL: three nodes, and a standby that is promoted', { timeout: (seconds + 90) * 1000 }, async ({
+  annotate,
+}) => {
   const name = 'PostgreSQL, three nodes, promotion'
   const others = isShort ? [] : [pair.promoteStandby, pair.killStandby, pair.promoteAfterAbsence, killNode, cutConnections]
   const faults = [pair.promoteStandby, ...others]

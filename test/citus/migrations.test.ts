@@ -16,14 +16,14 @@ afterAll(() => cluster.close())
 const ROWS = 200
 const before = MIGRATIONS.slice(0, -1).map(({ number }) => ({ number }))
 
-test.each(before)('a plain database of schema $number is distributed with its rows', async ({ number }) => {
+test.each(before)('A plain database of schema $number is distributed with its rows', async ({ number }) => {
   const database = await databaseOf(number)
   await migratePostgres(database.address, NOW)
   await expectEverything(database)
 })
 
 test.each(before)(
-  'tables of schema $number that earlier versions distributed come forward with their rows',
+  'Tables of schema $number that an earlier version distributed are migrated with their rows',
   async ({ number }) => {
     const database = await databaseOf(number)
     await distributeAsBefore(database)
@@ -32,7 +32,7 @@ test.each(before)(
   },
 )
 
-test('a database that is up to date is left as it is', async () => {
+test('A database that is up to date is not changed by a migration', async () => {
   const database = await databaseOf(MIGRATIONS.length)
   await migratePostgres(database.address, NOW)
   const places = await placesOf(database)
@@ -40,7 +40,7 @@ test('a database that is up to date is left as it is', async () => {
   expect(await placesOf(database)).toEqual(places)
 })
 
-test('several programs that migrate at once distribute each table once', async () => {
+test('Several programs that migrate at once distribute each table once', async () => {
   const database = await cluster.newDatabase()
   onTestFinished(() => database.drop())
   await Promise.all(Array.from({ length: 5 }, () => migratePostgres(database.address, NOW)))

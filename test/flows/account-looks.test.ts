@@ -25,13 +25,13 @@ beforeEach(async () => {
 })
 afterEach(() => page.context().close())
 
-test('the account page is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async () => {
+test('The account page is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async () => {
   await show(page, grantor.authUrl, accountPage(accountView()))
   await page.getByText('What you signed: 3 receipts').click()
   await expectGoodLooks(page, 'account')
 })
 
-test('the account page is accessible with nothing on it, and for who was only vouched for', async () => {
+test('The account page is accessible when it is empty, and for a user whom the login server vouched for', async () => {
   const rows = accountView().sessions?.rows.slice(0, 1) ?? []
   const nothing = { ...accountView(), apps: { rows: [], more: null }, sessions: { rows, more: null }, done: undefined }
   await show(page, grantor.authUrl, accountPage(nothing))
@@ -40,12 +40,12 @@ test('the account page is accessible with nothing on it, and for who was only vo
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
-test('long names, scopes and hosts leave the account page whole', async () => {
+test('Long names, scopes and hosts do not break the account page', async () => {
   await show(page, grantor.authUrl, accountPage({ ...accountView('x'.repeat(200)), walletShort: '0xf39F…2266' }))
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
-test('a receipt is accessible, in force, withdrawn or over', async () => {
+test('A valid, a withdrawn and an expired receipt are accessible', async () => {
   await show(page, grantor.authUrl, receiptPage(receiptView()))
   await page.getByText('How to check it without us').click()
   await expectGoodLooks(page, 'receipt', TWO_LOOKS)
@@ -55,7 +55,7 @@ test('a receipt is accessible, in force, withdrawn or over', async () => {
   }
 })
 
-test('the page before everything is ended is accessible, with a session and without', async () => {
+test('The page before everything is ended is accessible, with a session and without', async () => {
   const action = '/account/end-everything'
   await show(page, grantor.authUrl, endEverythingPage({ action, walletShort: '0xf39F…2266' }))
   await expectGoodLooks(page, 'end-everything', TWO_LOOKS)
@@ -63,7 +63,7 @@ test('the page before everything is ended is accessible, with a session and with
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
-test('moving on without an app is accessible, and never speaks of one', async () => {
+test('The page that moves on without an app is accessible and does not mention an app', async () => {
   await page.route('https://silent.example.net/**', (route) => route.fulfill({ status: 204 }))
   const to = 'https://silent.example.net/account'
   for (const purpose of ['account', 'end_everything'] as const) {

@@ -20,8 +20,8 @@ beforeEach(() => home.setFaults(null))
 const knownWallet = (wallet: TestWallet) => home.grantor.store.wallets.readWallet(wallet.address as Address)
 const signedByMallory = ({ address }: TestWallet): TestWallet => ({ address, sign: mallory.sign })
 
-describe('no RPC is asked anything', () => {
-  test('from sign-in to the refreshed token and the account page, also the very first time', async () => {
+describe('Ordinary wallets need no RPC', () => {
+  test('An ordinary wallet signs in, refreshes and opens the account page without a call to an RPC, also the first time', async () => {
     const asked = await home.questions(async () => {
       const walk = new Walk(home.grantor, testWallet(0))
       const { code } = await walk.signIn(requestOf(home.client))
@@ -36,7 +36,7 @@ describe('no RPC is asked anything', () => {
     expect(await knownWallet(testWallet(0))).toMatchObject({ provedItself: true })
   })
 
-  test('while every RPC is down they sign in and refresh as ever', async () => {
+  test('Ordinary wallets sign in and refresh while every RPC is unavailable', async () => {
     home.setFaults('hang')
     const asked = await home.questions(async () => {
       const walk = new Walk(home.grantor, testWallet(1))
@@ -47,7 +47,7 @@ describe('no RPC is asked anything', () => {
   })
 })
 
-describe('an account that delegates to a contract (EIP-7702)', () => {
+describe('An account that delegates to a contract (EIP-7702)', () => {
   const account = owner('an account that delegates')
   const wallet: TestWallet = account
   beforeAll(async () => {
@@ -55,19 +55,19 @@ describe('an account that delegates to a contract (EIP-7702)', () => {
     await home.chain.setCode(account.address, `0xef0100${digits(delegate)}`)
   })
 
-  test('is not signed in by what it delegates to, before its own key ever was seen: 401', async () => {
+  test("The contract of an account cannot sign in for the account before the account's key was seen: 401", async () => {
     expect(await knownWallet(wallet)).toEqual({ epoch: 0, provedItself: false })
     await home.expectRefused(async () => (await home.prove(signedByMallory(wallet))).answer, 401, 'not_proven')
   })
 
-  test('nor by a delegate that says yes to everything', async () => {
+  test('A contract that accepts every signature cannot sign in for an account that delegates to it', async () => {
     const other = owner('another account that delegates')
     const delegate = await home.chain.deploy(deploying(YES_TO_ALL))
     await home.chain.setCode(other.address, `0xef0100${digits(delegate)}`)
     await home.expectRefused(async () => (await home.prove(signedByMallory(other))).answer, 401, 'not_proven')
   })
 
-  test('signs in with its own key, by plain recovery, with no RPC asked', async () => {
+  test('An account that delegates to a contract signs in with its own key, without a call to an RPC', async () => {
     const asked = await home.questions(async () => {
       const attempt = await home.prove(wallet)
       expect(await home.finish(attempt)).not.toBe('')
@@ -77,12 +77,12 @@ describe('an account that delegates to a contract (EIP-7702)', () => {
     expect(session).toMatchObject({ walletKind: 'ordinary' })
   })
 
-  test('from then on what it delegates to still does not sign in: 401', async () => {
+  test("After a sign-in with the account's key, the contract still cannot sign in for the account: 401", async () => {
     await home.expectRefused(async () => (await home.prove(signedByMallory(wallet))).answer, 401, 'not_proven')
   })
 })
 
-describe('an address that once proved itself by its own key', () => {
+describe('An address that has signed with its own key', () => {
   const account = owner('an account at which code appears')
   const forged = signedByMallory(account)
   beforeAll(async () => {
@@ -91,27 +91,27 @@ describe('an address that once proved itself by its own key', () => {
     await home.chain.setCode(account.address, `0x${YES_TO_ALL}`)
   })
 
-  test('is never again accepted as a contract, also when code appears at it: 401', async () => {
+  test('An address that has signed with its own key is never accepted as a contract, also if code appears there: 401', async () => {
     await home.expectRefused(async () => (await home.prove(forged)).answer, 401, 'not_proven')
   })
 
-  test('not even when both RPCs say yes to everything', async () => {
+  test('An address that has signed with its own key is not accepted as a contract even if both RPCs accept everything', async () => {
     home.setFaults('lie')
     await home.expectRefused(async () => (await home.prove(forged)).answer, 401, 'not_proven')
   })
 
-  test('its own key still signs it in', async () => {
+  test('An address that has signed with its own key can still sign in with this key', async () => {
     expect(await home.finish(await home.prove(account))).not.toBe('')
   })
 
-  test('another address with the same code is asked about: it is the history of the address that counts', async () => {
+  test('The contract at another address with the same code is called: only the history of the address counts', async () => {
     const stranger = owner('never seen')
     await home.chain.setCode(stranger.address, `0x${YES_TO_ALL}`)
     const asked = await home.questions(async () => expect((await home.prove(signedByMallory(stranger))).answer.status).toBe(200))
     expect(asked).toEqual(['eth_call', 'eth_call'])
   })
 
-  test('ends, by its first own proof, what the contract path gave for it before: the next refresh is refused', async () => {
+  test("The first signature with the address's own key ends what the contract was granted before: the next refresh is refused", async () => {
     const late = owner('whose key is seen late')
     await home.chain.setCode(late.address, `0x${YES_TO_ALL}`)
     const attempt = await home.prove(signedByMallory(late))

@@ -32,7 +32,7 @@ async function signIn(on = page): Promise<void> {
   await on.waitForURL(`${demo.appUrl}/`)
 }
 
-test('a person clicks through all four phases and sees each message', async () => {
+test('A user clicks through all four phases and sees each message', async () => {
   await signIn()
 
   // Phase 1: code, tokens, decoded claims
@@ -72,7 +72,7 @@ test('a person clicks through all four phases and sees each message', async () =
   expect(await wireOf('refresh').innerText()).toMatch(/400[\s\S]*"error": "invalid_grant"/)
 })
 
-test('who signs in again while the session lasts sees no page in between (phase 1, steps 3 to 5 skipped)', async () => {
+test('A second sign-in during the session shows no page in between (phase 1, steps 3 to 5 are skipped)', async () => {
   await signIn()
   const seen: string[] = []
   page.on('framenavigated', (frame) => seen.push(new URL(frame.url()).origin))
@@ -81,7 +81,7 @@ test('who signs in again while the session lasts sees no page in between (phase 
   expect(new Set(seen)).toEqual(new Set([demo.appUrl]))
 })
 
-test('who signs out of the app starts anew, and the session at the service is still there', async () => {
+test('After a sign-out of the app the user starts again, and the session at the service continues', async () => {
   await signIn()
   await page.locator('#sign-out').click()
   expect(await page.locator('h1').innerText()).toContain('without giving it your wallet')
@@ -90,7 +90,7 @@ test('who signs out of the app starts anew, and the session at the service is st
   await page.locator('#call-api').waitFor()
 })
 
-test('who says no on the login page comes back to plain words (RFC 6749 §4.1.2.1)', async () => {
+test('A user who declines on the login page returns to a plain explanation (RFC 6749 §4.1.2.1)', async () => {
   await page.goto(demo.appUrl)
   await page.locator('#start').click()
   await page.locator('#cancel').click()
@@ -101,7 +101,7 @@ test('who says no on the login page comes back to plain words (RFC 6749 §4.1.2.
   expect(await page.locator('#notice').count()).toBe(0)
 })
 
-test('no page shows a code, a token or a whole address', async () => {
+test('No page shows a code, a token or a whole address', async () => {
   const secrets: string[] = []
   page.on('request', (request) => {
     const code = new URL(request.url()).searchParams.get('code')
@@ -117,7 +117,7 @@ test('no page shows a code, a token or a whole address', async () => {
   expect(text).not.toContain(demo.client.secret)
 })
 
-test('the pages need no script, fit 320 pixels, and axe finds nothing serious on them', async () => {
+test('The pages need no script, fit 320 pixels, and pass the accessibility check', async () => {
   await signIn()
   const cookies = await page.context().cookies()
   for (const [width, colorScheme] of [
@@ -138,7 +138,7 @@ test('the pages need no script, fit 320 pixels, and axe finds nothing serious on
   }
 })
 
-test('a form sent by another site is refused (CSRF)', async () => {
+test('A form from another site is refused (CSRF)', async () => {
   await signIn()
   const cookies = await page.context().cookies(demo.appUrl)
   const session = cookies.find(({ name }) => name === 'demo_app_session')?.value ?? ''
@@ -151,7 +151,7 @@ test('a form sent by another site is refused (CSRF)', async () => {
   expect(await wireOf('introspect').innerText()).toContain('"active": true')
 })
 
-test('an answer that this browser did not ask for signs nobody in (RFC 6749 §10.12)', async () => {
+test('A response that this browser did not request signs no user in (RFC 6749 §10.12)', async () => {
   // An attacker's own answer, planted into the victim's browser
   const attacker = await newPage(browser)
   let planted = ''

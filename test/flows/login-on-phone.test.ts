@@ -27,7 +27,7 @@ afterEach(() => page.context().close())
 
 const open = () => page.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
 
-test('a phone without a wallet in its browser is shown the wallet apps: plain links that open the sign-in there', async () => {
+test('A phone without a wallet in its browser shows the wallet apps: plain links that open the sign-in in the app', async () => {
   const requested: string[] = []
   page.on('request', (request) => void requested.push(new URL(request.url()).origin))
   await open()
@@ -42,7 +42,7 @@ test('a phone without a wallet in its browser is shown the wallet apps: plain li
   expect(new Set(requested)).toEqual(new Set([new URL(login.url).origin]))
 })
 
-test('on a desktop the wallet apps are not in the way', async () => {
+test('A desktop does not show the wallet apps', async () => {
   const desktop = await (await browser.newContext()).newPage()
   await desktop.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
   await desktop.locator('#no-wallet').waitFor()
@@ -52,22 +52,19 @@ test('on a desktop the wallet apps are not in the way', async () => {
   await desktop.context().close()
 })
 
-test.each(['legacy', 'eip6963'] as const)(
-  'in the browser inside a wallet app the page works as anywhere: %s',
-  async (announce) => {
-    const { signed } = await installWallet(page, testWallet(0), { announce })
-    await page.route('**/login/complete**', (route) => route.fulfill({ body: 'on the way' }))
-    await open()
-    await page.locator('.wallet').tap()
-    await page.locator('#sign').waitFor()
-    const shown = await page.locator('#message').textContent()
-    await page.locator('#sign').tap()
-    await page.waitForURL('**/login/complete**')
-    expect(signed).toEqual([shown])
-  },
-)
+test.each(['legacy', 'eip6963'] as const)('In the browser of a wallet app the page works as elsewhere: %s', async (announce) => {
+  const { signed } = await installWallet(page, testWallet(0), { announce })
+  await page.route('**/login/complete**', (route) => route.fulfill({ body: 'on the way' }))
+  await open()
+  await page.locator('.wallet').tap()
+  await page.locator('#sign').waitFor()
+  const shown = await page.locator('#message').textContent()
+  await page.locator('#sign').tap()
+  await page.waitForURL('**/login/complete**')
+  expect(signed).toEqual([shown])
+})
 
-test('a wallet that arrives only after the page announces itself by its event (window.ethereum)', async () => {
+test('A wallet that arrives after the page announces itself with its event (window.ethereum)', async () => {
   await open()
   await page.getByText('There is no wallet in this browser').waitFor()
   await page.evaluate(() => {

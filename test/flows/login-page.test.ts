@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => page.context().close())
 
-test('a wallet that announces itself signs the person in, over the very text that the page shows (EIP-6963, ERC-4361)', async () => {
+test('A wallet that announces itself signs the user in, over the exact text that the page shows (EIP-6963, ERC-4361)', async () => {
   const { signed } = await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
   await page.getByRole('button', { name: 'Foxglove' }).click()
@@ -40,7 +40,7 @@ test('a wallet that announces itself signs the person in, over the very text tha
   expect(shown).toContain('Aurora Notes')
 })
 
-test('the page says which app asks, at which host, for what, and until when', async () => {
+test('The page says which app asks, at which host, for which permissions, and until when', async () => {
   await openLogin(page, grantor, client)
   const text = await page.locator('.slip-head').innerText()
   expect(text).toContain('Sign in to Aurora Notes')
@@ -49,7 +49,7 @@ test('the page says which app asks, at which host, for what, and until when', as
   expect(text).toMatch(/This request is open until \d\d:\d\d/)
 })
 
-test('no wallet is asked anything before a click, and none is chosen for the person', async () => {
+test('No wallet is called before a click, and no wallet is chosen for the user', async () => {
   const first = await installWallet(page, wallet, { name: 'Foxglove' })
   const second = await installWallet(page, testWallet(1), { name: 'Harbour' })
   await openLogin(page, grantor, client)
@@ -65,7 +65,7 @@ test('no wallet is asked anything before a click, and none is chosen for the per
   expect(await page.locator('#message').textContent()).toContain(testWallet(1).address)
 })
 
-test('a wallet that announces itself twice, or under a second number, is listed once', async () => {
+test('A wallet that announces itself twice, or under a second id, is listed once', async () => {
   await installWallet(page, wallet, { name: 'Foxglove', rdns: 'example.foxglove' })
   await installWallet(page, wallet, { name: 'Foxglove again', rdns: 'example.foxglove' })
   await openLogin(page, grantor, client)
@@ -74,7 +74,7 @@ test('a wallet that announces itself twice, or under a second number, is listed 
   expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
 })
 
-test('a wallet that announces itself late takes the place of the words about having none', async () => {
+test('A wallet that announces itself late replaces the explanation for browsers without a wallet', async () => {
   await installWallet(page, wallet, { name: 'Slowcoach', announce: 'late' })
   await openLogin(page, grantor, client)
   await page.getByText('There is no wallet in this browser').waitFor()
@@ -84,7 +84,7 @@ test('a wallet that announces itself late takes the place of the words about hav
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('where no wallet announces itself, the one at window.ethereum serves', async () => {
+test('If no wallet announces itself, the wallet at window.ethereum is used', async () => {
   await installWallet(page, wallet, { announce: 'legacy' })
   await openLogin(page, grantor, client)
   await page.getByRole('button', { name: 'Wallet in this browser' }).click()
@@ -92,7 +92,7 @@ test('where no wallet announces itself, the one at window.ethereum serves', asyn
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('where one announces itself, window.ethereum is not listed beside it', async () => {
+test('If a wallet announces itself, window.ethereum is not listed beside it', async () => {
   await installWallet(page, testWallet(1), { announce: 'legacy' })
   await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
@@ -101,7 +101,7 @@ test('where one announces itself, window.ethereum is not listed beside it', asyn
   expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
 })
 
-test('without a wallet the page says what one is, where to find one, and how to go on without', async () => {
+test('Without a wallet the page explains what a wallet is, where to find one, and how to continue without one', async () => {
   await openLogin(page, grantor, client)
   await page.getByText('There is no wallet in this browser').waitFor()
   expect(await page.locator('#no-wallet').innerText()).toContain('A wallet is an app or a browser extension')
@@ -114,7 +114,7 @@ test('without a wallet the page says what one is, where to find one, and how to 
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('a wallet’s name is text of limited length, and its icon an image from a data: URL or a letter', async () => {
+test('The name of a wallet is text of limited length, and its icon is an image from a data: URL or a letter', async () => {
   const requested: string[] = []
   page.on('request', (request) => void requested.push(request.url()))
   const evil = '<img src=x onerror=document.title="pwned">'
@@ -137,14 +137,14 @@ test('a wallet’s name is text of limited length, and its icon an image from a 
   expect(requested.filter((url) => !url.startsWith('http://localhost:') && !url.startsWith('data:'))).toEqual([])
 })
 
-test('a picture that cannot be drawn gives way to the first letter of the name', async () => {
+test('An icon that cannot be drawn is replaced by the first letter of the name', async () => {
   await installWallet(page, wallet, { name: 'Foxglove', icon: 'data:image/png;base64,AAAA' })
   await openLogin(page, grantor, client)
   await page.locator('span.wallet-icon').waitFor()
   expect(await page.locator('.wallet-icon').textContent()).toBe('F')
 })
 
-test('of several accounts the person chooses, and each has a text of its own', async () => {
+test('The user chooses one of several accounts, and each account has a text of its own', async () => {
   const { signed } = await installWallet(page, wallet, { accounts: [wallet, testWallet(1)] })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -161,7 +161,7 @@ test.each([
   ['0x1', 'Chain ID: 1'],
   ['0x89', 'Chain ID: 1'],
   ['nonsense', 'Chain ID: 1'],
-])('the text names the wallet’s chain where it is accepted, else the first that is: %s', async (chainId, line) => {
+])("The text names the wallet's chain if it is accepted, otherwise the first accepted chain: %s", async (chainId, line) => {
   const { asked } = await installWallet(page, wallet, { chainId })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -173,7 +173,7 @@ test.each([
   expect(asked).toEqual(['eth_requestAccounts', 'eth_chainId', 'personal_sign'])
 })
 
-test('the keyboard alone is enough', async () => {
+test('The page can be used with the keyboard alone', async () => {
   await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').waitFor()
@@ -189,7 +189,7 @@ test('the keyboard alone is enough', async () => {
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('cancelling goes back to the app with access_denied and its state (RFC 6749 §4.1.2.1)', async () => {
+test('Cancelling returns to the app with access_denied and the state (RFC 6749 §4.1.2.1)', async () => {
   await openLogin(page, grantor, client)
   await page.getByRole('button', { name: 'Cancel and go back to Aurora Notes' }).click()
   const answer = await backAtApp(page)

@@ -26,7 +26,7 @@ async function timeToUsable(page: Page): Promise<number> {
   })
 }
 
-test('the login page is usable soon after its bytes arrive: the time is told, and depends on the machine', async () => {
+test('The login page becomes usable after its bytes arrive, and the test prints the time', async () => {
   const page = await newVisitor(browser)
   await installWallet(page, testWallet(0))
   await page.addInitScript(() => {

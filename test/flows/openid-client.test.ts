@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => grantor.close())
 
 test.each(['ES256', 'RS256', 'EdDSA'] as const)(
-  'signs in, reads userinfo, refreshes, renews silently and signs out, with %s ID tokens',
+  'openid-client signs in, reads userinfo, refreshes, renews silently and signs out, with %s ID tokens',
   async (algorithm) => {
     const registered = await grantor.createClient({ scopes: ['openid', 'wallet'] })
     await changeClient(grantor, registered, { idTokenAlgorithm: algorithm, postLogoutRedirectUris: [AFTERWARDS] })

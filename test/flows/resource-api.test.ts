@@ -31,7 +31,7 @@ function expectInvalidToken(answer: Answer): void {
   )
 }
 
-test('the API answers with the wallet it was called for, the app, and what the app may do', async () => {
+test('The API returns the wallet of the call, the app, and what the app may do', async () => {
   const { accessToken } = await tokensFor({}, 1)
   const answer = await askMe(accessToken)
   expect(answer.status).toBe(200)
@@ -39,21 +39,21 @@ test('the API answers with the wallet it was called for, the app, and what the a
   expect(answer.headers['cache-control']).toBe('no-store')
 })
 
-test('a call without a token is told to bring one, and which scope it needs (RFC 6750 §3, §3.1)', async () => {
+test('A call without a token gets a challenge that names the scope (RFC 6750 §3, §3.1)', async () => {
   const answer = await send(demo.apiUrl, { path: '/me' })
   expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, `Bearer realm="${demo.apiUrl}", scope="enhancement"`])
   expect(answer.json()).not.toHaveProperty('error')
 })
 
-describe('an access token stops at once, before its exp, when', () => {
-  test('it is revoked (RFC 7009 §2.1)', async () => {
+describe('An access token stops working at once, before its exp', () => {
+  test('An access token stops working at once when it is revoked (RFC 7009 §2.1)', async () => {
     const { walk, accessToken } = await tokensFor()
     expect((await askMe(accessToken)).status).toBe(200)
     await walk.revoke(demo.client, accessToken)
     expectInvalidToken(await askMe(accessToken))
   })
 
-  test('the refresh token of its grant is revoked', async () => {
+  test('An access token stops working at once when the refresh token of its grant is revoked', async () => {
     const { walk, accessToken, refreshToken } = await tokensFor()
     const refreshed = String((await walk.refresh(demo.client, refreshToken)).json().access_token)
     expect((await askMe(refreshed)).status).toBe(200)
@@ -62,7 +62,7 @@ describe('an access token stops at once, before its exp, when', () => {
     expectInvalidToken(await askMe(refreshed))
   })
 
-  test('its code is presented a second time (RFC 6749 §4.1.2)', async () => {
+  test('An access token stops working at once when its code is presented a second time (RFC 6749 §4.1.2)', async () => {
     const walk = new Walk(demo.grantor)
     const { code } = await walk.signIn(requestOf(demo.client))
     const accessToken = String((await walk.exchange(demo.client, code)).json().access_token)
@@ -72,7 +72,7 @@ describe('an access token stops at once, before its exp, when', () => {
   })
 })
 
-test('a token stops at its exp', async () => {
+test('A token stops working at its exp', async () => {
   const { accessToken } = await tokensFor()
   demo.grantor.clock.advance(599)
   expect((await askMe(accessToken)).status).toBe(200)
@@ -80,27 +80,27 @@ test('a token stops at its exp', async () => {
   expectInvalidToken(await askMe(accessToken))
 })
 
-test('a token without the scope is told which one is needed (RFC 6750 §3.1)', async () => {
+test('A token without the scope gets a challenge that names the scope (RFC 6750 §3.1)', async () => {
   const { accessToken } = await tokensFor({ scope: 'profile' })
   const answer = await askMe(accessToken)
   expect([answer.status, answer.json().error]).toEqual([403, 'insufficient_scope'])
   expect(answer.headers['www-authenticate']).toContain('scope="enhancement"')
 })
 
-test('a refresh token or a changed token is no access token', async () => {
+test('A refresh token or a changed token is not an access token', async () => {
   const { accessToken, refreshToken } = await tokensFor()
   expectInvalidToken(await askMe(refreshToken))
   expectInvalidToken(await askMe(`${accessToken.slice(0, -6)}AAAAAA`))
 })
 
-test('a token in the query is not taken, and beside the header it is refused (RFC 6750 §2)', async () => {
+test('A token in the query is ignored, and beside the header it is refused (RFC 6750 §2)', async () => {
   const { accessToken } = await tokensFor()
   expect((await send(demo.apiUrl, { path: `/me?access_token=${accessToken}` })).status).toBe(401)
   const path = `/me?access_token=${accessToken}`
   expect((await send(demo.apiUrl, { path, headers: { authorization: `Bearer ${accessToken}` } })).status).toBe(400)
 })
 
-test('while the authorization service is down nobody is let in and no token is called bad: 503', async () => {
+test('While the authorization service is down every call is 503, and no token is called invalid', async () => {
   const other = await startDemo()
   const walk = new Walk(other.grantor)
   const { code } = await walk.signIn(requestOf(other.client))
@@ -114,7 +114,7 @@ test('while the authorization service is down nobody is let in and no token is c
   await other.close()
 })
 
-test('a person who opens the API in a browser reads what it is', async () => {
+test('A user who opens the API in a browser reads what it is', async () => {
   const answer = await send(demo.apiUrl, { path: '/' })
   expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(answer.body).toContain('Demo resource API')
