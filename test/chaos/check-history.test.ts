@@ -125,7 +125,7 @@ describe('I3: an acknowledged ending holds', () => {
     ],
     ['refreshed after a race for the code', granted().redeem(refused, { at: 9 }).refresh('r0', tokens(1))],
     ['active again when a clock came back', granted().revoke('r0', done, { offset: 600 }).introspect('a0', active)],
-  ])('A grant that is used after its acknowledged end is a violation of I3: %s', (_, { broken }) => {
+  ])('A use after an acknowledged ending is a violation of I3: %s', (_, { broken }) => {
     expect(broken).toContain('I3')
   })
 
@@ -147,7 +147,7 @@ describe('I3: an acknowledged ending holds', () => {
         .tell('', { op: 'end_app', wallet: ALICE, client: 'signed app' }, done)
         .authorize('signed app', code),
     ],
-  ])('An access token that is active after its acknowledged end is a violation of I3: %s', (_, { broken }) => {
+  ])('A use after an acknowledged ending is reported as a violation of I3 and of nothing else: %s', (_, { broken }) => {
     expect(broken).toEqual(['I3'])
   })
 
