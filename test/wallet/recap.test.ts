@@ -31,6 +31,19 @@ test('a capability has these bytes as a URI and these words as a sentence (ERC-5
   )
 })
 
+test('The scopes of single resources are paired with them, and the sentence is the standard translation of the URI (ERC-5573)', () => {
+  const capability = {
+    scopes: ['a', 'b'],
+    resources: ['urn:b', 'urn:a'],
+    scopesByResource: { 'urn:a': ['openid', 'a', 'a'], 'urn:b': ['b'] },
+  }
+  const uri = encodeRecap(capability)
+  expect(decodeRecapUri(uri)).toEqual({
+    att: { 'urn:a': { 'oauth/a': [{}], 'oauth/openid': [{}] }, 'urn:b': { 'oauth/b': [{}] } },
+  })
+  expect(translateRecap(capability)).toBe(translate(decodeRecapUri(uri)))
+})
+
 test('the URI is base64url without padding, whatever the length (RFC 4648 §5)', () => {
   for (const path of ['', 'a', 'aa', 'aaa']) {
     // `~~~???` is what base64 writes with + and /, and base64url must not.

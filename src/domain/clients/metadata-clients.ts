@@ -11,6 +11,7 @@ import type { ReasonOf } from '../../oauth/reasons.ts'
 import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import type { OpenResources, Resources } from '../model/resources.ts'
 import { cacheSeconds } from './cache-seconds.ts'
 import { type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
 import { originsOf } from './public-origins.ts'
@@ -21,8 +22,6 @@ const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
 const KEPT_FOR = 86_400
 /** Seconds between two fetches of a document that could not be used. */
 const FAILURE_KEPT_FOR = 60
-/** What such clients may request: to know who the user is. */
-const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
 const DOCUMENTS_AT_MOST = 2_000
 /** Characters of all documents in memory. */
 const CHARACTERS_AT_MOST = 8_000_000
@@ -38,12 +37,14 @@ export type MetadataPolicy = {
 export type MetadataClientsOptions = {
   policy: MetadataPolicy
   fetch: FetchFromClient
+  resources: Pick<Resources, 'openTo'>
   /** counts one fetch for a network; `retryAfter` in seconds */
   countFetch: (network: string) => { allowed: true } | { allowed: false; retryAfter: number }
   now: () => number
 }
 
-type Kept = { client: Client; publicOrigins: string[]; fetchedAt: number; freshFor: number; size: number }
+/** `open`: the resources that `client` was made with. */
+type Kept = { client: Client; open: OpenResources; publicOrigins: string[]; fetchedAt: number; freshFor: number; size: number }
 type Failure = { reason: ReasonOf<'invalid_client'>; until: number }
 
 export class MetadataClients {
@@ -61,13 +62,13 @@ export class MetadataClients {
   /** The client of a document that is fresh. */
   known(clientId: string): Client | undefined {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < kept.freshFor && this.isEnabled(clientId) ? kept.client : undefined
+    return kept && this.#age(kept) < kept.freshFor && this.isEnabled(clientId) ? this.#clientOf(kept) : undefined
   }
 
   /** The client of a document that was fetched within a day. */
   lastGood(clientId: string): Client | null {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < KEPT_FOR && this.isEnabled(clientId) ? kept.client : null
+    return kept && this.#age(kept) < KEPT_FOR && this.isEnabled(clientId) ? this.#clientOf(kept) : null
   }
 
   /** Whether the operator's rules allow the id. */
@@ -121,17 +122,25 @@ export class MetadataClients {
   #keep(clientId: string, metadata: ClientMetadata, answer: ClientAnswer): Client {
     this.#failures.delete(hashOf(clientId))
     this.#drop(clientId)
-    const client = clientOfMetadata(clientId, metadata, ALLOWED)
+    const open = this.#options.resources.openTo('metadata')
+    const client = clientOfMetadata(clientId, metadata, allowedWith(open))
     const size = JSON.stringify(metadata).length
     const freshFor = cacheSeconds(answer.kind === 'answered' ? answer.headers : {}, FRESH_FOR)
     const publicOrigins = client.authMethod === 'none' ? originsOf(client) : []
-    this.#documents.set(clientId, { client, publicOrigins, fetchedAt: this.#options.now(), freshFor, size })
+    this.#documents.set(clientId, { client, open, publicOrigins, fetchedAt: this.#options.now(), freshFor, size })
     this.#characters += size
     for (const oldest of this.#documents.keys()) {
       if (this.#documents.size <= DOCUMENTS_AT_MOST && this.#characters <= CHARACTERS_AT_MOST) break
       this.#drop(oldest)
     }
     return client
+  }
+
+  /** The client with what it may request now: a resource may have changed since the document was fetched. */
+  #clientOf(kept: Kept): Client {
+    const open = this.#options.resources.openTo('metadata')
+    if (kept.open !== open) Object.assign(kept, { open, client: { ...kept.client, ...allowedWith(open) } })
+    return kept.client
   }
 
   #drop(clientId: string): void {
@@ -153,6 +162,11 @@ export class MetadataClients {
   #age({ fetchedAt }: Kept): number {
     return Math.abs(this.#options.now() - fetchedAt)
   }
+}
+
+/** What such clients may request: to know who the user is, and the scopes of the resources that are open to them. */
+function allowedWith({ resources, scopes }: OpenResources): Pick<Client, 'scopes' | 'defaultScopes' | 'resources'> {
+  return { scopes: [...STANDARD_SCOPES, ...scopes], defaultScopes: ['openid'], resources: resources.map(({ uri }) => uri) }
 }
 
 /** §5 of the draft: status 200 and a JSON type; all else is an error. */

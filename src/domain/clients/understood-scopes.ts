@@ -4,7 +4,7 @@ import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 
 /**
- * With `openid`: the requested scopes that the service or the client defines, so not `offline_access` (§11). Without `openid`: all
+ * With `openid`: the requested scopes that the service, a resource or the client defines, so not `offline_access` (§11). Without `openid`: all
  * requested scopes.
  *
  * A refresh uses the same rule, because many libraries repeat the scopes of the authorization request.
@@ -12,5 +12,5 @@ import type { Client } from '../model/records.ts'
 export function understoodScopes(deps: Deps, client: Client, requested: string[]): string[] {
   if (!requested.includes('openid')) return requested
   const defined = [...STANDARD_SCOPES, ...Object.keys(deps.settings.scopeDescriptions), ...client.scopes]
-  return requested.filter((each) => defined.includes(each))
+  return requested.filter((each) => defined.includes(each) || deps.resources.listing(each).length > 0)
 }

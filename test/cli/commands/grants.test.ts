@@ -32,6 +32,7 @@ async function granted(wallet: Address, clientId: string, at = NOW): Promise<str
       consented: false,
       scopes: ['enhancement'],
       resources: [],
+      scopesByResource: null,
       refreshKeyId: 'k',
       dpopJkt: null,
       authTime: at,
