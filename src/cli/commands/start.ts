@@ -11,7 +11,14 @@ import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } fro
 import { settingsFor } from '../compose/settings.ts'
 import { type Tls, tlsOf } from '../compose/tls.ts'
 import { failureOf } from '../compose/with-store.ts'
-import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../development/demo.ts'
+import {
+  createDemoApps,
+  type DemoAddresses,
+  type DemoClient,
+  demoClients,
+  registerDemoClients,
+  registerDemoResource,
+} from '../development/demo.ts'
 import { developmentLog } from '../development/development-log.ts'
 import { allListening, listen } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
@@ -158,6 +165,8 @@ async function runAll(
     ])
     // Only after the ports are open: if another instance has the ports, its records must not change.
     await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
+    await registerDemoResource(service.store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', now())
+    await service.noticeChanges()
   } catch (error) {
     await close()
     throw error

@@ -1,4 +1,4 @@
-/** The demo of `grantor start`: its two clients, and the two apps that use them. */
+/** The demo of `grantor start`: its two clients, its resource, and the two apps that use them. */
 
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
 import type { Store } from '../../domain/model/store.ts'
@@ -31,6 +31,24 @@ export async function registerDemoClients(
   const app = { name: 'Demo builder app', redirectUris: [`${builderAppUrl}/callback`], resources: [resource] }
   const api = { name: 'Demo resource API', redirectUris: [], resourceServer: resource }
   await Promise.all([putClient(store, demo.builderApp, app, at), putClient(store, demo.resourceApi, api, at)])
+}
+
+const RESOURCE_NAME = 'Demo resource API'
+
+/**
+ * Registers the demo's resource, open to clients with metadata documents, so that such a client can be tried. A resource of earlier ports is
+ * removed. A resource that the developer changed stays as it is.
+ */
+export async function registerDemoResource(
+  { resources }: Pick<Store, 'resources'>,
+  { resource: uri }: DemoAddresses,
+  description: string,
+  at: number,
+): Promise<void> {
+  const earlier = (await resources.listResources()).filter((each) => each.name === RESOURCE_NAME && each.uri !== uri)
+  await Promise.all(earlier.map((each) => resources.deleteResource(each.uri)))
+  const scopes = [{ name: 'enhancement', description }]
+  await resources.insertResource({ uri, name: RESOURCE_NAME, scopes, openTo: ['registered', 'metadata'], createdAt: at })
 }
 
 async function putClient(
