@@ -217,7 +217,7 @@ describe('Scopes belong to resources', () => {
     return (await walk.loginApi('/login/message', claim)).json().message as string
   }
 
-  test('A token for one resource never has a scope that belongs only to another, at the exchange and at each refresh', async () => {
+  test('A token for one resource never has a scope that belongs only to another, at the exchange and at each refresh (RFC 8707 §2.2)', async () => {
     const client = await twoResources()
     const first = await tokensFor(client, request(client))
     expect(purposeOf(first)).toEqual({ aud: NOTES, scope: 'openid notes.read' })

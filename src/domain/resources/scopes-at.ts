@@ -1,5 +1,5 @@
 /**
- * Which client may request which resource, and which scopes a token for a resource can have (RFC 8707, RFC 9700 §2.3). These functions
+ * Which client may request which resource, and which scopes a token for a resource can have (RFC 8707 §2.2, RFC 9700 §2.3). These functions
  * only read memory, so they also run at each refresh.
  */
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
