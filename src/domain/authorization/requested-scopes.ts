@@ -7,14 +7,14 @@
 import { invalidRequest, invalidScope, invalidTarget } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
-import { isSubset, parseScope } from '../../oauth/scope.ts'
+import { parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { clientKindOf } from '../model/client-kind.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Resource } from '../model/records.ts'
-import { mayRequest, scopesAt } from '../resources/scopes-at.ts'
+import { mayHave, mayRequest, scopesAt } from '../resources/scopes-at.ts'
 
 type ScopeParameters = Parameters<'response_type' | 'scope', 'resource'>
 type RequestedScopes = Pick<AuthorizationRequest, 'scopes' | 'resources' | 'scopesByResource'>
@@ -32,7 +32,7 @@ function readScopes(deps: Deps, client: Client, { scope, response_type: response
   const scopes = parseScope(scope)
   if (!scopes) throw invalidScope('scope_malformed')
   const understood = understoodScopes(deps, client, scopes)
-  if (!isSubset(understood, client.scopes)) throw invalidScope('scope_not_allowed')
+  if (!understood.every((each) => mayHave(deps, client, each))) throw invalidScope('scope_not_allowed')
   // OpenID Connect Core §3.1.2.1 requires `response_type`.
   if (understood.includes('openid') && responseType === null)
     throw invalidRequest('response_type_missing', 'scope openid needs response_type=code.')

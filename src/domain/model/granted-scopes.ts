@@ -5,5 +5,5 @@ export function grantedAt(
   { scopes, scopesByResource }: Pick<Grant, 'scopes' | 'scopesByResource'>,
   resource: string | undefined,
 ): readonly string[] {
-  return (resource === undefined ? null : scopesByResource?.[resource]) ?? scopes
+  return resource === undefined || scopesByResource === null ? scopes : (scopesByResource[resource] ?? [])
 }

@@ -14,4 +14,4 @@ export type Resources = {
 }
 
 /** The resources that are open to a kind of clients, sorted by URI, and the names of their scopes. */
-export type OpenResources = { resources: readonly Resource[]; scopes: readonly string[] }
+export type OpenResources = { resources: readonly Resource[]; scopes: readonly string[]; hasScope(scope: string): boolean }

@@ -29,7 +29,8 @@ export class RegisteredResources implements Resources {
     const known = open.get(kind)
     if (known) return known
     const resources = all.filter(({ openTo }) => openTo.includes(kind))
-    const found = { resources, scopes: scopesOf(resources) }
+    const names = new Set(scopesOf(resources))
+    const found = { resources, scopes: [...names], hasScope: (scope: string) => names.has(scope) }
     open.set(kind, found)
     return found
   }

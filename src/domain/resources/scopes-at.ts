@@ -22,6 +22,16 @@ export function mayRequest({ resources, settings }: KnownResources, client: Clie
 }
 
 /**
+ * Whether the client may have the scope at any resource. A client that is not registered can cause this check without authentication, so
+ * the check does not search the list of all open scopes.
+ */
+export function mayHave({ resources }: Pick<Deps, 'resources'>, client: Client, scope: string): boolean {
+  const kind = clientKindOf(client)
+  if (kind === 'registered') return client.scopes.includes(scope)
+  return isStandardScope(scope) || resources.openTo(kind).hasScope(scope)
+}
+
+/**
  * Those of the scopes that a token of the client for this resource can have. The scopes that the service defines belong to every
  * resource. All others of a client that is not registered must be listed by the resource.
  *

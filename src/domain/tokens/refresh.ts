@@ -20,7 +20,7 @@ import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
 import type { RotateOutcome, Rotation } from '../model/request-store.ts'
-import { scopesAt } from '../resources/scopes-at.ts'
+import { mayHave, scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import { openRefreshToken, type RefreshToken } from './refresh-token.ts'
 import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
@@ -68,7 +68,7 @@ function readScopes(deps: Deps, client: Client, scope: string | null): string[] 
   if (scope === null) return null
   const requested = parseScope(scope)
   const scopes = requested && understoodScopes(deps, client, requested)
-  if (scopes === null || !isSubset(scopes, client.scopes)) throw invalidScope('scope_unknown')
+  if (!scopes?.every((each) => mayHave(deps, client, each))) throw invalidScope('scope_unknown')
   return scopes
 }
 

@@ -6,7 +6,7 @@ import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
-import { scopesAt } from '../resources/scopes-at.ts'
+import { mayHave, scopesAt } from '../resources/scopes-at.ts'
 import { makeIdToken } from './id-token.ts'
 import { makeRefreshToken } from './refresh-token.ts'
 import { signingKeyOf } from './signing-key.ts'
@@ -97,7 +97,7 @@ export function requireScopeLeft(
   granted: Granted,
   { scopes, resource: named }: Pick<TokenContents, 'scopes' | 'resource'>,
 ): { resource: string; scopes: string[] } {
-  const left = scopes.filter((scope) => client.scopes.includes(scope))
+  const left = scopes.filter((scope) => mayHave(deps, client, scope))
   const { defaultResource } = deps.settings
   for (const resource of named === null ? (granted.resources.length > 0 ? granted.resources : [defaultResource]) : [named]) {
     const own = grantedAt(granted, resource)

@@ -63,6 +63,7 @@ describe('grants list', () => {
         wallet: ALICE,
         scopes: ['enhancement'],
         resources: [],
+        scopes_by_resource: null,
         state: 'living',
         created_at: NOW,
         refreshed_at: NOW,
