@@ -10,6 +10,7 @@ import type { KeyRing } from './key-ring.ts'
 const PREFIXES = {
   accountCursor: 'gra',
   authorizationCode: 'grc',
+  clientRegistration: 'grd',
   confirmation: 'grf',
   loginChallenge: 'grl',
   logoutQuestion: 'gro',

@@ -3,9 +3,20 @@
  * derive their lists from this table.
  */
 
+type GrantParameter =
+  | 'code'
+  | 'redirect_uri'
+  | 'code_verifier'
+  | 'refresh_token'
+  | 'subject_token'
+  | 'subject_token_type'
+  | 'requested_token_type'
+  | 'actor_token'
+  | 'actor_token_type'
+
 type GrantTypeFacts = {
   /** the parameters of the token request that belong to this grant type alone */
-  parameters: readonly ('code' | 'redirect_uri' | 'code_verifier' | 'refresh_token')[]
+  parameters: readonly GrantParameter[]
   /** for operators: what the client receives */
   words: string
   /** true if only confidential clients may use the grant type */
@@ -14,7 +25,9 @@ type GrantTypeFacts = {
   isWithoutUser: boolean
 }
 
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof TOKEN_EXCHANGE
 
 export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
   // RFC 6749 §4.1.3, RFC 7636 §4.5
@@ -37,6 +50,13 @@ export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
     words: 'tokens for the client itself, without a user',
     needsConfidentialClient: true,
     isWithoutUser: true,
+  },
+  // RFC 8693 §2.1. `audience` is also a parameter of this grant type; unlike these it may be repeated.
+  [TOKEN_EXCHANGE]: {
+    parameters: ['subject_token', 'subject_token_type', 'requested_token_type', 'actor_token', 'actor_token_type'],
+    words: 'a narrower token for an API behind this resource server, in exchange for the token of a call',
+    needsConfidentialClient: true,
+    isWithoutUser: false,
   },
 }
 

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SigningAlgorithm } from '../../src/keys/signing-key.ts'
-import type { GrantType } from '../../src/oauth/grant-types.ts'
+import { type GrantType, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
 import { headersOf } from '../support/refusals.ts'
@@ -103,7 +103,11 @@ describe('The server metadata (RFC 8414 §2)', () => {
       typ: 'at+jwt',
       currentDate: new Date(app.grantor.clock.now() * 1000),
     })
-    expect(Object.keys(payload).sort()).toEqual(['aud', 'client_id', 'exp', 'grant_id', 'iat', 'iss', 'jti', 'scope', 'sub'])
+    const authentication = ['acr', 'auth_time']
+    const required = ['aud', 'client_id', 'exp', 'grant_id', 'iat', 'iss', 'jti', 'scope', 'sub']
+    expect(Object.keys(payload).sort()).toEqual([...authentication, ...required].sort())
+    // RFC 9068 §2.2.1
+    expect(payload).toMatchObject({ acr: 'urn:grantor:acr:signature', auth_time: app.grantor.clock.now() })
   })
 
   test('Each scope in scopes_supported can be registered and granted', async () => {
@@ -134,11 +138,15 @@ describe('The server metadata (RFC 8414 §2)', () => {
   })
 
   test('Each grant type in grant_types_supported yields tokens', async () => {
-    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token', 'client_credentials'])
+    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE])
     const tokens = await app.freshTokens()
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
     const own = await app.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
     expect((await app.walk.token(own, { grant_type: 'client_credentials' })).status).toBe(200)
+    const api = 'https://api.example.com/'
+    const server = await app.grantor.createClient({ resourceServer: app.grantor.authUrl, exchangeResources: [api] })
+    const exchange = { subject_token: tokens.access_token, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' }
+    expect((await app.walk.token(server, { grant_type: TOKEN_EXCHANGE, resource: api, ...exchange })).status).toBe(200)
   })
 
   test.each(['token', 'revocation', 'introspection'])(

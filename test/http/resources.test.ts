@@ -138,7 +138,7 @@ describe('A client that is not registered', () => {
       'scopes of two resources without naming the resources',
       { scope: 'notes.read mail.read' },
       'invalid_target',
-      'resource_missing',
+      'resource_unclear',
     ],
   ])('A client with a metadata document is refused %s', async (_what, more, error, reason) => {
     await register(NOTES, ['notes.read'])
@@ -357,6 +357,37 @@ describe('Scopes belong to resources', () => {
     expectRefusal(await ask({ resource: FILES, scope: 'notes.read' }), 'invalid_scope')
     expectRefusal(await ask({}), 'invalid_scope')
   })
+})
+
+test('A token exchange gives no scope that belongs only to another resource (RFC 8693 §2.1)', async () => {
+  await register(NOTES, ['notes.read', 'shared'])
+  await register(FILES, ['files.read', 'shared'])
+  const [scopes, resources] = [
+    ['notes.read', 'files.read', 'shared'],
+    [NOTES, FILES],
+  ]
+  const app = await grantor.createClient({ scopes, resources, consent: 'signed' })
+  const server = await grantor.createClient({
+    scopes,
+    redirectUris: [],
+    resourceServer: NOTES,
+    exchangeResources: [FILES],
+    grantTypes: ['urn:ietf:params:oauth:grant-type:token-exchange'],
+  })
+  const { access_token: subject_token } = await tokensFor(
+    app,
+    requestOf(app, { ...PKCE, resource: NOTES, scope: 'notes.read shared' }),
+  )
+  const exchange = (more: Record<string, string> = {}) =>
+    walk.token(server, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      resource: FILES,
+      ...more,
+    })
+  expect(purposeOf(tokensOf(await exchange()))).toEqual({ aud: FILES, scope: 'shared' })
+  expectRefusal(await exchange({ scope: 'notes.read' }), 'invalid_scope')
 })
 
 test('The metadata list the scopes of the service, of the settings and of all resources (RFC 8414 §2)', async () => {

@@ -61,7 +61,12 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
   const resources = new RegisteredResources(store)
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
-  const clients = allClients(new ClientDirectory(store, now), metadataClients)
+  const clients = allClients({
+    directory: new ClientDirectory(store, now),
+    metadata: metadataClients,
+    registrationKeys: settings.service.dynamicRegistration === null ? null : keys,
+    resources,
+  })
   const remembered: Remembered = {
     async forget(changed) {
       clients.forget(changed)

@@ -10,6 +10,7 @@ const CONTRACT_CHECKS = 60
 const WALLET_CHECKS = 30
 /** Each fetch is a request to a host that the caller chose. */
 const METADATA_FETCHES = 30
+const REGISTRATIONS = 30
 
 export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit }: ServiceSettings): Record<Limited, number> {
   return {
@@ -20,6 +21,7 @@ export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit
     pushes: pushLimit,
     client_pushes: clientPushLimit,
     metadata_fetches: METADATA_FETCHES,
+    registrations: REGISTRATIONS,
   }
 }
 

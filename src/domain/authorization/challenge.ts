@@ -14,6 +14,7 @@ import { transliterateName } from '../../wallet/plain-words.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import type { Client, ScopesByResource } from '../model/records.ts'
+import { textIdOf } from '../model/text-id.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
 /** in characters */
@@ -122,7 +123,7 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 
 function templateOf(purpose: LoginPurpose): number {
   if (purpose.kind === 'app') {
-    const { request } = purpose
+    const request = { ...purpose.request, clientId: textIdOf(purpose.request.clientId) }
     return consentTemplateOf(request, request.scopesByResource === null ? 'same_for_all_resources' : 'by_resource')
   }
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE

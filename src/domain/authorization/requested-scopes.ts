@@ -65,7 +65,7 @@ function chooseResource(deps: Deps, client: Client, named: string[] | null): str
   const [only = null, ...others] = fitting.some(isDefault) ? fitting.filter(isDefault) : fitting
   if (only !== null && others.length === 0) return only.uri
   if (wanted === null) return authUrl
-  throw invalidTarget('resource_missing')
+  throw invalidTarget('resource_unclear')
 }
 
 function hasAll({ resources }: Deps, scopes: readonly string[]): (resource: Resource) => boolean {

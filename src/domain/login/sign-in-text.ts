@@ -14,6 +14,7 @@ import { clientOfRequest } from '../authorization/redirects.ts'
 import { type AuthorizationRequest, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { textIdOf } from '../model/text-id.ts'
 import { LoginError } from './login-error.ts'
 
 /** The wallet and the choices of the user, as the login server sent them. Nothing is proved yet. */
@@ -49,7 +50,7 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const allowed = { scopes, resources, scopesByResource: scopesByResource ?? undefined }
   const keyThumbprint = request.dpopJkt ?? undefined
   const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
-  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId, redirectUri, keyThumbprint }
+  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId: textIdOf(clientId), redirectUri, keyThumbprint }
   return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, ...allowed, until })), scopes }
 }
 

@@ -7,7 +7,7 @@ import type { Deps } from '../model/deps.ts'
 import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
 import { mayHave, scopesAt } from '../resources/scopes-at.ts'
-import { makeIdToken } from './id-token.ts'
+import { acrOf, makeIdToken } from './id-token.ts'
 import { makeRefreshToken } from './refresh-token.ts'
 import { signingKeyOf } from './signing-key.ts'
 
@@ -19,6 +19,8 @@ export type TokenResponse = {
   refresh_token?: string
   id_token?: string
   scope: string
+  /** of an exchanged token (RFC 8693 §2.2.1) */
+  issued_token_type?: string
 }
 
 /** What the tokens of one response contain. The scopes and the resource are never more than the grant allows. */
@@ -65,6 +67,9 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: T
     jti: randomUUID(),
     scope,
     grant_id: grant.id,
+    // RFC 9068 §2.2.1, for APIs that require a recent sign-in (RFC 9470)
+    ...(grant.authTime === null ? {} : { auth_time: grant.authTime }),
+    acr: acrOf(grant),
     ...(contents.binding === null ? {} : { cnf: contents.binding }),
   })
   const response: TokenResponse = {

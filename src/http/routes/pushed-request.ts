@@ -4,7 +4,7 @@ import { pushRequest } from '../../domain/authorization/pushed-request.ts'
 import type { Client } from '../../domain/model/records.ts'
 import { tooManyPushed } from '../../oauth/oauth-error.ts'
 import { networkOf } from '../../ops/network.ts'
-import { CREDENTIAL_PARAMETERS, forClient, presentedCredentials } from '../client-credentials.ts'
+import { CREDENTIAL_PARAMETERS, forClient, limitKeyOf, presentedCredentials } from '../client-credentials.ts'
 import { openToPublicClients } from '../cross-origin.ts'
 import { offerNonce, presentedProof } from '../dpop-header.ts'
 import { JSON_HEADERS } from '../error-reply.ts'
@@ -33,6 +33,8 @@ export function pushedRequestRoute(server: FastifyInstance, service: Service): v
  */
 function limitPushes({ limits }: Service, request: FastifyRequest, client: Client): void {
   const verdict =
-    client.authMethod === 'none' ? limits.count('pushes', networkOf(request.ip)) : limits.count('client_pushes', client.id)
+    client.authMethod === 'none'
+      ? limits.count('pushes', networkOf(request.ip))
+      : limits.count('client_pushes', limitKeyOf(client.id))
   if (!verdict.allowed) throw tooManyPushed(verdict.retryAfter)
 }
