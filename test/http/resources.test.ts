@@ -5,6 +5,7 @@ import type { Resource } from '../../src/domain/model/records.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { type MetadataClient, startMetadataClient } from '../support/metadata-client.ts'
 import { expectRefusal } from '../support/refusals.ts'
+import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
@@ -388,6 +389,38 @@ test('A token exchange gives no scope that belongs only to another resource (RFC
     })
   expect(purposeOf(tokensOf(await exchange()))).toEqual({ aud: FILES, scope: 'shared' })
   expectRefusal(await exchange({ scope: 'notes.read' }), 'invalid_scope')
+})
+
+test('A client that registered itself may request exactly the resources that are open to dynamic registration (RFC 7591)', async () => {
+  const own = await startGrantor({ environment: { GRANTOR_DYNAMIC_REGISTRATION: 'on' } })
+  try {
+    const visitor = new Walk(own)
+    const openTo: [string, Resource['openTo']][] = [
+      [NOTES, ['dynamic']],
+      [FILES, ['registered', 'metadata']],
+    ]
+    for (const [uri, kinds] of openTo) {
+      const scopes = [{ name: 'read', description: 'read' }]
+      await own.store.resources.insertResource({ uri, name: uri, scopes, openTo: kinds, createdAt: 1 })
+    }
+    await own.noticeChanges()
+    const redirectUri = 'https://agent.example/callback'
+    const registered = await send(own.authUrl, {
+      method: 'POST',
+      path: '/oauth/register',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+    })
+    expect(registered.status).toBe(201)
+    const client = { id: registered.json().client_id, secret: '', redirectUris: [redirectUri] } as unknown as TestClient
+    const ask = (resource: string) => requestOf(client, { ...PKCE, response_type: 'code', resource })
+    const { code } = await visitor.signIn(ask(NOTES))
+    const tokens = tokensOf(await visitor.exchange(client, code, { code_verifier: CODE_VERIFIER }))
+    expect(purposeOf(tokens)).toEqual({ aud: NOTES, scope: 'read' })
+    expect(parameterOf((await visitor.authorize(ask(FILES))).location, 'error')).toBe('invalid_target')
+  } finally {
+    await own.close()
+  }
 })
 
 test('The metadata list the scopes of the service, of the settings and of all resources (RFC 8414 §2)', async () => {
