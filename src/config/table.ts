@@ -157,7 +157,7 @@ const login = {
   },
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
-    words: `What each scope allows, for the user who signs in: a JSON object from scope to description. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,
+    words: `What each scope allows, for the user who signs in: a JSON object from scope to description. These scopes belong to every resource; a scope of one resource is registered with \`grantor resources\`. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,
     usedBy: auth,
     parse: read.scopeDescriptions,
     preset: '{}',

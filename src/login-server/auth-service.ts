@@ -1,6 +1,6 @@
 import { encodeFormValue } from '../oauth/form.ts'
 import type { LoginRequest, Purpose } from '../pages/login-request.ts'
-import type { Scope } from '../pages/parts.ts'
+import type { Place, Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**
@@ -150,7 +150,12 @@ function asMoveOn({ status, redirect_to: redirectTo }: Record<string, unknown>):
 
 function isScope(scope: unknown): scope is Scope {
   if (!isRecord(scope) || typeof scope.name !== 'string' || typeof scope.description !== 'string') return false
+  if (scope.resources !== undefined && !(Array.isArray(scope.resources) && scope.resources.every(isPlace))) return false
   return scope.required === undefined || typeof scope.required === 'boolean'
+}
+
+function isPlace(place: unknown): place is Place {
+  return isRecord(place) && typeof place.uri === 'string' && typeof place.name === 'string'
 }
 
 /** RFC 3986 §3.1 */

@@ -304,10 +304,17 @@ export const oauthErrors = {
     reasons: {
       scope_malformed: [AT_REQUEST_OR_TOKEN, '`scope` is not a list of names with one space between them.'],
       scope_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for a scope of the request.'],
+      scope_of_another_resource: [
+        AT_REQUEST_OR_TOKEN,
+        'A scope belongs to no resource of the request, or a resource of the request has none of the scopes.',
+      ],
       scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
       scope_not_granted: ['token', 'A scope was not granted: to the app, at a refresh, or to `subject_token`, at an exchange.'],
       scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],
-      no_scope_left: ['token', 'The client is not registered for any scope that was granted.'],
+      no_scope_left: [
+        'token',
+        'The client is not registered for any scope that was granted, or the resource no longer has any of them.',
+      ],
     },
   },
   invalid_target: {
@@ -317,7 +324,14 @@ export const oauthErrors = {
     act: 'Request a registered resource, one for each token.',
     reasons: {
       resource_malformed: [AT_REQUEST_OR_TOKEN, '`resource` is not an absolute URI without fragment.'],
-      resource_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for the resource.'],
+      resource_not_allowed: [
+        AT_REQUEST_OR_TOKEN,
+        'The client is not registered for the resource, or the resource is not open to clients of its kind.',
+      ],
+      resource_unclear: [
+        AT_REQUEST,
+        'A client that no operator registered named no resource, and its scopes do not belong to exactly one resource that is open to it.',
+      ],
       resource_not_granted: ['token', 'The resource was not part of the authorization request.'],
       resource_not_exchangeable: [
         'token',

@@ -11,6 +11,8 @@ export const texts = {
   anApp: 'the app',
   deviceApp: 'an app on this device',
   onDevice: 'An app on this device that opens {scheme} links',
+  atPlace: 'At {places}',
+  atPlaces: 'At each of {places}',
   unregistered: {
     callsItself: 'It calls itself “{name}”. This name is not checked.',
     answerTo: 'The answer goes to {host}',

@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 2, 5 and 6), for receipts.
+ * Reads the fields of a signed consent (templates 2, 5, 6 and 7), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -13,6 +13,7 @@ import {
   DEVICE_TEMPLATE,
   hostOf,
   METADATA_TEMPLATE,
+  SCOPES_BY_RESOURCE_TEMPLATE,
   WEBSITE_TEMPLATE,
 } from './consent-message.ts'
 
@@ -101,7 +102,9 @@ function readText(message: string): ReadText | null {
   } = textForm.exec(message)?.groups ?? {}
   const address = parseAddress(fieldTexts.address ?? '')
   if (address.kind !== 'address') return null
-  const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)]
+  const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
+    ([, scopes = '', resource = '']) => [resource, scopes.split("', '")] as const,
+  )
   const { domain = '', nonce = '', requestId = '', clientId = '', clientUrl } = fieldTexts
   const fields = {
     address: address.address,
@@ -114,13 +117,15 @@ function readText(message: string): ReadText | null {
     clientName: clientName ?? ownName ?? '',
     // Derived from the redirect URI: if the statement names another host, the composed text differs.
     clientHost: hostOf(redirectUri),
-    // Every resource has every scope, so the first entry contains all scopes.
-    scopes: grants[0]?.[1]?.split("', '") ?? [],
-    resources: grants.map(([, , resource = '']) => resource),
+    scopes: [...new Set(grants.flatMap(([, scopes]) => scopes))],
+    resources: grants.map(([resource]) => resource),
     issuedAt: Date.parse(fieldTexts.issuedAt ?? '') / 1000,
     until: Date.parse(fieldTexts.until ?? '') / 1000,
     keyThumbprint,
   }
+  const [first] = grants
+  if (first && grants.some(([, scopes]) => String(scopes) !== String(first[1])))
+    return { template: SCOPES_BY_RESOURCE_TEMPLATE, fields: { ...fields, scopesByResource: Object.fromEntries(grants) } }
   if (clientUrl !== undefined) return { template: METADATA_TEMPLATE, fields }
   return { template: device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE, fields }
 }
@@ -134,7 +139,7 @@ function composeAgain({ template, fields }: ReadText): string | null {
   }
 }
 
-function toConsent({ scopes, resources, keyThumbprint, ...same }: Fields): Consent {
-  const grants = resources.map((resource) => ({ resource, scopes: [...scopes] }))
+function toConsent({ scopes, resources, scopesByResource, keyThumbprint, ...same }: Fields): Consent {
+  const grants = resources.map((resource) => ({ resource, scopes: [...(scopesByResource?.[resource] ?? scopes)] }))
   return { ...same, grants, ...(keyThumbprint === undefined ? {} : { keyThumbprint }) }
 }

@@ -40,6 +40,39 @@ test('A valid, a withdrawn and an expired receipt are accessible', async ({ gran
   }
 })
 
+const AT_TWO = [
+  {
+    name: 'openid',
+    description: 'know that it is you',
+    resources: [
+      { uri: 'https://notes.example.com/mcp', name: 'Aurora Notes' },
+      { uri: 'https://files.example.com/a/very/long/address/of/an/interface/v1', name: '' },
+    ],
+  },
+  {
+    name: 'notes.read',
+    description: 'read your notes',
+    resources: [{ uri: 'https://notes.example.com/mcp', name: 'Aurora Notes' }],
+  },
+  {
+    name: 'files.write',
+    description: 'change your files',
+    resources: [{ uri: 'https://files.example.com/a/very/long/address/of/an/interface/v1', name: '' }],
+  },
+]
+
+test('On the account page and on a receipt, scopes that belong to different resources are shown in groups, accessibly', async ({
+  grantor,
+  page,
+}) => {
+  const view = accountView()
+  const rows = view.apps?.rows.map((app, index) => (index === 0 ? { ...app, scopes: AT_TWO } : app)) ?? []
+  await show(page, grantor.authUrl, accountPage({ ...view, apps: { rows, more: null } }))
+  await expectGoodLooks(page, 'account-resources', TWO_LOOKS)
+  await show(page, grantor.authUrl, receiptPage({ ...receiptView(), scopes: AT_TWO }))
+  await expectGoodLooks(page, 'receipt-resources', TWO_LOOKS)
+})
+
 test('The page before everything is ended is accessible, with a session and without', async ({ grantor, page }) => {
   const action = '/account/end-everything'
   await show(page, grantor.authUrl, endEverythingPage({ action, walletShort: '0xf39F…2266' }))

@@ -18,6 +18,7 @@ import {
   type DemoAddresses,
   demoClients,
   registerDemoClients,
+  registerDemoResources,
 } from '../development/demo.ts'
 import { developmentLog } from '../development/development-log.ts'
 import { allListening, listen, promising } from '../serve/listen.ts'
@@ -177,6 +178,8 @@ async function runAll(
     ])
     // Only after the ports are open: if another instance has the ports, its records must not change.
     await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
+    await registerDemoResources(service.store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', now())
+    await service.noticeChanges()
   } catch (error) {
     await close()
     throw error

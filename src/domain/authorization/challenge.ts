@@ -13,7 +13,7 @@ import { consentTemplateOf } from '../../wallet/consent-message.ts'
 import { transliterateName } from '../../wallet/plain-words.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
-import type { Client } from '../model/records.ts'
+import type { Client, ScopesByResource } from '../model/records.ts'
 import { textIdOf } from '../model/text-id.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
@@ -122,7 +122,10 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 }
 
 function templateOf(purpose: LoginPurpose): number {
-  if (purpose.kind === 'app') return consentTemplateOf({ ...purpose.request, clientId: textIdOf(purpose.request.clientId) })
+  if (purpose.kind === 'app') {
+    const request = { ...purpose.request, clientId: textIdOf(purpose.request.clientId) }
+    return consentTemplateOf(request, request.scopesByResource === null ? 'same_for_all_resources' : 'by_resource')
+  }
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }
 
@@ -140,7 +143,7 @@ function hashBrowserKey(browserKey: string): string {
 // A packed challenge is an array: member names would make the URL a third longer.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // Members that few requests have. Each has a name of one letter, and is omitted without a value.
-type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
+type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode; s?: number[][] }
 type PackedPurpose = PackedRequest | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
@@ -179,7 +182,7 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
 
 /** `maxAge` is not included: the login of the challenge satisfies it. */
 function packExtras(request: AuthorizationRequest): PackedExtras {
-  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode } = request
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource } = request
   return {
     ...(nonce === null ? {} : { n: nonce }),
     ...(dpopJkt === null ? {} : { d: dpopJkt }),
@@ -187,17 +190,30 @@ function packExtras(request: AuthorizationRequest): PackedExtras {
     ...(loginHint === null ? {} : { h: loginHint }),
     ...(onlyHinted ? { o: 1 as const } : {}),
     ...(responseMode === 'query' ? {} : { m: responseMode }),
+    ...(scopesByResource === null ? {} : { s: packPairs(request, scopesByResource) }),
   }
+}
+
+/** For each resource, the positions of its scopes in the list of all scopes. */
+function packPairs({ scopes, resources }: AuthorizationRequest, pairs: ScopesByResource): number[][] {
+  return resources.map((uri) => (pairs[uri] ?? []).map((scope) => scopes.indexOf(scope)))
+}
+
+function unpackPairs(positions: number[][] | undefined, scopes: string[], resources: string[]): ScopesByResource | null {
+  if (positions === undefined) return null
+  return Object.fromEntries(resources.map((uri, i) => [uri, (positions[i] ?? []).flatMap((at) => scopes[at] ?? [])]))
 }
 
 function unpackPurpose(packed: PackedPurpose): LoginPurpose {
   if (typeof packed === 'string') return { kind: packed }
-  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge, extras = {}] = packed
+  const [clientId, redirectUri, joined, resources, state, answersIss, codeChallenge, extras = {}] = packed
+  const scopes = joined.split(' ')
   const request = {
     clientId,
     redirectUri,
-    scopes: scopes.split(' '),
+    scopes,
     resources,
+    scopesByResource: unpackPairs(extras.s, scopes, resources),
     state,
     answersIss: answersIss === 1,
     codeChallenge,

@@ -6,10 +6,12 @@ import { jwkSetFaults } from '../../keys/public-jwk.ts'
 import type { GrantType } from '../../oauth/grant-types.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { redirectUriFault, type SchemeRule } from '../../oauth/redirect-uri.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import { isSignableUri } from '../../wallet/message-grammar.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client } from '../model/records.ts'
+import type { OpenResources } from '../model/resources.ts'
 import { calledUriFault } from './client-called-uri.ts'
 
 export type MetadataFault = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
@@ -56,6 +58,19 @@ export function readMembers(document: Record<string, unknown>, rules: MetadataRu
   if (authMethod === null) return 'metadata_auth_method'
   const type = authMethod === 'none' ? 'native' : 'confidential'
   return { name, type, redirectUris, authMethod, grantTypes, ...(authMethod === 'none' ? { jwks: null, jwksUri: null } : keys) }
+}
+
+type Allowance = Pick<Client, 'scopes' | 'defaultScopes' | 'resources'>
+const allowances = new WeakMap<OpenResources, Allowance>()
+
+/** What a client that no operator registered may request: to know who the user is, and the scopes of the resources that are open to its kind. */
+export function allowanceWith(open: OpenResources): Allowance {
+  const known = allowances.get(open)
+  if (known) return known
+  const resources = open.resources.map(({ uri }) => uri)
+  const allowance = { scopes: [...STANDARD_SCOPES, ...open.scopes], defaultScopes: ['openid'], resources }
+  allowances.set(open, allowance)
+  return allowance
 }
 
 /** A client that consents are signed for, with the scopes and resources that the operator allows. */

@@ -9,7 +9,7 @@ import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from '../auth
 import { clientOfRequest, codeRedirect, deniedRedirect, errorRedirect, requestingApp } from '../authorization/redirects.ts'
 import { endEverything, endSession } from '../consent/end-grants.ts'
 import { hashSessionId, meetsConsentRule } from '../consent/session.ts'
-import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
+import { type AuthorizationRequest, type RequestingApp, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
@@ -126,7 +126,7 @@ async function continueToApp(
   }
   const { receiptId } = proof
   const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until }
-  const to = await codeRedirect(deps, { ...request, scopes: proof.scopes }, basis)
+  const to = await codeRedirect(deps, withScopes(request, proof.scopes), basis)
   return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
 }
 

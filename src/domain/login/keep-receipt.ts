@@ -3,7 +3,7 @@ import type { Address } from '../../wallet/address.ts'
 import { type Challenge, requestIdOf } from '../authorization/challenge.ts'
 import { endDeclined } from '../consent/end-grants.ts'
 import { sealSignedMessage } from '../consent/receipt.ts'
-import type { AuthorizationRequest } from '../model/authorization-request.ts'
+import { type AuthorizationRequest, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Receipt, WalletKind } from '../model/records.ts'
 import { LoginError } from './login-error.ts'
@@ -53,7 +53,7 @@ function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
     clientId: request?.clientId ?? '',
     redirectUri: request?.redirectUri ?? '',
     scopes,
-    resources: request?.resources ?? [],
+    resources: request ? withScopes(request, scopes).resources : [],
     issuedAt: challenge.issuedAt,
     expiresAt: challenge.until,
     withdrawnAt: null,

@@ -12,6 +12,7 @@ import { type Challenge, challengeExpiresAt, openChallenge } from '../authorizat
 import { meetsConsentRule } from '../consent/session.ts'
 import type { Deps } from '../model/deps.ts'
 import type { LoginMethod, WalletKind } from '../model/records.ts'
+import { type DescribedScope, describeScopes } from '../resources/describe-scopes.ts'
 import { readChallengeUse } from './challenge-use.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
@@ -34,7 +35,7 @@ export type ChallengeDescription = {
   /** the host that publishes the metadata of the client; empty if the client registered itself; absent for clients of an operator */
   client_publisher?: string
   /** `required` is true if the user cannot decline the scope; otherwise absent */
-  scopes: { name: string; description: string; required?: true }[]
+  scopes: (DescribedScope & { required?: true })[]
   /** true if the user can decline single scopes */
   may_choose_scopes: boolean
   resources: string[]
@@ -78,7 +79,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   const { purpose } = challenge
   const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
   await refuseUsed(deps, challenge)
-  const { authUrl, chainIds, scopeDescriptions } = deps.settings
+  const { authUrl, chainIds } = deps.settings
   const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', app?.request.redirectUri ?? authUrl)
   return {
     purpose: purpose.kind,
@@ -86,7 +87,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     client_host: clientHost,
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
     ...(clientPublisher !== undefined ? { client_publisher: clientPublisher } : {}),
-    scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
+    scopes: app ? describeScopes(deps, app.request).map(withRequired) : [],
     may_choose_scopes: app !== null && mayChooseScopes(app.client),
     resources: app?.request.resources ?? [],
     chain_ids: chainIds,
@@ -97,9 +98,8 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
   }
 }
 
-function describeScope(name: string, words: Record<string, string>): ChallengeDescription['scopes'][number] {
-  const scope = { name, description: words[name] ?? name }
-  return isRequiredScope(name) ? { ...scope, required: true } : scope
+function withRequired(scope: DescribedScope): ChallengeDescription['scopes'][number] {
+  return isRequiredScope(scope.name) ? { ...scope, required: true } : scope
 }
 
 /** The text that the wallet signs. */

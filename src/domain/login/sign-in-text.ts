@@ -11,7 +11,7 @@ import { type Address, parseAddress } from '../../wallet/address.ts'
 import { composeConsentMessage } from '../../wallet/consent-message.ts'
 import { type Challenge, challengeExpiresAt, requestIdOf } from '../authorization/challenge.ts'
 import { clientOfRequest } from '../authorization/redirects.ts'
-import { type AuthorizationRequest } from '../model/authorization-request.ts'
+import { type AuthorizationRequest, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { textIdOf } from '../model/text-id.ts'
@@ -45,11 +45,13 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const { request } = purpose
   const scopes = readScopes(await requireClient(deps, request), request, claim.scope)
   const { clientName, until } = challenge
-  const { clientId, redirectUri, resources } = request
+  const { clientId, redirectUri } = request
+  const { resources, scopesByResource } = withScopes(request, scopes)
+  const allowed = { scopes, resources, scopesByResource: scopesByResource ?? undefined }
   const keyThumbprint = request.dpopJkt ?? undefined
   const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
   const app = { clientName, clientHost: clientScheme ?? clientHost, clientId: textIdOf(clientId), redirectUri, keyThumbprint }
-  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
+  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, ...allowed, until })), scopes }
 }
 
 /** The client of a login's request. Throws if the client can no longer make this request. */

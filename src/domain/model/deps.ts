@@ -6,6 +6,7 @@ import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signa
 import type { ClientKeyCheck, Clients } from './clients.ts'
 import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
 import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
+import type { Resources } from './resources.ts'
 
 /** Lifetimes in seconds. */
 export type Lifetimes = {
@@ -99,6 +100,7 @@ export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 export type Deps = {
   store: RequestStore
   clients: Clients
+  resources: Resources
   keys: KeyRing
   clientKeys: ClientKeyCheck
   fetchFromClient: FetchFromClient

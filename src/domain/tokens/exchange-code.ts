@@ -42,9 +42,9 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   const code = openIssuedCode(deps, client, request, at)
 
   // 2. Check everything that can fail. After the redemption, a repeated request would present a used code.
-  requireScopeLeft(client, code.scopes)
-  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
   const resource = chooseResource(code, request.resources)
+  requireScopeLeft(deps, client, code, { scopes: code.scopes, resource })
+  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
   const { proof } = request
   const redemption = { code, grant: newGrantOf(deps, client, { code, proof, at }), proof, attemptId: randomUUID(), at }
   await requireCodeVerifier(deps, redemption, request.codeVerifier)
@@ -148,6 +148,7 @@ function newGrantOf(deps: Deps, client: Client, { code, proof, at }: Pick<Redemp
     consented: code.consented,
     scopes: code.scopes,
     resources: code.resources,
+    scopesByResource: code.scopesByResource,
     expiresAt: code.grantExpiresAt,
     refreshExpiresAt: Math.min(at + deps.settings.lifetimes.refreshIdle, code.grantExpiresAt),
     refreshKeyId: deps.keys.maker('mac').id,
