@@ -13,6 +13,7 @@ import type { RateLimit } from '../ops/rate-limit.ts'
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
  * - `pushes`: pushed requests of clients that do not authenticate, by network
  * - `client_pushes`: pushed requests of one client that authenticates
+ * - `user_codes`: wrong user codes on the page for devices, by network; above the limit no code is looked up
  * - `metadata_fetches`: fetches of metadata documents of clients that are not registered, by network
  */
 export type Limited =
@@ -22,6 +23,7 @@ export type Limited =
   | 'wallet_checks'
   | 'pushes'
   | 'client_pushes'
+  | 'user_codes'
   | 'metadata_fetches'
 
 export type Service = {

@@ -5,7 +5,7 @@
 
 type GrantTypeFacts = {
   /** the parameters of the token request that belong to this grant type alone */
-  parameters: readonly ('code' | 'redirect_uri' | 'code_verifier' | 'refresh_token')[]
+  parameters: readonly ('code' | 'redirect_uri' | 'code_verifier' | 'refresh_token' | 'device_code')[]
   /** for operators: what the client receives */
   words: string
   /** true if only confidential clients may use the grant type */
@@ -14,7 +14,10 @@ type GrantTypeFacts = {
   isWithoutUser: boolean
 }
 
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials'
+/** RFC 8628 §3.4 */
+export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
+
+export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof DEVICE_CODE_GRANT
 
 export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
   // RFC 6749 §4.1.3, RFC 7636 §4.5
@@ -37,6 +40,12 @@ export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
     words: 'tokens for the client itself, without a user',
     needsConfidentialClient: true,
     isWithoutUser: true,
+  },
+  [DEVICE_CODE_GRANT]: {
+    parameters: ['device_code'],
+    words: 'tokens for a user who consented on another device (RFC 8628); needs no redirect URI',
+    needsConfidentialClient: false,
+    isWithoutUser: false,
   },
 }
 

@@ -44,7 +44,9 @@ test('every reason of the tables is used by the service; one that is no longer u
 const REGISTERED = [
   'access_denied',
   'account_selection_required',
+  'authorization_pending',
   'consent_required',
+  'expired_token',
   'insufficient_scope',
   'invalid_client',
   'invalid_dpop_proof',
@@ -59,6 +61,7 @@ const REGISTERED = [
   'request_not_supported',
   'request_uri_not_supported',
   'server_error',
+  'slow_down',
   'temporarily_unavailable',
   'unauthorized_client',
   'unsupported_grant_type',

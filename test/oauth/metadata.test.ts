@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DEVICE_CODE_GRANT } from '../../src/oauth/grant-types.ts'
 import { serverMetadata } from '../../src/oauth/metadata.ts'
 
 const metadata = serverMetadata({
@@ -19,14 +20,14 @@ test('what RFC 8414 §2 requires is there', () => {
 
 test('every URL is under the issuer (RFC 8414 §3.3)', () => {
   const urls = Object.entries(metadata).filter(([name]) => /_(endpoint|uri)$/.test(name))
-  expect(urls).toHaveLength(6)
-  for (const [name, url] of urls) expect(url, `the value of ${name}`).toMatch(/^https:\/\/auth\.example\.com\/oauth\/[a-z]+$/)
+  expect(urls).toHaveLength(7)
+  for (const [name, url] of urls) expect(url, `the value of ${name}`).toMatch(/^https:\/\/auth\.example\.com\/oauth\/[a-z_]+$/)
 })
 
 test('only what works is promised: S256 alone, no implicit grant, no credentials-free introspection', () => {
   expect(metadata).toMatchObject({
     code_challenge_methods_supported: ['S256'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT],
     response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
     authorization_response_iss_parameter_supported: true,
     scopes_supported: ['enhancement', 'profile'],

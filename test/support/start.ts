@@ -147,7 +147,15 @@ export const LIFETIMES: Lifetimes = settingsOf(
 
 /** Failures a minute as the test sets them; above the usual limit, all other limits are the same. */
 function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Limited, number> {
-  const usual = { sign_ins: 600, contract_checks: 60, wallet_checks: 30, pushes: 60, client_pushes: 6000, metadata_fetches: 30 }
+  const usual = {
+    sign_ins: 600,
+    contract_checks: 60,
+    wallet_checks: 30,
+    pushes: 60,
+    client_pushes: 6000,
+    user_codes: 5,
+    metadata_fetches: 30,
+  }
   const others = failureLimit > 1000 ? Object.fromEntries(Object.keys(usual).map((name) => [name, failureLimit])) : usual
   return { failures: failureLimit, ...(others as typeof usual), ...limits }
 }

@@ -75,13 +75,17 @@ function readCodeChallenge(client: Client, parameters: RequestParameters): strin
 }
 
 /** RFC 9449 §10: "the JWK Thumbprint [RFC7638] of the proof-of-possession public key using the SHA-256 hash function". */
-function readKeyThumbprint(thumbprint: string | null): string | null {
+export function readKeyThumbprint(thumbprint: string | null): string | null {
   if (thumbprint !== null && !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(thumbprint))
     throw invalidRequest('dpop_jkt_malformed', 'dpop_jkt must be a SHA-256 JWK thumbprint in base64url.')
   return thumbprint
 }
 
-function readScopes(deps: Deps, client: Client, { scope, response_type: responseType }: RequestParameters): string[] {
+export function readScopes(
+  deps: Deps,
+  client: Client,
+  { scope, response_type: responseType }: Pick<RequestParameters, 'scope' | 'response_type'>,
+): string[] {
   // RFC 6749 §3.3: "process the request using a pre-defined default value"
   if (scope === null) return client.defaultScopes
   const scopes = parseScope(scope)
@@ -95,7 +99,7 @@ function readScopes(deps: Deps, client: Client, { scope, response_type: response
 }
 
 /** RFC 8707 §2.1 */
-function readResources(deps: Deps, client: Client, resources: string[]): string[] {
+export function readResources(deps: Deps, client: Client, resources: string[]): string[] {
   const allowed = [deps.settings.defaultResource, ...client.resources]
   for (const resource of resources) {
     if (!isResourceUri(resource)) throw invalidTarget('resource_malformed')

@@ -10,17 +10,23 @@ import type { ResponseMode } from '../../oauth/response-mode.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../wallet/account-message.ts'
 import type { Address } from '../../wallet/address.ts'
 import { consentTemplateOf } from '../../wallet/consent-message.ts'
+import { DEVICE_GRANT_TEMPLATE } from '../../wallet/device-consent.ts'
 import { transliterateName } from '../../wallet/plain-words.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client } from '../model/records.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
 /** in characters */
 const MAX_LENGTH = 4096
 
-/** What the signature is for: an app's request, the account page, or ending everything without a session. */
-export type LoginPurpose = { kind: 'app'; request: AuthorizationRequest } | { kind: 'account' } | { kind: 'end_everything' }
+/** What the signature is for: an app's request, the request of a device, the account page, or ending everything without a session. */
+export type LoginPurpose =
+  | { kind: 'app'; request: AuthorizationRequest }
+  | { kind: 'device'; request: DeviceRequest }
+  | { kind: 'account' }
+  | { kind: 'end_everything' }
 
 export type Challenge = {
   /** the number of the template of the text to sign */
@@ -66,21 +72,23 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
   return sealFor(deps, challenge, purpose.kind === 'app' ? purpose.request.pushedId : null)
 }
 
+/** The purposes with which another device can continue a login. */
+export type ResumablePurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
+
 /**
  * The challenge for another device that continues the login, with the same text and the same expiry. The app's `state` and
  * `code_challenge` are removed: they are useful only in the browser that requested the login.
  */
 export function resumeChallenge(
   deps: Deps,
-  challenge: Challenge,
-  request: AuthorizationRequest,
+  challenge: Challenge & { purpose: ResumablePurpose },
   browserKey: string,
 ): string | null {
-  const purpose = {
-    kind: 'app' as const,
-    request: { ...request, state: null, codeChallenge: null, nonce: null, pushedId: null },
-  }
-  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, request.pushedId)
+  const { purpose } = challenge
+  const resumed = { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true }
+  if (purpose.kind === 'device') return sealFor(deps, resumed, null)
+  const request = { ...purpose.request, state: null, codeChallenge: null, nonce: null, pushedId: null }
+  return sealFor(deps, { ...resumed, purpose: { kind: 'app', request } }, purpose.request.pushedId)
 }
 
 /** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */
@@ -93,12 +101,15 @@ export async function openChallenge(deps: Deps, text: string): Promise<Challenge
 async function openPurpose(deps: Deps, packed: Packed): Promise<LoginPurpose | undefined> {
   const purpose = packed[8]
   if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
+  if ('device' in purpose) return { kind: 'device', request: purpose.device }
   const request = await requestOfLogin(deps, purpose.pushed)
   return request ? { kind: 'app', request } : undefined
 }
 
-export function challengeExpiresAt(challenge: Challenge): number {
-  return challenge.issuedAt + CHALLENGE_LIFETIME
+/** A login for a device ends with the code of the device: later, the device could not get the tokens. */
+export function challengeExpiresAt({ issuedAt, purpose }: Challenge): number {
+  const expiresAt = issuedAt + CHALLENGE_LIFETIME
+  return purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
 }
 
 export function isOfBrowser(challenge: Challenge, browserKey: string | null): boolean {
@@ -122,6 +133,7 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 
 function templateOf(purpose: LoginPurpose): number {
   if (purpose.kind === 'app') return consentTemplateOf(purpose.request)
+  if (purpose.kind === 'device') return DEVICE_GRANT_TEMPLATE
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }
 
@@ -140,7 +152,8 @@ function hashBrowserKey(browserKey: string): string {
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // Members that few requests have. Each has a name of one letter, and is omitted without a value.
 type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
-type PackedPurpose = PackedRequest | 'account' | 'end_everything'
+type PackedDevice = { device: DeviceRequest }
+type PackedPurpose = PackedRequest | PackedDevice | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
 
@@ -168,6 +181,7 @@ function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
 }
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
+  if (purpose.kind === 'device') return { device: purpose.request }
   if (purpose.kind !== 'app') return purpose.kind
   const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = purpose.request
   const usual: PackedRequest = [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
@@ -189,7 +203,7 @@ function packExtras(request: AuthorizationRequest): PackedExtras {
   }
 }
 
-function unpackPurpose(packed: PackedPurpose): LoginPurpose {
+function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice>): LoginPurpose {
   if (typeof packed === 'string') return { kind: packed }
   const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge, extras = {}] = packed
   const request = {

@@ -3,7 +3,7 @@
  * and the party need not be honest. A document with any fault is refused as a whole.
  */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
-import type { GrantType } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, type GrantType } from '../../oauth/grant-types.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { redirectUriFault } from '../../oauth/redirect-uri.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
@@ -31,10 +31,10 @@ export function readClientMetadata(clientId: string, text: string): ClientMetada
   if (SECRET_MEMBERS.some((member) => member in document)) return 'metadata_has_secret'
   const name = readName(document.client_name, clientId)
   if (name === null) return 'metadata_name'
-  const redirectUris = readRedirectUris(document.redirect_uris)
-  if (redirectUris === null) return 'metadata_redirect_uris'
   const grantTypes = readGrantTypes(document)
   if (grantTypes === null) return 'metadata_grant_types'
+  const redirectUris = readRedirectUris(document.redirect_uris, grantTypes)
+  if (redirectUris === null) return 'metadata_redirect_uris'
   const keys = readKeys(document)
   if (keys === null) return 'metadata_keys'
   const authMethod = readAuthMethod(document, keys)
@@ -93,7 +93,9 @@ function namesIn(text: string): string[] {
   return hosts.filter((labels) => labels.length > 1 && /^\p{L}{2,}$/u.test(labels.at(-1) ?? '')).map((labels) => labels.join('.'))
 }
 
-function readRedirectUris(uris: unknown): string[] | null {
+/** Only the authorization code grant needs a redirect URI. */
+function readRedirectUris(uris: unknown, grantTypes: GrantType[]): string[] | null {
+  if (uris === undefined && !grantTypes.includes('authorization_code')) return []
   if (!isTextList(uris) || uris.length === 0 || uris.length > REDIRECT_URIS_AT_MOST) return null
   return uris.every((uri) => redirectUriFault(uri, 'private_use') === null && isSignableUri(uri)) ? [...new Set(uris)] : null
 }
@@ -102,9 +104,12 @@ function readRedirectUris(uris: unknown): string[] | null {
 function readGrantTypes({
   grant_types: named = ['authorization_code'],
   response_types: types = ['code'],
-}: Record<string, unknown>) {
-  if (!isTextList(named) || !isTextList(types) || !types.includes('code') || !named.includes('authorization_code')) return null
-  return (['authorization_code', 'refresh_token'] satisfies GrantType[]).filter((each) => named.includes(each))
+}: Record<string, unknown>): GrantType[] | null {
+  if (!isTextList(named) || !isTextList(types)) return null
+  const usable = (['authorization_code', DEVICE_CODE_GRANT] satisfies GrantType[]).filter((each) => named.includes(each))
+  if (usable.length === 0 || (named.includes('authorization_code') && !types.includes('code'))) return null
+  const refreshes: GrantType[] = named.includes('refresh_token') ? ['refresh_token'] : []
+  return [...usable, ...refreshes]
 }
 
 function readKeys({ jwks, jwks_uri: jwksUri }: Record<string, unknown>): Pick<Client, 'jwks' | 'jwksUri'> | null {

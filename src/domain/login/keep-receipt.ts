@@ -5,6 +5,7 @@ import { endDeclined } from '../consent/end-grants.ts'
 import { sealSignedMessage } from '../consent/receipt.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
 import type { Receipt, WalletKind } from '../model/records.ts'
 import { LoginError } from './login-error.ts'
 
@@ -51,7 +52,8 @@ function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
     walletKind,
     chainId,
     clientId: request?.clientId ?? '',
-    redirectUri: request?.redirectUri ?? '',
+    // Without a redirect URI, the consent for a device covers no authorization request (`findCoveringReceipt`).
+    redirectUri: challenge.purpose.kind === 'app' ? challenge.purpose.request.redirectUri : '',
     scopes,
     resources: request?.resources ?? [],
     issuedAt: challenge.issuedAt,
@@ -62,6 +64,6 @@ function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
   }
 }
 
-function requestOf({ purpose }: Challenge): AuthorizationRequest | null {
-  return purpose.kind === 'app' ? purpose.request : null
+function requestOf({ purpose }: Challenge): AuthorizationRequest | DeviceRequest | null {
+  return 'request' in purpose ? purpose.request : null
 }

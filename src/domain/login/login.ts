@@ -7,16 +7,23 @@
 import { sealedFormat } from '../../keys/sealed.ts'
 import { clientPlace } from '../../oauth/client-id-url.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
+import { showUserCode } from '../../oauth/user-code.ts'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
-import { meetsConsentRule } from '../consent/session.ts'
 import type { Deps } from '../model/deps.ts'
 import type { LoginMethod, WalletKind } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
 import { type AdmitContractCheck, proveWallet } from './prove-wallet.ts'
-import { composeSignInText, mayChooseScopes, requireClient, type SignInText, type WalletClaim } from './sign-in-text.ts'
+import {
+  composeSignInText,
+  mayChooseScopes,
+  needsSignature,
+  requireClient,
+  type SignInText,
+  type WalletClaim,
+} from './sign-in-text.ts'
 
 /** Seconds until the login verifier expires. */
 const VERIFIER_LIFETIME = 60
@@ -47,6 +54,8 @@ export type ChallengeDescription = {
   resume_url: string | null
   /** the wallet that the app expects; absent if the app named none */
   login_hint?: Address
+  /** the code that the device shows; only for purpose `device` */
+  user_code?: string
 }
 
 export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: AdmitContractCheck }
@@ -76,10 +85,10 @@ export type ProvenWallet = {
 export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
   const challenge = await openUnexpired(deps, text)
   const { purpose } = challenge
-  const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
+  const app = 'request' in purpose ? { client: await requireClient(deps, purpose), purpose, request: purpose.request } : null
   await refuseUsed(deps, challenge)
   const { authUrl, chainIds, scopeDescriptions } = deps.settings
-  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', app?.request.redirectUri ?? authUrl)
+  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', placeOf(purpose, authUrl))
   return {
     purpose: purpose.kind,
     client_name: app?.client.name ?? '',
@@ -87,14 +96,21 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
     ...(clientPublisher ? { client_publisher: clientPublisher } : {}),
     scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
-    may_choose_scopes: app !== null && mayChooseScopes(app.client),
+    may_choose_scopes: app !== null && mayChooseScopes(app.client, app.purpose),
     resources: app?.request.resources ?? [],
     chain_ids: chainIds,
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
-    ...(app?.request.loginHint ? { login_hint: app.request.loginHint } : {}),
+    ...(purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}),
+    ...(purpose.kind === 'device' ? { user_code: showUserCode(purpose.request.userCode) } : {}),
     resume_url: app === null || challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
   }
+}
+
+/** The URI whose place the page shows. A device has none. */
+function placeOf(purpose: Challenge['purpose'], authUrl: string): string {
+  if (purpose.kind === 'app') return purpose.request.redirectUri
+  return purpose.kind === 'device' ? '' : authUrl
 }
 
 function describeScope(name: string, words: Record<string, string>): ChallengeDescription['scopes'][number] {
@@ -159,7 +175,7 @@ async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClai
   if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
   const { purpose } = challenge
   if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
-  if (purpose.kind === 'app' && !meetsConsentRule(await requireClient(deps, purpose.request), 'vouched')) {
+  if ('request' in purpose && needsSignature(await requireClient(deps, purpose), purpose)) {
     throw new LoginError('consent_needs_signature', 'signed_consent_needs_signature')
   }
   await refuseUsed(deps, challenge)
@@ -184,7 +200,7 @@ async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
 }
 
 function clientIdOf({ purpose }: Challenge): { client_id?: string } {
-  return purpose.kind === 'app' ? { client_id: purpose.request.clientId } : {}
+  return 'request' in purpose ? { client_id: purpose.request.clientId } : {}
 }
 
 function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: LoginVerifier['proof']): string {

@@ -8,11 +8,12 @@ import { requireSigningOfProfile } from '../../domain/clients/profile-signing.ts
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Client } from '../../domain/model/records.ts'
 import { grantToClient } from '../../domain/tokens/client-credentials-grant.ts'
+import { grantToDevice } from '../../domain/tokens/device-grant.ts'
 import { type DpopProof, readTokenProof } from '../../domain/tokens/dpop.ts'
 import { exchangeCode } from '../../domain/tokens/exchange-code.ts'
 import { refresh } from '../../domain/tokens/refresh.ts'
 import type { TokenResponse } from '../../domain/tokens/token-response.ts'
-import { GRANT_PARAMETERS, type GrantType, isGrantType } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, GRANT_PARAMETERS, type GrantType, isGrantType } from '../../oauth/grant-types.ts'
 import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
@@ -72,4 +73,6 @@ const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
     }),
   client_credentials: (deps, client, { scope, resource: resources }, proof) =>
     grantToClient(deps, client, { scope, resources, proof }),
+  [DEVICE_CODE_GRANT]: (deps, client, { device_code: deviceCode, resource: resources }, proof) =>
+    grantToDevice(deps, client, { deviceCode: required(deviceCode, 'device_code'), resources, proof }),
 }
