@@ -48,6 +48,7 @@ export function deviceRequestPage(page: DeviceRequestPage): string {
   const app = appTitle(page)
   const { scopes, resources, network, program } = page
   const from = page.isSameNetwork ? words.sameNetwork : fill(words.otherNetwork, { network })
+  const facts = [...(network ? [[words.from, from] as const] : []), ...(program ? [[words.program, program] as const] : [])]
   return layout({
     title: fillPlain(words.title, { app }),
     slip: slip({
@@ -56,10 +57,7 @@ export function deviceRequestPage(page: DeviceRequestPage): string {
 <p class="user-code"><code id="user-code">${page.userCode}</code></p>
 ${permissions({ scopes, app, some: words.mayDo, none: words.mayNothing })}
 ${resources.length > 1 && html`<h2 class="label">${words.at}</h2><ul class="places">${resources.map((resource) => html`<li><code>${resource}</code></li>`)}</ul>`}
-<dl class="facts">
-${network && html`<div><dt>${words.from}</dt><dd>${from}</dd></div>`}
-${program && html`<div><dt>${words.program}</dt><dd>${program}</dd></div>`}
-</dl>`,
+${facts.length > 0 && html`<dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}`,
       body: html`<p class="message problem with-symbol">${symbol('stop')}<span>${words.warning}</span></p>
 <form method="post" action="${page.action}">
 <input type="hidden" name="request" value="${page.sealed}">

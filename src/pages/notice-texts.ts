@@ -137,6 +137,7 @@ export const noticeTexts = {
     title: 'Your device is signed in',
     text: '{app} goes on there by itself, within a few seconds.',
     next: 'You can close this page. You can end the access at any time on your page of connected apps.',
+    button: 'Your connected apps',
   },
   device_denied: {
     tone: 'info',

@@ -55,7 +55,7 @@ function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { n
     : isLoopbackHost(hostname(clientHost))
       ? words.answerToThisMachine
       : fill(words.answerTo, { host: clientHost })
-  const callsItself = name && html`<p class="host">${fill(words.callsItself, { name })}</p>`
+  const callsItself = name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`
   if (!clientHost && !clientScheme) return html`${callsItself}`
   return html`${callsItself}
 <p class="host">${symbol(clientScheme || isLoopbackHost(hostname(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`

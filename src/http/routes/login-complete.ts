@@ -50,7 +50,7 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
     case 'denied_elsewhere':
       return reply.send(noticePage({ kind: 'declined_elsewhere', ...outcome.app }))
     case 'device_allowed':
-      return reply.send(noticePage({ kind: 'device_allowed', ...outcome.app }))
+      return reply.send(noticePage({ kind: 'device_allowed', ...outcome.app, retryUrl: '/account' }))
     case 'device_denied':
       return reply.send(noticePage({ kind: 'device_denied' }))
     case 'everything_ended':

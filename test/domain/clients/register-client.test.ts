@@ -4,6 +4,7 @@ import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
 import { type ClientRegistration, registerClient, rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
 import { secretMatches } from '../../../src/keys/secret.ts'
+import { DEVICE_CODE_GRANT } from '../../../src/oauth/grant-types.ts'
 import { runs } from '../../support/runs.ts'
 
 const NOW = 1_800_000_000
@@ -70,6 +71,11 @@ describe('what is left out of a registration gets its usual value', () => {
       client: { authMethod: 'none', consent: 'signed' },
     })
     expect(registered({ type: 'native', consent: 'session' }).client.consent).toBe('signed')
+  })
+
+  test('for a client that uses device codes only: no redirect URI, with refresh tokens too (RFC 8628)', () => {
+    const { client } = registered({ type: 'native', redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
+    expect(client).toMatchObject({ redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
   })
 
   test('for a resource server only: no redirect URI and no grant type (RFC 7662 §2.1)', () => {
