@@ -1,17 +1,20 @@
+import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { runs } from './test/support/runs.ts'
+import { temporaryFolder } from './test/support/temporary-folder.ts'
 
 // Programs that tests start strip the types of the sources once, not at each start.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/grantor/compiled')
+process.env.TMPDIR ??= temporaryFolder()
 
-/** Pictures of every page in light, dark and narrow: `npm run test:looks`. */
-const LOOKS = 'test/**/*-looks.test.ts'
-/** Load on several processes while they, their database and their network fail: `npm run test:chaos`. */
+/** CONTRIBUTING.md says what each project is for, and when to run it. */
+type Project = 'fast' | 'main' | 'isolated' | 'looks' | 'chaos' | 'citus'
+
+/** Load on several processes while they, their database and their network fail. */
 const CHAOS = ['postgres', 'promotion', 'rolling-restart', 'sqlite'].map((name) => `test/chaos/${name}.test.ts`)
-/** On a real Citus cluster: `npm run test:citus`. */
-const CITUS = 'test/citus/**/*.test.ts'
 /** Files that replace modules, or record how modules are loaded. */
 const ISOLATED = [
   'test/http/consent-budget.test.ts',
@@ -19,13 +22,59 @@ const ISOLATED = [
   'test/ops/standard-output.test.ts',
   'test/imports/regexes.test.ts',
 ]
+/** Folders whose tests need neither PostgreSQL, nor a browser, nor another process. */
+const FAST = /^test\/(config|domain|keys|oauth|outbound|pages|resource|store\/sqlite|wallet)\//
+/** The exceptions. */
+const NOT_FAST = [
+  'test/domain/maintenance/signing-keys.test.ts',
+  'test/store/sqlite/checkpoints.test.ts',
+  'test/store/sqlite/locked.test.ts',
+  'test/store/sqlite/processes.test.ts',
+]
 
-const looks = process.env.TEST_LOOKS === '1'
-const chaos = process.env.TEST_CHAOS_SECONDS !== undefined
-const citus = process.env.TEST_CITUS_PG_BIN !== undefined
-const include = looks ? [LOOKS] : ['test/**/*.test.ts']
-const exclude = [...(looks ? [] : [LOOKS]), ...(chaos ? [] : CHAOS), ...(citus ? [] : [CITUS])]
-const report = looks ? 'looks-report' : chaos ? 'chaos-report' : 'test-report'
+function projectOf(file: string): Project {
+  if (file.startsWith('test/citus/')) return 'citus'
+  if (CHAOS.includes(file)) return 'chaos'
+  if (file.endsWith('-looks.test.ts')) return 'looks'
+  if (ISOLATED.includes(file)) return 'isolated'
+  return FAST.test(file) && !NOT_FAST.includes(file) ? 'fast' : 'main'
+}
+
+const FILES = globSync('test/**/*.test.ts', { cwd: import.meta.dirname })
+
+type ProjectOptions = NonNullable<TestProjectInlineConfiguration['test']>
+/** One file at a time, after the other projects. */
+const ALONE: ProjectOptions = { fileParallelism: false, sequence: { groupOrder: 1 } }
+
+/** The files of one worker share the modules they import: to import them anew for each file took a third of the whole time. */
+const project = (name: Project, options: ProjectOptions = {}) => ({
+  extends: true as const,
+  test: { name, isolate: false, include: FILES.filter((file) => projectOf(file) === name), ...options },
+})
+
+/** The longest files. They start first, so that none of them runs alone at the end. */
+const LONGEST = [
+  'http/ending-cuts',
+  'flows/demo-app',
+  'http/login-cuts',
+  'cli/development/start',
+  'cli/serve/serve',
+  'cli/serve/workers',
+  'flows/login-phone',
+  'flows/login-refusals',
+  'flows/account-page',
+  'store/postgres/limits',
+  'store/postgres/contract',
+  'store/sqlite/contract',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 export default defineConfig({
   // `grantor/resource` means src in tests, as it does for node and tsc in a checkout
@@ -33,9 +82,12 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['grantor-source'], externalConditions: ['grantor-source'] } },
   test: {
     projects: [
-      // The files of one worker share the modules they import: to import them anew for each file took a third of the whole time.
-      { extends: true, test: { name: 'shared', isolate: false, include, exclude: [...exclude, ...ISOLATED] } },
-      { extends: true, test: { name: 'isolated', include: looks ? [] : ISOLATED } },
+      project('fast'),
+      project('main'),
+      project('isolated', { isolate: true }),
+      project('looks'),
+      project('chaos', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '55' } }),
+      project('citus', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '30' } }),
     ],
     environment: 'node',
     globalSetup: ['test/support/global-setup.ts'],
@@ -48,7 +100,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // what a test waits for comes late on a busy machine; the usual second would make the machine's speed part of the assertion
     expect: { poll: { timeout: 15_000 } },
-    // what the last lines of .ci/run are counted from
-    reporters: ['default', ['json', { outputFile: `node_modules/.cache/grantor/${report}.json` }]],
+    sequence: { sequencer: LongestFirst },
   },
 })

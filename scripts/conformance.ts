@@ -1,8 +1,8 @@
 /**
  * Writes docs/evidence/conformance.md from the tables in scripts/conformance/tables.
  *
- *     npm run conformance                      writes the page; fails where a row points nowhere
- *     npm run conformance -- --report FILE     besides fails where a row's test did not pass in this run (vitest's JSON)
+ *     npm run conformance                      writes the page; fails if a row's file, comment or test is missing
+ *     npm run conformance -- --report FILE     also fails if a row's test did not pass in this run (Vitest's JSON report)
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -81,6 +81,7 @@ const WHERE: Record<Endpoint, string> = {
   'login-api': 'login API',
   'login-complete': '`/login/complete`',
   logout: '`/oauth/logout`',
+  register: '`/oauth/register`',
 }
 
 /** The codes of the login API that are not OAuth's. */

@@ -14,7 +14,5 @@ if (bin === '' || !stdout || !existsSync(join(stdout.trim(), 'extension/citus.co
   )
   process.exitCode = 1
 } else {
-  const env = { TEST_CHAOS_SECONDS: '30', ...process.env }
-  process.exitCode =
-    spawnSync('npx', ['vitest', 'run', '--no-file-parallelism', 'test/citus'], { stdio: 'inherit', env }).status ?? 1
+  process.exitCode = spawnSync('npx', ['vitest', 'run', '--project', 'citus'], { stdio: 'inherit' }).status ?? 1
 }

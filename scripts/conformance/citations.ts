@@ -1,24 +1,49 @@
-/** Which sections of which standards the comments of a file name. */
+/** Finds the sections of standards that the comments of a file name. */
 
-/** `RFC 6749`, one of OpenID Connect's by its full or short name, another one by its name, or a section: `§4.1.2`, `appendix B`. */
+/** An RFC, an OpenID Connect specification by its full or short name, another specification, or a section: `§4.1.2`, `appendix B`. */
 const NAMED =
-  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)/g
+  /RFC (\d{4,5})|(?:OpenID Connect )?\b(Core|Discovery|RP-Initiated Logout|Back-Channel Logout)\b|\b(FAPI 2\.0 (?:Message Signing|Security Profile)|JARM|OAuth 2\.0 Form Post Response Mode|Client ID Metadata Document)\b|(?:§|appendix )([\dA-Z](?:[\d.]*\d)?)/g
 
-/**
- * As `RFC 6749 §4.1.2`. A section belongs to the standard named before it in the same comment; where none is, to those
- * that the file's first comment names, which says what the file is for.
- */
+/** `section` includes the standard: `RFC 6749 §4.1.2`. Lines count from 1. */
+type Citation = { section: string; line: number }
+type Comment = { text: string; line: number }
+
+/** Each section that a comment names, as `RFC 6749 §4.1.2`. */
 export function citationsIn(source: string, language: 'code' | 'prose' = 'code'): Set<string> {
-  const comments = language === 'prose' ? [source] : commentsOf(source)
-  const ofTheFile = standardsIn(comments[0] ?? '')
-  return new Set(comments.flatMap((comment) => citationsOf(comment, ofTheFile)))
+  return new Set(
+    everyCitation(source, language)
+      .flat()
+      .map(({ section }) => section),
+  )
 }
 
-function citationsOf(comment: string, ofTheFile: readonly string[]): string[] {
+/**
+ * The line of the comment that names a section. The opening comment lists what the whole file is about, so a comment
+ * beside the code is preferred.
+ */
+export function lineOfCitation(source: string, section: string): number | undefined {
+  const [opening = [], ...others] = everyCitation(source, 'code')
+  return [...others.flat(), ...opening].find((citation) => citation.section === section)?.line
+}
+
+/**
+ * The citations of each comment. A section belongs to the standard named before it in the same comment. If the comment
+ * names no standard, the section belongs to those that the opening comment names.
+ */
+function everyCitation(source: string, language: 'code' | 'prose'): Citation[][] {
+  const comments = language === 'prose' ? [{ text: source, line: 1 }] : commentsOf(source)
+  const ofTheFile = standardsIn(comments[0]?.text ?? '')
+  return comments.map((comment) => citationsOf(comment, ofTheFile))
+}
+
+function citationsOf({ text, line }: Comment, ofTheFile: readonly string[]): Citation[] {
   let standards = ofTheFile
-  return [...comment.matchAll(NAMED)].flatMap((match) => {
+  return [...text.matchAll(NAMED)].flatMap((match) => {
     const [, , , , section] = match
-    if (section !== undefined) return standards.map((standard) => `${standard} §${section}`)
+    if (section !== undefined) {
+      const at = line + newlinesIn(text.slice(0, match.index))
+      return standards.map((standard) => ({ section: `${standard} §${section}`, line: at }))
+    }
     standards = [standardOf(match)]
     return []
   })
@@ -33,7 +58,14 @@ function standardOf([, rfc, openid, other]: RegExpMatchArray): string {
   return rfc === undefined ? `OpenID Connect ${openid}` : `RFC ${rfc}`
 }
 
-/** Blocks, and runs of line comments, each as one. A `//` inside of a URL begins none. */
-function commentsOf(source: string): string[] {
-  return [...source.matchAll(/\/\*[^]*?\*\/|(?:(?:^|(?<=\s))\/\/.*(?:\n[ \t]*(?=\/\/))?)+/gm)].map(([comment]) => comment)
+/** Blocks, and runs of line comments. A run is one comment. A `//` inside a URL starts no comment. */
+function commentsOf(source: string): Comment[] {
+  return [...source.matchAll(/\/\*[^]*?\*\/|(?:(?:^|(?<=\s))\/\/.*(?:\n[ \t]*(?=\/\/))?)+/gm)].map((comment) => ({
+    text: comment[0],
+    line: 1 + newlinesIn(source.slice(0, comment.index)),
+  }))
+}
+
+function newlinesIn(text: string): number {
+  return text.split('\n').length - 1
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a table of requirements: a row that points nowhere promises what nothing checks. */
+/** Finds rows whose file, comment or test is missing: nothing would check such a row. */
 import { existsSync, readFileSync } from 'node:fs'
 import { citationsIn } from './citations.ts'
 import type { Held, Requirement, Standard } from './requirement.ts'
@@ -6,7 +6,7 @@ import { passed, type Report, titlesIn } from './titles.ts'
 
 const root = new URL('../../', import.meta.url)
 
-/** One line for each fault. With the report of a run, also for each row whose test did not pass in it. */
+/** One line per fault. With the report of a test run, a test that did not pass is a fault, too. */
 export function faultsOf(standards: readonly Standard[], report?: Report): string[] {
   return standards.flatMap((standard) =>
     standard.requirements.flatMap((row) => {
@@ -25,7 +25,7 @@ function heldFaults({ name }: Standard, { section }: Requirement, { file }: Held
 }
 
 function shownFaults({ shown: { file, title } }: Held, report: Report | undefined): string[] {
-  // Under one title in one file stands one promise; of two nobody could tell which is meant.
+  // If a file has two tests of one title, the row does not say which of them it means.
   const found = titlesIn(file).filter((each) => each === title).length
   if (found !== 1) return [`${file} has ${found} tests "${title}"`]
   return report && !passed(report, file, title) ? [`"${title}" of ${file} did not pass`] : []

@@ -1,5 +1,9 @@
-/** docs/evidence/conformance.md, from the tables. */
+/** Writes docs/evidence/conformance.md from the tables. */
+import { readFileSync } from 'node:fs'
+import { lineOfCitation } from './citations.ts'
 import type { Requirement, Standard } from './requirement.ts'
+
+const root = new URL('../../', import.meta.url)
 
 export function conformancePage(standards: readonly Standard[]): string {
   const rows = standards.flatMap(({ requirements }) => requirements)
@@ -7,17 +11,24 @@ export function conformancePage(standards: readonly Standard[]): string {
   return [
     '# Conformance',
     '',
-    'For whoever audits Grantor: what each standard asks of an authorization server, in our words; the file that holds to',
-    'it, whose comment names the section; and the test that shows it. MUST stands for REQUIRED and SHALL as well, SHOULD',
-    'for RECOMMENDED. What a standard asks of clients, of resource servers other than Grantor’s own, or of parts that Grantor',
-    'does not have (the implicit and the password grant, encrypted tokens) is not here.',
+    'This page is for auditors. It lists the requirements that OAuth 2.0 and OpenID Connect place on an authorization server.',
+    'Each row has the requirement with a link to its section, the file that implements it, and the test that shows it. A link to a',
+    'source file leads to the comment that cites the section.',
     '',
-    'The page is made by `npm run conformance` from the tables in `scripts/conformance/tables`. It fails where a file, the',
-    'comment in it or a test is gone, and, given the report of a test run, where a test did not pass.',
+    'Text in quotation marks is quoted from the standard. "…" marks an omission, and words in brackets are ours. Parameter names',
+    'are in `code font`, whatever the standard uses. Text without quotation marks retells the standard. Text in italics says how',
+    'Grantor meets the requirement. MUST includes REQUIRED and SHALL, and SHOULD includes RECOMMENDED.',
     '',
-    `${rows.length} requirements of ${standards.length} standards: ${rows.length - notHeld.length} held and shown, ${notHeld.length} not held, on purpose.`,
+    'Three kinds of requirements are left out: requirements for clients, requirements for resource servers other than Grantor’s',
+    'own, and requirements for features that Grantor does not have (the implicit grant, the password grant, encrypted tokens).',
     '',
-    '| standard | requirements | not held |',
+    '`npm run conformance` generates this page from the tables in `scripts/conformance/tables`. The command fails if a file, its',
+    'comment or a test is missing. With the report of a test run, the command also fails if a test did not pass. Line numbers are',
+    'those of the last run of the command.',
+    '',
+    `The page has ${rows.length} requirements of ${standards.length} standards. Grantor meets ${rows.length - notHeld.length}. It deviates from ${notHeld.length} on purpose; each of these rows gives the reason.`,
+    '',
+    '| standard | requirements | not met |',
     '|---|---|---|',
     ...standards.map(summary),
     '',
@@ -25,12 +36,18 @@ export function conformancePage(standards: readonly Standard[]): string {
   ].join('\n')
 }
 
-function summary({ name, title, requirements }: Standard): string {
-  const sections = requirements.filter(({ outcome }) => outcome.kind === 'not_held').map(({ section }) => `§${section}`)
-  return `| [${name}: ${title}](#${anchor(`${name}: ${title}`)}) | ${requirements.length} | ${[...new Set(sections)].join(', ')} |`
+/** A source file that gains a line would otherwise make the committed page outdated. */
+export function withoutLineNumbers(page: string): string {
+  return page.replaceAll(/#L\d+\)/g, ')')
 }
 
-/** As code hosts make it of a heading. */
+function summary({ name, title, sections, requirements }: Standard): string {
+  const notHeld = requirements.filter(({ outcome }) => outcome.kind === 'not_held').map(({ section }) => section)
+  const links = [...new Set(notHeld)].map((section) => sectionLink(sections, section))
+  return `| [${name}: ${title}](#${anchor(`${name}: ${title}`)}) | ${requirements.length} | ${links.join(', ')} |`
+}
+
+/** The anchor that GitHub and other code hosts derive from a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()
@@ -38,23 +55,33 @@ function anchor(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-function chapter({ name, title, requirements }: Standard): string[] {
+function chapter(standard: Standard): string[] {
+  const { name, title, requirements } = standard
   return [
     `## ${name}: ${title}`,
     '',
-    '| section | level | what is asked | held in | shown by |',
+    '| section | level | requirement | implemented in | shown by |',
     '|---|---|---|---|---|',
-    ...requirements.map(row),
+    ...requirements.map((requirement) => row(standard, requirement)),
     '',
   ]
 }
 
-function row({ section, level, words, outcome }: Requirement): string {
-  const cells = [`§${section}`, level]
-  if (outcome.kind === 'not_held') return line([...cells, cell(words), '**not held**', cell(outcome.why)])
+function row({ name, sections }: Standard, { section, level, words, outcome }: Requirement): string {
+  const cells = [sectionLink(sections, section), level]
+  if (outcome.kind === 'not_held') return line([...cells, cell(words), '**not met**', cell(outcome.why)])
   const { file, shown, note } = outcome
-  const asked = note === undefined ? cell(words) : `${cell(words)} *${cell(note)}*`
-  return line([...cells, asked, `[${file.replace(/^src\//, '')}](../../${file})`, `[${cell(shown.title)}](../../${shown.file})`])
+  const requirement = note === undefined ? cell(words) : `${cell(words)} *${cell(note)}*`
+  return line([...cells, requirement, fileLink(file, `${name} §${section}`), `[${cell(shown.title)}](../../${shown.file})`])
+}
+
+function sectionLink(sections: string, section: string): string {
+  return `[§${section}](${sections}${section})`
+}
+
+function fileLink(file: string, section: string): string {
+  const at = file.endsWith('.md') ? undefined : lineOfCitation(readFileSync(new URL(file, root), 'utf8'), section)
+  return `[${file.replace(/^src\//, '')}](../../${file}${at === undefined ? '' : `#L${at}`})`
 }
 
 function line(cells: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** What a standard asks of an authorization server, where the code holds to it, and which test shows it. */
+/** A requirement of a standard, the file that implements it, and the test that shows it. */
 
 export type Level = 'MUST' | 'MUST NOT' | 'SHOULD' | 'SHOULD NOT'
 
@@ -6,21 +6,23 @@ export type Requirement = {
   /** of the standard, without the sign: `4.1.2` */
   section: string
   level: Level
-  /** what is asked, in our own words */
+  /** the sentence of the standard, quoted or retold */
   words: string
   outcome: Held | NotHeld
 }
 
-/** `file` has a comment that names the section; the test stands in its file under this very title. */
+/** A comment of `file` names the section. The test has exactly this title. */
 export type Held = { kind: 'held'; file: string; shown: Shown; note: string | undefined }
 export type Shown = { file: string; title: string }
 
-/** On purpose, and said so. */
+/** A deliberate deviation: what Grantor does instead, and why. */
 export type NotHeld = { kind: 'not_held'; why: string }
 
 export type Standard = {
   /** as comments name it: `RFC 6749`, `OpenID Connect Core` */
   name: string
   title: string
+  /** the URL of a section without the section's number */
+  sections: string
   requirements: readonly Requirement[]
 }

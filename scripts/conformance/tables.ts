@@ -1,35 +1,42 @@
 /**
- * Reads the tables of requirements, one text file for each standard:
+ * Reads the tables of requirements. Each standard has one text file:
  *
- *     RFC 6749: The OAuth 2.0 Authorization Framework
+ *     OpenID Connect Core: the authorization code flow
+ *     sections: https://openid.net/specs/openid-connect-core-1_0.html#rfc.section.
  *
- *     §2.3 MUST NOT: A request does not use two ways of client authentication at once.
- *       held: src/domain/clients/authenticate-client.ts
- *       shown: test/http/client-authentication.test.ts: two methods at once are invalid_request …
- *       note: only where we hold to it in a way of our own
+ *     §2 SHOULD NOT: "ID Tokens SHOULD NOT use the JWS or JWE `x5u`, `x5c`, `jku`, or `jwk` Header Parameter fields."
+ *       held: src/keys/id-token.ts
+ *       shown: test/http/openid.test.ts: the header of an ID token …
+ *       note: how Grantor meets the requirement, if that is not obvious
  *
- *     §3.1.1 MUST: A request without `response_type` is refused.
- *       not held: and why
+ *     §17.2 SHOULD: "…"
+ *       not held: what Grantor does instead, and why
  *
- * "MUST" stands for REQUIRED and SHALL too, "SHOULD" for RECOMMENDED.
+ * An RFC needs no line `sections`: the URL follows from its number. "MUST" includes REQUIRED and SHALL, "SHOULD" includes
+ * RECOMMENDED.
  */
 import { readFileSync } from 'node:fs'
 import type { Level, Requirement, Standard } from './requirement.ts'
 
-/** In the order of the page. */
+/** in the order of the page */
 const TABLES = [
   'rfc6749',
   'rfc6750',
   'rfc7009',
+  'rfc7591',
   'rfc7636',
   'rfc7662',
   'rfc8414',
+  'rfc8693',
   'rfc8707',
   'rfc9068',
   'rfc9126',
   'rfc9207',
   'rfc9449',
+  'rfc9470',
   'rfc9700',
+  'rfc9728',
+  'client-id-metadata',
   'openid-connect-core',
   'openid-connect-discovery',
   'openid-connect-rp-initiated-logout',
@@ -39,7 +46,7 @@ const TABLES = [
   'oauth-form-post',
 ]
 
-/** @throws Error naming file and line where a table is malformed */
+/** @throws Error with file and line if a table is malformed */
 export function readTables(): Standard[] {
   return TABLES.map((name) => {
     const file = `tables/${name}.txt`
@@ -51,9 +58,17 @@ export function readTable(file: string, text: string): Standard {
   const [head = '', ...lines] = text.split('\n')
   const [, name, title] = /^(.+?): (.+)$/.exec(head) ?? []
   if (name === undefined || title === undefined) throw new Error(`${file}:1: not "<standard>: <title>"`)
-  const starts = lines.flatMap((line, at) => (/^\S/.test(line) ? [at] : []))
+  const sections = sectionsOf(name, lines[0])
+  if (sections === undefined) throw new Error(`${file}:2: not "sections: <URL of a section without its number>"`)
+  const starts = lines.flatMap((line, at) => (/^(?!sections: )\S/.test(line) ? [at] : []))
   const requirements = starts.map((start, n) => readRow(file, start + 2, lines.slice(start, starts[n + 1])))
-  return { name, title, requirements }
+  return { name, title, sections, requirements }
+}
+
+function sectionsOf(name: string, secondLine = ''): string | undefined {
+  const [, rfc] = /^RFC (\d+)$/.exec(name) ?? []
+  if (rfc !== undefined) return `https://www.rfc-editor.org/rfc/rfc${rfc}#section-`
+  return /^sections: (https:\S+)$/.exec(secondLine)?.[1]
 }
 
 function readRow(file: string, line: number, [head = '', ...rest]: string[]): Requirement {

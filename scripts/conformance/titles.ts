@@ -1,12 +1,12 @@
-/** The titles of a test file, as they stand in it, and whether a run's report has them as passed. */
+/** Reads the titles of a test file, and whether the tests of a title passed in a run. */
 import { existsSync, readFileSync } from 'node:fs'
 
 const root = new URL('../../', import.meta.url)
 
-/** A test as a table names it: by its title, or, where a file has several of that title, by `describe › title`. */
+/** A table names a test by its title, or by `group › title` if the file has several tests of that title. */
 const UNDER = ' › '
 
-/** Each test of a file by its title, and once more under each of the groups it is in. */
+/** Each test of a file by its title, and again under each of its groups. */
 export function titlesIn(file: string): string[] {
   const path = new URL(file, root)
   if (!/^test\/[a-z0-9/-]+(\.property)?\.test\.ts$/.test(file) || !existsSync(path)) return []
@@ -18,7 +18,7 @@ export function titlesIn(file: string): string[] {
   })
 }
 
-/** A group ends where its bracket is closed at the same depth. */
+/** A group ends at the closing bracket with the same indentation. */
 function groupsIn(source: string): { name: string; from: number; to: number }[] {
   return [...source.matchAll(/^( *)describe\(\s*(['"`])(.*?)(?<!\\)\2,/gm)].map((call) => {
     const [, indent = '', , name = ''] = call
@@ -26,9 +26,9 @@ function groupsIn(source: string): { name: string; from: number; to: number }[] 
   })
 }
 
-/** What stands first in the brackets of `test(…)` and `test.each(…)(…)`, in whatever quotes. */
+/** The first argument of `test(…)`, `test.each(…)(…)` and `test.for(…)(…)`, in any kind of quotes. */
 function testsIn(source: string): { title: string; at: number }[] {
-  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.each.*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
+  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.(?:each|for).*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
   return [...calls].map((call) => ({ title: plain(call[2] ?? ''), at: call.index }))
 }
 
@@ -36,11 +36,11 @@ function plain(quoted: string): string {
   return quoted.replace(/\\(.)/g, '$1')
 }
 
-/** Vitest's JSON report, as far as it is read. */
+/** The part of Vitest's JSON report that is used here. */
 export type Report = { testResults: { name: string; assertionResults: Told[] }[] }
 type Told = { ancestorTitles: string[]; title: string; status: string }
 
-/** Whether every test of this title ran and passed. A title of `test.each` stands for each of its rows. */
+/** Whether every test of this title ran and passed. The title of a `test.each` or `test.for` matches each of its rows. */
 export function passed(report: Report, file: string, named: string): boolean {
   const [title = '', ...groups] = named.split(UNDER).toReversed()
   const pattern = new RegExp(

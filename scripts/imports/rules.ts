@@ -189,7 +189,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/resource',
-    owns: '`grantor/resource`, which a resource API imports to check access tokens',
+    owns: '`grantor/resource`, which a resource API or an MCP server imports to check access tokens, and its adapters for frameworks',
     mayImport: ['src/oauth', 'src/keys'],
     packages: ['jose'],
     node: ['http'],
@@ -278,7 +278,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'examples',
-    owns: 'a demo builder app, a resource API and a login server, which use only HTTP and the exports of the package',
+    owns: 'a demo builder app, a resource API, an MCP server and a login server, which use only HTTP and the exports of the package',
     mayImport: [],
     packages: 'any',
     node: 'any',

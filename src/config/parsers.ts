@@ -23,7 +23,7 @@ export const PLAIN_HTTP = 'must use https: plain http is allowed on loopback onl
  *
  * This function requires https outside of loopback, and so TLS for every endpoint, page, secret, code and token:
  * RFC 6749 §2.3.1, §3.1, §3.2, §10.3, §10.4, §10.8, §10.9, §10.11, RFC 6750 §5.2, RFC 7009 §2, RFC 7662 §2, §4,
- * RFC 8414 §3, §6.1, OpenID Connect Core §3.1.2, §3.1.3, §5.3, §16.17.
+ * RFC 8414 §3, §6.1, RFC 8693 §6, OpenID Connect Core §3.1.2, §3.1.3, §5.3, §16.17.
  */
 export const origin: Parser<string> = (text) => {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -94,6 +94,17 @@ export const networks: Parser<string[]> = (text) => {
       fault: `must not hold ${JSON.stringify(wrong)}, which trusts every caller: anyone could then claim any client address`,
     }
   return { fault: `must be IP addresses or networks separated by commas, as in 10.0.0.5,10.1.0.0/16${shown(wrong)}` }
+}
+
+/** Comma-separated URI schemes (RFC 3986 §3.1) without a dot. Schemes that a browser or a system runs by itself are refused. */
+export const schemes: Parser<string[]> = (text) => {
+  const list = items(text)
+  const wrong = list.find(
+    (item) => !/^[a-z][a-z0-9+-]{2,29}$/.test(item) || /^(?:https?|javascript|data|file|blob|about|ms-.*)$/.test(item),
+  )
+  return wrong === undefined
+    ? { value: list }
+    : { fault: `must be the schemes of apps separated by commas, as in cursor,vscode${shown(wrong)}` }
 }
 
 /** Comma-separated host names; `*.example.com` stands for every subdomain of example.com. */

@@ -131,6 +131,30 @@ const login = {
     preset: '',
     otherwise: 'no host',
   },
+  dynamicRegistration: {
+    name: 'DYNAMIC_REGISTRATION',
+    words:
+      'on: any client may register itself (RFC 7591). Nothing is stored; the client id contains the registration. Every consent is signed. Prefer GRANTOR_CLIENT_METADATA: a metadata document proves at least a host.',
+    usedBy: auth,
+    parse: read.onOff,
+    preset: 'off',
+  },
+  registrationToken: {
+    name: 'REGISTRATION_TOKEN',
+    words: 'An initial access token: only clients that send this token may register themselves.',
+    usedBy: auth,
+    parse: read.secret,
+    secret: true,
+    otherwise: 'none: registration is open',
+  },
+  registrationSchemes: {
+    name: 'REGISTRATION_SCHEMES',
+    words:
+      'Private-use schemes without a dot that a client may register for itself, separated by commas. Schemes with a dot, such as com.example.app, are always allowed.',
+    usedBy: auth,
+    parse: read.schemes,
+    preset: 'cursor,vscode,vscode-insiders',
+  },
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
     words: `What each scope allows, for the user who signs in: a JSON object from scope to description. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,

@@ -1,4 +1,5 @@
 /** Authenticates the client of a POST endpoint, and counts failures per network and client (never per client alone). */
+import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import {
   type AcceptedClients,
@@ -8,6 +9,7 @@ import {
 } from '../domain/clients/authenticate-client.ts'
 import type { Client } from '../domain/model/records.ts'
 import { type BasicCredentials, parseBasicCredentials } from '../oauth/basic-credentials.ts'
+import { isUnregistered } from '../oauth/client-id-url.ts'
 import { OAuthError, tooManyFailures } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/network.ts'
 import type { Service } from './service.ts'
@@ -71,7 +73,7 @@ export function countFailure(
   if (!(error instanceof OAuthError)) return error
   const clientId = knownClientId(service, credentials)
   // Each error code has its own count: a client with the right secret and a bad code does not share a count with wrong secrets.
-  const key = `${networkOf(request.ip)} ${clientId ?? 'unknown'} ${error.error}`
+  const key = `${networkOf(request.ip)} ${clientId === undefined ? 'unknown' : limitKeyOf(clientId)} ${error.error}`
   const refusal = COUNTED.has(error.error) ? limited(service, key, error) : error
   refusal.clientId = clientId
   return refusal
@@ -87,4 +89,9 @@ function limited(service: Service, key: string, error: OAuthError): OAuthError {
 /** Unknown ids share one count, so that a caller cannot fill the memory with names. A registered client is in memory here. */
 function knownClientId({ deps }: Service, presented: PresentedCredentials): string | undefined {
   return deps.clients.known(claimedClientId(presented) ?? '')?.id
+}
+
+/** The id of a client as a part of the key of a limit: short also for a client that no operator registered. */
+export function limitKeyOf(clientId: string): string {
+  return isUnregistered(clientId) ? createHash('sha256').update(clientId).digest('base64url') : clientId
 }

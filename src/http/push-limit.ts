@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Client } from '../domain/model/records.ts'
 import { tooManyPushed } from '../oauth/oauth-error.ts'
 import { networkOf } from '../ops/network.ts'
+import { limitKeyOf } from './client-credentials.ts'
 import type { Service } from './service.ts'
 
 /**
@@ -11,6 +12,8 @@ import type { Service } from './service.ts'
  */
 export function limitPushes({ limits }: Service, request: FastifyRequest, client: Client): void {
   const verdict =
-    client.authMethod === 'none' ? limits.count('pushes', networkOf(request.ip)) : limits.count('client_pushes', client.id)
+    client.authMethod === 'none'
+      ? limits.count('pushes', networkOf(request.ip))
+      : limits.count('client_pushes', limitKeyOf(client.id))
   if (!verdict.allowed) throw tooManyPushed(verdict.retryAfter)
 }

@@ -18,6 +18,7 @@ import { loginCompleteRoute } from './routes/login-complete.ts'
 import { loginResumeRoute } from './routes/login-resume.ts'
 import { logoutRoutes } from './routes/logout.ts'
 import { pushedRequestRoute } from './routes/pushed-request.ts'
+import { registerRoute } from './routes/register.ts'
 import { revokeRoute } from './routes/revoke.ts'
 import { tokenRoute } from './routes/token.ts'
 import { userinfoRoute } from './routes/userinfo.ts'
@@ -76,5 +77,6 @@ export function createAuthServer(service: Service): FastifyInstance {
   userinfoRoute(server, service)
   logoutRoutes(server, service)
   void server.register(async (scope) => loginApiRoutes(scope, service))
+  void server.register(async (scope) => registerRoute(scope, service))
   return server
 }

@@ -14,6 +14,7 @@ import type { RateLimit } from '../ops/rate-limit.ts'
  * - `pushes`: pushed requests of clients that do not authenticate, by network
  * - `client_pushes`: pushed requests of one client that authenticates
  * - `user_codes`: wrong user codes on the page for devices, by network; above the limit no code is looked up
+ * - `registrations`: clients that register themselves, by network
  * - `metadata_fetches`: fetches of metadata documents of clients that are not registered, by network
  */
 export type Limited =
@@ -25,6 +26,7 @@ export type Limited =
   | 'client_pushes'
   | 'user_codes'
   | 'metadata_fetches'
+  | 'registrations'
 
 export type Service = {
   deps: Deps

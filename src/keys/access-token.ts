@@ -5,6 +5,9 @@
 import type { KeyRing } from './key-ring.ts'
 import { openJwt, signJwt, TOKEN_AT_MOST } from './signed-jwt.ts'
 
+/** The client that acts for the user; `act` is the client that acted before it (RFC 8693 §4.1). */
+export type Actor = { sub: string; act?: Actor }
+
 /**
  * RFC 9068 §2.2, §2.2.2, §2.2.3, and the grant that the token belongs to; a client's own token belongs to no grant.
  * Times in epoch seconds.
@@ -21,6 +24,10 @@ export type AccessTokenClaims = {
   grant_id?: string
   /** thumbprint of the key that the token is bound to (RFC 9449 §6.1) */
   cnf?: { jkt: string }
+  /** present if the token was issued in exchange for another one (RFC 8693 §4.1) */
+  act?: Actor
+  /** for an exchanged token: the `jti` of each token that it was exchanged from, the oldest first */
+  exchanged_from?: string[]
 }
 
 const TYPE = 'at+jwt'

@@ -10,6 +10,7 @@ import type { KeyRing } from './key-ring.ts'
 const PREFIXES = {
   accountCursor: 'gra',
   authorizationCode: 'grc',
+  clientRegistration: 'grd',
   confirmation: 'grf',
   deviceAnswer: 'gre',
   deviceCode: 'grd',

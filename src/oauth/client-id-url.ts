@@ -16,7 +16,7 @@ export function looksLikeClientIdUrl(clientId: string): boolean {
 }
 
 /**
- * Whether the service accepts the URL as a client id (§3 of the draft): https, a path that is not only `/`, no fragment, no user name, no
+ * Whether the service accepts the URL as a client id (Client ID Metadata Document §3): https, a path that is not only `/`, no fragment, no user name, no
  * dot segments, and written exactly as a browser would write it, so that one client has one id. A host name in another script is in
  * its ASCII form. Ports other than the default are refused outside loopback: a document must come from the web server of its host.
  * `allowLoopback` accepts http on this machine, for development.
@@ -35,8 +35,19 @@ function isDomainName(hostname: string): boolean {
   return labels.length > 1 && labels.every((label) => /^[a-z0-9-]{1,63}$/.test(label)) && /^[a-z]/.test(labels.at(-1) ?? '')
 }
 
-/** The host, and port if any, of a client id that is a URL; null for the id of a registered client. */
+/** Whether a client id is a sealed registration (RFC 7591): `keys/sealed.ts` gives it this prefix. */
+export function looksLikeDynamicClientId(clientId: string): boolean {
+  return clientId.startsWith('grd.')
+}
+
+/** Whether no operator registered the client. */
+export function isUnregistered(clientId: string): boolean {
+  return looksLikeClientIdUrl(clientId) || looksLikeDynamicClientId(clientId)
+}
+
+/** The host, and port if any, of a client id that is a URL; '' for a client that registered itself; null for a client of an operator. */
 function clientIdHost(clientId: string): string | null {
+  if (looksLikeDynamicClientId(clientId)) return ''
   return looksLikeClientIdUrl(clientId) && URL.canParse(clientId) ? new URL(clientId).host : null
 }
 

@@ -3,9 +3,21 @@
  * derive their lists from this table.
  */
 
+type GrantParameter =
+  | 'code'
+  | 'device_code'
+  | 'redirect_uri'
+  | 'code_verifier'
+  | 'refresh_token'
+  | 'subject_token'
+  | 'subject_token_type'
+  | 'requested_token_type'
+  | 'actor_token'
+  | 'actor_token_type'
+
 type GrantTypeFacts = {
   /** the parameters of the token request that belong to this grant type alone */
-  parameters: readonly ('code' | 'redirect_uri' | 'code_verifier' | 'refresh_token' | 'device_code')[]
+  parameters: readonly GrantParameter[]
   /** for operators: what the client receives */
   words: string
   /** true if only confidential clients may use the grant type */
@@ -14,10 +26,16 @@ type GrantTypeFacts = {
   isWithoutUser: boolean
 }
 
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 /** RFC 8628 §3.4 */
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof DEVICE_CODE_GRANT
+export type GrantType =
+  | 'authorization_code'
+  | 'refresh_token'
+  | 'client_credentials'
+  | typeof TOKEN_EXCHANGE
+  | typeof DEVICE_CODE_GRANT
 
 export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
   // RFC 6749 §4.1.3, RFC 7636 §4.5
@@ -40,6 +58,13 @@ export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
     words: 'tokens for the client itself, without a user',
     needsConfidentialClient: true,
     isWithoutUser: true,
+  },
+  // RFC 8693 §2.1. `audience` is also a parameter of this grant type; unlike these it may be repeated.
+  [TOKEN_EXCHANGE]: {
+    parameters: ['subject_token', 'subject_token_type', 'requested_token_type', 'actor_token', 'actor_token_type'],
+    words: 'a narrower token for an API behind this resource server, in exchange for the token of a call',
+    needsConfidentialClient: true,
+    isWithoutUser: false,
   },
   [DEVICE_CODE_GRANT]: {
     parameters: ['device_code'],

@@ -13,6 +13,8 @@ export type MetadataFacts = {
   scopes: readonly string[]
   /** whether client ids may be URLs of metadata documents */
   clientMetadata: boolean
+  /** whether clients may register themselves */
+  dynamicRegistration: boolean
   /** the algorithms in which a published key signs now */
   signingAlgorithms: readonly string[]
 }
@@ -22,6 +24,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
   const clientAuthMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt']
   // RFC 8414 §2: this list is required if private_key_jwt is listed. The value "none" MUST NOT be used.
   const clientAlgorithms = ['ES256', 'PS256', 'EdDSA']
+  // Clients that no operator registered may also sign with RS256.
+  const assertionAlgorithms = [...clientAlgorithms, ...(facts.clientMetadata || facts.dynamicRegistration ? ['RS256'] : [])]
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -40,8 +44,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     token_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     revocation_endpoint_auth_methods_supported: [...clientAuthMethods, 'none'],
     introspection_endpoint_auth_methods_supported: clientAuthMethods,
-    token_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
-    revocation_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
+    token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+    revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     introspection_endpoint_auth_signing_alg_values_supported: clientAlgorithms,
     // RFC 9701 §7
     introspection_signing_alg_values_supported: facts.signingAlgorithms,
@@ -59,7 +63,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     request_object_signing_alg_values_supported: clientAlgorithms,
     // RFC 8414 §2, RFC 9700 §2.1.1
     code_challenge_methods_supported: ['S256'],
-    // draft-ietf-oauth-client-id-metadata-document §6
+    // Client ID Metadata Document §6
+    ...(facts.dynamicRegistration ? { registration_endpoint: `${issuer}/oauth/register` } : {}),
     ...(facts.clientMetadata ? { client_id_metadata_document_supported: true } : {}),
     // RFC 9207 §2.3, §3
     authorization_response_iss_parameter_supported: true,

@@ -181,6 +181,15 @@ export const clientUnavailable = (): OAuthError =>
     retryAfter: 60,
   })
 
+export const invalidRedirectUri = (): OAuthError =>
+  new OAuthError({ error: 'invalid_redirect_uri', reason: 'metadata_redirect_uris' })
+
+export const invalidClientMetadata = (reason: ReasonOf<'invalid_client_metadata'>): OAuthError =>
+  new OAuthError({ error: 'invalid_client_metadata', reason })
+
+export const tooManyRegistrations = (retryAfter: number): OAuthError =>
+  overLimit('registered_too_often', 'Too many registrations. Wait and try again.', retryAfter)
+
 export const tooManyMetadataFetches = (retryAfter: number): OAuthError =>
   overLimit('metadata_fetches', 'Too many unknown clients. Wait and try again.', retryAfter)
 

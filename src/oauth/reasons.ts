@@ -22,6 +22,7 @@ export type Endpoint =
   | 'login-api'
   | 'login-complete'
   | 'logout'
+  | 'register'
 
 /** The meaning of the reason, and advice if the error's own advice is not enough. */
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
@@ -40,7 +41,10 @@ type ErrorRow = {
 /** The parameters of the service. `PARAMETER` in a row's name means each of them. */
 export type ParameterName =
   | 'access_token'
+  | 'actor_token'
+  | 'actor_token_type'
   | 'address'
+  | 'audience'
   | 'client_assertion'
   | 'client_assertion_type'
   | 'client_id'
@@ -68,6 +72,7 @@ export type ParameterName =
   | 'registration'
   | 'request'
   | 'request_uri'
+  | 'requested_token_type'
   | 'resource'
   | 'response_mode'
   | 'response_type'
@@ -75,6 +80,8 @@ export type ParameterName =
   | 'session'
   | 'signature'
   | 'state'
+  | 'subject_token'
+  | 'subject_token_type'
   | 'token'
   | 'token_type_hint'
   | 'user_code'
@@ -84,6 +91,18 @@ const AT_REQUEST_OR_DEVICE = [...AT_REQUEST, 'device-authorization'] as const
 const AT_REQUEST_OR_TOKEN = [...AT_REQUEST_OR_DEVICE, 'token'] as const
 /** Clients that are not registered name themselves at these endpoints. */
 const AT_METADATA = AT_REQUEST_OR_TOKEN
+const METADATA_NAME = ['`client_name` is longer than 80 characters, has invisible characters, or names another host.'] as const
+const METADATA_REDIRECT_URIS = [
+  '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
+] as const
+const METADATA_GRANT_TYPES = [
+  'The metadata document names neither the authorization code grant nor the device code grant.',
+] as const
+const METADATA_KEYS = ['`jwks` or `jwks_uri` is malformed, has a private or symmetric key, or both are present.'] as const
+const METADATA_AUTH_METHOD = [
+  'No authentication method is supported by both sides.',
+  'Use `private_key_jwt` with keys, or `none`.',
+] as const
 const AT_PROOF = ['token', 'par', 'device-authorization', 'userinfo'] as const
 
 const CLIENT = 'The client is unknown or disabled.'
@@ -129,6 +148,27 @@ export const oauthErrors = {
       token_malformed: ['userinfo', 'The access token was sent twice, or is not a token.'],
       verifier_malformed: ['token', '`code_verifier` is not 43 to 128 unreserved characters. The code is still good.'],
       verifier_without_challenge: ['token', '`code_verifier` was sent, but the authorization request had no `code_challenge`.'],
+      subject_token_type_unknown: ['token', '`subject_token_type` is not that of an access token (RFC 8693 §3).'],
+      requested_token_type_unknown: ['token', '`requested_token_type` is not that of an access token (RFC 8693 §3).'],
+      actor_token_not_supported: ['token', '`actor_token` or `actor_token_type` was sent. The actor is the client.'],
+      subject_token_unknown_or_expired: [
+        'token',
+        '`subject_token` is not an access token of this service, or has expired.',
+        'Send the access token of the call, and exchange it at once.',
+      ],
+      subject_token_of_another_audience: [
+        'token',
+        'The audience of `subject_token` is not the resource of the client.',
+        'Operator: compare `--resource-server` with the `resource` that the app requests.',
+      ],
+      subject_token_without_user: ['token', '`subject_token` is of the client credentials grant, which has no user.'],
+      subject_token_client_disabled: [
+        'token',
+        'A client that `subject_token` was issued to or exchanged by is disabled or deleted.',
+      ],
+      subject_token_grant_ended: ['token', 'The grant of `subject_token` has ended.'],
+      subject_token_revoked: ['token', '`subject_token`, or a token that it was exchanged from, was revoked.'],
+      subject_token_exchanged_too_often: ['token', '`subject_token` is the result of four exchanges. There is no fifth.'],
       request_too_long: [AT_REQUEST_OR_DEVICE, 'The authorization request is too long.', 'Push it (RFC 9126), or send less.'],
       request_not_signed: [AT_REQUEST, 'The client must sign its requests, and this request is not signed.'],
       request_not_pushed: ['authorize', 'The client must push its requests, and this request was not pushed.'],
@@ -180,24 +220,11 @@ export const oauthErrors = {
       metadata_not_json: [AT_METADATA, 'The metadata document is not a JSON object.'],
       metadata_client_id_differs: [AT_METADATA, '`client_id` in the metadata document is not its URL, byte for byte.'],
       metadata_has_secret: [AT_METADATA, 'The metadata document contains a client secret. The document is public.'],
-      metadata_name: [
-        AT_METADATA,
-        '`client_name` is longer than 80 characters, has invisible characters, or names another host.',
-      ],
-      metadata_redirect_uris: [
-        AT_METADATA,
-        '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
-      ],
-      metadata_grant_types: [
-        AT_METADATA,
-        'The metadata document names neither the authorization code grant nor the device code grant.',
-      ],
-      metadata_keys: [AT_METADATA, '`jwks` or `jwks_uri` is malformed, has a private or symmetric key, or both are present.'],
-      metadata_auth_method: [
-        AT_METADATA,
-        'No authentication method is supported by both sides.',
-        'Use `private_key_jwt` with keys, or `none`.',
-      ],
+      metadata_name: [AT_METADATA, ...METADATA_NAME],
+      metadata_redirect_uris: [AT_METADATA, ...METADATA_REDIRECT_URIS],
+      metadata_grant_types: [AT_METADATA, ...METADATA_GRANT_TYPES],
+      metadata_keys: [AT_METADATA, ...METADATA_KEYS],
+      metadata_auth_method: [AT_METADATA, ...METADATA_AUTH_METHOD],
       secret_wrong: ['clients', 'The client secret is wrong.', 'If it was rotated, use the new one.'],
       auth_method_not_registered: ['clients', 'The client is registered for another authentication method.'],
       client_assertion_type_unknown: ['clients', '`client_assertion_type` is not the one of RFC 7523.'],
@@ -287,9 +314,9 @@ export const oauthErrors = {
       scope_malformed: [AT_REQUEST_OR_TOKEN, '`scope` is not a list of names with one space between them.'],
       scope_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for a scope of the request.'],
       scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
-      scope_not_granted: ['token', 'A scope of the refresh was not granted (RFC 6749 §6).'],
+      scope_not_granted: ['token', 'A scope was not granted: to the app, at a refresh, or to `subject_token`, at an exchange.'],
       scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],
-      no_scope_left: ['token', 'The client is no longer registered for any scope that was granted.'],
+      no_scope_left: ['token', 'The client is not registered for any scope that was granted.'],
     },
   },
   invalid_target: {
@@ -301,6 +328,11 @@ export const oauthErrors = {
       resource_malformed: [AT_REQUEST_OR_TOKEN, '`resource` is not an absolute URI without fragment.'],
       resource_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for the resource.'],
       resource_not_granted: ['token', 'The resource was not part of the authorization request.'],
+      resource_not_exchangeable: [
+        'token',
+        'The client is not registered to exchange tokens for the resource.',
+        'Operator: `grantor clients update --exchange-resource`.',
+      ],
       more_than_one_resource: ['token', 'One token has one resource, and several were requested.'],
     },
   },
@@ -444,6 +476,7 @@ export const oauthErrors = {
     description: 'The access token is invalid, expired or revoked.',
     act: 'Refresh the access token.',
     reasons: {
+      registration_token_wrong: ['register', 'The initial access token of a registration is missing or wrong.'],
       access_token_unknown_or_expired: ['userinfo', 'The access token was not made by this service, or has expired.'],
       access_token_revoked: ['userinfo', 'The access token was revoked.'],
       access_token_not_bound: ['userinfo', 'A DPoP proof came with a token that is bound to no key.'],
@@ -451,6 +484,31 @@ export const oauthErrors = {
       bound_to_another_key: ['userinfo', 'The access token is bound to another DPoP key.'],
       client_unknown_or_disabled: ['userinfo', CLIENT],
       grant_ended: ['userinfo', 'The grant of the access token has ended.'],
+    },
+  },
+  invalid_redirect_uri: {
+    status: 400,
+    definedIn: 'RFC 7591 §3.2.2',
+    description: 'The list redirect_uris is missing, or has a value that is not allowed.',
+    act: 'Register https, loopback, or an allowed scheme of the app.',
+    reasons: { metadata_redirect_uris: ['register', ...METADATA_REDIRECT_URIS] },
+  },
+  invalid_client_metadata: {
+    status: 400,
+    definedIn: 'RFC 7591 §3.2.2',
+    description: 'The metadata of the client is malformed or not allowed.',
+    act: 'Correct the registration request.',
+    reasons: {
+      metadata_not_json: ['register', 'The body is not a JSON object.'],
+      metadata_name: ['register', ...METADATA_NAME],
+      metadata_grant_types: ['register', ...METADATA_GRANT_TYPES],
+      metadata_keys: ['register', ...METADATA_KEYS],
+      metadata_auth_method: ['register', ...METADATA_AUTH_METHOD],
+      metadata_too_long: [
+        'register',
+        'The registration is too long for a client id.',
+        'Send fewer redirect URIs, and `jwks_uri` instead of `jwks`.',
+      ],
     },
   },
   insufficient_scope: {
@@ -468,6 +526,7 @@ export const oauthErrors = {
     reasons: {
       failure_limit: [['clients', 'login-api'], 'Status 429: too many failures from this network for this client.', LIMIT],
       pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
+      registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       metadata_fetches: [AT_METADATA, 'Status 429: too many fetches of metadata documents for this network.', LIMIT],
       client_metadata_unavailable: [
         ['token', 'par'],

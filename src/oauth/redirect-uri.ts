@@ -20,8 +20,11 @@ const HTTP = /^(https?):\/\/([^/?#]*)/i
 const ANSWER_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'response']
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?(?=[/?]|$)/
 
-/** `private_use`: an app on the device may also register a scheme of its own (RFC 8252 §7.1). */
-export type SchemeRule = 'web' | 'private_use'
+/**
+ * `private_use`: an app on the device may also register a scheme of its own, a reversed domain name (RFC 8252 §7.1). A list allows in
+ * addition these schemes without a dot.
+ */
+export type SchemeRule = 'web' | 'private_use' | readonly string[]
 
 /** Returns why a URI cannot be registered, or null if it can. */
 export function redirectUriFault(uri: string, schemes: SchemeRule): RedirectUriFault | null {
@@ -47,7 +50,8 @@ export function redirectUriFault(uri: string, schemes: SchemeRule): RedirectUriF
 /** RFC 8252 §7.1: a private-use scheme is a reversed domain name, so `javascript:` and `data:` are refused. */
 function privateUseFault(uri: string, schemes: SchemeRule): RedirectUriFault | null {
   const scheme = uri.slice(0, uri.indexOf(':'))
-  if (schemes === 'web' || !scheme.includes('.')) return 'scheme_not_allowed'
+  const isListed = typeof schemes !== 'string' && schemes.includes(scheme.toLowerCase())
+  if (schemes === 'web' || !(scheme.includes('.') || isListed)) return 'scheme_not_allowed'
   if (/^[^:]+:\/\/[^/?]*@/.test(uri)) return 'has_userinfo'
   // Brackets may only enclose an IP address (RFC 3986 §3.2.2), and a private-use scheme has none.
   return URL.canParse(uri) && !/[[\]]/.test(uri) ? null : 'not_rfc3986'
@@ -92,7 +96,10 @@ function withoutLoopbackPort(uri: string): string | null {
 export type ClientPlace = {
   clientHost: string
   clientScheme?: string | undefined
-  /** the host of the metadata document of a client that is not registered: the only part of such a client that is proved */
+  /**
+   * the host of the metadata document of a client that is not registered: the only part of such a client that is proved. Empty for a
+   * client that registered itself: nothing of such a client is proved
+   */
   clientPublisher?: string | undefined
 }
 

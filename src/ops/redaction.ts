@@ -20,6 +20,8 @@ const SECRET_MEMBERS = [
   'token',
   'access_token',
   'refresh_token',
+  'subject_token',
+  'actor_token',
   'id_token',
   'id_token_hint',
   'logout_token',

@@ -3,7 +3,7 @@ import { visibleText } from '../oauth/visible-text.ts'
 import { type Html, html } from './html.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
-import { displayName, fill } from './words.ts'
+import { displayName, fill, hostnameOf } from './words.ts'
 
 /** Pieces that several pages share. */
 
@@ -40,7 +40,7 @@ export function placeLine({
   clientPublisher,
   clientName = '',
 }: ClientPlace & { clientName?: string }): Html {
-  if (clientPublisher) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) })
+  if (clientPublisher !== undefined) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) })
   // An app on another device has no place.
   if (!clientHost && !clientScheme) return html``
   return clientScheme
@@ -52,17 +52,13 @@ function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { n
   const words = texts.unregistered
   const answer = clientScheme
     ? fill(words.answerToScheme, { scheme: `${clientScheme}:` })
-    : isLoopbackHost(hostname(clientHost))
+    : isLoopbackHost(hostnameOf(clientHost))
       ? words.answerToThisMachine
       : fill(words.answerTo, { host: clientHost })
   const callsItself = name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`
   if (!clientHost && !clientScheme) return html`${callsItself}`
   return html`${callsItself}
-<p class="host">${symbol(clientScheme || isLoopbackHost(hostname(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`
-}
-
-function hostname(host: string): string {
-  return host.replace(/:\d+$/, '')
+<p class="host">${symbol(clientScheme || isLoopbackHost(hostnameOf(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`
 }
 
 /** The app's permissions, one line per scope, under a heading of the given level. */

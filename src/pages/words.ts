@@ -1,4 +1,4 @@
-import type { ClientPlace } from '../oauth/redirect-uri.ts'
+import { type ClientPlace, isLoopbackHost } from '../oauth/redirect-uri.ts'
 import { visibleText } from '../oauth/visible-text.ts'
 import { type Fillable, Html, html } from './html.ts'
 import { texts } from './texts.ts'
@@ -39,7 +39,9 @@ export function appTitle({
   clientScheme,
   clientPublisher,
 }: ClientPlace & { clientName: string }): string {
-  return clientPublisher || displayName(clientName) || clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
+  const place = clientHost || (clientScheme ? texts.deviceApp : texts.anApp)
+  if (clientPublisher !== undefined) return clientPublisher || (isLoopbackHost(hostnameOf(clientHost)) ? texts.deviceApp : place)
+  return displayName(clientName) || place
 }
 
 /** "20 seconds", "one minute", "12 minutes": never less than `seconds`. */
@@ -59,4 +61,9 @@ const LONGEST_NAME = 60
 
 function isolate(name: Fillable): Fillable {
   return name instanceof Html ? name : html`<bdi>${name}</bdi>`
+}
+
+/** A host without its port. */
+export function hostnameOf(host: string): string {
+  return host.replace(/:\d+$/, '')
 }

@@ -23,6 +23,10 @@ export interface AccessToken {
    * absent for a bearer token.
    */
   keyThumbprint?: string
+  /** `auth_time`, epoch seconds: when the user last signed in (RFC 9068 §2.2.1, RFC 9470 §6.1); absent if the token does not say it. */
+  authTime?: number
+  /** `acr`: how the user signed in (RFC 9068 §2.2.1); absent if the token does not say it. */
+  acr?: string
   /** Every claim as it was signed. */
   claims: Readonly<Record<string, unknown>>
 }
@@ -31,15 +35,27 @@ export interface AccessToken {
 export function readAccessToken(
   claims: JWTPayload,
 ): { kind: 'token'; token: AccessToken } | { kind: 'malformed'; claim: string } {
-  const { sub, client_id: clientId, jti, iat, exp, scope } = claims
+  const { sub, client_id: clientId, jti, iat, exp, scope, auth_time: authTime, acr } = claims
   if (typeof sub !== 'string' || sub === '') return { kind: 'malformed', claim: 'sub' }
   if (typeof clientId !== 'string' || clientId === '') return { kind: 'malformed', claim: 'client_id' }
   if (typeof jti !== 'string' || jti === '') return { kind: 'malformed', claim: 'jti' }
   if (typeof iat !== 'number') return { kind: 'malformed', claim: 'iat' }
   if (typeof exp !== 'number') return { kind: 'malformed', claim: 'exp' }
+  if (authTime !== undefined && typeof authTime !== 'number') return { kind: 'malformed', claim: 'auth_time' }
+  if (acr !== undefined && typeof acr !== 'string') return { kind: 'malformed', claim: 'acr' }
   // RFC 9068 §2.2: if no user is involved, `sub` is the client. An address is never a client id.
   const wallet = sub === clientId ? '' : sub
-  const token = { wallet, clientId, scopes: readScopes(scope), tokenId: jti, issuedAt: iat, expiresAt: exp, claims }
+  const token: AccessToken = {
+    wallet,
+    clientId,
+    scopes: readScopes(scope),
+    tokenId: jti,
+    issuedAt: iat,
+    expiresAt: exp,
+    ...(authTime === undefined ? {} : { authTime }),
+    ...(acr === undefined ? {} : { acr }),
+    claims,
+  }
   if (claims.cnf === undefined) return { kind: 'token', token }
   const keyThumbprint = readKeyThumbprint(claims.cnf)
   // Bound to something else, such as a certificate (RFC 8705), which this check does not support.

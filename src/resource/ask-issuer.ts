@@ -1,4 +1,4 @@
-import type { Refusals } from './resource-error.ts'
+import { refuse } from './resource-error.ts'
 
 /** Timeout of one request to the authorization server, in milliseconds. */
 const timeoutMs = 5_000
@@ -13,7 +13,6 @@ export async function askIssuer(
   ask: typeof fetch,
   url: URL,
   init: { method: string; headers: Record<string, string>; body?: URLSearchParams },
-  refuse: Refusals,
 ): Promise<Record<string, unknown>> {
   let response: Response
   let answer: unknown

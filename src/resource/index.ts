@@ -1,9 +1,12 @@
-/** `grantor/resource`: what a resource API imports to check an access token. */
+/** `grantor/resource`: what a resource API imports to check an access token, and to publish its metadata. */
 
 export type { AccessToken } from './access-token.ts'
 export type { PresentedRequest } from './presented-token.ts'
 export type { DpopOptions } from './proof-check.ts'
 export type { ProofReplays } from './proof-replays.ts'
+export type { Answer, ProtectedResource, ProtectedResourceMetadata, ProtectedResourceOptions } from './protected-resource.ts'
+export { createProtectedResource } from './protected-resource.ts'
+export type { Requirements } from './requirements.ts'
 export { ResourceError } from './resource-error.ts'
 export type { TokenCheck, TokenCheckOptions } from './token-check.ts'
 export { createTokenCheck } from './token-check.ts'

@@ -2,7 +2,7 @@ import type { AccessToken } from './access-token.ts'
 import { readKeyThumbprint, readScopes } from './access-token.ts'
 import { askIssuer } from './ask-issuer.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
-import type { Refusals } from './resource-error.ts'
+import { refuse } from './resource-error.ts'
 
 /** The API's own credentials at the introspection endpoint. */
 export interface IntrospectionCredentials {
@@ -18,7 +18,6 @@ export function createIntrospection(
   { clientId, clientSecret }: IntrospectionCredentials,
   ask: typeof fetch,
   metadata: () => Promise<IssuerMetadata>,
-  refuse: Refusals,
 ) {
   const headers = { authorization: basicCredentials(clientId, clientSecret), accept: 'application/json' }
 
@@ -26,7 +25,7 @@ export function createIntrospection(
     const { introspectionEndpoint } = await metadata()
     if (!introspectionEndpoint) throw refuse.unavailable('introspection_endpoint_unusable')
     const body = new URLSearchParams({ token, token_type_hint: 'access_token' })
-    const answer = await askIssuer(ask, introspectionEndpoint, { method: 'POST', headers, body }, refuse)
+    const answer = await askIssuer(ask, introspectionEndpoint, { method: 'POST', headers, body })
 
     // §2.2: `active` is a boolean. A string "true" or a missing member is not a valid response.
     if (typeof answer.active !== 'boolean') throw refuse.unavailable('introspection_malformed')

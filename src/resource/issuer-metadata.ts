@@ -1,5 +1,5 @@
 import { askIssuer } from './ask-issuer.ts'
-import type { Refusals } from './resource-error.ts'
+import { refuse } from './resource-error.ts'
 
 export interface IssuerMetadata {
   jwksUri: URL
@@ -13,11 +13,11 @@ export interface IssuerMetadata {
  * The metadata are fetched for the first token and cached. A failure is not cached, so an API may start before its
  * issuer.
  */
-export function createIssuerMetadata(issuer: string, ask: typeof fetch, refuse: Refusals): () => Promise<IssuerMetadata> {
+export function createIssuerMetadata(issuer: string, ask: typeof fetch): () => Promise<IssuerMetadata> {
   let cached: Promise<IssuerMetadata> | undefined
   return () => {
     // One request for all concurrent callers.
-    cached ??= readMetadata(issuer, ask, refuse).catch((error: unknown) => {
+    cached ??= readMetadata(issuer, ask).catch((error: unknown) => {
       cached = undefined
       throw error
     })
@@ -25,8 +25,8 @@ export function createIssuerMetadata(issuer: string, ask: typeof fetch, refuse: 
   }
 }
 
-async function readMetadata(issuer: string, ask: typeof fetch, refuse: Refusals): Promise<IssuerMetadata> {
-  const answer = await askIssuer(ask, metadataUrl(issuer), { method: 'GET', headers: { accept: 'application/json' } }, refuse)
+async function readMetadata(issuer: string, ask: typeof fetch): Promise<IssuerMetadata> {
+  const answer = await askIssuer(ask, metadataUrl(issuer), { method: 'GET', headers: { accept: 'application/json' } })
   // RFC 8414 §3.3: the issuer "MUST be identical to the authorization server's issuer identifier value into which the
   // well-known URI string was inserted". Otherwise another server could impersonate this issuer.
   if (answer.issuer !== issuer) throw refuse.unavailable('issuer_mismatch')

@@ -73,6 +73,15 @@ function bareOrBearerToken(value: string): string {
   return schemeToken(value, 'bearer') ?? value.trim()
 }
 
+/** The path of a request's target. The Fetch standard has absolute URLs. */
+export function pathOf(url: string): string {
+  return withoutOrigin(url).split(/[?#]/, 1)[0] ?? ''
+}
+
+export function withoutOrigin(url: string): string {
+  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+}
+
 function hasQueryToken(url: string | undefined): boolean {
   const query = url?.split('#', 1)[0]?.split('?').slice(1).join('?')
   return query !== undefined && new URLSearchParams(query).has('access_token')

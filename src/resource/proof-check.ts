@@ -1,8 +1,8 @@
 import { checkDpopProof, type DpopProof } from '../keys/dpop-proof.ts'
 import type { AccessToken } from './access-token.ts'
-import { headerValues, type PresentedRequest } from './presented-token.ts'
+import { headerValues, type PresentedRequest, withoutOrigin } from './presented-token.ts'
 import { type ProofReplays, rememberInMemory } from './proof-replays.ts'
-import type { Refusals } from './resource-error.ts'
+import { refuse } from './resource-error.ts'
 
 export interface DpopOptions {
   /**
@@ -33,7 +33,7 @@ export interface CalledAs {
  *
  * The check has two steps, so that a call that is refused for another reason does not spend its proof.
  */
-export function createProofCheck({ origin, replays }: DpopOptions, now: () => number, refuse: Refusals) {
+export function createProofCheck({ origin, replays }: DpopOptions, now: () => number) {
   const uses = replays ?? rememberInMemory(now)
 
   function checkProof(request: PresentedRequest, token: string, { keyThumbprint }: AccessToken, called: CalledAs): DpopProof {
@@ -66,6 +66,5 @@ export function createProofCheck({ origin, replays }: DpopOptions, now: () => nu
 /** Express and Fastify keep the full target in `originalUrl` if a router removed its prefix from `url`. */
 function addressOf({ originalUrl, url }: PresentedRequest, origin: string): string | undefined {
   const target = originalUrl ?? url
-  // The Fetch standard has absolute URLs: only the path is used.
-  return target === undefined ? undefined : `${origin.replace(/\/$/, '')}${target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')}`
+  return target === undefined ? undefined : `${origin.replace(/\/$/, '')}${withoutOrigin(target)}`
 }

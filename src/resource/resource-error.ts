@@ -1,18 +1,24 @@
-import { DPOP_ALGORITHMS } from '../oauth/dpop.ts'
 import type { ProofReason, ResourceReason, ResourceReasonOf } from './resource-reasons.ts'
 
-/** The codes of RFC 6750 §3.1 and RFC 9449 §7.1, and one more for "could not check". */
-type ErrorCode = 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope' | 'temporarily_unavailable'
+/** The codes of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3, and one more for "could not check". */
+type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_token'
+  | 'invalid_dpop_proof'
+  | 'insufficient_scope'
+  | 'insufficient_user_authentication'
+  | 'temporarily_unavailable'
 
 interface Refusal {
   status: 400 | 401 | 403 | 503
   error: ErrorCode | undefined
   description: string
   reason: ResourceReason
-  /** the scopes that the call needs, if a scope is missing */
   scope?: string | undefined
-  wwwAuthenticate?: string
-  retryAfter?: number
+  maxAge?: number | undefined
+  acrValues?: string | undefined
+  wwwAuthenticate?: string | undefined
+  retryAfter?: number | undefined
   cause?: unknown
 }
 
@@ -34,8 +40,12 @@ export class ResourceError extends Error {
   readonly reason: ResourceReason
   /** The value of the header `WWW-Authenticate`; `undefined` with 503. */
   readonly wwwAuthenticate: string | undefined
-  /** The scopes the call needs, separated by spaces; only with `insufficient_scope`. */
+  /** The scopes the call needs, separated by spaces (RFC 6750 §3); `undefined` if it needs none, and with 400 and 503. */
   readonly scope: string | undefined
+  /** The greatest age of the sign-in in seconds (RFC 9470 §3); only with `insufficient_user_authentication`. */
+  readonly maxAge: number | undefined
+  /** The accepted values of `acr`, separated by spaces (RFC 9470 §3); only with `insufficient_user_authentication`. */
+  readonly acrValues: string | undefined
   /** Seconds until the next attempt; only with 503. */
   readonly retryAfter: number | undefined
 
@@ -47,6 +57,8 @@ export class ResourceError extends Error {
     this.reason = refusal.reason
     this.wwwAuthenticate = refusal.wwwAuthenticate
     this.scope = refusal.scope
+    this.maxAge = refusal.maxAge
+    this.acrValues = refusal.acrValues
     this.retryAfter = refusal.retryAfter
   }
 
@@ -60,101 +72,77 @@ export class ResourceError extends Error {
   }
 }
 
-export type Refusals = ReturnType<typeof createRefusals>
-
-/** The schemes in which an API accepts a token. */
-export type Takes = { bearer: boolean; dpop: boolean }
-
-type Challenge = (parameters?: Record<string, string>, scheme?: 'DPoP') => string
-
-/** Returns a function that writes the value of `WWW-Authenticate` (RFC 6750 §3, RFC 9449 §7.1). */
-function challengesOf(realm: string, takes: Takes): Challenge {
-  const write = (scheme: 'Bearer' | 'DPoP', parameters: Record<string, string>) =>
-    `${scheme} ${Object.entries(parameters)
-      .map(([name, value]) => `${name}="${quotable(value)}"`)
-      .join(', ')}`
-  const algs = DPOP_ALGORITHMS.join(' ')
-  return (parameters: Record<string, string> = {}, scheme?: 'DPoP') => {
-    if (scheme === 'DPoP' || !takes.bearer) return write('DPoP', { realm, ...parameters, algs })
-    const bearer = write('Bearer', { realm, ...parameters })
-    // RFC 9449 §7.2: a caller without a token, or with a bound token and no proof, receives both challenges.
-    return takes.dpop && parameters.scope === undefined ? `${bearer}, ${write('DPoP', { algs })}` : bearer
-  }
-}
-
-function withDpopChallenge(challenge: Challenge, refusal: ResourceError): ResourceError {
-  const { status, error, description, reason, scope, retryAfter, cause } = refusal
-  const parameters = { error_description: description, ...(scope === undefined ? {} : { scope }) }
-  return new ResourceError({
-    status,
-    error,
-    description,
-    reason,
-    scope,
-    cause,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...(error === undefined || status === 503 ? {} : { wwwAuthenticate: challenge({ error, ...parameters }, 'DPoP') }),
-  })
-}
-
-/** One function per response of RFC 6750 §3.1 and RFC 9449 §7.1; `realm` names the API in each challenge. */
-export function createRefusals(realm: string, takes: Takes) {
-  const challenge = challengesOf(realm, takes)
-
-  const refuse = (status: 400 | 401 | 403, error: ErrorCode, description: string, reason: ResourceReason, scope?: string) =>
+/**
+ * One function per response of RFC 6750 §3.1, RFC 9449 §7.1 and RFC 9470 §3. The errors have no challenge yet: the
+ * challenge depends on the call, and `createChallenges` adds it.
+ */
+export const refuse = {
+  // RFC 6750 §3.1: a request without credentials "SHOULD NOT include an error code or other error information"
+  noCredentials: () =>
     new ResourceError({
-      status,
-      error,
-      description,
+      status: 401,
+      error: undefined,
+      description: 'This call needs an access token.',
+      reason: 'no_credentials',
+    }),
+
+  invalidRequest: (reason: ResourceReasonOf<'invalid_request'>) =>
+    new ResourceError({
+      status: 400,
+      error: 'invalid_request',
+      description: 'Send the access token once, in one well-formed header.',
       reason,
-      scope,
-      wwwAuthenticate: challenge({ error, error_description: description, ...(scope === undefined ? {} : { scope }) }),
-    })
+    }),
 
-  return {
-    // RFC 6750 §3.1: a request without credentials "SHOULD NOT include an error code or other error information"
-    noCredentials: () =>
-      new ResourceError({
-        status: 401,
-        error: undefined,
-        description: 'This call needs an access token.',
-        reason: 'no_credentials',
-        wwwAuthenticate: challenge(),
-      }),
+  // One wording for all faults: the log names the failed check, and an attacker must not learn it.
+  invalidToken: (reason: ResourceReasonOf<'invalid_token'>) =>
+    new ResourceError({
+      status: 401,
+      error: 'invalid_token',
+      description: 'The access token is expired, revoked, malformed or not meant for this API.',
+      reason,
+    }),
 
-    invalidRequest: (reason: ResourceReasonOf<'invalid_request'>) =>
-      refuse(400, 'invalid_request', 'Send the access token once, in one well-formed header.', reason),
+  invalidProof: (reason: ProofReason) =>
+    new ResourceError({
+      status: 401,
+      error: 'invalid_dpop_proof',
+      description: 'The DPoP proof is missing, malformed, too old, used, or not for this call.',
+      reason,
+    }),
 
-    // One wording for all faults: the log names the failed check, and an attacker must not learn it.
-    invalidToken: (reason: ResourceReasonOf<'invalid_token'>) =>
-      refuse(401, 'invalid_token', 'The access token is expired, revoked, malformed or not meant for this API.', reason),
+  insufficientScope: () =>
+    new ResourceError({
+      status: 403,
+      error: 'insufficient_scope',
+      description: 'The access token does not allow this call.',
+      reason: 'scope_missing',
+    }),
 
-    invalidProof: (reason: ProofReason) =>
-      refuse(401, 'invalid_dpop_proof', 'The DPoP proof is missing, malformed, too old, used, or not for this call.', reason),
+  // RFC 9470 §3: 401, because another sign-in can make the call possible
+  insufficientAuthentication: (
+    reason: ResourceReasonOf<'insufficient_user_authentication'>,
+    wanted: { maxAge: number | undefined; acrValues: string | undefined },
+  ) =>
+    new ResourceError({
+      status: 401,
+      error: 'insufficient_user_authentication',
+      description: 'This call needs a more recent or a different sign-in of the user.',
+      reason,
+      ...wanted,
+    }),
 
-    /** The same refusal for a token with the scheme DPoP. */
-    toDpop: (error: ResourceError) => withDpopChallenge(challenge, error),
-
-    insufficientScope: (scopes: readonly string[]) =>
-      refuse(403, 'insufficient_scope', 'The access token does not allow this call.', 'scope_missing', scopes.join(' ')),
-
-    /** The authorization server gave no usable response, so the token is neither accepted nor reported as bad. */
-    unavailable: (
-      reason: ResourceReasonOf<'temporarily_unavailable'>,
-      { retryAfter = 5, cause }: { retryAfter?: number; cause?: unknown } = {},
-    ) =>
-      new ResourceError({
-        status: 503,
-        error: 'temporarily_unavailable',
-        description: 'The access token cannot be checked at the moment. Try again shortly.',
-        reason,
-        retryAfter,
-        cause,
-      }),
-  }
-}
-
-/** Only characters that a quoted-string of RFC 6750 §3 may contain, so that a value cannot break out of the header. */
-function quotable(text: string): string {
-  return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '')
+  /** The authorization server gave no usable response, so the token is neither accepted nor reported as bad. */
+  unavailable: (
+    reason: ResourceReasonOf<'temporarily_unavailable'>,
+    { retryAfter = 5, cause }: { retryAfter?: number; cause?: unknown } = {},
+  ) =>
+    new ResourceError({
+      status: 503,
+      error: 'temporarily_unavailable',
+      description: 'The access token cannot be checked at the moment. Try again shortly.',
+      reason,
+      retryAfter,
+      cause,
+    }),
 }

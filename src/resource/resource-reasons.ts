@@ -33,6 +33,11 @@ export const resourceReasons = {
   insufficient_scope: {
     scope_missing: 'The token does not have a scope that the call needs.',
   },
+  insufficient_user_authentication: {
+    authentication_too_old: 'The user signed in longer ago than the call allows (`max_age`).',
+    authentication_time_unknown: 'The call limits the age of the sign-in, and the token has no `auth_time`.',
+    acr_unmet: 'The token has no `acr`, or one that the call does not accept.',
+  },
   temporarily_unavailable: {
     issuer_unreachable: 'The authorization server did not answer.',
     issuer_answered_STATUS: 'The authorization server answered with an unexpected status.',

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import type { AccessToken } from './access-token.ts'
 import { readAccessToken } from './access-token.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
-import type { Refusals } from './resource-error.ts'
+import { refuse } from './resource-error.ts'
 import type { ResourceReasonOf } from './resource-reasons.ts'
 
 interface Expected {
@@ -29,9 +29,8 @@ export function createSignatureCheck(
   { issuer, audience, clockTolerance, now }: Expected,
   ask: typeof fetch,
   metadata: () => Promise<IssuerMetadata>,
-  refuse: Refusals,
 ) {
-  const getKey = createKeyFinder(ask, metadata, refuse)
+  const getKey = createKeyFinder(ask, metadata)
 
   return async function checkSignature(token: string): Promise<AccessToken> {
     if (!isSpelledOneWay(token)) throw refuse.invalidToken('malformed')
@@ -62,7 +61,7 @@ export function createSignatureCheck(
   }
 }
 
-function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetadata>, refuse: Refusals): JWTVerifyGetKey {
+function createKeyFinder(ask: typeof fetch, metadata: () => Promise<IssuerMetadata>): JWTVerifyGetKey {
   let keys: RemoteJWKSet | undefined
   return async (header, token) => {
     const { jwksUri } = await metadata()

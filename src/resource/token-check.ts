@@ -1,12 +1,13 @@
-import { isSubset } from '../oauth/scope.ts'
 import type { AccessToken } from './access-token.ts'
+import { createChallenges, type RefusedCall } from './challenges.ts'
 import type { IntrospectionCredentials } from './introspection.ts'
 import { createIntrospection } from './introspection.ts'
 import { createIssuerMetadata, isSecureUrl } from './issuer-metadata.ts'
 import type { PresentedRequest } from './presented-token.ts'
 import { readPresentedToken } from './presented-token.ts'
 import { type CalledAs, createProofCheck, type DpopOptions } from './proof-check.ts'
-import { createRefusals, ResourceError } from './resource-error.ts'
+import { type Requirements, requireOfToken } from './requirements.ts'
+import { ResourceError, refuse } from './resource-error.ts'
 import { createSignatureCheck } from './signature-check.ts'
 
 export interface TokenCheckOptions {
@@ -36,6 +37,8 @@ export interface TokenCheckOptions {
   dpop?: DpopOptions
   /** Scopes that every call needs. */
   scopes?: readonly string[]
+  /** The address of this API's metadata document (RFC 9728). If set, each challenge names it as `resource_metadata`. */
+  metadataUrl?: string
   /** Seconds by which this machine's clock may be wrong; default 0. */
   clockTolerance?: number
   /** Replaces the global `fetch`. */
@@ -48,11 +51,23 @@ export interface TokenCheckOptions {
  * Checks the token of one request.
  *
  * @param needs.scopes scopes that this call needs in addition to those of the options
+ * @param needs.maxAge seconds since the user signed in, at most; `needs.acrValues` likewise how the user signed in
  * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu` likewise the
  * address
  * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` of the response (RFC 6750 §3, RFC 9068 §4)
  */
 export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<AccessToken>
+
+/** What one call needs, and how it was called. */
+export type Needs = Requirements & CalledAs
+
+/**
+ * Checks what an operation needs of a token that was already checked: for an API that learns only from the body what
+ * the operation needs.
+ *
+ * @throws ResourceError 403 `insufficient_scope` or 401 `insufficient_user_authentication`
+ */
+export type RequireOfToken = (token: AccessToken, needs: Requirements) => void
 
 /**
  * Makes the function that guards a resource API. The function returns the request's verified access token or throws a
@@ -86,27 +101,35 @@ export type TokenCheck = (request: PresentedRequest, needs?: Needs) => Promise<A
  * @throws TypeError that names an unusable option
  */
 export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
+  return createTokenChecks(options).check
+}
+
+/** The check of `createTokenCheck`, and the check of further needs of a token that passed it. */
+export function createTokenChecks(options: TokenCheckOptions): { check: TokenCheck; require: RequireOfToken } {
   refuseUnusableOptions(options)
-  const { issuer, audience, introspection, dpop, clientTokens = false, clockTolerance = 0, scopes = [] } = options
+  const { issuer, audience, introspection, dpop, metadataUrl, clientTokens = false, clockTolerance = 0, scopes = [] } = options
   const header = (options.header ?? 'authorization').toLowerCase()
+  const now = options.now ?? machineClock
   // Read at each call, so that a test or an instrumentation can replace the global `fetch` later.
   const ask = options.fetch ?? ((input, init) => fetch(input, init))
 
-  const refuse = createRefusals(audience, { bearer: !dpop?.required, dpop: dpop !== undefined })
-  const metadata = createIssuerMetadata(issuer, ask, refuse)
-  const expected = { issuer, audience, clockTolerance, now: options.now }
-  const checkSignature = createSignatureCheck(expected, ask, metadata, refuse)
-  const introspect = introspection && createIntrospection(introspection, ask, metadata, refuse)
-  const proofs = dpop && createProofCheck(dpop, options.now ?? machineClock, refuse)
+  const metadata = createIssuerMetadata(issuer, ask)
+  const checkSignature = createSignatureCheck({ issuer, audience, clockTolerance, now: options.now }, ask, metadata)
+  const introspect = introspection && createIntrospection(introspection, ask, metadata)
+  const proofs = dpop && createProofCheck(dpop, now)
+  const takes = { bearer: !dpop?.required, dpop: dpop !== undefined }
+  const withChallenge = createChallenges({ realm: audience, takes, metadataUrl })
+  const challenged = (error: unknown, call: RefusedCall) => (error instanceof ResourceError ? withChallenge(error, call) : error)
 
-  return async function check(request, needs = {}) {
+  async function check(request: PresentedRequest, needs: Needs = {}): Promise<AccessToken> {
+    const needed = [...scopes, ...(needs.scopes ?? [])]
     const presented = readPresentedToken(request, header, dpop !== undefined)
-    if (presented.kind === 'none') throw refuse.noCredentials()
-    if (presented.kind === 'malformed') throw refuse.invalidRequest(presented.reason)
     try {
-      return await checkToken(request, presented, needs)
+      if (presented.kind === 'none') throw refuse.noCredentials()
+      if (presented.kind === 'malformed') throw refuse.invalidRequest(presented.reason)
+      return await checkToken(request, presented, { ...needs, scopes: needed })
     } catch (error) {
-      throw error instanceof ResourceError && presented.scheme === 'DPoP' ? refuse.toDpop(error) : error
+      throw challenged(error, { scopes: needed, ...(presented.kind === 'token' ? { scheme: presented.scheme } : {}) })
     }
   }
 
@@ -122,12 +145,22 @@ export function createTokenCheck(options: TokenCheckOptions): TokenCheck {
     if (signed.wallet === '' && !clientTokens) throw refuse.invalidToken('no_wallet')
     const token = introspect ? await introspect(text, signed) : signed
 
-    const needed = [...scopes, ...(needs.scopes ?? [])]
-    if (!isSubset(needed, token.scopes)) throw refuse.insufficientScope(needed)
+    requireOfToken(token, needs, now() - clockTolerance)
     // Last, after every other check, so that a refused call does not spend its proof.
     if (proof) await proofs?.spendProof(proof)
     return token
   }
+
+  function require(token: AccessToken, needs: Requirements): void {
+    try {
+      requireOfToken(token, needs, now() - clockTolerance)
+    } catch (error) {
+      const scheme = token.keyThumbprint === undefined ? 'Bearer' : 'DPoP'
+      throw challenged(error, { scheme, scopes: [...scopes, ...(needs.scopes ?? [])] })
+    }
+  }
+
+  return { check, require }
 }
 
 /** Whole seconds, as jose reads the clock for the token. */
@@ -137,7 +170,6 @@ function machineClock(): number {
 }
 
 type Presented = { token: string; scheme: 'Bearer' | 'DPoP' }
-type Needs = { scopes?: readonly string[] } & CalledAs
 
 /** Options are checked when the API starts, not at the first call of a user. */
 function refuseUnusableOptions({ issuer, audience, introspection, header, dpop, clockTolerance = 0 }: TokenCheckOptions): void {

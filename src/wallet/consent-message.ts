@@ -19,7 +19,7 @@ export type ConsentFields = MessageHeader & {
   clientName: string
   /** Host, and port if any, of the redirect URI. For a private-use scheme (RFC 8252 §7.1), the scheme. */
   clientHost: string
-  /** A UUID; in template 6 the URL of the app's metadata document. */
+  /** A UUID; in template 6 the URL of the app's metadata document, or the hash (RFC 6920) of a registration that the app made itself. */
   clientId: string
   /** The redirect URI of the request: the party that the text authorizes. */
   redirectUri: string
@@ -133,14 +133,15 @@ function composePlainWords(fields: ConsentFields, place: string): string {
 const NO_TRANSFER = 'Signing costs no gas and makes no transfer.'
 
 /**
- * The app is not registered. Only the host of its metadata document is proved, so the text names this host first. The app chose its
+ * No operator registered the app. Only the host of its metadata document is proved, so the text names this host first. The app chose its
  * name, and the text says so. Null for the id of a registered client.
  */
 function composeMetadataConsent(fields: ConsentFields): string | null {
-  if (!isUrl(fields.clientId) || !URL.canParse(fields.clientId)) return null
+  const host = publisherOf(fields.clientId)
+  if (host === null) return null
   const name = transliterateName(fields.clientName)
   const own = name === '' ? '' : ` (it calls itself '${name}')`
-  const app = `the app of ${writeHost(new URL(fields.clientId).host)}${own}`
+  const app = `${host === '' ? 'an app that registered itself' : `the app of ${writeHost(host)}`}${own}`
   const day = writeDay('until', fields.until)
   return composeConsent(
     fields,
@@ -159,6 +160,14 @@ function isOnThisDevice(uri: string): boolean {
   return URL.canParse(uri) && /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(uri).hostname)
 }
 
+/**
+ * The host that publishes the metadata of an app that no operator registered; empty if the app registered itself; null for an app of an
+ * operator.
+ */
+export function publisherOf(clientId: string): string | null {
+  return isUrl(clientId) && URL.canParse(clientId) ? new URL(clientId).host : null
+}
+
 function isUrl(clientId: string): boolean {
-  return /^https?:\/\//.test(clientId)
+  return /^(?:https?|ni):\/\//.test(clientId)
 }

@@ -5,7 +5,7 @@
  * URI: the authorized party, which the URI names, is the client itself.
  */
 
-import type { ConsentFields } from './consent-message.ts'
+import { type ConsentFields, publisherOf } from './consent-message.ts'
 import { checkForm, forms } from './message-grammar.ts'
 import { composeLines, writeApp, writeDay, writeHost } from './message-lines.ts'
 import { transliterateName } from './plain-words.ts'
@@ -47,22 +47,21 @@ export function composeDeviceConsent(fields: DeviceConsentFields): string | null
   })
 }
 
-function isUrl(clientId: string): boolean {
-  return /^https?:\/\//.test(clientId)
+/** As in template 6, an app that no operator registered is named by the host of its metadata document, which is proved. */
+function writeDeviceApp({ clientId, clientName }: DeviceConsentFields): string {
+  const name = transliterateName(clientName)
+  const host = publisherOf(clientId)
+  if (host !== null) {
+    const own = name === '' ? '' : ` (it calls itself '${name}')`
+    return `${host === '' ? 'an app that registered itself' : `the app of ${writeHost(host)}`}${own}`
+  }
+  return name === '' ? `the app with the id ${clientId}` : writeApp(clientName)
 }
 
 function writeClient(clientId: string): string {
-  return isUrl(clientId) ? checkForm('clientId', clientId, forms.uri) : `urn:uuid:${checkForm('clientId', clientId, forms.uuid)}`
-}
-
-/** As in template 6, an app that is not registered is named by the host of its metadata document, which is proved. */
-function writeDeviceApp({ clientId, clientName }: DeviceConsentFields): string {
-  const name = transliterateName(clientName)
-  if (isUrl(clientId)) {
-    const own = name === '' ? '' : ` (it calls itself '${name}')`
-    return `the app of ${writeHost(URL.canParse(clientId) ? new URL(clientId).host : '')}${own}`
-  }
-  return name === '' ? `the app with the id ${clientId}` : writeApp(clientName)
+  return publisherOf(clientId) === null
+    ? `urn:uuid:${checkForm('clientId', clientId, forms.uuid)}`
+    : checkForm('clientId', clientId, forms.uri)
 }
 
 const line = '[^\\n]*'
@@ -72,9 +71,9 @@ export const DEVICE_CONSENT_FORM = `^${[
   `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
   `(?<address>${line})`,
   '',
-  `Allow (?:the app of ${word}(?: \\(it calls itself '(?<ownName>[^'\\n]*)'\\))?|the app with the id ${word}|'(?<clientName>[^'\\n]*)') to do only what follows, until ${word} \\(UTC\\)\\. The access goes to the device that shows the code (?<userCode>${word})\\. Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+  `Allow (?:(?:the app of ${word}|an app that registered itself)(?: \\(it calls itself '(?<ownName>[^'\\n]*)'\\))?|the app with the id ${word}|'(?<clientName>[^'\\n]*)') to do only what follows, until ${word} \\(UTC\\)\\. The access goes to the device that shows the code (?<userCode>${word})\\. Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
   '',
-  `URI: (?:urn:uuid:(?<clientId>${line})|(?<clientUrl>https?://${line}))`,
+  `URI: (?:urn:uuid:(?<clientId>${line})|(?<clientUrl>(?:https?|ni)://${line}))`,
   'Version: 1',
   `Chain ID: (?<chainId>${line})`,
   `Nonce: (?<nonce>${line})`,

@@ -72,7 +72,7 @@ const textForm = new RegExp(
     `(?<domain>${line}) wants you to sign in with your Ethereum account:`,
     `(?<address>${line})`,
     '',
-    `Allow (?:the app of ${word}(?: \\(it calls itself '(?<ownName>[^'\\n]*)'\\))?|(?:'(?<clientName>[^'\\n]*)'|the app) (?:at ${word}|(?<device>\\(an app on this device that opens ${word} links\\)))) to do only what follows, until ${word} \\(UTC\\)\\.(?: The answer goes to (?:${word}|a program on this device|an app on this device that opens ${word} links)\\.)? Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
+    `Allow (?:(?:the app of ${word}|an app that registered itself)(?: \\(it calls itself '(?<ownName>[^'\\n]*)'\\))?|(?:'(?<clientName>[^'\\n]*)'|the app) (?:at ${word}|(?<device>\\(an app on this device that opens ${word} links\\)))) to do only what follows, until ${word} \\(UTC\\)\\.(?: The answer goes to (?:${word}|a program on this device|an app on this device that opens ${word} links)\\.)? Signing costs no gas and makes no transfer\\. I further authorize the stated URI to perform the following actions on my behalf: (?<entries>${line})`,
     '',
     `URI: (?<redirectUri>${line})`,
     'Version: 1',
@@ -83,7 +83,7 @@ const textForm = new RegExp(
     `Request ID: (?<requestId>${line})`,
     'Resources:',
     `- ${line}`,
-    `- (?:urn:uuid:(?<clientId>${line})|(?<clientUrl>https?://${line}))`,
+    `- (?:urn:uuid:(?<clientId>${line})|(?<clientUrl>(?:https?|ni)://${line}))`,
     `(?:- urn:ietf:params:oauth:jwk-thumbprint:sha-256:(?<keyThumbprint>${line})\\n)?- urn:recap:${line}`,
   ].join('\\n')}$`,
 )

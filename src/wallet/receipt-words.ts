@@ -5,7 +5,7 @@
  * repeat nothing of the receipt.
  */
 
-import { privateUseScheme } from './consent-message.ts'
+import { privateUseScheme, publisherOf } from './consent-message.ts'
 import type { Consent } from './read-consent.ts'
 import type { ReceiptFault, ReceiptMalformation, ReceiptVerdict } from './receipt.ts'
 
@@ -47,10 +47,9 @@ function describeConsent({ consent, expired, wallet }: Extract<ReceiptVerdict, {
 }
 
 function listFacts(consent: Consent): [string, string][] {
-  const app = consent.clientName === '' ? 'an app' : `'${consent.clientName}'`
   return [
     ['Who', `${consent.address} (chain ${consent.chainId})`],
-    ['Allowed', `${app} ${placeOf(consent)}`],
+    ['Allowed', describeApp(consent)],
     ...consent.grants.map(({ resource, scopes }): [string, string] => ['To use', `${scopes.join(', ')} at ${resource}`]),
     ['From', writeMoment(consent.issuedAt)],
     ['Until', writeMoment(consent.until)],
@@ -61,6 +60,14 @@ function listFacts(consent: Consent): [string, string][] {
     ...(consent.keyThumbprint === undefined ? [] : [['Bound to key', consent.keyThumbprint] satisfies [string, string]]),
     ['Asked by', consent.domain],
   ]
+}
+
+function describeApp(consent: Consent): string {
+  const { clientName, clientId } = consent
+  const publisher = publisherOf(clientId)
+  if (publisher === null) return `${clientName === '' ? 'an app' : `'${clientName}'`} ${placeOf(consent)}`
+  const app = publisher === '' ? 'an app that registered itself' : `the app of ${publisher}`
+  return clientName === '' ? app : `${app}, which calls itself '${clientName}'`
 }
 
 /** Template 2 wrote a private-use scheme as if it were a host. */

@@ -1,4 +1,4 @@
-/** A contract wallet is believed when every configured RPC says so: what one that lies, fails or disagrees can do. */
+/** A contract wallet's signature is valid only if every configured RPC endpoint confirms it, also if one endpoint lies or fails. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createChainReader } from '../../src/chain/chain-reader.ts'
 import type { Address } from '../../src/wallet/address.ts'
@@ -36,13 +36,13 @@ beforeEach(() => {
   beside.setFault(null)
 })
 
-/** Asks both RPCs about a signature, as a service with two of them does. Patient, unless the test is about time. */
-function ask(signature: string, rpcs: readonly TestRpc[] = [chain, beside], address = wallet): Promise<ContractVerdict> {
+/** Checks a signature at both RPC endpoints, as a service with two of them does, with a long timeout. */
+function verify(signature: string, rpcs: readonly TestRpc[] = [chain, beside], address = wallet): Promise<ContractVerdict> {
   const readers = rpcs.map(({ url }) => createChainReader({ url, timeoutMs: 10_000 }))
   return verifyContractSignature(readers, { message, signature, address, chainId: chain.chainId })
 }
 
-function askInTime(signature: string, rpcs: readonly TestRpc[]): Promise<ContractVerdict> {
+function verifyInTime(signature: string, rpcs: readonly TestRpc[]): Promise<ContractVerdict> {
   const readers = rpcs.map(({ url }) => createChainReader({ url }))
   return verifyContractSignature(readers, { message, signature, address: wallet, chainId: chain.chainId })
 }
@@ -51,94 +51,98 @@ const genuine = alice.sign(message)
 const forged = mallory.sign(message)
 const disagree = { kind: 'could_not_check', why: 'chains_disagree' }
 
-test('two honest RPCs agree, at one eth_call each', async () => {
-  const asked = [chain.asked.length, beside.asked.length] as const
-  expect(await ask(genuine)).toEqual({ kind: 'valid' })
-  expect([chain.asked.slice(asked[0]), beside.asked.slice(asked[1])]).toEqual([['eth_call'], ['eth_call']])
-  expect(await ask(forged)).toEqual({ kind: 'not_proven' })
+test('Two honest RPC endpoints agree on a signature, with one eth_call each', async () => {
+  const before = [chain.asked.length, beside.asked.length] as const
+  expect(await verify(genuine)).toEqual({ kind: 'valid' })
+  expect([chain.asked.slice(before[0]), beside.asked.slice(before[1])]).toEqual([['eth_call'], ['eth_call']])
+  expect(await verify(forged)).toEqual({ kind: 'not_proven' })
 })
 
-test('an RPC that says yes to everything signs nobody in beside an honest one, whichever stands first', async () => {
+test('An RPC endpoint that accepts every signature cannot sign anyone in beside an honest one, in either order', async () => {
   beside.setFault('lie')
-  expect(await ask(forged)).toEqual(disagree)
-  expect(await ask(forged, [beside, chain])).toEqual(disagree)
-  expect(await ask(genuine)).toEqual({ kind: 'valid' })
+  expect(await verify(forged)).toEqual(disagree)
+  expect(await verify(forged, [beside, chain])).toEqual(disagree)
+  expect(await verify(genuine)).toEqual({ kind: 'valid' })
 })
 
-test('an RPC that says no to everything makes nobody a forger beside an honest one', async () => {
+test('An RPC endpoint that rejects every signature makes no valid one count as forged beside an honest one', async () => {
   chain.setFault('deny')
-  expect(await ask(genuine)).toEqual(disagree)
-  expect(await ask(forged)).toEqual({ kind: 'not_proven' })
+  expect(await verify(genuine)).toEqual(disagree)
+  expect(await verify(forged)).toEqual({ kind: 'not_proven' })
 })
 
-test('both RPCs lying the same lie are believed: that is what two different operators are asked for', async () => {
+test('If both RPC endpoints accept a forged signature, it is valid: hence two different operators are recommended', async () => {
   chain.setFault('lie')
   beside.setFault('lie')
-  expect(await ask(forged)).toEqual({ kind: 'valid' })
+  expect(await verify(forged)).toEqual({ kind: 'valid' })
 })
 
-test('even lying RPCs sign nobody in as an address that nobody has a key for, or with what is no signature', async () => {
+test('Even lying RPC endpoints cannot sign in the zero address or make a malformed signature valid', async () => {
   chain.setFault('lie')
   beside.setFault('lie')
-  expect(await ask(forged, [chain, beside], `0x${'0'.repeat(40)}`)).toEqual({ kind: 'not_proven' })
-  expect(await ask('garbage')).toEqual({ kind: 'malformed' })
+  expect(await verify(forged, [chain, beside], `0x${'0'.repeat(40)}`)).toEqual({ kind: 'not_proven' })
+  expect(await verify('garbage')).toEqual({ kind: 'malformed' })
 })
 
-test.each(UNHELPFUL)('an RPC at fault beside an honest one: could not check, never a login, never "wrong": %s', async (fault) => {
-  beside.setFault(fault)
-  const both = Promise.all([askInTime(genuine, [chain, beside]), askInTime(forged, [chain, beside])])
-  expect(await isDoneWithin(4_000, both)).toBe(true)
-  expect((await both).map(({ kind }) => kind)).toEqual(['could_not_check', 'could_not_check'])
-})
-
-test.each(UNHELPFUL)('the one RPC there is at fault: could not check: %s', async (fault) => {
-  chain.setFault(fault)
-  expect(await askInTime(genuine, [chain])).toMatchObject({ kind: 'could_not_check' })
-})
-
-test.each(['0x', '0x04', '0x0100', `0x${'1626ba7e'.padEnd(64, '0')}`, `0x${'01'.padStart(64, '0')}`, '0xff'])(
-  'an answer that is not the one byte of the check proves nothing: %s',
-  async (result) => {
-    chain.setFault({ body: `{"jsonrpc":"2.0","id":ID,"result":"${result}"}` })
-    expect(await ask(genuine, [chain])).toEqual({ kind: 'could_not_check', why: 'no_answer_of_the_check' })
+test.each(UNHELPFUL)(
+  'If one of two RPC endpoints is faulty, the signature cannot be checked, and is neither valid nor wrong: %s',
+  async (fault) => {
+    beside.setFault(fault)
+    const both = Promise.all([verifyInTime(genuine, [chain, beside]), verifyInTime(forged, [chain, beside])])
+    expect(await isDoneWithin(4_000, both)).toBe(true)
+    expect((await both).map(({ kind }) => kind)).toEqual(['could_not_check', 'could_not_check'])
   },
 )
 
-test('no RPC at all can say nothing', async () => {
-  expect(await ask(genuine, [])).toEqual({ kind: 'could_not_check', why: 'no_chain' })
+test.each(UNHELPFUL)('If the only RPC endpoint is faulty, the signature cannot be checked: %s', async (fault) => {
+  chain.setFault(fault)
+  expect(await verifyInTime(genuine, [chain])).toMatchObject({ kind: 'could_not_check' })
 })
 
-test('the same address with another owner on another chain: each chain speaks for its own, and neither for the other', async () => {
+test.each(['0x', '0x04', '0x0100', `0x${'1626ba7e'.padEnd(64, '0')}`, `0x${'01'.padStart(64, '0')}`, '0xff'])(
+  'An RPC result that is not the one byte of the check proves nothing: %s',
+  async (result) => {
+    chain.setFault({ body: `{"jsonrpc":"2.0","id":ID,"result":"${result}"}` })
+    expect(await verify(genuine, [chain])).toEqual({ kind: 'could_not_check', why: 'no_answer_of_the_check' })
+  },
+)
+
+test("Without an RPC endpoint, a contract wallet's signature cannot be checked", async () => {
+  expect(await verify(genuine, [])).toEqual({ kind: 'could_not_check', why: 'no_chain' })
+})
+
+test('If an address has different owners on two chains, a signature is checked on its own chain only', async () => {
   const home = await startChain({ chainId: 1 })
   const away = await startChain({ chainId: 10 })
   try {
-    // one wallet of alice, by the same factory at the same address on both chains; on the other chain mallory has bought it
+    // one wallet of alice, from the same factory at the same address on both chains; on the second chain mallory is its owner
+    // now
     const initCode = changeableWallet(alice.address)
     const factory = await home.deploy(deploying(create2Factory))
     expect(await away.deploy(deploying(create2Factory))).toBe(factory)
     for (const chain of [home, away]) await chain.send(factory, create2Call(initCode))
     const address = create2Address(factory, initCode)
     await away.send(address, changeOwner(mallory.address))
-    const askOn = (chainId: number, rpc: TestRpc, signature: string): Promise<ContractVerdict> =>
+    const verifyOn = (chainId: number, rpc: TestRpc, signature: string): Promise<ContractVerdict> =>
       verifyContractSignature([createChainReader({ url: rpc.url, timeoutMs: 10_000 })], { message, signature, address, chainId })
 
-    expect(await askOn(1, home, genuine)).toEqual({ kind: 'valid' })
-    expect(await askOn(1, home, forged)).toEqual({ kind: 'not_proven' })
-    expect(await askOn(10, away, forged)).toEqual({ kind: 'valid' })
-    // a login on the home chain, checked at an RPC that is of the other one
-    expect(await askOn(1, away, forged)).toEqual({ kind: 'could_not_check', why: 'other_chain' })
-    expect(await askOn(1, away, genuine)).toEqual({ kind: 'could_not_check', why: 'other_chain' })
+    expect(await verifyOn(1, home, genuine)).toEqual({ kind: 'valid' })
+    expect(await verifyOn(1, home, forged)).toEqual({ kind: 'not_proven' })
+    expect(await verifyOn(10, away, forged)).toEqual({ kind: 'valid' })
+    // a login on the first chain, checked at an RPC endpoint of the second one
+    expect(await verifyOn(1, away, forged)).toEqual({ kind: 'could_not_check', why: 'other_chain' })
+    expect(await verifyOn(1, away, genuine)).toEqual({ kind: 'could_not_check', why: 'other_chain' })
   } finally {
     await Promise.all([home.close(), away.close()])
   }
 })
 
-test('a wallet that is deployed on one chain and not on the other is checked on each as it is there (ERC-6492)', async () => {
+test('A counterfactual wallet is checked where it is not deployed, and an RPC endpoint of another chain is not believed (ERC-6492)', async () => {
   const factory = await chain.deploy(deploying(create2Factory))
   const initCode = deploying(ownedWallet(alice.address))
   const address = create2Address(factory, initCode)
   const wrapped = wrapSignature(factory, create2Call(initCode), genuine)
-  expect(await ask(wrapped, [chain, beside], address)).toEqual({ kind: 'valid' })
+  expect(await verify(wrapped, [chain, beside], address)).toEqual({ kind: 'valid' })
   beside.setFault('swapped_chain')
-  expect(await ask(wrapped, [chain, beside], address)).toEqual({ kind: 'could_not_check', why: 'other_chain' })
+  expect(await verify(wrapped, [chain, beside], address)).toEqual({ kind: 'could_not_check', why: 'other_chain' })
 })

@@ -71,7 +71,7 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
     [['clients', 'show'], 'CLIENT_ID is missing'],
     [['clients', 'show', 'a', 'b'], '"b" is one argument too many'],
     [['clients', 'list', '--', '--json'], '"--json" is one argument too many'],
-    [['start', '--ports', '65533'], '--ports must be a port from 1 to 65532, the first of four, not "65533"'],
+    [['start', '--ports', '65532'], '--ports must be a port from 1 to 65531, the first of five, not "65532"'],
   ])('grantor %j', async (argv, message) => {
     const { exit, out, err } = await run(argv)
     expect([exit, out]).toEqual([2, ''])

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { newClientKey } from '../support/client-key.ts'
-import { type Grantor, startGrantor } from '../support/start.ts'
+import { test } from '../support/fixtures.ts'
+import type { Grantor } from '../support/start.ts'
 import { movingTo, Walk } from '../support/walk.ts'
 import { importRecipe, register } from './recipe.ts'
 
@@ -23,13 +24,12 @@ type OpenIdRecipe = Recipe & {
 
 const REDIRECT_URI = 'https://app.example.net/callback'
 
-let grantor: Grantor
-beforeAll(async () => {
-  grantor = await startGrantor()
-})
-afterAll(() => grantor.close())
-
-async function appWith<R extends Recipe>(mark: string, places: Record<string, string> = {}, more = {}): Promise<R> {
+async function appWith<R extends Recipe>(
+  grantor: Grantor,
+  mark: string,
+  places: Record<string, string> = {},
+  more = {},
+): Promise<R> {
   const { client_id, client_secret } = await register(grantor, mark, places)
   const environment = { ISSUER: grantor.authUrl, CLIENT_ID: client_id, CLIENT_SECRET: client_secret ?? '', REDIRECT_URI }
   return importRecipe<R>(mark, { ...environment, ...more })
@@ -41,10 +41,10 @@ async function signIn(app: Recipe, walk: Walk) {
   return app.finish((await walk.signIn(to.search.slice(1))).to, checks)
 }
 
-test.each(['openid-client', 'oauth4webapi'])(
+test.for(['openid-client', 'oauth4webapi'])(
   'An app with %s signs in, reads userinfo, refreshes, introspects, revokes and signs out',
-  async (mark) => {
-    const app = await appWith<OpenIdRecipe>(mark)
+  async (mark, { grantor }) => {
+    const app = await appWith<OpenIdRecipe>(grantor, mark)
     const walk = new Walk(grantor)
     const { address } = walk.wallet
     const { tokens, sub, wallet } = await signIn(app, walk)
@@ -68,12 +68,12 @@ test.each(['openid-client', 'oauth4webapi'])(
 
 const STRICT = '--require-pushed-authorization-requests --require-signed-request-object --dpop-bound-access-tokens'
 
-test.each([
+test.for<[string, string]>([
   ['each required by an option', STRICT],
   ['under FAPI 2.0', '--profile fapi2'],
 ])(
   'An app with openid-client and a key pushes a signed request, gets bound tokens, refreshes and revokes, %s',
-  async (_, options) => {
+  async ([, options], { grantor }) => {
     const folder = mkdtempSync(join(tmpdir(), 'grantor-recipe-'))
     try {
       const { privateKey, jwk } = newClientKey('ES256', '2026-01')
@@ -81,7 +81,7 @@ test.each([
       writeFileSync(keyFile, privateKey.export({ format: 'pem', type: 'pkcs8' }))
       writeFileSync(jwksFile, JSON.stringify({ keys: [jwk] }))
       const places = { 'jwks.json': jwksFile, [STRICT]: options }
-      const app = await appWith<OpenIdRecipe>('openid-client-keys', places, { CLIENT_KEY_FILE: keyFile })
+      const app = await appWith<OpenIdRecipe>(grantor, 'openid-client-keys', places, { CLIENT_KEY_FILE: keyFile })
       const walk = new Walk(grantor)
       const { tokens, sub, wallet } = await signIn(app, walk)
       expect({ sub, type: tokens.token_type.toLowerCase() }).toEqual({ sub: walk.wallet.address, type: 'dpop' })
@@ -97,8 +97,8 @@ test.each([
   },
 )
 
-test('An app with simple-oauth2 signs in, refreshes and revokes', async () => {
-  const app = await appWith<Recipe>('simple-oauth2')
+test('An app with simple-oauth2 signs in, refreshes and revokes', async ({ grantor }) => {
+  const app = await appWith<Recipe>(grantor, 'simple-oauth2')
   const walk = new Walk(grantor)
   const { tokens, sub } = await signIn(app, walk)
   expect({ sub, scope: tokens.scope }).toEqual({ sub: walk.wallet.address, scope: 'enhancement' })
@@ -109,10 +109,10 @@ test('An app with simple-oauth2 signs in, refreshes and revokes', async () => {
   await expect(app.refresh(refreshed)).rejects.toMatchObject({ data: { payload: { error: 'invalid_grant' } } })
 })
 
-test.each(['openid-client', 'oauth4webapi', 'simple-oauth2'])(
+test.for(['openid-client', 'oauth4webapi', 'simple-oauth2'])(
   'An app with %s reports a declined login as an error, and refuses the response to another request',
-  async (mark) => {
-    const app = await appWith<Recipe>(mark)
+  async (mark, { grantor }) => {
+    const app = await appWith<Recipe>(grantor, mark)
     const walk = new Walk(grantor)
     const { to, checks } = await app.begin()
     const challenge = await walk.challenge(to.search.slice(1))

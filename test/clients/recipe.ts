@@ -1,4 +1,4 @@
-/** Runs the recipes of docs/guides/clients.md unchanged: registers the clients with the page's commands, and imports the code. */
+/** Runs the recipes of docs/guides unchanged: registers the clients with the page's commands, and imports the code. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,22 +6,29 @@ import { run } from '../cli/run.ts'
 import type { Grantor } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const page = readFileSync(join(ROOT, 'docs/guides/clients.md'), 'utf8')
 // Below node_modules, so that a recipe can import its library.
 const FOLDER = join(ROOT, 'node_modules/.cache/grantor/recipes')
 
+type Page = 'clients' | 'mcp'
+
 /** The block of the page with this language and this mark, as in ```js openid-client. */
-export function recipeOf(language: string, mark: string): string {
-  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
-  if (!block) throw new Error(`docs/guides/clients.md has no ${language} block marked ${mark}`)
+export function recipeOf(language: string, mark: string, page: Page = 'clients'): string {
+  const text = readFileSync(join(ROOT, `docs/guides/${page}.md`), 'utf8')
+  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(text) ?? []
+  if (!block) throw new Error(`docs/guides/${page}.md has no ${language} block marked ${mark}`)
   return block
 }
 
 export type RegisteredClient = { client_id: string; client_secret: string }
 
 /** Registers the client of a recipe with the page's command. `places` maps paths, URLs and options of the page to those of the test. */
-export async function register(grantor: Grantor, mark: string, places: Record<string, string> = {}): Promise<RegisteredClient> {
-  let command = recipeOf('sh', mark).trim()
+export async function register(
+  grantor: Grantor,
+  mark: string,
+  places: Record<string, string> = {},
+  page: Page = 'clients',
+): Promise<RegisteredClient> {
+  let command = recipeOf('sh', mark, page).trim()
   for (const [named, real] of Object.entries(places)) command = command.replaceAll(named, real)
   const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const expected = ['npx', 'grantor', 'clients', 'create', '--data', './data']
@@ -37,9 +44,13 @@ let fileCount = 0
 
 /** Writes the block into a new file and returns the path of the file. */
 export function recipeFile(language: string, mark: string, extension: string, change = (recipe: string) => recipe): string {
+  return writeRecipe(`${mark}.${fileCount++}.${extension}`, change(recipeOf(language, mark)))
+}
+
+export function writeRecipe(name: string, text: string): string {
   mkdirSync(FOLDER, { recursive: true })
-  const path = join(FOLDER, `${mark}.${fileCount++}.${extension}`)
-  writeFileSync(path, change(recipeOf(language, mark)))
+  const path = join(FOLDER, name)
+  writeFileSync(path, text)
   return path
 }
 

@@ -1,20 +1,14 @@
 /** Signed authorization responses and form posts, with openid-client and oauth4webapi. */
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { newClientKey } from '../support/client-key.ts'
-import { type Grantor, startGrantor } from '../support/start.ts'
+import { test } from '../support/fixtures.ts'
 import { fieldOf, movingTo, requestOf, Walk } from '../support/walk.ts'
 
 const REDIRECT_URI = 'https://app.example.net/callback'
 // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
 const insecure = client.allowInsecureRequests
-
-let grantor: Grantor
-beforeAll(async () => {
-  grantor = await startGrantor()
-})
-afterAll(() => grantor.close())
 
 /** PKCE and state for a request, and the values that the library checks in the response. */
 async function newChecks() {
@@ -24,7 +18,9 @@ async function newChecks() {
   return { request, checks: { pkceCodeVerifier, expectedState } }
 }
 
-test('Under FAPI 2.0 Message Signing, openid-client sends a signed request, and reads a signed response and a signed error', async () => {
+test('Under FAPI 2.0 Message Signing, openid-client sends a signed request, and reads a signed response and a signed error', async ({
+  grantor,
+}) => {
   const key = newClientKey('ES256', '2026-01')
   const registered = await grantor.createClient({
     profile: 'fapi2',
@@ -61,7 +57,7 @@ test('Under FAPI 2.0 Message Signing, openid-client sends a signed request, and 
   })
 })
 
-test('A signed response is valid for its client in oauth4webapi, and refused for another client', async () => {
+test('A signed response is valid for its client in oauth4webapi, and refused for another client', async ({ grantor }) => {
   const registered = await grantor.createClient({ authorizationAlgorithm: 'RS256' })
   const issuer = new URL(grantor.authUrl)
   // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
@@ -76,7 +72,7 @@ test('A signed response is valid for its client in oauth4webapi, and refused for
   await expect(oauth.validateJwtAuthResponse(server, other, new URL(to), 'a state', options)).rejects.toThrow(/audience|aud/)
 })
 
-test('A form post response is accepted by openid-client, and its code can be redeemed', async () => {
+test('A form post response is accepted by openid-client, and its code can be redeemed', async ({ grantor }) => {
   const registered = await grantor.createClient()
   const secret = client.ClientSecretBasic(registered.secret)
   const config = await client.discovery(new URL(grantor.authUrl), registered.id, {}, secret, { execute: [insecure] })

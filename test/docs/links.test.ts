@@ -27,7 +27,8 @@ function brokenLinksOf(page: string): string[] {
     .filter(([, path = '', heading]) => {
       const target = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path)
       if (!existsSync(target)) return true
-      return heading !== undefined && !(target.endsWith('.md') && headingsOf(target).has(heading))
+      if (heading === undefined || (!target.endsWith('.md') && /^L\d+$/.test(heading))) return false
+      return !(target.endsWith('.md') && headingsOf(target).has(heading))
     })
     .map(([link]) => `${relative(ROOT, join(ROOT, page))} ${link}`)
 }

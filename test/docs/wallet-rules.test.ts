@@ -34,6 +34,6 @@ test('a title that is there only as words, and not as a test, would be noticed',
 function titlesIn(file: string): Set<string> {
   const path = new URL(file, root)
   const source = /^test\/[a-z/-]+\.test\.ts$/.test(file) && existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.each.*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
+  const calls = source.matchAll(/(?:\btest\(|^[ \t\])}].*\)\(|\btest\.(?:each|for).*\)\()\s*(['"`])(.*?)(?<!\\)\1,/gm)
   return new Set([...calls].map(([, , title = '']) => title.replace(/\\(.)/g, '$1')))
 }

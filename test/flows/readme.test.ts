@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePorts } from '../support/free-ports.ts'
+import { fiveInARow } from '../support/free-ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'grantor-readme-'))
@@ -12,7 +12,7 @@ let service: ReturnType<typeof spawn>
 let base: number
 
 beforeAll(async () => {
-  base = await fourPortsInARow()
+  base = await fiveInARow()
   service = spawn(process.execPath, ['bin/grantor.js', 'start', '--ports', String(base), '--data', folder], { cwd: ROOT })
   await new Promise<void>((resolve) => {
     service.stdout?.on('data', (text: Buffer) => text.includes('The demo client') && resolve())
@@ -59,10 +59,4 @@ async function bash(script: string): Promise<string> {
   })
   await once(shell, 'close')
   return output
-}
-
-/** `--ports N` takes N to N + 3. */
-async function fourPortsInARow(): Promise<number> {
-  const [port = 0] = await freePorts(1)
-  return port
 }

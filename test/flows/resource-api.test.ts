@@ -26,7 +26,9 @@ const askMe = (token: string, headers: Record<string, string> = {}): Promise<Ans
 function expectInvalidToken(answer: Answer): void {
   expect(answer.status).toBe(401)
   expect(answer.json().error).toBe('invalid_token')
-  expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+"$/)
+  expect(answer.headers['www-authenticate']).toMatch(
+    /^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+", scope="enhancement"$/,
+  )
 }
 
 test('the API answers with the wallet it was called for, the app, and what the app may do', async () => {
@@ -37,9 +39,9 @@ test('the API answers with the wallet it was called for, the app, and what the a
   expect(answer.headers['cache-control']).toBe('no-store')
 })
 
-test('a call without a token is told to bring one (RFC 6750 §3.1)', async () => {
+test('a call without a token is told to bring one, and which scope it needs (RFC 6750 §3, §3.1)', async () => {
   const answer = await send(demo.apiUrl, { path: '/me' })
-  expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, `Bearer realm="${demo.apiUrl}"`])
+  expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, `Bearer realm="${demo.apiUrl}", scope="enhancement"`])
   expect(answer.json()).not.toHaveProperty('error')
 })
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { type App, startApp, tokensOf } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { newDpopKey } from '../support/dpop.ts'
@@ -112,6 +113,20 @@ test('A client credentials token costs no query, its introspection one read and 
   expect(await costOf(send)).toEqual({ writes: [], reads: [] })
   expect(await costOf(() => app.walk.introspect(own, access_token))).toEqual({ writes: [], reads: ['readSpent'] })
   expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['spend'], reads: [] })
+})
+
+test('A token exchange costs one read, its introspection one read, and its revocation one read and one write', async () => {
+  const api = 'https://api.example.com/'
+  const own = await app.grantor.createClient({ redirectUris: [], resourceServer: app.grantor.authUrl, exchangeResources: [api] })
+  const { access_token: subject } = await app.freshTokens()
+  const form = { subject_token: subject, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token', resource: api }
+  const send = (more = {}) => app.walk.token(own, { grant_type: TOKEN_EXCHANGE, ...form, ...more })
+  const { access_token } = tokensOf(await send())
+  expect(await costOf(send)).toEqual({ writes: [], reads: ['readGrant'] })
+  expect(await costOf(() => app.walk.introspect(own, access_token))).toEqual({ writes: [], reads: ['readGrant'] })
+  expect(await costOf(() => app.walk.revoke(own, access_token))).toEqual({ writes: ['revokeAccessToken'], reads: ['readGrant'] })
+  for (const refused of [{ subject_token: 'x' }, { resource: 'https://files.example.com/' }, { scope: 'profile' }])
+    expect(await costOf(() => send(refused)), 'a request that is refused for its content').toEqual({ writes: [], reads: [] })
 })
 
 test('Client authentication with private_key_jwt costs one more write, and none if the signature is wrong', async () => {

@@ -1,11 +1,15 @@
 /** Clients that are not registered: their client id is the URL of a metadata document. */
+
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { type ClientHost, startClientHost } from '../support/client-host.ts'
 import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { CODE_VERIFIER, PKCE, parameterOf, Walk } from '../support/walk.ts'
+import { CODE_VERIFIER, noticeOf, PKCE, parameterOf, Walk } from '../support/walk.ts'
 
 let grantor: Grantor
 let host: ClientHost
@@ -19,6 +23,11 @@ const REDIRECT_URI = 'http://localhost:33418/callback'
 function answerWithDocument(_: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json', ...headers })
   response.end(JSON.stringify(document))
+}
+
+function respond(response: ServerResponse, type: string, more = ''): void {
+  response.writeHead(200, { 'content-type': type })
+  response.end(JSON.stringify(document) + more)
 }
 
 beforeAll(async () => {
@@ -131,14 +140,131 @@ test('Grants survive a day in which the document cannot be fetched, and a refres
   expect((await walk.refresh(client(), tokens.refresh_token)).status).toBe(200)
 })
 
-test('A document that failed is not fetched again for a minute', async () => {
+test('A document that failed is not fetched again for ten seconds', async () => {
   host.answer = (_, response) => void response.writeHead(404).end()
   for (let n = 0; n < 3; n++) expect((await walk.authorize(request())).status).toBe(400)
   expect(host.requests).toHaveLength(1)
   expect(grantor.events.at(-1)).toMatchObject({ reason: 'metadata_status' })
   host.answer = answerWithDocument
-  grantor.clock.advance(60)
+  grantor.clock.advance(10)
   expect((await walk.authorize(request())).status).toBe(302)
+})
+
+test.each<[what: string, answer: (response: ServerResponse) => void, reason: string]>([
+  ['a redirect', (response) => response.writeHead(302, { location: clientId }).end(), 'metadata_unavailable'],
+  ['status 201', (response) => response.writeHead(201, { 'content-type': 'application/json' }).end('{}'), 'metadata_status'],
+  ['status 500', (response) => response.writeHead(500).end(), 'metadata_status'],
+  ['HTML', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(JSON.stringify(document)), 'metadata_type'],
+  ['no type', (response) => response.end(JSON.stringify(document)), 'metadata_type'],
+  ['a type that only begins like JSON', (response) => respond(response, 'application/jsonp'), 'metadata_type'],
+  ['a body of 65 KiB', (response) => respond(response, 'application/json', ' '.repeat(65 * 1024)), 'metadata_unavailable'],
+  [
+    'a compressed body',
+    (response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      response.end(gzipSync(Buffer.alloc(1_000_000)))
+    },
+    'metadata_unavailable',
+  ],
+  ['a closed connection', (response) => void response.destroy(), 'metadata_unavailable'],
+])('A document is refused if the server answers with %s, and the audit record has the reason', async (_, answer, reason) => {
+  host.answer = (__, response) => answer(response)
+  const refused = await walk.authorize(request())
+  expect(refused.status).toBe(400)
+  expect(noticeOf(refused)).toBe('unknown_client')
+  expect(grantor.events.at(-1)).toMatchObject({ event: 'authorize_refused', reason })
+  expect(host.requests).toHaveLength(1)
+})
+
+test('JSON types with a suffix or a parameter are accepted', async () => {
+  for (const type of ['application/client+json', 'application/json; charset=utf-8', 'APPLICATION/JSON']) {
+    clientId = `${host.origin}${PATH}?type=${++count}`
+    document = { ...document, client_id: clientId }
+    headers = { 'content-type': type }
+    expect((await walk.authorize(request())).status).toBe(302)
+  }
+})
+
+test('Beyond its budget of fetches a network gets 429, and clients in memory still work', async () => {
+  const limited = await startGrantor({ clientMetadata: true, limits: { metadata_fetches: 2 } })
+  onTestFinished(() => limited.close())
+  const other = new Walk(limited)
+  const statuses = []
+  for (let n = 0; n < 4; n++) {
+    const id = `${host.origin}${PATH}?budget=${n}`
+    document = { ...document, client_id: id }
+    statuses.push((await other.authorize(request({ client_id: id }))).status)
+  }
+  expect(statuses).toEqual([302, 302, 429, 429])
+  expect((await other.authorize(request({ client_id: `${host.origin}${PATH}?budget=0` }))).status).toBe(302)
+})
+
+test('Without the setting, a URL is an unknown client, and nothing is fetched', async () => {
+  const closed = await startGrantor()
+  onTestFinished(() => closed.close())
+  expect((await new Walk(closed).authorize(request())).status).toBe(400)
+  expect(closed.events.at(-1)).toMatchObject({ reason: 'client_unknown_or_disabled' })
+  expect(host.requests).toEqual([])
+})
+
+test('A host that the operator blocks is refused at once, and its access tokens stop working', async () => {
+  const { code } = await walk.signIn(request())
+  const tokens = tokensOf(await walk.exchange(client(), code, { code_verifier: CODE_VERIFIER }))
+  const blocked = await startGrantor({
+    clientMetadata: true,
+    databasePath: grantor.databasePath,
+    environment: { GRANTOR_CLIENT_METADATA_BLOCKED_HOSTS: 'localhost' },
+    settings: { authUrl: grantor.authUrl, defaultResource: grantor.authUrl },
+    clock: grantor.clock,
+  })
+  onTestFinished(() => blocked.close())
+  const api = await grantor.createClient({ redirectUris: [], resourceServer: grantor.authUrl })
+  await blocked.noticeChanges()
+  const elsewhere = new Walk({ ...blocked, authUrl: `http://localhost:${blocked.ports[0]}` })
+  expect((await walk.introspect(api, tokens.access_token)).json()).toMatchObject({ active: true })
+  expect((await elsewhere.introspect(api, tokens.access_token)).json()).toEqual({ active: false })
+  expect((await elsewhere.authorize(request())).status).toBe(400)
+  expect(blocked.events.at(-1)).toMatchObject({ reason: 'metadata_host_not_allowed' })
+})
+
+test('A client authenticates with an RS256 key of its document, and with no other key', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
+  const key = { ...(await exportJWK(publicKey)), kid: 'r', alg: 'RS256' }
+  document = { ...document, token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] } }
+  const assertion = (signer: CryptoKey) =>
+    new SignJWT({ jti: randomUUID() })
+      .setProtectedHeader({ alg: 'RS256', kid: 'r' })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(grantor.authUrl)
+      .setExpirationTime(new Date((grantor.clock.now() + 60) * 1000))
+      .sign(signer)
+  const { code } = await walk.signIn(request())
+  const exchange = async (signer: CryptoKey) =>
+    walk.token(
+      { id: clientId, secret: '' },
+      {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: REDIRECT_URI,
+        code_verifier: CODE_VERIFIER,
+        client_assertion: await assertion(signer),
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      },
+    )
+  const stranger = await generateKeyPair('RS256', { modulusLength: 2048 })
+  expect((await exchange(stranger.privateKey)).json()).toMatchObject({ error: 'invalid_client' })
+  const tokens = tokensOf(await exchange(privateKey))
+  expect(claimsOf(tokens.access_token).client_id).toBe(clientId)
+})
+
+test('The account page names the host, and ending the app ends its grants', async () => {
+  const { code } = await walk.signIn(request())
+  const tokens = tokensOf(await walk.exchange(client(), code, { code_verifier: CODE_VERIFIER }))
+  const page = await walk.browse({ path: '/account' })
+  expect(page.body).toContain(new URL(clientId).host)
+  expect((await walk.postForm('/account/apps/end', { client_id: clientId })).status).toBe(303)
+  expect((await walk.refresh(client(), tokens.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
 })
 
 test('Requests for one unknown client id that arrive together cause one fetch', async () => {

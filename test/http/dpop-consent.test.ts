@@ -1,27 +1,19 @@
 /** The DPoP key of an authorization request (RFC 9449 §10) in the text that the wallet signs. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { readConsent } from '../../src/wallet/read-consent.ts'
 import { newDpopKey, thumbprint } from '../support/dpop.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
 import { outcomeOf, signedClient } from '../support/signed-app.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 
-let grantor: Grantor
-let client: TestClient
-let jkt: string
-let another: string
+const test = base
+  .extend('client', ({ grantor }) => signedClient(grantor))
+  .extend('jkt', FILE, () => thumbprint(newDpopKey()))
+  .extend('another', FILE, () => thumbprint(newDpopKey()))
 
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await signedClient(grantor)
-  jkt = await thumbprint(newDpopKey())
-  another = await thumbprint(newDpopKey())
-})
-afterAll(() => grantor.close())
-
-test.each(['signed', 'session'] as const)(
+test.for(['signed', 'session'] as const)(
   'The signed text contains the thumbprint of dpop_jkt if the request has one, under the consent rule %s (RFC 9449 §10)',
-  async (consent) => {
+  async (consent, { grantor, jkt }) => {
     const own = await grantor.createClient({ consent })
     const walk = new Walk(grantor)
     const text = async (more: Record<string, string>) => {
@@ -36,7 +28,12 @@ test.each(['signed', 'session'] as const)(
 )
 
 describe('Consents with a DPoP key', () => {
-  test('A consent that contains a DPoP key covers requests with this key only; any other request needs a new login', async () => {
+  test('A consent that contains a DPoP key covers requests with this key only; any other request needs a new login', async ({
+    grantor,
+    client,
+    jkt,
+    another,
+  }) => {
     const walk = new Walk(grantor)
     const outcomeWith = async (more: Record<string, string> = {}) => outcomeOf(await walk.authorize(requestOf(client, more)))
     await walk.signIn(requestOf(client, { dpop_jkt: jkt }))
@@ -52,7 +49,7 @@ describe('Consents with a DPoP key', () => {
     ])
   })
 
-  test('A consent without a DPoP key covers requests with any key', async () => {
+  test('A consent without a DPoP key covers requests with any key', async ({ grantor, jkt, another }) => {
     const own = await signedClient(grantor)
     const walk = new Walk(grantor)
     await walk.signIn(requestOf(own))

@@ -1,22 +1,18 @@
 /** Pushed authorization requests (RFC 9126) that are too long for a login challenge: the challenge refers to the stored request. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp, tokensOf } from '../support/app.ts'
+import { describe, expect } from 'vitest'
+import { tokensOf } from '../support/app.ts'
+import { test } from '../support/fixtures.ts'
 import { pushed } from '../support/pushed.ts'
 import { changeClient } from '../support/signed-app.ts'
 import { CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
-let app: App
-
-beforeAll(async () => {
-  app = await startApp()
-})
-afterAll(() => app.close())
-
 describe('Requests that are too long for a login challenge', () => {
   const long = { state: 'x'.repeat(5000), response_type: 'code', nonce: 'n'.repeat(500) }
 
-  test('A request that is too long for a login challenge gets invalid_request in the query, and completes a login if it is pushed', async () => {
+  test('A request that is too long for a login challenge gets invalid_request in the query, and completes a login if it is pushed', async ({
+    app,
+  }) => {
     const walk = new Walk(app.grantor, testWallet(1))
     expect(parameterOf((await walk.authorize(requestOf(app.client, long))).location, 'error')).toBe('invalid_request')
     const query = await pushed(walk, app.client, { ...long, scope: 'profile', max_age: '0', prompt: 'login', ...PKCE })
@@ -30,7 +26,7 @@ describe('Requests that are too long for a login challenge', () => {
     expect(tokensOf(tokens).scope).toBe('profile')
   })
 
-  test('A pushed request that is too long for a login challenge can be declined and confirmed', async () => {
+  test('A pushed request that is too long for a login challenge can be declined and confirmed', async ({ app }) => {
     const walk = new Walk(app.grantor)
     const challenge = await walk.challenge(await pushed(walk, app.client, long))
     const declined = movingTo(await walk.complete(await walk.reject(challenge)))
@@ -43,7 +39,9 @@ describe('Requests that are too long for a login challenge', () => {
     expect(parameterOf(movingTo(await app.walk.confirm(page, 'allow')), 'code')).not.toBe('')
   })
 
-  test('A pushed request that is too long for a login challenge can be resumed on another device, which gets no code', async () => {
+  test('A pushed request that is too long for a login challenge can be resumed on another device, which gets no code', async ({
+    app,
+  }) => {
     const resources = Array.from({ length: 40 }, (_, at) => `https://api.example.com/${'r'.repeat(80)}${at}`)
     const made = await app.grantor.createClient({ resources })
     const walk = new Walk(app.grantor)
@@ -56,7 +54,9 @@ describe('Requests that are too long for a login challenge', () => {
     expect(page.body).not.toContain('secret-state')
   })
 
-  test('The login of a long pushed request is 400 while its client is disabled, and after its row was removed', async () => {
+  test('The login of a long pushed request is 400 while its client is disabled, and after its row was removed', async ({
+    app,
+  }) => {
     const made = await app.grantor.createClient()
     const walk = new Walk(app.grantor)
     const challenge = await walk.challenge(await pushed(walk, made, long))

@@ -1,23 +1,19 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+import { describe, expect } from 'vitest'
+import type { App } from '../support/app.ts'
+import { test as base } from '../support/fixtures.ts'
 import { parseAnswer, rawExchange } from '../support/raw-http.ts'
 import { runs } from '../support/runs.ts'
 import { basic } from '../support/walk.ts'
 
-let app: App
-
-beforeAll(async () => {
-  app = await startApp({ failureLimit: 1_000_000 })
-})
-afterAll(() => app.close())
+const test = base.extend('options', { failureLimit: 1_000_000 })
 
 const CONCURRENT_SOCKETS = 50
 /** A socket is closed when it has been silent for this time, because some of the requests are incomplete. */
 const QUIET_MS = 150
 
 /** A request that is complete and valid HTTP. */
-function goodRequest(path: string): string {
+function goodRequest(app: App, path: string): string {
   const body = 'token=x&grant_type=refresh_token&refresh_token=x'
   return [
     `POST ${path} HTTP/1.1`,
@@ -31,7 +27,7 @@ function goodRequest(path: string): string {
 }
 
 /** Sends the requests. The service may close a connection without a response, but must not respond with a 5xx. */
-async function expectNo5xx(requests: (string | Uint8Array)[]): Promise<void> {
+async function expectNo5xx(app: App, requests: (string | Uint8Array)[]): Promise<void> {
   for (let from = 0; from < requests.length; from += CONCURRENT_SOCKETS) {
     const batch = requests.slice(from, from + CONCURRENT_SOCKETS)
     const received = await Promise.all(batch.map((bytes) => rawExchange(app.grantor.authUrl, bytes, QUIET_MS)))
@@ -46,7 +42,7 @@ const anyBytes = fc.uint8Array({ maxLength: 60 }).map(latin1)
 const sampled = <Value>(arbitrary: fc.Arbitrary<Value>, count = runs): Value[] => fc.sample(arbitrary, { numRuns: count })
 
 describe('Malformed bytes on a socket', () => {
-  test('A valid request in which bytes were replaced, removed or inserted never causes a 5xx', async () => {
+  test('A valid request in which bytes were replaced, removed or inserted never causes a 5xx', async ({ app }) => {
     const changes = fc.record({
       path: fc.constantFrom('/oauth/token', '/oauth/introspect', '/oauth/revoke', '/login/accept', '/oauth/authorize/confirm'),
       at: fc.nat(1000),
@@ -54,19 +50,20 @@ describe('Malformed bytes on a socket', () => {
       bytes: anyBytes,
     })
     await expectNo5xx(
+      app,
       sampled(changes).map(({ path, at, length, bytes }) => {
-        const good = goodRequest(path)
+        const good = goodRequest(app, path)
         const cut = at % good.length
         return good.slice(0, cut) + bytes + good.slice(cut + length)
       }),
     )
   })
 
-  test('Random bytes that are no HTTP request never cause a 5xx', async () => {
-    await expectNo5xx(sampled(fc.uint8Array({ minLength: 1, maxLength: 300 }), Math.ceil(runs / 2)))
+  test('Random bytes that are no HTTP request never cause a 5xx', async ({ app }) => {
+    await expectNo5xx(app, sampled(fc.uint8Array({ minLength: 1, maxLength: 300 }), Math.ceil(runs / 2)))
   })
 
-  test('Random bytes in the path, the query and the headers of a request never cause a 5xx', async () => {
+  test('Random bytes in the path, the query and the headers of a request never cause a 5xx', async ({ app }) => {
     const noBreak = anyBytes.map((text) => text.replace(/[\r\n]/g, ''))
     const parts = fc.record({
       path: noBreak.map((text) => text.replaceAll(' ', '')),
@@ -85,6 +82,7 @@ describe('Malformed bytes on a socket', () => {
       '*',
     )
     await expectNo5xx(
+      app,
       sampled(fc.tuple(folders, parts)).map(([folder, { path, name, value, method }]) =>
         [
           `${method} ${folder}${path} HTTP/1.1`,
@@ -99,7 +97,7 @@ describe('Malformed bytes on a socket', () => {
     )
   })
 
-  test.each([
+  test.for([
     'GET / HTTP/9.9\r\n\r\n',
     'GET / HTTP/1.1\r\n\r\n', // no Host
     'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
@@ -125,22 +123,25 @@ describe('Malformed bytes on a socket', () => {
     'POST /oauth/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx',
     `GET /oauth/authorize?state=${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
     `GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(3000)}\r\n`,
-  ])('A malformed request, as a proxy, a scanner or an attacker sends it, never causes a 5xx: %j', async (request) => {
-    await expectNo5xx([request])
+  ])('A malformed request, as a proxy, a scanner or an attacker sends it, never causes a 5xx: %j', async (request, { app }) => {
+    await expectNo5xx(app, [request])
   })
 
-  test('A request whose body is incomplete when the connection closes never causes a 5xx', async () => {
-    await expectNo5xx(Array.from({ length: 20 }, () => goodRequest('/oauth/token').slice(0, -10)))
+  test('A request whose body is incomplete when the connection closes never causes a 5xx', async ({ app }) => {
+    await expectNo5xx(
+      app,
+      Array.from({ length: 20 }, () => goodRequest(app, '/oauth/token').slice(0, -10)),
+    )
   })
 
-  test('Requests in one packet are answered in their order (RFC 9112 §9.3.2)', async () => {
-    const two = goodRequest('/oauth/introspect') + goodRequest('/oauth/token')
+  test('Requests in one packet are answered in their order (RFC 9112 §9.3.2)', async ({ app }) => {
+    const two = goodRequest(app, '/oauth/introspect') + goodRequest(app, '/oauth/token')
     const received = await rawExchange(app.grantor.authUrl, two, 500)
     const [first = '', second = ''] = received.split(/(?=HTTP\/1\.1 )/)
     expect([parseAnswer(first).body, parseAnswer(second).status]).toEqual(['{"active":false}', 400])
   })
 
-  test('After all malformed requests nothing is logged as an error, and a client still gets tokens', async () => {
+  test('After all malformed requests nothing is logged as an error, and a client still gets tokens', async ({ app }) => {
     expect(app.grantor.logLines.filter((line) => /"level":(50|60)/.test(line))).toEqual([])
     expect((await app.freshTokens()).token_type).toBe('Bearer')
   })

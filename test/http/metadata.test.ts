@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SigningAlgorithm } from '../../src/keys/signing-key.ts'
-import type { GrantType } from '../../src/oauth/grant-types.ts'
+import { type GrantType, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
 import { allowDevice, authorizedDevice, createDeviceClient, DEVICE_GRANT, poll } from '../support/device.ts'
@@ -136,7 +136,13 @@ describe('The server metadata (RFC 8414 §2)', () => {
   })
 
   test('Each grant type in grant_types_supported yields tokens', async () => {
-    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token', 'client_credentials', DEVICE_GRANT])
+    expect(metadata.grant_types_supported).toEqual([
+      'authorization_code',
+      'refresh_token',
+      'client_credentials',
+      TOKEN_EXCHANGE,
+      DEVICE_GRANT,
+    ])
     const tokens = await app.freshTokens()
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
     const own = await app.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
@@ -145,6 +151,10 @@ describe('The server metadata (RFC 8414 §2)', () => {
     const device = await authorizedDevice(app.walk, onDevice)
     await allowDevice(app.walk, device)
     expect((await poll(app.walk, onDevice, device)).status).toBe(200)
+    const api = 'https://api.example.com/'
+    const server = await app.grantor.createClient({ resourceServer: app.grantor.authUrl, exchangeResources: [api] })
+    const exchange = { subject_token: tokens.access_token, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' }
+    expect((await app.walk.token(server, { grant_type: TOKEN_EXCHANGE, resource: api, ...exchange })).status).toBe(200)
   })
 
   test.each(['token', 'revocation', 'introspection'])(

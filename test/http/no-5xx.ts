@@ -1,8 +1,10 @@
 /** Sends arbitrary requests to every endpoint, none of which may get a 5xx. The same tests run on every store. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { anyRequestTo, type Endpoint, goodRequestTo } from '../support/any-request.ts'
 import { type App, startApp } from '../support/app.ts'
+import { API, changeClient } from '../support/signed-app.ts'
 import type { StartOptions } from '../support/start.ts'
 import { basic, CODE_VERIFIER, fieldOf, LOGIN_SERVER, PKCE, requestOf } from '../support/walk.ts'
 
@@ -37,6 +39,17 @@ async function goodParametersOf(app: App): Promise<Record<string, Record<string,
       client_secret: '',
     },
     '/oauth/token?': { grant_type: 'refresh_token', refresh_token, scope: 'enhancement', resource: grantor.authUrl },
+    '/oauth/token?exchange': {
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: access_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      audience: API,
+      resource: API,
+      scope: 'enhancement',
+      actor_token: '',
+      actor_token_type: '',
+    },
     '/oauth/introspect': { token: access_token, token_type_hint: 'access_token', client_id: client.id },
     '/oauth/revoke': { token: await app.freshCode(), token_type_hint: 'refresh_token', client_id: client.id },
     '/oauth/par': { ...authorize, ...PKCE, prompt: 'none' },
@@ -58,7 +71,9 @@ const ENDPOINTS: Endpoint[] = [
   post('/oauth/authorize'),
   post('/oauth/authorize/confirm'),
   post('/oauth/token'),
-  post('/oauth/token?'), // The service ignores the query of a POST. The `?` separates the refresh from the code exchange.
+  // The service ignores the query of a POST. It separates the grant types.
+  post('/oauth/token?'),
+  post('/oauth/token?exchange'),
   post('/oauth/introspect'),
   post('/oauth/revoke'),
   post('/oauth/par'),
@@ -87,6 +102,8 @@ export function testArbitraryInput(prepare: () => Promise<StartOptions>, times: 
 
   beforeAll(async () => {
     app = await startApp({ failureLimit: 1_000_000, trustedProxies: ['127.0.0.1'], ...(await prepare()) })
+    const exchanging = { resourceServer: app.grantor.authUrl, exchangeResources: [API] }
+    await changeClient(app.grantor, app.client, { ...exchanging, grantTypes: [...app.client.grantTypes, TOKEN_EXCHANGE] })
     good = await goodParametersOf(app)
     genuine = [
       ...Object.values(good).flatMap((parameters) => Object.values(parameters)),

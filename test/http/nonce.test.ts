@@ -1,33 +1,24 @@
 /** The longest `nonce` (OpenID Connect Core §3.1.2.1): an ID token with such a nonce is still accepted as `id_token_hint`. */
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { test as base, FILE, signIn } from '../support/fixtures.ts'
 import { OPENID, openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { push, pushed } from '../support/pushed.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { parameterOf, requestOf, Walk } from '../support/walk.ts'
+import type { TestClient } from '../support/start.ts'
+import { parameterOf, requestOf, type Walk } from '../support/walk.ts'
 
-let grantor: Grantor
-let client: TestClient
-let walk: Walk
+const test = base.extend('client', ({ grantor }) => openIdClient(grantor)).extend('walk', FILE, signIn)
 
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await openIdClient(grantor)
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
-})
-afterAll(() => grantor.close())
-
-const errorOf = async (parameters: Record<string, string>) =>
+const errorOf = async (client: TestClient, walk: Walk, parameters: Record<string, string>) =>
   parameterOf((await walk.authorize(requestOf(client, parameters))).location, 'error')
 
-test.each([
+test.for<[string, string]>([
   ['ASCII letters', 'n'.repeat(2000)],
   ['control characters, which JSON escapes', '\u0001'.repeat(666)],
   ['characters outside of ASCII', '\uffff'.repeat(222)],
 ])(
   'A nonce of 2,000 form-urlencoded characters is returned unchanged, and its ID token is accepted as id_token_hint: %s',
-  async (_, nonce) => {
+  async ([, nonce], { client, walk }) => {
     const { id_token } = await openIdTokens(walk, client, { ...OPENID, nonce })
     expect(decodeJwt(id_token).nonce).toBe(nonce)
     // A longer token would not be accepted as `id_token_hint` (docs/reference/protocol.md).
@@ -37,10 +28,14 @@ test.each([
   },
 )
 
-test('A nonce of more than 2,000 form-urlencoded characters is invalid_request in an authorization request and in a pushed one', async () => {
+test('A nonce of more than 2,000 form-urlencoded characters is invalid_request in an authorization request and in a pushed one', async ({
+  grantor,
+  client,
+  walk,
+}) => {
   for (const nonce of ['n'.repeat(2001), '\u0001'.repeat(667)]) {
-    expect(await errorOf({ ...OPENID, nonce })).toBe('invalid_request')
-    expect(await errorOf({ ...OPENID, nonce, prompt: 'login' })).toBe('invalid_request')
+    expect(await errorOf(client, walk, { ...OPENID, nonce })).toBe('invalid_request')
+    expect(await errorOf(client, walk, { ...OPENID, nonce, prompt: 'login' })).toBe('invalid_request')
     const answer = await push(walk, client, requestOf(client, { ...OPENID, nonce }))
     expect([answer.status, answer.json().error]).toEqual([400, 'invalid_request'])
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { type App, startApp } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
 import { allRows } from '../support/rows.ts'
@@ -52,6 +53,17 @@ describe('Texts that were issued for another purpose', () => {
 
   test('Only a refresh token is accepted as a refresh token', async () => {
     for (const [, text] of allBut('a refresh token')) expectRefusal(await app.walk.refresh(app.client, text), 'invalid_grant')
+  })
+
+  test('Only an access token is accepted as a subject_token (RFC 8693 §2.2.2)', async () => {
+    const api = 'https://api.example.com/'
+    const server = await app.grantor.createClient({ resourceServer: app.grantor.authUrl, exchangeResources: [api] })
+    const exchange = (subject_token: string) => {
+      const subject = { subject_token, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' }
+      return app.walk.token(server, { grant_type: TOKEN_EXCHANGE, resource: api, ...subject })
+    }
+    expect((await exchange(texts['an access token'] ?? '')).status).toBe(200)
+    for (const [, text] of allBut('an access token')) expect((await exchange(text)).json().error).toBe('invalid_request')
   })
 
   test('Only an access token is active at introspection', async () => {

@@ -1,7 +1,7 @@
 /** Pushed authorization requests (RFC 9126): the push. request-uri.test.ts covers the use of the `request_uri`. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
+import { test } from '../support/fixtures.ts'
 import { push, pushed, URN } from '../support/pushed.ts'
 import { expectRefusal, headersOf, invalidRequest } from '../support/refusals.ts'
 import { allRows, storedBytes } from '../support/rows.ts'
@@ -9,15 +9,8 @@ import { type Grantor, startGrantor, type TestClient } from '../support/start.ts
 import { PKCE, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
 
-let app: App
-
-beforeAll(async () => {
-  app = await startApp()
-})
-afterAll(() => app.close())
-
 describe('The push (RFC 9126 §2)', () => {
-  test('A valid push gets 201 and a random request_uri for 60 seconds (RFC 9126 §2.2)', async () => {
+  test('A valid push gets 201 and a random request_uri for 60 seconds (RFC 9126 §2.2)', async ({ app }) => {
     const answer = await push(app.walk, app.client)
     expect(answer.status).toBe(201)
     expect(answer.json()).toEqual({
@@ -33,7 +26,7 @@ describe('The push (RFC 9126 §2)', () => {
     expect((await push(app.walk, app.client)).json().request_uri).not.toBe(answer.json().request_uri)
   })
 
-  test('A client authenticates a push as at the token endpoint (RFC 9126 §2.1)', async () => {
+  test('A client authenticates a push as at the token endpoint (RFC 9126 §2.1)', async ({ app }) => {
     const { client, walk } = app
     expectRefusal(await push(walk, { ...client, secret: 'wrong' }), 'invalid_client')
     expectRefusal(await post(app.grantor, '/oauth/par', requestOf(client)), 'invalid_client')
@@ -45,7 +38,9 @@ describe('The push (RFC 9126 §2)', () => {
     )
   })
 
-  test('The audience of an assertion at a push may be the issuer, the token endpoint or this endpoint; under fapi2 not this endpoint (RFC 9126 §2)', async () => {
+  test('The audience of an assertion at a push may be the issuer, the token endpoint or this endpoint; under fapi2 not this endpoint (RFC 9126 §2)', async ({
+    app,
+  }) => {
     const key = newClientKey()
     const keyed = await app.grantor.createClient({ authMethod: 'private_key_jwt', jwks: { keys: [key.jwk] } })
     const { authUrl } = app.grantor
@@ -58,7 +53,7 @@ describe('The push (RFC 9126 §2)', () => {
     expectRefusal(await post(app.grantor, '/oauth/par', { ...requestOf(strict), ...assertion }), 'invalid_client')
   })
 
-  test.each<[string, Record<string, string | string[]>, string]>([
+  test.for<[string, Record<string, string | string[]>, string]>([
     ['no redirect_uri', { redirect_uri: '' }, 'invalid_request'],
     ['a redirect_uri that is not registered', { redirect_uri: 'https://evil.example/' }, 'invalid_request'],
     [
@@ -78,7 +73,7 @@ describe('The push (RFC 9126 §2)', () => {
     ['registration', { registration: '{}' }, 'registration_not_supported'],
     ['a request object without registered keys', { request: 'x.y.z' }, 'request_not_supported'],
     ['more than a login challenge can hold', { state: 'x'.repeat(8000) }, 'invalid_request'],
-  ])('A push with %s is refused and not stored: %s gets %s (RFC 9126 §2.3)', async (_, more, error) => {
+  ])('A push with %s is refused and not stored: %s gets %s (RFC 9126 §2.3)', async ([, more, error], { app }) => {
     const before = allRows(app.grantor.databasePath).pushed_requests?.length
     const answer = await push(app.walk, app.client, requestOf(app.client, more))
     expect({ status: answer.status, error: answer.json().error }).toEqual({ status: 400, error })
@@ -86,7 +81,7 @@ describe('The push (RFC 9126 §2)', () => {
     expect(allRows(app.grantor.databasePath).pushed_requests?.length, 'nothing is stored').toBe(before)
   })
 
-  test('A push that is not UTF-8 is refused, except for state, which is returned byte for byte', async () => {
+  test('A push that is not UTF-8 is refused, except for state, which is returned byte for byte', async ({ app }) => {
     const bare = `client_id=${app.client.id}&redirect_uri=https%3A%2F%2Fapp.example.net%2Fcallback`
     expect((await push(app.walk, app.client, `${bare}&scope=%ff`)).json().error).toBe('invalid_request')
     const answer = await push(app.walk, app.client, `${bare}&state=a%20b%2Bc%ff%00`)
@@ -95,7 +90,7 @@ describe('The push (RFC 9126 §2)', () => {
     expect(location).toMatch(/&state=a%20b%2Bc%FF%00$/)
   })
 
-  test('Unused parameters of a push are ignored, even if they are long or repeated', async () => {
+  test('Unused parameters of a push are ignored, even if they are long or repeated', async ({ app }) => {
     const answer = await push(
       app.walk,
       app.client,
@@ -104,12 +99,12 @@ describe('The push (RFC 9126 §2)', () => {
     expect(answer.status).toBe(201)
   })
 
-  test('A client without the authorization code grant cannot push', async () => {
+  test('A client without the authorization code grant cannot push', async ({ app }) => {
     const server = await app.grantor.createClient({ grantTypes: [], resourceServer: 'https://api.example.com/' })
     expectRefusal(await push(app.walk, server), 'unauthorized_client')
   })
 
-  test('The store keeps a pushed request sealed, and without the client’s credentials', async () => {
+  test('The store keeps a pushed request sealed, and without the client’s credentials', async ({ app }) => {
     await pushed(app.walk, app.client, { state: 'state-in-plain', login_hint: testWallet(2).address })
     await post(app.grantor, '/oauth/par', {
       ...requestOf(app.client),
@@ -162,7 +157,7 @@ describe('The push (RFC 9126 §2)', () => {
     })
   })
 
-  test('A stored request has less than 11,000 characters, and a push that would be longer is refused', async () => {
+  test('A stored request has less than 11,000 characters, and a push that would be longer is refused', async ({ app }) => {
     const long = await push(app.walk, app.client, requestOf(app.client, { state: 'x'.repeat(7_800) }))
     expect(long.status).toBe(201)
     const rows = allRows(app.grantor.databasePath).pushed_requests as { request: string }[]

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { test } from '../support/fixtures.ts'
 import { expectRefusal } from '../support/refusals.ts'
 
 const DAY = 86_400
-
-let app: App
-
-beforeAll(async () => {
-  app = await startApp()
-})
-afterAll(() => app.close())
 
 /** Signs in first, because the session expires when a test advances the clock by days. */
 async function tokensAfterLogin(of: App, more: Record<string, string> = {}): Promise<Tokens> {
@@ -22,16 +16,18 @@ async function tokensAfterLogin(of: App, more: Record<string, string> = {}): Pro
   return tokensOf(await of.walk.exchange(of.client, code))
 }
 
-const generationOf = async (tokens: Tokens): Promise<number | undefined> =>
+const generationOf = async (app: App, tokens: Tokens): Promise<number | undefined> =>
   (await app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id))?.generation
 
 describe('The scope of a refresh (RFC 6749 §6)', () => {
-  test('A refresh without scope gets all granted scopes (RFC 6749 §6)', async () => {
+  test('A refresh without scope gets all granted scopes (RFC 6749 §6)', async ({ app }) => {
     const tokens = await tokensAfterLogin(app, { scope: 'profile enhancement' })
     expect(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token)).scope).toBe('profile enhancement')
   })
 
-  test('A narrower scope at a refresh applies to that access token only, and the refresh token keeps all scopes (RFC 6749 §6)', async () => {
+  test('A narrower scope at a refresh applies to that access token only, and the refresh token keeps all scopes (RFC 6749 §6)', async ({
+    app,
+  }) => {
     const tokens = await tokensAfterLogin(app, { scope: 'profile enhancement' })
     const narrow = tokensOf(await app.walk.refresh(app.client, tokens.refresh_token, { scope: 'profile' }))
     expect([narrow.scope, claimsOf(narrow.access_token).scope]).toEqual(['profile', 'profile'])
@@ -39,19 +35,21 @@ describe('The scope of a refresh (RFC 6749 §6)', () => {
     expect(tokensOf(await app.walk.refresh(app.client, narrow.refresh_token)).scope).toBe('profile enhancement')
   })
 
-  test('A refresh for a scope that was not granted is invalid_scope, and the refresh token is not rotated (RFC 6749 §6)', async () => {
+  test('A refresh for a scope that was not granted is invalid_scope, and the refresh token is not rotated (RFC 6749 §6)', async ({
+    app,
+  }) => {
     const tokens = await tokensAfterLogin(app)
     expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token, { scope: 'enhancement profile' }), 'invalid_scope')
-    expect(await generationOf(tokens)).toBe(0)
+    expect(await generationOf(app, tokens)).toBe(0)
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
   })
 
-  test('An empty scope at a refresh counts as left out', async () => {
+  test('An empty scope at a refresh counts as left out', async ({ app }) => {
     const tokens = await tokensAfterLogin(app)
     expect(tokensOf(await app.walk.refresh(app.client, tokens.refresh_token, { scope: '' })).scope).toBe('enhancement')
   })
 
-  test('A refresh no longer returns a scope that the operator has removed from the client', async () => {
+  test('A refresh no longer returns a scope that the operator has removed from the client', async ({ app }) => {
     const tokens = await tokensAfterLogin(app, { scope: 'profile enhancement' })
     await app.grantor.store.clients.replaceClient({ ...app.client, scopes: ['profile'] })
     await app.grantor.noticeChanges()
@@ -64,7 +62,7 @@ describe('The scope of a refresh (RFC 6749 §6)', () => {
 })
 
 describe('The idle time of a refresh token', () => {
-  test('A refresh token works until it has been idle for 14 days, and its successor has 14 days again', async () => {
+  test('A refresh token works until it has been idle for 14 days, and its successor has 14 days again', async ({ app }) => {
     let tokens = await tokensAfterLogin(app)
     for (let step = 0; step < 2; step++) {
       app.grantor.clock.advance(14 * DAY - 1)
@@ -73,16 +71,16 @@ describe('The idle time of a refresh token', () => {
     expect(await app.isActive(tokens.access_token)).toBe(true)
   })
 
-  test('A refresh token that was idle for 14 days is invalid_grant', async () => {
+  test('A refresh token that was idle for 14 days is invalid_grant', async ({ app }) => {
     const tokens = await tokensAfterLogin(app)
     app.grantor.clock.advance(14 * DAY)
     expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
-    expect(await generationOf(tokens)).toBe(0)
+    expect(await generationOf(app, tokens)).toBe(0)
   })
 })
 
 describe('The lifetime of a grant', () => {
-  test('A grant ends after 30 days despite refreshes, and its last access tokens expire with it', async () => {
+  test('A grant ends after 30 days despite refreshes, and its last access tokens expire with it', async ({ app }) => {
     let tokens = await tokensAfterLogin(app)
     const end = app.grantor.clock.now() + 30 * DAY
     for (const days of [10, 10, 9]) {
@@ -102,7 +100,7 @@ describe('The lifetime of a grant', () => {
     for (const { access_token } of [last, veryLast]) expect(await app.isActive(access_token)).toBe(false)
   })
 
-  test('A clock that is set back does not revive a grant that was revoked', async () => {
+  test('A clock that is set back does not revive a grant that was revoked', async ({ app }) => {
     const tokens = await tokensAfterLogin(app)
     await app.walk.revoke(app.client, tokens.refresh_token)
     app.grantor.clock.advance(-3600)
@@ -128,7 +126,7 @@ describe('The lifetime of a grant', () => {
 })
 
 describe('The access tokens of an ended grant', () => {
-  test('When a grant ends, the access tokens of all its generations are inactive at once', async () => {
+  test('When a grant ends, the access tokens of all its generations are inactive at once', async ({ app }) => {
     let tokens = await tokensAfterLogin(app)
     const all = [tokens.access_token]
     for (let step = 0; step < 5; step++) {

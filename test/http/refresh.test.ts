@@ -1,32 +1,27 @@
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { Grant } from '../../src/domain/model/records.ts'
 import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
 import { expectJson, expectRefusal } from '../support/refusals.ts'
-import type { TestClient } from '../support/start.ts'
 
-let app: App
-let other: TestClient
+const test = base.extend('other', FILE, ({ app }) => app.grantor.createClient())
 
-beforeAll(async () => {
-  app = await startApp()
-  other = await app.grantor.createClient()
-})
-afterAll(() => app.close())
-
-const refresh = async (token: string): Promise<Tokens> => tokensOf(await app.walk.refresh(app.client, token))
-const grantOf = (tokens: Tokens): Promise<Grant | null> =>
+const refresh = async (app: App, token: string): Promise<Tokens> => tokensOf(await app.walk.refresh(app.client, token))
+const grantOf = (app: App, tokens: Tokens): Promise<Grant | null> =>
   app.grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
 
 /** Changes the row of the grant in the database directly, as a restored backup or a lost write would. */
-function rewriteGrant(tokens: Tokens, change: string): void {
+function rewriteGrant(app: App, tokens: Tokens, change: string): void {
   const database = new DatabaseSync(app.grantor.databasePath)
   database.prepare(`UPDATE grants SET ${change} WHERE id = ?`).run(claimsOf(tokens.access_token).grant_id)
   database.close()
 }
 
 describe('The refresh grant (RFC 6749 §6)', () => {
-  test('A refresh returns a new access token and a new refresh token, with the members of the code exchange (RFC 6749 §6)', async () => {
+  test('A refresh returns a new access token and a new refresh token, with the members of the code exchange (RFC 6749 §6)', async ({
+    app,
+  }) => {
     const first = await app.freshTokens()
     const answer = await app.walk.refresh(app.client, first.refresh_token)
     expect(Object.keys(expectJson(answer))).toEqual(['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope'])
@@ -40,10 +35,10 @@ describe('The refresh grant (RFC 6749 §6)', () => {
     expect(claimsOf(second.access_token).jti).not.toBe(claimsOf(first.access_token).jti)
   })
 
-  test('An access token that was issued before a refresh stays valid until its own expiry', async () => {
+  test('An access token that was issued before a refresh stays valid until its own expiry', async ({ app }) => {
     const first = await app.freshTokens()
     app.grantor.clock.advance(300)
-    const second = await refresh(first.refresh_token)
+    const second = await refresh(app, first.refresh_token)
     app.grantor.clock.advance(299)
     expect(await app.isActive(first.access_token)).toBe(true)
     app.grantor.clock.advance(1)
@@ -51,26 +46,28 @@ describe('The refresh grant (RFC 6749 §6)', () => {
     expect(await app.isActive(second.access_token)).toBe(true)
   })
 
-  test('A hundred refreshes add no grant to the store, and raise the generation of the one grant to 100', async () => {
+  test('A hundred refreshes add no grant to the store, and raise the generation of the one grant to 100', async ({ app }) => {
     const count = async (): Promise<number> =>
       (await app.grantor.store.grants.listGrants({ at: app.grantor.clock.now(), limit: 1000 })).length
     let tokens = await app.freshTokens()
     const before = await count()
-    for (let step = 1; step <= 100; step++) tokens = await refresh(tokens.refresh_token)
+    for (let step = 1; step <= 100; step++) tokens = await refresh(app, tokens.refresh_token)
     expect(await count()).toBe(before)
-    expect(await grantOf(tokens)).toMatchObject({ generation: 100, endedAt: null })
+    expect(await grantOf(app, tokens)).toMatchObject({ generation: 100, endedAt: null })
   })
 })
 
 describe('Simultaneous refreshes of one token', () => {
-  test('50 simultaneous refreshes get the same refresh token and an access token each, and the grant stays valid', async () => {
+  test('50 simultaneous refreshes get the same refresh token and an access token each, and the grant stays valid', async ({
+    app,
+  }) => {
     const first = await app.freshTokens()
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.walk.refresh(app.client, first.refresh_token)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     const tokens = answers.map(tokensOf)
     expect(new Set(tokens.map(({ refresh_token }) => refresh_token)).size).toBe(1)
     expect(new Set(tokens.map(({ access_token }) => claimsOf(access_token).jti)).size).toBe(50)
-    expect(await grantOf(first)).toMatchObject({ generation: 1, endedAt: null })
+    expect(await grantOf(app, first)).toMatchObject({ generation: 1, endedAt: null })
     for (const { access_token } of tokens) expect(await app.isActive(access_token)).toBe(true)
     expect((await app.walk.refresh(app.client, tokens[0]?.refresh_token ?? '')).status).toBe(200)
   })
@@ -88,15 +85,15 @@ describe('Simultaneous refreshes of one token', () => {
 })
 
 describe('Replayed refresh tokens (RFC 9700 §4.14.2)', () => {
-  test.each([2, 3, 10])(
+  test.for([2, 3, 10])(
     'A refresh token of %i generations ago ends its grant, even within the retry window (RFC 9700 §4.14.2)',
-    async (generations) => {
+    async (generations, { app }) => {
       const first = await app.freshTokens()
       let latest = first
-      for (let step = 0; step < generations; step++) latest = await refresh(latest.refresh_token)
+      for (let step = 0; step < generations; step++) latest = await refresh(app, latest.refresh_token)
       app.grantor.events.length = 0
       expectRefusal(await app.walk.refresh(app.client, first.refresh_token), 'invalid_grant')
-      expect(await grantOf(first)).toMatchObject({ endReason: 'refresh_replayed' })
+      expect(await grantOf(app, first)).toMatchObject({ endReason: 'refresh_replayed' })
       expect(app.grantor.events).toContainEqual(
         expect.objectContaining({
           event: 'grant_ended',
@@ -111,19 +108,19 @@ describe('Replayed refresh tokens (RFC 9700 §4.14.2)', () => {
 })
 
 describe('Refresh tokens that are not the client’s', () => {
-  test('A refresh token that another client presents is refused, and its grant stays valid', async () => {
+  test('A refresh token that another client presents is refused, and its grant stays valid', async ({ app, other }) => {
     const tokens = await app.freshTokens()
-    const next = await refresh(tokens.refresh_token)
-    const latest = await refresh(next.refresh_token)
+    const next = await refresh(app, tokens.refresh_token)
+    const latest = await refresh(app, next.refresh_token)
     // the current token, the one before, and one that would end the grant if its own client presented it
     for (const { refresh_token } of [latest, next, tokens]) {
       expectRefusal(await app.walk.refresh(other, refresh_token), 'invalid_grant')
     }
-    expect(await grantOf(tokens)).toMatchObject({ generation: 2, endedAt: null })
+    expect(await grantOf(app, tokens)).toMatchObject({ generation: 2, endedAt: null })
     expect((await app.walk.refresh(app.client, latest.refresh_token)).status).toBe(200)
   })
 
-  test('A refresh token that is truncated, lengthened or changed is refused, and the original still works', async () => {
+  test('A refresh token that is truncated, lengthened or changed is refused, and the original still works', async ({ app }) => {
     const { refresh_token } = await app.freshTokens()
     const forgeries = [
       ...[1, 2, 10, 40, 80].map((length) => refresh_token.slice(0, -length)),
@@ -137,7 +134,7 @@ describe('Refresh tokens that are not the client’s', () => {
     expect((await app.walk.refresh(app.client, refresh_token)).status).toBe(200)
   })
 
-  test('A refresh token with a raised generation is refused, because the MAC covers the generation', async () => {
+  test('A refresh token with a raised generation is refused, because the MAC covers the generation', async ({ app }) => {
     const { refresh_token } = await app.freshTokens()
     const [prefix, keyId, body = ''] = refresh_token.split('.')
     const bytes = Buffer.from(body, 'base64url')
@@ -157,16 +154,16 @@ describe('Refresh tokens that are not the client’s', () => {
 })
 
 describe('Refresh tokens that are newer than their row', () => {
-  test.each([1, 5])(
+  test.for([1, 5])(
     'A refresh token that is %i generations newer than its row is refused, its grant ends, and an alarm is logged',
-    async (steps) => {
+    async (steps, { app }) => {
       let tokens = await app.freshTokens()
       const first = tokens
-      for (let step = 0; step < steps; step++) tokens = await refresh(tokens.refresh_token)
-      rewriteGrant(tokens, 'generation = 0')
+      for (let step = 0; step < steps; step++) tokens = await refresh(app, tokens.refresh_token)
+      rewriteGrant(app, tokens, 'generation = 0')
       app.grantor.events.length = 0
       expectRefusal(await app.walk.refresh(app.client, tokens.refresh_token), 'invalid_grant')
-      expect(await grantOf(tokens)).toMatchObject({ generation: 0, endReason: 'refresh_newer_than_row' })
+      expect(await grantOf(app, tokens)).toMatchObject({ generation: 0, endReason: 'refresh_newer_than_row' })
       expect(app.grantor.events).toContainEqual(
         expect.objectContaining({ event: 'store_lost_a_write', alarm: true, grant_id: claimsOf(tokens.access_token).grant_id }),
       )
@@ -175,7 +172,7 @@ describe('Refresh tokens that are newer than their row', () => {
     },
   )
 
-  test('The tokens of a grant whose row is missing are refused', async () => {
+  test('The tokens of a grant whose row is missing are refused', async ({ app }) => {
     const tokens = await app.freshTokens()
     const database = new DatabaseSync(app.grantor.databasePath)
     database.prepare('DELETE FROM grants WHERE id = ?').run(claimsOf(tokens.access_token).grant_id)

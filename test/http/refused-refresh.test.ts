@@ -1,8 +1,9 @@
 /** A refused or failed refresh does not rotate the refresh token, so the token works as before. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type App, claimsOf, startApp, type Tokens, tokensOf } from '../support/app.ts'
+import { expect, onTestFinished } from 'vitest'
+import { type App, claimsOf, type Tokens, tokensOf } from '../support/app.ts'
 import { newDpopKey, proofOf } from '../support/dpop.ts'
 import { codeFor, exchangeWith } from '../support/dpop-app.ts'
+import { test as base } from '../support/fixtures.ts'
 import { upgradeKeys } from '../support/older-keys.ts'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { newPostgresDatabase } from '../support/postgres.ts'
@@ -11,37 +12,38 @@ import { changeClient } from '../support/signed-app.ts'
 import { startGrantor } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 
-let app: App
-beforeAll(async () => {
+const test = base
   // Without a retry window a refresh token works a second time only if the token was not rotated.
-  app = await startApp({ lifetimes: { refreshRetryWindow: 0, refreshRetryWindowPublic: 0 } })
-})
-afterAll(() => app.close())
+  .extend('options', { lifetimes: { refreshRetryWindow: 0, refreshRetryWindowPublic: 0 } })
 
-const generationOf = async ({ access_token }: Pick<Tokens, 'access_token'>) =>
+const generationOf = async (app: App, { access_token }: Pick<Tokens, 'access_token'>) =>
   (await app.grantor.store.grants.readGrant(claimsOf(access_token).grant_id))?.generation
 
-test('A refresh by a client that lost every granted scope is refused, and its refresh token works when the client has the scope again (RFC 6749 §6)', async () => {
+test('A refresh by a client that lost every granted scope is refused, and its refresh token works when the client has the scope again (RFC 6749 §6)', async ({
+  app,
+}) => {
   const tokens = await app.freshTokens({ scope: 'profile' })
   await changeClient(app.grantor, app.client, { scopes: ['enhancement'] })
   const body = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
   const dpop = await proofOf(app.grantor, newDpopKey())
   expectRefusal(await app.walk.token(app.client, body), 'invalid_scope')
   expectRefusal(await app.walk.token(app.client, body, { dpop }), 'invalid_scope')
-  expect(await generationOf(tokens)).toBe(0)
+  expect(await generationOf(app, tokens)).toBe(0)
 
   await changeClient(app.grantor, app.client, { scopes: app.client.scopes })
   const answer = await app.walk.token(app.client, body, { dpop })
   expect(tokensOf(answer).scope, 'a refused request leaves its proof unused').toBe('profile')
 })
 
-test('A refresh whose ID token has no signing key yet is refused, and its refresh token works when there is one (OpenID Connect Core §12.2)', async () => {
+test('A refresh whose ID token has no signing key yet is refused, and its refresh token works when there is one (OpenID Connect Core §12.2)', async ({
+  app,
+}) => {
   const client = await openIdClient(app.grantor)
   const tokens = await openIdTokens(app.walk, client)
   await changeClient(app.grantor, client, { idTokenAlgorithm: 'RS256' })
   await upgradeKeys(app.grantor)
   expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(503)
-  expect(await generationOf(tokens)).toBe(0)
+  expect(await generationOf(app, tokens)).toBe(0)
 
   app.grantor.clock.advance(60)
   expect((await app.walk.refresh(client, tokens.refresh_token)).status).toBe(200)

@@ -1,22 +1,21 @@
 /** Every response has a request id, which the log repeats in the request line and in each audit line. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createLogger } from '../../src/ops/logger.ts'
 import { assets } from '../../src/pages/assets.ts'
 import { capturedLog } from '../ops/captured-log.ts'
-import { type App, startApp } from '../support/app.ts'
+import { test as base } from '../support/fixtures.ts'
 import { parseAnswer, rawExchange } from '../support/raw-http.ts'
 import { type Answer, send } from '../support/send.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-let app: App
 const log = capturedLog()
 
-beforeAll(async () => {
-  app = await startApp({ logger: createLogger({ level: 'info', destination: log.destination }), limits: { failures: 1000 } })
+const test = base.extend('options', {
+  logger: createLogger({ level: 'info', destination: log.destination }),
+  limits: { failures: 1000 },
 })
-afterAll(() => app.close())
 
 const idOf = (answer: Answer): string => String(answer.headers['x-request-id'])
 const linesOf = (id: string) => log.lines().filter((line) => line.reqId === id || line.request_id === id)
@@ -24,7 +23,7 @@ const eventsOf = (id: string) => linesOf(id).flatMap(({ event }) => (event === u
 
 describe('The request id of a response', () => {
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
-  test.each<[string, number, Parameters<typeof send>[1]]>([
+  test.for<[string, number, Parameters<typeof send>[1]]>([
     ['metadata', 200, { path: '/.well-known/oauth-authorization-server' }],
     ['a stylesheet or script', 200, { path: assets[0]?.path ?? '' }],
     ['a redirect', 302, { path: '/account' }],
@@ -39,25 +38,28 @@ describe('The request id of a response', () => {
     ['an unknown path', 404, { path: '/nowhere' }],
     ['a refused preflight', 405, { method: 'OPTIONS', path: '/oauth/token', headers: { origin: 'https://x.example' } }],
     ['a header that is too long', 431, { path: '/account', headers: { accept: 'x'.repeat(1001) } }],
-  ])('Every response has a request id of its own, which its line in the log repeats: %s (%i)', async (_, status, request) => {
-    const [one, other] = [await send(app.grantor.authUrl, request), await send(app.grantor.authUrl, request)]
-    expect(one.status).toBe(status)
-    expect(idOf(one)).toMatch(UUID)
-    expect(idOf(other)).not.toBe(idOf(one))
-    await expect.poll(() => linesOf(idOf(one)).filter(({ msg }) => msg === 'request')).toHaveLength(1)
-  })
+  ])(
+    'Every response has a request id of its own, which its line in the log repeats: %s (%i)',
+    async ([, status, request], { app }) => {
+      const [one, other] = [await send(app.grantor.authUrl, request), await send(app.grantor.authUrl, request)]
+      expect(one.status).toBe(status)
+      expect(idOf(one)).toMatch(UUID)
+      expect(idOf(other)).not.toBe(idOf(one))
+      await expect.poll(() => linesOf(idOf(one)).filter(({ msg }) => msg === 'request')).toHaveLength(1)
+    },
+  )
 
-  test('The response to a path that cannot be decoded has a request id', async () => {
+  test('The response to a path that cannot be decoded has a request id', async ({ app }) => {
     expect(idOf(await send(app.grantor.authUrl, { path: '/login/%zz' }))).toMatch(UUID)
   })
 
-  test('The pages and errors of the login server have a request id', async () => {
+  test('The pages and errors of the login server have a request id', async ({ app }) => {
     for (const path of ['/login', '/nowhere', '/health/live', '/login/%zz'])
       expect(idOf(await send(app.grantor.loginUrl, { path }))).toMatch(UUID)
   })
 })
 
-test('The audit line of a refused request has the request id of the response', async () => {
+test('The audit line of a refused request has the request id of the response', async ({ app }) => {
   const answer = await app.walk.token(app.client, {
     grant_type: 'authorization_code',
     code: 'x',
@@ -70,7 +72,7 @@ test('The audit line of a refused request has the request id of the response', a
   })
 })
 
-test('Simultaneous requests each have their own request id in their audit lines', async () => {
+test('Simultaneous requests each have their own request id in their audit lines', async ({ app }) => {
   const [redirectUri = ''] = app.client.redirectUris
   const codes = await Promise.all(Array.from({ length: 10 }, () => app.freshCode()))
   const answers = await Promise.all(
@@ -82,7 +84,7 @@ test('Simultaneous requests each have their own request id in their audit lines'
   }
 })
 
-test('The audit lines of an error page and of an ended grant have the request id of the response', async () => {
+test('The audit lines of an error page and of an ended grant have the request id of the response', async ({ app }) => {
   const refused = await app.walk.authorize({ client_id: 'x' })
   expect(eventsOf(idOf(refused))).toEqual(['authorize_refused'])
   const code = await app.freshCode()
@@ -92,7 +94,7 @@ test('The audit lines of an error page and of an ended grant have the request id
   expect(eventsOf(idOf(await app.walk.token(app.client, exchange)))).toEqual(['grant_ended', 'refused'])
 })
 
-test("A client's own X-Request-Id appears neither in the response nor in the log", async () => {
+test("A client's own X-Request-Id appears neither in the response nor in the log", async ({ app }) => {
   const answer = await send(app.grantor.authUrl, {
     path: '/oauth/authorize',
     headers: { 'x-request-id': 'chosen-by-the-caller', 'request-id': 'chosen-by-the-caller' },
@@ -103,7 +105,9 @@ test("A client's own X-Request-Id appears neither in the response nor in the log
   expect(log.text()).not.toContain('chosen-by-the-caller')
 })
 
-test('Scripts of other origins may read X-Request-Id and Retry-After of each response that they may read (Fetch §3.3.5)', async () => {
+test('Scripts of other origins may read X-Request-Id and Retry-After of each response that they may read (Fetch §3.3.5)', async ({
+  app,
+}) => {
   const origin = 'https://spa.example.org'
   await app.grantor.createClient({ type: 'public', redirectUris: [`${origin}/callback`] })
   const exposed = async (path: string, method = 'GET') =>
@@ -114,7 +118,7 @@ test('Scripts of other origins may read X-Request-Id and Retry-After of each res
     expect(await exposed(path, 'POST')).toBe('www-authenticate, dpop-nonce, x-request-id, retry-after')
 })
 
-test('Each audit line of a login has a request id of its own', async () => {
+test('Each audit line of a login has a request id of its own', async ({ app }) => {
   const walk = new Walk(app.grantor)
   await walk.signIn(requestOf(app.client))
   const ids = log

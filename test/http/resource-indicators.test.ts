@@ -1,34 +1,33 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
+import { describe, expect } from 'vitest'
+import { claimsOf, tokensOf } from '../support/app.ts'
+import { test as base } from '../support/fixtures.ts'
 import { expectRefusal, invalidRequest } from '../support/refusals.ts'
-import type { TestClient } from '../support/start.ts'
 
 const API = 'https://api.example.com/'
 const FILES = 'urn:example:files'
 
-let app: App
-let client: TestClient
-
-beforeAll(async () => {
-  app = await startApp()
-  client = await app.grantor.createClient({ resources: [API, FILES] })
-})
-afterAll(() => app.close())
+const test = base.extend('client', ({ app }) => app.grantor.createClient({ resources: [API, FILES] }))
 
 const audienceOf = (tokens: { access_token: string }): string => claimsOf(tokens.access_token).aud
 
 describe('The audience of an access token (RFC 8707 §2, RFC 9068 §2.2)', () => {
-  test('Without resource, the audience of an access token is the default resource (RFC 9068 §2.2)', async () => {
+  test('Without resource, the audience of an access token is the default resource (RFC 9068 §2.2)', async ({ app, client }) => {
     expect(audienceOf(await app.freshTokens({}, client))).toBe(app.grantor.authUrl)
   })
 
-  test('The resource of the authorization request is the audience of the access token, also after a refresh (RFC 8707 §2)', async () => {
+  test('The resource of the authorization request is the audience of the access token, also after a refresh (RFC 8707 §2)', async ({
+    app,
+    client,
+  }) => {
     const tokens = await app.freshTokens({ resource: API }, client)
     expect(audienceOf(tokens)).toBe(API)
     expect(audienceOf(tokensOf(await app.walk.refresh(client, tokens.refresh_token)))).toBe(API)
   })
 
-  test('With several resources, the audience is the first of them, or the one that the token request names (RFC 8707 §2)', async () => {
+  test('With several resources, the audience is the first of them, or the one that the token request names (RFC 8707 §2)', async ({
+    app,
+    client,
+  }) => {
     const resource = [FILES, API]
     const code = await app.freshCode({ resource }, client)
     const first = tokensOf(await app.walk.exchange(client, code, { resource: API }))
@@ -39,7 +38,7 @@ describe('The audience of an access token (RFC 8707 §2, RFC 9068 §2.2)', () =>
     expect(audienceOf(await app.freshTokens({ resource }, client))).toBe(FILES)
   })
 
-  test('The aud of an access token is one string, even with several resources', async () => {
+  test('The aud of an access token is one string, even with several resources', async ({ app, client }) => {
     expect(typeof audienceOf(await app.freshTokens({ resource: [API, FILES] }, client))).toBe('string')
   })
 })
@@ -54,9 +53,9 @@ describe('Resources that were not granted (RFC 8707 §2.2)', () => {
     ['the granted resource with a fragment', API, `${API}#x`],
     ['a relative URI', API, '/'],
   ]
-  test.each(notGranted)(
+  test.for(notGranted)(
     'A code exchange for a resource that was not granted is invalid_target, and the code still works: %s (RFC 8707 §2.2)',
-    async (_what, granted, requested) => {
+    async ([, granted, requested], { app, client }) => {
       const code = await app.freshCode({ resource: granted }, client)
       const resource = requested === 'AUTH_URL' ? app.grantor.authUrl : requested
       expectRefusal(await app.walk.exchange(client, code, { resource }), 'invalid_target')
@@ -64,9 +63,9 @@ describe('Resources that were not granted (RFC 8707 §2.2)', () => {
     },
   )
 
-  test.each(notGranted)(
+  test.for(notGranted)(
     'A refresh for a resource that was not granted is invalid_target, and the token is not rotated: %s (RFC 8707 §2.2)',
-    async (_what, granted, requested) => {
+    async ([, granted, requested], { app, client }) => {
       const { refresh_token } = await app.freshTokens({ resource: granted }, client)
       const resource = requested === 'AUTH_URL' ? app.grantor.authUrl : requested
       expectRefusal(await app.walk.refresh(client, refresh_token, { resource }), 'invalid_target')
@@ -74,7 +73,10 @@ describe('Resources that were not granted (RFC 8707 §2.2)', () => {
     },
   )
 
-  test('A code exchange or a refresh for two resources is invalid_target, and changes nothing (RFC 8707 §2.2)', async () => {
+  test('A code exchange or a refresh for two resources is invalid_target, and changes nothing (RFC 8707 §2.2)', async ({
+    app,
+    client,
+  }) => {
     const code = await app.freshCode({ resource: [API, FILES] }, client)
     const redirect_uri = client.redirectUris[0] ?? ''
     const resource = [API, FILES]
@@ -87,7 +89,7 @@ describe('Resources that were not granted (RFC 8707 §2.2)', () => {
     expect((await app.walk.refresh(client, refresh_token)).status).toBe(200)
   })
 
-  test('An empty resource counts as missing, and one that is not UTF-8 is invalid_request', async () => {
+  test('An empty resource counts as missing, and one that is not UTF-8 is invalid_request', async ({ app, client }) => {
     const { refresh_token } = await app.freshTokens({ resource: API }, client)
     const body = `grant_type=refresh_token&refresh_token=${refresh_token}`
     expectRefusal(await app.walk.token(client, `${body}&resource=%FF`), invalidRequest('resource is not UTF-8.'))

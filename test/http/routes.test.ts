@@ -1,10 +1,11 @@
 /** Invalid paths, methods and URLs get 404, 405 with Allow (RFC 9110 §15.5.6) or 400, and never a 5xx. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { test as base, FILE, signIn } from '../support/fixtures.ts'
 import { allRows } from '../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
-import { encode, LOGIN_SERVER, noticeOf, requestOf, Walk } from '../support/walk.ts'
+import type { Grantor } from '../support/start.ts'
+import { encode, LOGIN_SERVER, noticeOf, requestOf } from '../support/walk.ts'
 
 const RECEIPT = '/account/receipts/00000000-0000-8000-a000-000000000000'
 const GET_ONLY = ['/login/complete', '/login/challenge', '/login/resume', '/account', RECEIPT]
@@ -40,22 +41,12 @@ const routes: [path: string, allowed: string[]][] = [
   ...GET_AND_HEAD.map((path): [string, string[]] => [path, ['GET', 'HEAD']]),
 ]
 
-let grantor: Grantor
-let client: TestClient
-let walk: Walk
-
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
-})
-afterAll(() => grantor.close())
+const test = base.extend('walk', FILE, signIn)
 
 describe('Methods that a path does not support (RFC 9110 §15.5.6)', () => {
-  test.each(routes)(
+  test.for(routes)(
     'An unsupported method at %s gets 405, and Allow lists the supported methods (RFC 9110 §15.5.6)',
-    async (path, allowed) => {
+    async ([path, allowed], { client, walk }) => {
       for (const method of METHODS.filter((each) => !allowed.includes(each))) {
         const answer = await walk.browse({
           method,
@@ -74,9 +65,9 @@ describe('Methods that a path does not support (RFC 9110 §15.5.6)', () => {
     },
   )
 
-  test.each(routes)(
+  test.for(routes)(
     'An unsupported method at %s gets 405, whatever the type and the size of its body (RFC 9110 §15.5.6)',
-    async (path, allowed) => {
+    async ([path, allowed], { walk }) => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !allowed.includes(each))) {
         for (const [type, body] of [
           ['application/json', '{"a":'],
@@ -93,7 +84,7 @@ describe('Methods that a path does not support (RFC 9110 §15.5.6)', () => {
     },
   )
 
-  test('A CORS preflight from an unknown origin gets 405 with Allow, and no Access-Control-Allow-Origin', async () => {
+  test('A CORS preflight from an unknown origin gets 405 with Allow, and no Access-Control-Allow-Origin', async ({ walk }) => {
     for (const path of POST_AND_PREFLIGHT) {
       const answer = await walk.browse({
         method: 'OPTIONS',
@@ -108,7 +99,7 @@ describe('Methods that a path does not support (RFC 9110 §15.5.6)', () => {
 })
 
 describe('The method HEAD', () => {
-  test.each(GET_AND_HEAD)('HEAD at %s returns the status and the content type of GET, without a body', async (path) => {
+  test.for(GET_AND_HEAD)('HEAD at %s returns the status and the content type of GET, without a body', async (path, { walk }) => {
     const get = await walk.browse({ path })
     const head = await walk.browse({ method: 'HEAD', path })
     expect(head.status).toBe(200)
@@ -116,7 +107,7 @@ describe('The method HEAD', () => {
     expect(head.headers['content-type']).toBe(get.headers['content-type'])
   })
 
-  test('An authorization request with HEAD, as link previews send it, gets 405 and no code', async () => {
+  test('An authorization request with HEAD, as link previews send it, gets 405 and no code', async ({ client, walk }) => {
     const answer = await walk.browse({ method: 'HEAD', path: `/oauth/authorize?${encode(requestOf(client))}` })
     expect(answer.status).toBe(405)
     expect(answer.headers).not.toHaveProperty('location')
@@ -124,7 +115,7 @@ describe('The method HEAD', () => {
 })
 
 describe('Unknown paths', () => {
-  test.each([
+  test.for([
     '/',
     '/oauth',
     '/oauth/',
@@ -163,7 +154,7 @@ describe('Unknown paths', () => {
     '/__proto__',
     '/constructor',
     `/${'a'.repeat(90)}`,
-  ])('The unknown path %s gets 404, or 400 if it cannot be decoded', async (path) => {
+  ])('The unknown path %s gets 404, or 400 if it cannot be decoded', async (path, { client, walk }) => {
     for (const method of ['GET', 'POST', 'HEAD', 'OPTIONS', 'PROPFIND']) {
       const answer = await walk.browse({ method, path: `${path}?${encode(requestOf(client))}` })
       expect([400, 404]).toContain(answer.status)
@@ -174,7 +165,7 @@ describe('Unknown paths', () => {
     }
   })
 
-  test('An unknown path gets a page, and one below /oauth gets JSON', async () => {
+  test('An unknown path gets a page, and one below /oauth gets JSON', async ({ walk }) => {
     const page = await walk.browse({ path: '/nothing' })
     expect(noticeOf(page)).toBe('not_found')
     const json = await walk.browse({ path: '/oauth/nothing' })
@@ -182,7 +173,7 @@ describe('Unknown paths', () => {
     expect(json.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) as string })
   })
 
-  test('Requests for unknown paths write nothing', async () => {
+  test('Requests for unknown paths write nothing', async ({ grantor, walk }) => {
     const before = allRows(grantor.databasePath)
     await Promise.all(Array.from({ length: 50 }, (_, i) => walk.browse({ path: `/x${i}`, method: 'POST', body: 'x' })))
     expect(allRows(grantor.databasePath)).toEqual(before)
@@ -190,7 +181,7 @@ describe('Unknown paths', () => {
 })
 
 describe('Malformed HTTP requests', () => {
-  async function raw(bytes: string): Promise<string> {
+  async function raw(grantor: Grantor, bytes: string): Promise<string> {
     const socket = connect(Number(new URL(grantor.authUrl).port), '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => {
@@ -202,7 +193,7 @@ describe('Malformed HTTP requests', () => {
     return text.split('\r\n')[0] ?? ''
   }
 
-  test.each([
+  test.for<[string, string, string]>([
     ['an unknown method', 'BREW /oauth/authorize HTTP/1.1\r\nHost: x\r\n\r\n', '400'],
     ['no version', 'GET /oauth/authorize\r\n\r\n', '400'],
     ['no Host', 'GET /oauth/authorize HTTP/1.1\r\n\r\n', '400'],
@@ -221,14 +212,15 @@ describe('Malformed HTTP requests', () => {
     ['a header with a line break', 'GET /oauth/authorize HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', '400'],
     ['an asterisk as its target', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '404'],
     ['an authority as its target', 'CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
-  ])('A request with %s gets an HTTP error, and the service still responds', async (_, bytes, status) => {
-    const line = await raw(bytes)
+  ])('A request with %s gets an HTTP error, and the service still responds', async ([, bytes, status], { grantor, walk }) => {
+    const line = await raw(grantor, bytes)
     expect(line.split(' ')[1] ?? 'nothing').toBe(status)
     expect((await walk.browse({ path: '/health/live' })).status).toBe(200)
   })
 
-  test('A URL in absolute form is accepted, and its host has no effect (RFC 9112 §3.2.2)', async () => {
+  test('A URL in absolute form is accepted, and its host has no effect (RFC 9112 §3.2.2)', async ({ grantor, client }) => {
     const line = await raw(
+      grantor,
       `GET http://evil.example/oauth/authorize?${encode(requestOf(client))} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
     )
     expect(line).toMatch(/^HTTP\/1\.1 302 /)

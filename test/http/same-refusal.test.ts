@@ -1,27 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+import { expect } from 'vitest'
+import type { App } from '../support/app.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
 import { rawExchange } from '../support/raw-http.ts'
-import type { TestClient } from '../support/start.ts'
 import { basic } from '../support/walk.ts'
 
-let app: App
-let disabled: TestClient
-let postClient: TestClient
-
-beforeAll(async () => {
-  app = await startApp()
-  postClient = await app.grantor.createClient({ authMethod: 'client_secret_post' })
-  disabled = await app.grantor.createClient()
-  await app.grantor.store.clients.replaceClient({ ...disabled, disabledAt: app.grantor.clock.now() })
-  await app.grantor.noticeChanges()
-})
-afterAll(() => app.close())
+const test = base
+  .extend('postClient', FILE, ({ app }) => app.grantor.createClient({ authMethod: 'client_secret_post' }))
+  .extend('disabled', FILE, async ({ app }) => {
+    const disabled = await app.grantor.createClient()
+    await app.grantor.store.clients.replaceClient({ ...disabled, disabledAt: app.grantor.clock.now() })
+    await app.grantor.noticeChanges()
+    return disabled
+  })
 
 const WRONG_SECRET = 'w'.repeat(43)
 const UNKNOWN_ID = '6d0a4a05-5b6e-4c1e-9d5c-0a4f6e0a4a05'
 
 /** The whole response as the server sent it, without the fields Date and X-Request-Id. */
-async function answerTo(path: string, authorization: string | null, body: string): Promise<string> {
+async function answerTo(app: App, path: string, authorization: string | null, body: string): Promise<string> {
   const head = [
     `POST ${path} HTTP/1.1`,
     `Host: ${new URL(app.grantor.authUrl).host}`,
@@ -34,34 +30,34 @@ async function answerTo(path: string, authorization: string | null, body: string
   return answer.replace(/^(?:Date|X-Request-Id): .*\r\n/gim, '')
 }
 
-test.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
+test.for(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
   'An unknown client, a disabled client and a wrong secret get the same bytes, so they cannot be told apart: %s',
-  async (path) => {
+  async (path, { app, postClient, disabled }) => {
     const body = 'grant_type=authorization_code&code=x&redirect_uri=y&token=z'
-    const wrongSecret = await answerTo(path, basic(app.client.id, WRONG_SECRET), body)
+    const wrongSecret = await answerTo(app, path, basic(app.client.id, WRONG_SECRET), body)
     const others = [
-      await answerTo(path, basic(UNKNOWN_ID, WRONG_SECRET), body),
-      await answerTo(path, basic('not even a UUID', WRONG_SECRET), body),
-      await answerTo(path, basic(disabled.id, disabled.secret), body),
-      await answerTo(path, basic(disabled.id, WRONG_SECRET), body),
-      await answerTo(path, basic(postClient.id, postClient.secret), body),
-      await answerTo(path, 'Basic !!!', body),
-      await answerTo(path, null, body),
-      await answerTo(path, null, `${body}&client_id=${postClient.id}&client_secret=${WRONG_SECRET}`),
-      await answerTo(path, null, `${body}&client_id=${UNKNOWN_ID}&client_secret=${WRONG_SECRET}`),
-      await answerTo(path, null, `${body}&client_id=${UNKNOWN_ID}`),
-      await answerTo(path, null, `${body}&client_id=${app.client.id}`),
+      await answerTo(app, path, basic(UNKNOWN_ID, WRONG_SECRET), body),
+      await answerTo(app, path, basic('not even a UUID', WRONG_SECRET), body),
+      await answerTo(app, path, basic(disabled.id, disabled.secret), body),
+      await answerTo(app, path, basic(disabled.id, WRONG_SECRET), body),
+      await answerTo(app, path, basic(postClient.id, postClient.secret), body),
+      await answerTo(app, path, 'Basic !!!', body),
+      await answerTo(app, path, null, body),
+      await answerTo(app, path, null, `${body}&client_id=${postClient.id}&client_secret=${WRONG_SECRET}`),
+      await answerTo(app, path, null, `${body}&client_id=${UNKNOWN_ID}&client_secret=${WRONG_SECRET}`),
+      await answerTo(app, path, null, `${body}&client_id=${UNKNOWN_ID}`),
+      await answerTo(app, path, null, `${body}&client_id=${app.client.id}`),
     ]
     expect(wrongSecret).toMatch(/^HTTP\/1\.1 401 /)
     for (const other of others) expect(other).toBe(wrongSecret)
   },
 )
 
-test('The audit log distinguishes a wrong secret, an unknown client and missing credentials', async () => {
+test('The audit log distinguishes a wrong secret, an unknown client and missing credentials', async ({ app }) => {
   app.grantor.events.length = 0
-  await answerTo('/oauth/revoke', basic(app.client.id, WRONG_SECRET), 'token=z')
-  await answerTo('/oauth/revoke', basic(UNKNOWN_ID, WRONG_SECRET), 'token=z')
-  await answerTo('/oauth/revoke', null, 'token=z')
+  await answerTo(app, '/oauth/revoke', basic(app.client.id, WRONG_SECRET), 'token=z')
+  await answerTo(app, '/oauth/revoke', basic(UNKNOWN_ID, WRONG_SECRET), 'token=z')
+  await answerTo(app, '/oauth/revoke', null, 'token=z')
   expect(app.grantor.events.map(({ reason }) => reason)).toEqual([
     'secret_wrong',
     'client_unknown_or_disabled',

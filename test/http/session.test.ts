@@ -1,6 +1,7 @@
 /** The session of a browser: its id, its lifetimes and its cookies. */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { test } from '../support/fixtures.ts'
 import { allRows, storedBytes } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../support/walk.ts'
@@ -10,37 +11,32 @@ type SessionRow = { hash: string; last_seen_at: number; auth_time: number; expir
 const HOUR = 3600
 const DAY = 86_400
 
-let grantor: Grantor
-let client: TestClient
-
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
-})
-afterAll(() => grantor.close())
-
 const hashOf = (walk: Walk) =>
   createHash('sha256')
     .update(walk.cookies.get('grantor_session') ?? '')
     .digest('base64url')
-const rowOf = (walk: Walk) => (allRows(grantor.databasePath).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
+const rowOf = (grantor: Grantor, walk: Walk) =>
+  (allRows(grantor.databasePath).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
 
-async function startSession(): Promise<Walk> {
+async function startSession(grantor: Grantor, client: TestClient): Promise<Walk> {
   const walk = new Walk(grantor)
   await walk.signIn(requestOf(client))
   return walk
 }
 
 /** Whether the session is still valid, so that an authorization request gets a code at once. */
-async function isSignedIn(walk: Walk): Promise<boolean> {
+async function isSignedIn(client: TestClient, walk: Walk): Promise<boolean> {
   const { status, location } = await walk.authorize(requestOf(client))
   expect(status).toBe(302)
   return location.startsWith(`${client.redirectUris[0]}?code=`)
 }
 
 describe('The session id', () => {
-  test('A session id has 256 bits, and is new at every login, also in the same browser and for the same wallet', async () => {
-    const walk = await startSession()
+  test('A session id has 256 bits, and is new at every login, also in the same browser and for the same wallet', async ({
+    grantor,
+    client,
+  }) => {
+    const walk = await startSession(grantor, client)
     const ids = new Set([walk.cookies.get('grantor_session')])
     for (let time = 0; time < 3; time += 1) {
       await walk.signIn(requestOf(client, { prompt: 'login' }))
@@ -50,7 +46,7 @@ describe('The session id', () => {
     for (const id of ids) expect(Buffer.from(id ?? '', 'base64url')).toHaveLength(32)
   })
 
-  test('A session id that was planted before the login is not used (session fixation)', async () => {
+  test('A session id that was planted before the login is not used (session fixation)', async ({ grantor, client }) => {
     const planted = Buffer.alloc(32, 7).toString('base64url')
     const walk = new Walk(grantor)
     walk.cookies.set('grantor_session', planted)
@@ -58,12 +54,12 @@ describe('The session id', () => {
     expect(walk.cookies.get('grantor_session')).not.toBe(planted)
     const attacker = new Walk(grantor)
     attacker.cookies.set('grantor_session', planted)
-    expect(await isSignedIn(attacker)).toBe(false)
+    expect(await isSignedIn(client, attacker)).toBe(false)
   })
 
-  test('The store keeps only a hash of the session id, and no cookie value', async () => {
-    const walk = await startSession()
-    expect(rowOf(walk)).toBeDefined()
+  test('The store keeps only a hash of the session id, and no cookie value', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
+    expect(rowOf(grantor, walk)).toBeDefined()
     const bytes = storedBytes(grantor.databasePath)
     expect(bytes).toContain(hashOf(walk))
     for (const value of walk.cookies.values()) {
@@ -74,48 +70,48 @@ describe('The session id', () => {
 })
 
 describe('The lifetimes of a session', () => {
-  test('A session ends after twelve hours without a request', async () => {
-    const walk = await startSession()
-    const idle = await startSession()
+  test('A session ends after twelve hours without a request', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
+    const idle = await startSession(grantor, client)
     grantor.clock.advance(12 * HOUR - 1)
-    expect(await isSignedIn(walk)).toBe(true)
+    expect(await isSignedIn(client, walk)).toBe(true)
     grantor.clock.advance(1)
-    expect(await isSignedIn(idle)).toBe(false)
-    expect(await isSignedIn(walk)).toBe(true)
+    expect(await isSignedIn(client, idle)).toBe(false)
+    expect(await isSignedIn(client, walk)).toBe(true)
   })
 
-  test('Each request extends a session by twelve hours, up to fourteen days after the login', async () => {
-    const walk = await startSession()
+  test('Each request extends a session by twelve hours, up to fourteen days after the login', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
     const until = grantor.clock.now() + 14 * DAY
     while (grantor.clock.now() + 11 * HOUR < until) {
       grantor.clock.advance(11 * HOUR)
-      expect(await isSignedIn(walk)).toBe(true)
+      expect(await isSignedIn(client, walk)).toBe(true)
     }
     grantor.clock.advance(until - 1 - grantor.clock.now())
-    expect(await isSignedIn(walk)).toBe(true)
+    expect(await isSignedIn(client, walk)).toBe(true)
     grantor.clock.advance(1)
-    expect(await isSignedIn(walk)).toBe(false)
+    expect(await isSignedIn(client, walk)).toBe(false)
   })
 
-  test('The time of the last request of a session is written at most every ten minutes', async () => {
-    const walk = await startSession()
+  test('The time of the last request of a session is written at most every ten minutes', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
     const start = grantor.clock.now()
-    expect(rowOf(walk)?.last_seen_at).toBe(start)
+    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start)
     grantor.clock.advance(599)
-    await isSignedIn(walk)
-    expect(rowOf(walk)?.last_seen_at).toBe(start)
+    await isSignedIn(client, walk)
+    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start)
     grantor.clock.advance(1)
-    await isSignedIn(walk)
-    expect(rowOf(walk)?.last_seen_at).toBe(start + 600)
-    expect(rowOf(walk)?.auth_time).toBe(start)
+    await isSignedIn(client, walk)
+    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start + 600)
+    expect(rowOf(grantor, walk)?.auth_time).toBe(start)
   })
 
-  test('A clock that is set back neither ends a session nor changes its row', async () => {
-    const walk = await startSession()
-    const row = rowOf(walk)
+  test('A clock that is set back neither ends a session nor changes its row', async ({ grantor, client }) => {
+    const walk = await startSession(grantor, client)
+    const row = rowOf(grantor, walk)
     grantor.clock.advance(-1000)
-    expect(await isSignedIn(walk)).toBe(true)
-    expect(rowOf(walk)).toEqual(row)
+    expect(await isSignedIn(client, walk)).toBe(true)
+    expect(rowOf(grantor, walk)).toEqual(row)
     grantor.clock.advance(1000)
   })
 
@@ -137,22 +133,31 @@ describe('The lifetimes of a session', () => {
 const attributesOf = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').split('; ')
 
 describe('The session cookie (RFC 6265bis)', () => {
-  test('On loopback with http, the session cookie is HttpOnly, SameSite=Lax and Path=/, without Secure, Domain and prefix', async () => {
+  test('On loopback with http, the session cookie is HttpOnly, SameSite=Lax and Path=/, without Secure, Domain and prefix', async ({
+    grantor,
+    client,
+  }) => {
     const { answer } = await new Walk(grantor).signIn(requestOf(client))
     const [pair, ...attributes] = attributesOf(answer)
     expect(pair).toMatch(/^grantor_session=[A-Za-z0-9_-]{43}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${14 * DAY}`, 'Path=/', 'SameSite=Lax'])
   })
 
-  test('On loopback with http, the cookie with the browser key is HttpOnly, SameSite=Lax and Path=/', async () => {
+  test('On loopback with http, the cookie with the browser key is HttpOnly, SameSite=Lax and Path=/', async ({
+    grantor,
+    client,
+  }) => {
     const answer = await new Walk(grantor).authorize(requestOf(client))
     const [pair, ...attributes] = attributesOf(answer)
     expect(pair).toMatch(/^grantor_browser=[A-Za-z0-9_-]{43}$/)
     expect(attributes.toSorted()).toEqual(['HttpOnly', `Max-Age=${30 * DAY}`, 'Path=/', 'SameSite=Lax'])
   })
 
-  test('Of two session cookies the first counts, because browsers send the more specific one first', async () => {
-    const walk = await startSession()
+  test('Of two session cookies the first counts, because browsers send the more specific one first', async ({
+    grantor,
+    client,
+  }) => {
+    const walk = await startSession(grantor, client)
     const id = walk.cookies.get('grantor_session')
     const other = new Walk(grantor)
     const query = new URLSearchParams(requestOf(client) as Record<string, string>)

@@ -1,7 +1,8 @@
 /** Introspection responses as signed JWTs (RFC 9701). */
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../support/app.ts'
+import { describe, expect } from 'vitest'
+import type { App } from '../support/app.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
 import { expectJson, expectRefusal, headersOf } from '../support/refusals.ts'
 import { type Answer, send } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
@@ -9,20 +10,14 @@ import type { TestClient } from '../support/start.ts'
 const API = 'https://api.example.com/'
 const SIGNED = 'application/token-introspection+jwt'
 
-let app: App
-let api: TestClient
+const test = base.extend('api', FILE, ({ app }) => app.grantor.createClient({ redirectUris: [], resourceServer: API }))
 
-beforeAll(async () => {
-  app = await startApp()
-  api = await app.grantor.createClient({ redirectUris: [], resourceServer: API })
-})
-afterAll(() => app.close())
-
-const introspect = (token: string, accept: string, of = api) => app.walk.call('/oauth/introspect', of, { token }, { accept })
-const tokenForApi = async () => (await app.freshTokens({ resource: API })).access_token
+const introspect = (app: App, api: TestClient, token: string, accept: string, of = api) =>
+  app.walk.call('/oauth/introspect', of, { token }, { accept })
+const tokenForApi = async (app: App) => (await app.freshTokens({ resource: API })).access_token
 
 /** The claims of a signed response, verified with the published keys, as a resource server does. */
-async function verify(answer: Answer, of = api) {
+async function verify(app: App, api: TestClient, answer: Answer, of = api) {
   expect(answer.status).toBe(200)
   expect(headersOf(answer)).toEqual({
     'content-type': SIGNED,
@@ -37,10 +32,13 @@ async function verify(answer: Answer, of = api) {
 }
 
 describe('Signed introspection responses (RFC 9701)', () => {
-  test('A signed introspection response has iss, aud, iat and the JSON response in token_introspection (RFC 9701 §5)', async () => {
-    const token = await tokenForApi()
-    const plain = expectJson(await introspect(token, 'application/json'))
-    expect(await verify(await introspect(token, SIGNED))).toEqual({
+  test('A signed introspection response has iss, aud, iat and the JSON response in token_introspection (RFC 9701 §5)', async ({
+    app,
+    api,
+  }) => {
+    const token = await tokenForApi(app)
+    const plain = expectJson(await introspect(app, api, token, 'application/json'))
+    expect(await verify(app, api, await introspect(app, api, token, SIGNED))).toEqual({
       iss: app.grantor.authUrl,
       aud: api.id,
       iat: app.grantor.clock.now(),
@@ -49,50 +47,50 @@ describe('Signed introspection responses (RFC 9701)', () => {
     expect(plain.active).toBe(true)
   })
 
-  test('A signed introspection response on an inactive token has only active: false (RFC 9701 §5)', async () => {
+  test('A signed introspection response on an inactive token has only active: false (RFC 9701 §5)', async ({ app, api }) => {
     const { access_token: notForApi } = await app.freshTokens()
     for (const token of ['unknown', notForApi]) {
-      expect((await verify(await introspect(token, SIGNED))).token_introspection).toEqual({ active: false })
+      expect((await verify(app, api, await introspect(app, api, token, SIGNED))).token_introspection).toEqual({ active: false })
     }
   })
 
-  test.each(['ES256', 'RS256', 'EdDSA'] as const)(
+  test.for(['ES256', 'RS256', 'EdDSA'] as const)(
     'An introspection response is signed with the algorithm that the client is registered for: %s (RFC 9701 §6)',
-    async (introspectionSigned) => {
+    async (introspectionSigned, { app, api }) => {
       const own = await app.grantor.createClient({ redirectUris: [], resourceServer: API, introspectionSigned })
-      const answer = await introspect(await tokenForApi(), SIGNED, own)
+      const answer = await introspect(app, api, await tokenForApi(app), SIGNED, own)
       expect(decodeProtectedHeader(answer.body).alg).toBe(introspectionSigned)
-      expect((await verify(answer, own)).token_introspection).toMatchObject({ active: true })
+      expect((await verify(app, api, answer, own)).token_introspection).toMatchObject({ active: true })
     },
   )
 
-  test.each([SIGNED, SIGNED.toUpperCase(), `application/json;q=0.5, ${SIGNED}`, `${SIGNED};q=0.9`])(
+  test.for([SIGNED, SIGNED.toUpperCase(), `application/json;q=0.5, ${SIGNED}`, `${SIGNED};q=0.9`])(
     'A client that accepts a JWT gets a signed introspection response: Accept: %s',
-    async (accept) => {
-      await verify(await introspect('unknown', accept))
+    async (accept, { app, api }) => {
+      await verify(app, api, await introspect(app, api, 'unknown', accept))
     },
   )
 })
 
 describe('Introspection responses in JSON', () => {
-  test.each(['', '*/*', 'application/*', 'application/json', 'application/jwt', `${SIGNED};q=0`, `${SIGNED};q=0.000`])(
+  test.for(['', '*/*', 'application/*', 'application/json', 'application/jwt', `${SIGNED};q=0`, `${SIGNED};q=0.000`])(
     'A client that does not ask for a JWT gets JSON: Accept: %s',
-    async (accept) => {
-      expect(expectJson(await introspect('unknown', accept))).toEqual({ active: false })
+    async (accept, { app, api }) => {
+      expect(expectJson(await introspect(app, api, 'unknown', accept))).toEqual({ active: false })
     },
   )
 
-  test('A client that is registered for an algorithm, but does not ask for a JWT, gets JSON (RFC 9701 §4)', async () => {
+  test('A client that is registered for an algorithm, but does not ask for a JWT, gets JSON (RFC 9701 §4)', async ({ app }) => {
     const own = await app.grantor.createClient({ redirectUris: [], resourceServer: API, introspectionSigned: 'ES256' })
-    expect(expectJson(await app.walk.introspect(own, await tokenForApi()))).toMatchObject({ active: true })
+    expect(expectJson(await app.walk.introspect(own, await tokenForApi(app)))).toMatchObject({ active: true })
   })
 
-  test('An introspection error is JSON even if the client asks for a JWT', async () => {
-    expectRefusal(await introspect('x', SIGNED, { ...api, secret: 'wrong' }), 'invalid_client')
+  test('An introspection error is JSON even if the client asks for a JWT', async ({ app, api }) => {
+    expectRefusal(await introspect(app, api, 'x', SIGNED, { ...api, secret: 'wrong' }), 'invalid_client')
   })
 })
 
-test('A signed introspection response is not accepted as an access token (RFC 9701 §8.1)', async () => {
-  const { body } = await introspect(await tokenForApi(), SIGNED)
+test('A signed introspection response is not accepted as an access token (RFC 9701 §8.1)', async ({ app, api }) => {
+  const { body } = await introspect(app, api, await tokenForApi(app), SIGNED)
   expect(expectJson(await app.walk.introspect(api, body))).toEqual({ active: false })
 })

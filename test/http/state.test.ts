@@ -1,21 +1,12 @@
 /** The service returns `state` "as received from the client" (RFC 6749 §4.1.2): byte for byte after form decoding. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { test as base, FILE, signIn } from '../support/fixtures.ts'
 import { runs } from '../support/runs.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import type { TestClient } from '../support/start.ts'
 import { encode, movingTo, requestOf, Walk } from '../support/walk.ts'
 
-let grantor: Grantor
-let client: TestClient
-let walk: Walk
-
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
-  walk = new Walk(grantor)
-  await walk.signIn(requestOf(client))
-})
-afterAll(() => grantor.close())
+const test = base.extend('walk', FILE, signIn)
 
 const percent = (byte: number) => `%${byte.toString(16).padStart(2, '0')}`
 const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte)
@@ -58,52 +49,58 @@ function stateOf(url: string): Buffer {
   return Buffer.from(latin1, 'latin1')
 }
 
-const queryWith = (sent: string, more = {}) => `${encode(requestOf(client, more))}&state=${sent}`
+const queryWith = (client: TestClient, sent: string, more = {}) => `${encode(requestOf(client, more))}&state=${sent}`
 
 describe('The parameter state (RFC 6749 §4.1.2)', () => {
-  test.each(EVERY_KIND)('A code comes with the same bytes of state: %s (RFC 6749 §4.1.2)', async (_, sent, bytes) => {
-    const answer = await walk.authorize(queryWith(sent))
-    expect(answer.status).toBe(302)
-    expect(answer.location).toContain('?code=')
-    expect(stateOf(answer.location)).toEqual(bytes)
-  })
+  test.for(EVERY_KIND)(
+    'A code comes with the same bytes of state: %s (RFC 6749 §4.1.2)',
+    async ([, sent, bytes], { client, walk }) => {
+      const answer = await walk.authorize(queryWith(client, sent))
+      expect(answer.status).toBe(302)
+      expect(answer.location).toContain('?code=')
+      expect(stateOf(answer.location)).toEqual(bytes)
+    },
+  )
 
-  test.each(EVERY_KIND)('An error comes with the same bytes of state: %s (RFC 6749 §4.1.2.1)', async (_, sent, bytes) => {
-    const answer = await walk.authorize(queryWith(sent, { response_type: 'nonsense' }))
-    expect(answer.location).toContain('?error=unsupported_response_type&')
-    expect(stateOf(answer.location)).toEqual(bytes)
-  })
+  test.for(EVERY_KIND)(
+    'An error comes with the same bytes of state: %s (RFC 6749 §4.1.2.1)',
+    async ([, sent, bytes], { client, walk }) => {
+      const answer = await walk.authorize(queryWith(client, sent, { response_type: 'nonsense' }))
+      expect(answer.location).toContain('?error=unsupported_response_type&')
+      expect(stateOf(answer.location)).toEqual(bytes)
+    },
+  )
 
-  test.each(EVERY_KIND.filter(([what]) => what !== '2,000 characters'))(
+  test.for(EVERY_KIND.filter(([what]) => what !== '2,000 characters'))(
     'A code after a login comes with the same bytes of state: %s (RFC 6749 §4.1.2)',
-    async (_, sent, bytes) => {
-      const { to, code } = await new Walk(grantor).signIn(queryWith(sent))
+    async ([, sent, bytes], { grantor, client }) => {
+      const { to, code } = await new Walk(grantor).signIn(queryWith(client, sent))
       expect(code).not.toBe('')
       expect(stateOf(to)).toEqual(bytes)
     },
   )
 
-  test.each(EVERY_KIND.slice(0, 14))(
+  test.for(EVERY_KIND.slice(0, 14))(
     'A denial comes with the same bytes of state: %s (RFC 6749 §4.1.2.1)',
-    async (_, sent, bytes) => {
+    async ([, sent, bytes], { grantor, client }) => {
       const browser = new Walk(grantor)
-      const page = await browser.complete(await browser.reject(await browser.challenge(queryWith(sent))))
+      const page = await browser.complete(await browser.reject(await browser.challenge(queryWith(client, sent))))
       expect(movingTo(page)).toContain('?error=access_denied&')
       expect(stateOf(movingTo(page))).toEqual(bytes)
     },
   )
 
-  test.each(EVERY_KIND.slice(0, 14))(
+  test.for(EVERY_KIND.slice(0, 14))(
     'A code after a confirmation comes with the same bytes of state: %s (RFC 6749 §4.1.2)',
-    async (_, sent, bytes) => {
-      const page = await walk.authorize(queryWith(sent, { prompt: 'consent' }))
+    async ([, sent, bytes], { client, walk }) => {
+      const page = await walk.authorize(queryWith(client, sent, { prompt: 'consent' }))
       const to = movingTo(await walk.confirm(page, 'allow'))
       expect(to).toContain('?code=')
       expect(stateOf(to)).toEqual(bytes)
     },
   )
 
-  test('A request without state, or with an empty one, gets no state (RFC 6749 §3.1)', async () => {
+  test('A request without state, or with an empty one, gets no state (RFC 6749 §3.1)', async ({ grantor, client, walk }) => {
     for (const request of [
       requestOf(client),
       requestOf(client, { state: '' }),
@@ -115,7 +112,7 @@ describe('The parameter state (RFC 6749 §4.1.2)', () => {
     expect((await new Walk(grantor).signIn(requestOf(client, { state: '' }))).to).not.toContain('state')
   })
 
-  test('Arbitrary bytes of state, encoded or not, are returned byte for byte', async () => {
+  test('Arbitrary bytes of state, encoded or not, are returned byte for byte', async ({ client, walk }) => {
     const piece = fc.oneof(
       fc.integer({ min: 0, max: 255 }).map((byte) => ({ sent: percent(byte), byte })),
       fc.integer({ min: 0x30, max: 0x39 }).map((byte) => ({ sent: String.fromCharCode(byte), byte })),
@@ -123,15 +120,15 @@ describe('The parameter state (RFC 6749 §4.1.2)', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 60 }), async (pieces) => {
-        const answer = await walk.authorize(queryWith(pieces.map(({ sent }) => sent).join('')))
+        const answer = await walk.authorize(queryWith(client, pieces.map(({ sent }) => sent).join('')))
         expect(stateOf(answer.location)).toEqual(Buffer.from(pieces.map(({ byte }) => byte)))
       }),
       { numRuns: runs },
     )
   })
 
-  test('A request with raw bytes above ASCII is refused with 400, without a redirect (RFC 3986 §2)', async () => {
-    const path = `/oauth/authorize?${queryWith(Buffer.from('grüße').toString('latin1'))}`
+  test('A request with raw bytes above ASCII is refused with 400, without a redirect (RFC 3986 §2)', async ({ client, walk }) => {
+    const path = `/oauth/authorize?${queryWith(client, Buffer.from('grüße').toString('latin1'))}`
     const answer = await walk.browse({ path, headers: { connection: 'close' } })
     expect(answer.status).toBe(400)
     expect(answer.location).toBe('')

@@ -1,6 +1,6 @@
 /** The reads of the store that an unregistered or failing client causes. */
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { rotateClientSecret } from '../../src/domain/clients/register-client.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -11,9 +11,8 @@ const key = newClientKey()
 
 let grantor: Grantor
 let lookUps: string[]
-beforeEach(async () => {
+beforeAll(async () => {
   grantor = await startGrantor()
-  lookUps = []
   const { readClient } = grantor.store.clients
   grantor.store.clients.readClient = async (id) => {
     lookUps.push(id)
@@ -22,7 +21,12 @@ beforeEach(async () => {
     return readClient(id)
   }
 })
-afterEach(() => grantor.close())
+beforeEach(() => {
+  lookUps = []
+  // Longer than a test before this one is remembered.
+  grantor.clock.advance(2)
+})
+afterAll(() => grantor.close())
 
 const WAYS: Record<string, (id: string) => Promise<{ status: number }>> = {
   'Basic at the token endpoint': (id) => post(grantor, '/oauth/token', {}, { authorization: basic(id, 'secret') }),

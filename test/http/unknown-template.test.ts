@@ -1,19 +1,14 @@
 /** During a rolling update a node can get a challenge of a newer version, whose text the node cannot compose. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
+import { test } from '../support/fixtures.ts'
 import { allRows } from '../support/rows.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 
-let grantor: Grantor
-let client: TestClient
-beforeAll(async () => {
-  grantor = await startGrantor()
-  client = await grantor.createClient()
-})
-afterAll(() => grantor.close())
-
-test('A challenge whose text the node cannot compose is 410 expired, not a wrong signature, and nothing is stored', async () => {
+test('A challenge whose text the node cannot compose is 410 expired, not a wrong signature, and nothing is stored', async ({
+  grantor,
+  client,
+}) => {
   const walk = new Walk(grantor)
   const challenge = await walk.challenge(requestOf(client))
   const { keys } = grantor.deps

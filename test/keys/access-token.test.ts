@@ -20,12 +20,12 @@ const CLAIMS: AccessTokenClaims = {
 const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const signKey = (algorithm: 'ES256' | 'EdDSA' | 'RS256' = 'ES256') => newKey('sign', NOW, algorithm) as SigningKey
 
-describe.each(['ES256', 'EdDSA', 'RS256'] as const)('an access token signed with %s', (algorithm) => {
+describe.each(['ES256', 'EdDSA', 'RS256'] as const)('Access tokens signed with %s', (algorithm) => {
   const key = signKey(algorithm)
   const ring = ringOf([key])
   const token = signAccessToken(ring, CLAIMS)
 
-  test('is verified by a library nobody here wrote, from the published key alone (RFC 9068 §4)', async () => {
+  test('An access token is verified by the jose library with the published key alone (RFC 9068 §4)', async () => {
     const published = JSON.parse(JSON.stringify(key.publicJwk)) as Record<string, string>
     const { payload, protectedHeader } = await jwtVerify(token, await importJWK(published, algorithm), {
       issuer: ISSUER,
@@ -38,7 +38,7 @@ describe.each(['ES256', 'EdDSA', 'RS256'] as const)('an access token signed with
     expect(protectedHeader).toEqual({ typ: 'at+jwt', alg: algorithm, kid: key.id })
   })
 
-  test('opens as it was signed, whatever its age', () => {
+  test('An access token opens with the claims that were signed, however old it is', () => {
     expect(openAccessToken(ring, ISSUER, token)).toEqual(CLAIMS)
     expect(
       openAccessToken(
@@ -49,24 +49,24 @@ describe.each(['ES256', 'EdDSA', 'RS256'] as const)('an access token signed with
     ).toEqual(CLAIMS)
   })
 
-  test('is opened only by the key it names', () => {
+  test('An access token opens only with the key that its kid names', () => {
     expect(openAccessToken(ringOf([signKey(algorithm)]), ISSUER, token)).toBeUndefined()
     expect(openAccessToken(ringOf([signKey(algorithm), key]), ISSUER, token)).toEqual(CLAIMS)
   })
 
-  test('publishes no private part of its key (RFC 7517 §9.2)', () => {
+  test('The published key of an access token contains no private member (RFC 7517 §9.2)', () => {
     const members = { ES256: ['crv', 'kty', 'x', 'y'], EdDSA: ['crv', 'kty', 'x'], RS256: ['e', 'kty', 'n'] }[algorithm]
     expect(new Set(Object.keys(key.publicJwk))).toEqual(new Set([...members, 'alg', 'kid', 'use']))
     expect(key.publicJwk).toMatchObject({ alg: algorithm, kid: key.id, use: 'sig' })
   })
 
-  test('signed by jose with the same key, it opens all the same', async () => {
+  test('An access token that jose signs with the same key opens', async () => {
     const jwt = new SignJWT({ ...CLAIMS }).setProtectedHeader({ typ: 'at+jwt', alg: algorithm, kid: key.id })
     expect(openAccessToken(ring, ISSUER, await jwt.sign(key.privateKey))).toEqual(CLAIMS)
   })
 })
 
-describe('no access token of this service is', () => {
+describe('Texts that are not access tokens of this service', () => {
   const key = signKey()
   const ring = ringOf([key])
   const token = signAccessToken(ring, CLAIMS)
@@ -74,7 +74,7 @@ describe('no access token of this service is', () => {
   const signedBy = (header: Record<string, unknown>) =>
     new SignJWT({ ...CLAIMS }).setProtectedHeader(header as { alg: string }).sign(key.privateKey)
 
-  test('one of another issuer', () => {
+  test('An access token of another issuer is refused', () => {
     expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
     expect(openAccessToken(ring, `${ISSUER}/`, token)).toBeUndefined()
   })
@@ -85,22 +85,26 @@ describe('no access token of this service is', () => {
     ['the long form of the type', { alg: 'ES256', typ: 'application/at+jwt' }],
     ['no key id', { alg: 'ES256', typ: 'at+jwt', kid: undefined }],
     ['another key id', { alg: 'ES256', typ: 'at+jwt', kid: 'ffffffffff' }],
-  ])('one signed with our own key under %s (RFC 9068 §4)', async (_, header) => {
+  ])('A token that is signed with our own key but has %s is refused (RFC 9068 §4)', async (_, header) => {
     expect(openAccessToken(ring, ISSUER, await signedBy({ kid: key.id, ...header }))).toBeUndefined()
   })
 
-  test.each(['none', 'None', '', 'HS256', 'EdDSA', 'RS256', 'ES384', 'es256'])('one that says alg %j (RFC 8725 §2.1)', (alg) => {
-    const input = `${part({ typ: 'at+jwt', alg, kid: key.id })}.${body}`
-    const pem = key.publicKey.export({ format: 'pem', type: 'spki' })
-    const der = key.publicKey.export({ format: 'der', type: 'spki' })
-    const macs = [pem, der, JSON.stringify(key.publicJwk)].map((secret) =>
-      createHmac('sha256', secret).update(input).digest('base64url'),
-    )
-    for (const proof of ['', 'AA', signature, ...macs]) expect(openAccessToken(ring, ISSUER, `${input}.${proof}`)).toBeUndefined()
-  })
+  test.each(['none', 'None', '', 'HS256', 'EdDSA', 'RS256', 'ES384', 'es256'])(
+    'An access token with alg %j is refused (RFC 8725 §2.1)',
+    (alg) => {
+      const input = `${part({ typ: 'at+jwt', alg, kid: key.id })}.${body}`
+      const pem = key.publicKey.export({ format: 'pem', type: 'spki' })
+      const der = key.publicKey.export({ format: 'der', type: 'spki' })
+      const macs = [pem, der, JSON.stringify(key.publicJwk)].map((secret) =>
+        createHmac('sha256', secret).update(input).digest('base64url'),
+      )
+      for (const proof of ['', 'AA', signature, ...macs])
+        expect(openAccessToken(ring, ISSUER, `${input}.${proof}`)).toBeUndefined()
+    },
+  )
 
   test.each(['none', 'ES384', 'HS256', 'RS256', undefined])(
-    'one that says alg %s, even where our own key’s signature holds for it',
+    'An access token with alg %s is refused, even if our own key made a valid signature over it',
     (alg) => {
       const input = `${part({ typ: 'at+jwt', alg, kid: key.id })}.${body}`
       const proof = sign('sha256', Buffer.from(input), { key: key.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')
@@ -108,7 +112,7 @@ describe('no access token of this service is', () => {
     },
   )
 
-  test('one signed with a key of another algorithm in the ring, under either’s name', () => {
+  test('An access token whose alg or kid does not match the key that signed it is refused, if both keys are in the ring', () => {
     const rsa = signKey('RS256')
     const both = ringOf([key, rsa])
     const signedWithRsa = signAccessToken(ringOf([rsa]), CLAIMS)
@@ -123,7 +127,7 @@ describe('no access token of this service is', () => {
     }
   })
 
-  test('one with a byte changed, wherever', () => {
+  test('An access token is refused if any one of its characters is changed', () => {
     for (let index = 0; index < token.length; index++) {
       const character = token[index] === 'A' ? 'B' : 'A'
       expect(
@@ -133,7 +137,7 @@ describe('no access token of this service is', () => {
     }
   })
 
-  test('a second spelling of the same signature (RFC 4648 §3.5)', () => {
+  test('An access token with another encoding of the same signature is refused (RFC 4648 §3.5)', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const opening = alphabet.split('').filter((last) => openAccessToken(ring, ISSUER, token.slice(0, -1) + last))
     expect(opening).toEqual([token.at(-1)])
@@ -143,7 +147,7 @@ describe('no access token of this service is', () => {
     }
   })
 
-  test('one in plain base64, which is not how a JWT is spelled (RFC 7515 §2)', () => {
+  test('An access token in plain base64 instead of base64url is refused (RFC 7515 §2)', () => {
     const tokens = Array.from({ length: 50 }, () => signAccessToken(ring, CLAIMS))
     const respelled = tokens
       .map((each) => each.replaceAll('-', '+').replaceAll('_', '/'))
@@ -164,17 +168,17 @@ describe('no access token of this service is', () => {
     `${part([])}.${part([])}.AA`,
     `${part(null)}.e30.AA`,
     `${part('x')}.e30.AA`,
-  ])('the text %j', (text) => {
+  ])('The text %j is refused as an access token', (text) => {
     expect(openAccessToken(ring, ISSUER, text)).toBeUndefined()
   })
 
-  test('a text of more than 8,192 characters, which is refused before any cryptography', () => {
+  test('An access token of more than 8,192 characters is refused', () => {
     const long = signAccessToken(ring, { ...CLAIMS, scope: 'a'.repeat(9000) })
     expect(openAccessToken(ring, ISSUER, long)).toBeUndefined()
   })
 })
 
-test('the other s of an ECDSA signature says the same of the same jti, so what revokes the one token revokes both', () => {
+test('An access token with the other valid s of its ECDSA signature has the same jti, so revoking one token revokes both', () => {
   const ring = ringOf([signKey()])
   const token = signAccessToken(ring, CLAIMS)
   const bytes = Buffer.from(token.split('.')[2] ?? '', 'base64url')
@@ -186,7 +190,7 @@ test('the other s of an ECDSA signature says the same of the same jti, so what r
   expect(openAccessToken(ring, ISSUER, twin)).toEqual(openAccessToken(ring, ISSUER, token))
 })
 
-test('a token is signed by the key that makes now, and names it', () => {
+test('A token is signed by the key that is in use at that time, and names it in kid', () => {
   const clock = { at: NOW }
   const [old, young] = [signKey(), newKey('sign', NOW + 60, 'EdDSA') as SigningKey]
   const ring = ringOf([old, young], () => clock.at)

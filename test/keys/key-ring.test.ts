@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { KeyRing } from '../../src/keys/key-ring.ts'
 import { NOW, newKey, ringOf } from './rings.ts'
 
-test('the youngest key that has started makes; one that is announced only opens', () => {
+test('The latest key that has started is in use, and an announced key only opens', () => {
   const clock = { at: NOW }
   const [first, second, third] = [newKey('seal', NOW - 100), newKey('seal', NOW), newKey('seal', NOW + 60)]
   const ring = ringOf([first, second, third], () => clock.at)
@@ -15,7 +15,7 @@ test('the youngest key that has started makes; one that is announced only opens'
   expect(ring.opener('seal', first.id)).toBe(first)
 })
 
-test('a clock set back lets the key of before make again, and behind every start the first to start', () => {
+test('If the clock is set back, the previous key is in use again, and before the start of every key the first one is', () => {
   const clock = { at: NOW + 60 }
   const [first, second] = [newKey('mac', NOW), newKey('mac', NOW + 60)]
   const ring = ringOf([first, second], () => clock.at)
@@ -24,10 +24,10 @@ test('a clock set back lets the key of before make again, and behind every start
   expect(ring.maker('mac').id).toBe(first.id)
   clock.at = NOW - 86_400
   expect(ring.maker('mac').id).toBe(first.id)
-  expect(ring.opener('mac', second.id), 'and nothing stops opening').toBe(second)
+  expect(ring.opener('mac', second.id), 'every key still opens').toBe(second)
 })
 
-test('a key of one kind is none of another, and an id nobody has is a forgery', () => {
+test('A key is found by its own kind and id only, and an unknown id opens nothing', () => {
   const [sign, seal, mac] = [newKey('sign'), newKey('seal'), newKey('mac')]
   const ring = ringOf([sign, seal, mac])
   expect(ring.opener('seal', mac.id)).toBeUndefined()
@@ -39,7 +39,7 @@ test('a key of one kind is none of another, and an id nobody has is a forgery', 
   expect([ring.maker('sign').id, ring.maker('seal').id, ring.maker('mac').id]).toEqual([sign.id, seal.id, mac.id])
 })
 
-test('While the stored keys cannot be read, an id that is not in the ring is an error, and a known id opens as ever', () => {
+test('While the stored keys cannot be read, an unknown key id is an error, and the keys in the ring still open', () => {
   const [sign, seal, mac] = [newKey('sign'), newKey('seal'), newKey('mac')]
   const ring = ringOf([sign, seal, mac])
   ring.doubt(new Error('the store is down'))
@@ -60,7 +60,7 @@ test('A signature is verified with a signing key of any kind, and with no other 
   expect(ring.verifier(mac.id)).toBeUndefined()
 })
 
-test('what is put in place replaces all that was there', () => {
+test('Replacing the keys of a ring removes all earlier keys', () => {
   const [old, young] = [newKey('mac', 1), newKey('mac', 1)]
   const ring = ringOf([old])
   ring.replace([young])
@@ -68,13 +68,13 @@ test('what is put in place replaces all that was there', () => {
   expect(ring.maker('mac').id).toBe(young.id)
 })
 
-test('every signing key is published, announced ones too, and nothing but signing keys', () => {
+test('Every signing key is published, announced ones too, and no other key', () => {
   const [old, announced] = [newKey('sign', NOW - 1), newKey('sign', NOW + 60, 'EdDSA')]
   const ring = ringOf([old, announced, newKey('seal'), newKey('mac')])
   expect(new Set(ring.signingKeys().map(({ id }) => id))).toEqual(new Set([old.id, announced.id]))
 })
 
-test('a ring is loaded once it has a key of each kind, and makes nothing before', () => {
+test('A key ring is loaded once it has a key of each kind, and has no sealing key before it gets one', () => {
   const ring = new KeyRing(() => NOW)
   expect(ring.isLoaded()).toBe(false)
   expect(() => ring.maker('seal')).toThrow('there is no seal key')

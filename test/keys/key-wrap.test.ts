@@ -5,16 +5,16 @@ import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 const SECRET = 'a-secret-that-wraps-keys-0123456789abcdef'
 const wrap = createKeyWrap(SECRET)
 const material = new Uint8Array(randomBytes(138))
-const opened = (bytes: Uint8Array | null): string | null => bytes && Buffer.from(bytes).toString('hex')
-const plain = opened(material)
+const toHex = (bytes: Uint8Array | null): string | null => bytes && Buffer.from(bytes).toString('hex')
+const plain = toHex(material)
 
-test('a key comes back with the secret it was wrapped with, in another process too', () => {
+test('A wrapped key opens with the secret that wrapped it, also by another instance', () => {
   const wrapped = wrap.wrap(material, '0123456789', 'sign')
-  expect(opened(wrap.unwrap(wrapped, '0123456789', 'sign'))).toBe(plain)
-  expect(opened(createKeyWrap(SECRET).unwrap(wrapped, '0123456789', 'sign'))).toBe(plain)
+  expect(toHex(wrap.unwrap(wrapped, '0123456789', 'sign'))).toBe(plain)
+  expect(toHex(createKeyWrap(SECRET).unwrap(wrapped, '0123456789', 'sign'))).toBe(plain)
 })
 
-test('what rests in the store holds neither the key nor the secret, and is new each time', () => {
+test('A wrapped key contains neither the key nor the secret, and is different each time', () => {
   const [wrapped, again] = [wrap.wrap(material, '0123456789', 'sign'), wrap.wrap(material, '0123456789', 'sign')]
   expect(Buffer.from(wrapped).equals(Buffer.from(again))).toBe(false)
   expect(Buffer.from(wrapped).includes(Buffer.from(material.subarray(0, 16)))).toBe(false)
@@ -22,13 +22,13 @@ test('what rests in the store holds neither the key nor the secret, and is new e
 })
 
 test.each(['', 'another-secret', `${SECRET} `, SECRET.slice(0, -1), SECRET.toUpperCase()])(
-  'the secret %j opens nothing',
+  'A key does not open with the wrong secret %j',
   (secret) => {
     expect(createKeyWrap(secret).unwrap(wrap.wrap(material, '0123456789', 'seal'), '0123456789', 'seal')).toBeNull()
   },
 )
 
-test('a row cannot be passed off as another: neither under another id nor as another kind', () => {
+test('A wrapped key does not open under another id or as another kind', () => {
   const wrapped = wrap.wrap(material, '0123456789', 'seal')
   expect(wrap.unwrap(wrapped, '0123456780', 'seal')).toBeNull()
   expect(wrap.unwrap(wrapped, '0123456789', 'mac')).toBeNull()
@@ -37,11 +37,11 @@ test('a row cannot be passed off as another: neither under another id nor as ano
   expect(wrap.unwrap(other, '0123456789', 'seal')).toBeNull()
 })
 
-test('While the secret is being changed, a key that is wrapped with either secret opens, and a new one is wrapped with the present secret', () => {
+test('During a change of the secret, keys wrapped with either secret open, and new keys are wrapped with the present one', () => {
   const changing = createKeyWrap('the-secret-that-replaces-it-0123456789ab', SECRET)
   const old = wrap.wrap(material, '0123456789', 'mac')
   const young = changing.wrap(material, '0123456789', 'mac')
-  expect([old, young].map((each) => opened(changing.unwrap(each, '0123456789', 'mac')))).toEqual([plain, plain])
+  expect([old, young].map((each) => toHex(changing.unwrap(each, '0123456789', 'mac')))).toEqual([plain, plain])
   expect([old, young].map((each) => changing.isCurrent(each, '0123456789', 'mac'))).toEqual([false, true])
   expect(wrap.unwrap(young, '0123456789', 'mac')).toBeNull()
   expect(
@@ -53,7 +53,7 @@ test('While the secret is being changed, a key that is wrapped with either secre
   ).toBeNull()
 })
 
-test('each single byte counts', () => {
+test('A wrapped key does not open if any one of its bytes is changed', () => {
   const wrapped = wrap.wrap(material, '0123456789', 'seal')
   for (let index = 0; index < wrapped.length; index++) {
     const changed = Uint8Array.from(wrapped)
@@ -62,7 +62,7 @@ test('each single byte counts', () => {
   }
 })
 
-test('a row cut short or grown opens as nothing', () => {
+test('A wrapped key that is shortened or extended does not open', () => {
   const wrapped = wrap.wrap(material, '0123456789', 'seal')
   for (const length of [0, 1, 12, 27, 28, wrapped.length - 1])
     expect(wrap.unwrap(wrapped.slice(0, length), '0123456789', 'seal')).toBeNull()

@@ -7,7 +7,7 @@ const material = randomBytes(32)
 const key = openSecretKey(material, 'mac', '0123456789', 0)
 const message = Buffer.from('a message')
 
-test('a MAC is HMAC-SHA-256 under a subkey of its purpose (RFC 2104, RFC 5869), the same on every node', () => {
+test('A MAC is HMAC-SHA-256 with a subkey of its purpose (RFC 2104, RFC 5869), the same on every node', () => {
   const subkey = Buffer.from(hkdfSync('sha256', material, '', 'grantor mac refresh token', 32))
   expect(macOf(key, 'refresh token', message)).toEqual(createHmac('sha256', subkey).update(message).digest())
   expect(macOf(openSecretKey(material, 'mac', '0123456789', 0), 'refresh token', message)).toEqual(
@@ -15,7 +15,7 @@ test('a MAC is HMAC-SHA-256 under a subkey of its purpose (RFC 2104, RFC 5869), 
   )
 })
 
-test('a MAC made for one purpose, by one key or of one message holds for no other', () => {
+test('A MAC is valid only for its own purpose, key and message', () => {
   const mac = macOf(key, 'refresh token', message)
   expect(macMatches(key, 'refresh token', message, mac)).toBe(true)
   expect(macMatches(key, 'session id', message, mac)).toBe(false)
@@ -24,7 +24,7 @@ test('a MAC made for one purpose, by one key or of one message holds for no othe
   expect(macMatches(key, 'refresh token', Buffer.from('a message '), mac)).toBe(false)
 })
 
-test('each single bit of a MAC counts, and its length', () => {
+test('A MAC is refused if any one of its bits or its length is changed', () => {
   const mac = macOf(key, 'session id', message)
   for (let bit = 0; bit < 256; bit++) {
     const changed = Buffer.from(mac)
@@ -36,7 +36,7 @@ test('each single bit of a MAC counts, and its length', () => {
   }
 })
 
-test('keys that seal and keys that MAC share no subkey, whatever the purpose is called', () => {
+test('Keys for sealing and for MACs derive different subkeys for every tested purpose', () => {
   const exported = (kind: 'seal' | 'mac', purpose: string) =>
     openSecretKey(material, kind, 'id', 0).subkey(purpose).export().toString('hex')
   const subkeys = [exported('seal', 'grc'), exported('seal', 'grl'), exported('mac', 'grc'), exported('mac', 'session id')]

@@ -1,4 +1,4 @@
-/** Key rings for tests, made without a store. */
+/** Key rings for tests, without a store. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { type KeyKind, KeyRing, type OpenKey } from '../../src/keys/key-ring.ts'
 import { openSecretKey } from '../../src/keys/secret-key.ts'
@@ -22,7 +22,7 @@ function materialOf(algorithm: SigningAlgorithm): Uint8Array {
   return privateKey.export({ format: 'der', type: 'pkcs8' })
 }
 
-/** A ring of the given keys, by default one of each kind, on a clock that stands still. */
+/** A ring of the given keys, by default one of each kind, with a clock that stands still. */
 export function ringOf(keys = [newKey('sign'), newKey('seal'), newKey('mac')], now = (): number => NOW): KeyRing {
   const ring = new KeyRing(now)
   ring.replace(keys)

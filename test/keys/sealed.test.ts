@@ -8,7 +8,7 @@ import { newKey, ringOf } from './rings.ts'
 const PURPOSES: SealPurpose[] = ['grc', 'grl', 'grv', 'grf']
 const ring = ringOf()
 
-test('what was sealed opens as it was, whatever it is', () => {
+test('Any JSON value opens from its seal unchanged', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.constantFrom(...PURPOSES), (value, purpose) => {
       expect(unseal(ring, purpose, seal(ring, purpose, value))).toEqual(JSON.parse(JSON.stringify(value)))
@@ -17,17 +17,17 @@ test('what was sealed opens as it was, whatever it is', () => {
   )
 })
 
-test('a seal names its purpose and its key, goes into a URL as it is, shows nothing, and is new each time', () => {
-  const texts = Array.from({ length: 200 }, () => seal(ring, 'grc', { wallet: 'somebody' }))
+test('A seal shows its purpose and key id, is safe in a URL, hides its content, and is different each time', () => {
+  const texts = Array.from({ length: 200 }, () => seal(ring, 'grc', { wallet: 'wallet-1' }))
   expect(new Set(texts).size).toBe(200)
   for (const text of texts) {
     expect(text).toMatch(/^grc\.[0-9a-f]{10}\.[A-Za-z0-9_-]+$/)
     expect(encodeURIComponent(text)).toBe(text)
-    expect(Buffer.from(text.slice(15), 'base64url').toString('latin1')).not.toContain('somebody')
+    expect(Buffer.from(text.slice(15), 'base64url').toString('latin1')).not.toContain('wallet-1')
   }
 })
 
-test('nothing made for one purpose opens as another, even renamed', () => {
+test('A seal of one purpose does not open as another, even if its prefix is replaced', () => {
   for (const purpose of PURPOSES) {
     const text = seal(ring, purpose, { a: 1 })
     for (const other of PURPOSES.filter((each) => each !== purpose)) {
@@ -38,11 +38,11 @@ test('nothing made for one purpose opens as another, even renamed', () => {
   }
 })
 
-test('each single character counts, and so does each single bit', () => {
+test('A seal does not open if any one of its characters or bits is changed', () => {
   const text = seal(ring, 'grl', { a: 'value' })
   for (let index = 0; index < text.length; index++) {
     for (const character of ['A', 'B', 'a', '0', '-', '_', '.', '=', ' ', 'é', '\0']) {
-      if (character !== text[index]) expect(openedAfter(text, index, character), `${index}: ${character}`).toBeUndefined()
+      if (character !== text[index]) expect(openWithCharacter(text, index, character), `${index}: ${character}`).toBeUndefined()
     }
   }
   const [purpose, keyId, body = ''] = text.split('.')
@@ -54,9 +54,9 @@ test('each single character counts, and so does each single bit', () => {
   }
 })
 
-test('a seal has one spelling: bits that base64url would ignore are no second one (RFC 4648 §3.5)', () => {
+test('A seal has exactly one encoding: a changed unused bit, padding or white space is refused (RFC 4648 §3.5)', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-  // Three lengths, so that the last character has none, two and four bits to spare.
+  // Three lengths, so that the last character has zero, two and four unused bits.
   for (const value of ['a', 'ab', 'abc']) {
     const text = seal(ring, 'grv', value)
     const opening = alphabet.split('').filter((character) => unseal(ring, 'grv', text.slice(0, -1) + character) !== undefined)
@@ -66,19 +66,19 @@ test('a seal has one spelling: bits that base64url would ignore are no second on
   }
 })
 
-test('cut short, it opens as nothing', () => {
+test('A shortened seal does not open', () => {
   const text = seal(ring, 'grc', { a: 1 })
   for (let length = 0; length < text.length; length++) expect(unseal(ring, 'grc', text.slice(0, length))).toBeUndefined()
 })
 
-test('a key that is not in the ring opens nothing, and one ring’s seal is a forgery to another', () => {
+test('A seal does not open without its key, or in a ring with other keys', () => {
   const text = seal(ring, 'grc', { a: 1 })
   expect(unseal(ringOf(), 'grc', text)).toBeUndefined()
   expect(unseal(ring, 'grc', text.replace(/\.[0-9a-f]{10}\./, '.ffffffffff.'))).toBeUndefined()
   expect(unseal(withoutSealKeys(), 'grc', text)).toBeUndefined()
 })
 
-test('the ids of two keys cannot be swapped, nor can a MAC key open a seal', () => {
+test('A seal does not open with the id of another seal key or of a MAC key', () => {
   const [one, other, mac] = [newKey('seal', 1), newKey('seal', 2), newKey('mac', 1)]
   const both = ringOf([one, other, mac])
   const text = seal(both, 'grc', { a: 1 })
@@ -86,14 +86,14 @@ test('the ids of two keys cannot be swapped, nor can a MAC key open a seal', () 
   for (const { id } of [one, mac]) expect(unseal(both, 'grc', text.replace(other.id, id))).toBeUndefined()
 })
 
-test('what an older key sealed opens as long as the key is there', () => {
+test('A seal of an older key opens while that key is in the ring', () => {
   const [older, younger] = [newKey('seal', 1), newKey('seal', 2)]
   const text = seal(ringOf([older]), 'grc', { a: 1 })
   expect(unseal(ringOf([older, younger]), 'grc', text)).toEqual({ a: 1 })
   expect(unseal(ringOf([younger]), 'grc', text)).toBeUndefined()
 })
 
-test('no text makes it throw', () => {
+test('An arbitrary text does not open as a seal, and never throws', () => {
   const id = ring.maker('seal').id
   const texts = fc.oneof(
     fc.string({ unit: 'binary' }),
@@ -107,7 +107,7 @@ test('no text makes it throw', () => {
   )
 })
 
-function openedAfter(text: string, index: number, character: string): unknown {
+function openWithCharacter(text: string, index: number, character: string): unknown {
   return unseal(ring, 'grl', text.slice(0, index) + character + text.slice(index + 1))
 }
 

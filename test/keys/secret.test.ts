@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashSecret, newSecret, secretMatches } from '../../src/keys/secret.ts'
 
-test('a secret has 256 random bits, in characters that form-urlencoding leaves alone (RFC 6749 §2.3.1)', () => {
+test('A client secret has 256 random bits, in characters that form-urlencoding does not change (RFC 6749 §2.3.1)', () => {
   const secrets = new Set(Array.from({ length: 1000 }, newSecret))
   expect(secrets.size).toBe(1000)
   for (const secret of secrets) {
@@ -11,11 +11,11 @@ test('a secret has 256 random bits, in characters that form-urlencoding leaves a
   }
 })
 
-test('a secret is kept as its SHA-256', () => {
+test('A client secret is stored as its SHA-256 hash', () => {
   expect(hashSecret('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0')
 })
 
-test('a secret matches its own hash, at any place of the list, and no other', () => {
+test('A client secret matches its own hash at any place of the list, and no other hash', () => {
   const [secret, second] = [newSecret(), newSecret()]
   const others = [hashSecret(second), hashSecret(newSecret())]
   expect(secretMatches(secret, [hashSecret(secret)])).toBe(true)
@@ -27,11 +27,11 @@ test('a secret matches its own hash, at any place of the list, and no other', ()
   expect(secretMatches('', others)).toBe(false)
 })
 
-test('where there is no secret nothing matches', () => {
+test('Without a stored hash no client secret matches', () => {
   for (const secret of ['', newSecret(), hashSecret('')]) expect(secretMatches(secret, [])).toBe(false)
 })
 
-test('a hash is not a secret', () => {
+test('The hash of a client secret is not accepted as the secret', () => {
   const hash = hashSecret(newSecret())
   expect(secretMatches(hash, [hash])).toBe(false)
 })

@@ -20,16 +20,16 @@ const claims = (more: Partial<AccessTokenClaims> = {}): AccessTokenClaims => ({
 const isRemembered = (ring: ReturnType<typeof ringOf>, token: string): boolean =>
   ring.verified.find(ring.verified.nameOf(token)) !== undefined
 
-test('a token that was verified once is known again, and says the same', () => {
+test('A verified access token is remembered, and opens with the same claims again', () => {
   const ring = ringOf()
-  const said = claims()
-  const token = signAccessToken(ring, said)
+  const signed = claims()
+  const token = signAccessToken(ring, signed)
   expect(isRemembered(ring, token)).toBe(false)
-  for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(said)
+  for (const _ of [1, 2]) expect(openAccessToken(ring, ISSUER, token)).toEqual(signed)
   expect(isRemembered(ring, token)).toBe(true)
 })
 
-test('no flood of forged tokens is remembered, or pushes out a genuine one', () => {
+test('Forged access tokens are not remembered and do not displace a genuine one', () => {
   const ring = ringOf()
   const token = signAccessToken(ring, claims())
   openAccessToken(ring, ISSUER, token)
@@ -42,14 +42,14 @@ test('no flood of forged tokens is remembered, or pushes out a genuine one', () 
   expect(isRemembered(ring, token)).toBe(true)
 })
 
-test('a token that is known is still refused where another issuer is asked for', () => {
+test('A remembered access token is still refused for another issuer', () => {
   const ring = ringOf()
   const token = signAccessToken(ring, claims())
   expect(openAccessToken(ring, ISSUER, token)).toBeDefined()
   expect(openAccessToken(ring, 'https://other.example.com', token)).toBeUndefined()
 })
 
-test('with its key a token that is known goes too', () => {
+test('A remembered access token is refused once its key is retired', () => {
   const [old, young] = [newKey('sign'), newKey('sign')]
   const ring = ringOf([old])
   const token = signAccessToken(ring, claims())
@@ -60,7 +60,7 @@ test('with its key a token that is known goes too', () => {
   expect(openAccessToken(ring, ISSUER, token), 'its key is retired').toBeUndefined()
 })
 
-test('a token is remembered until it expires and no longer', () => {
+test('An access token is remembered until it expires and no longer', () => {
   const clock = { at: NOW }
   const ring = ringOf(undefined, () => clock.at)
   const token = signAccessToken(ring, claims())
@@ -73,11 +73,11 @@ test('a token is remembered until it expires and no longer', () => {
   expect(ring.verified.size).toBe(0)
 })
 
-test('of any number of tokens only so many are remembered, those asked about last among them', () => {
+test('The number of remembered access tokens is bounded, and those used last are kept', () => {
   const verified = new VerifiedTokens(() => NOW, 100)
   for (let i = 0; i < 1000; i++) {
     verified.remember(`token ${i}`, claims())
-    expect(verified.find('token 0'), 'asked about all the time').toBeDefined()
+    expect(verified.find('token 0'), 'used all the time').toBeDefined()
     expect(verified.size).toBeLessThanOrEqual(100)
   }
   expect(verified.find('token 999')).toBeDefined()

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { challengeOf, isCodeChallenge, isCodeVerifier } from '../../src/oauth/code-challenge.ts'
 import { runs } from '../support/runs.ts'
 
-test('the vector of RFC 7636 appendix B holds', () => {
+test('The code verifier of RFC 7636 appendix B gives the code challenge of that appendix', () => {
   const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
   expect(isCodeVerifier(verifier)).toBe(true)
   expect(challengeOf(verifier)).toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
 })
 
-test('a verifier has 43 to 128 unreserved characters (RFC 7636 §4.1)', () => {
+test('A code verifier has 43 to 128 unreserved characters (RFC 7636 §4.1)', () => {
   const unreserved = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~'
   for (const length of [43, 44, 127, 128]) expect(isCodeVerifier('~'.repeat(length)), `${length}`).toBe(true)
   for (const length of [0, 1, 42, 129, 1000]) expect(isCodeVerifier('~'.repeat(length)), `${length}`).toBe(false)
@@ -25,11 +25,11 @@ test.each([
   'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM=',
   'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM',
   '',
-])('%j is not an S256 challenge (RFC 7636 §4.2)', (text) => {
+])('%j is not an S256 code challenge (RFC 7636 §4.2)', (text) => {
   expect(isCodeChallenge(text)).toBe(false)
 })
 
-test('the challenge of any verifier is one, and nobody else’s', () => {
+test('Every code verifier has an S256 code challenge that no other verifier has', () => {
   const verifiers = fc.stringMatching(/^[A-Za-z0-9\-._~]{43,128}$/)
   fc.assert(
     fc.property(verifiers, verifiers, (verifier, other) => {

@@ -8,7 +8,7 @@ function pairsOf(raw: string | Uint8Array): [string, string | null][] {
   return [...parseForm(raw)].flatMap(([name, values]) => values.map(({ text }): [string, string | null] => [name, text]))
 }
 
-describe('reads application/x-www-form-urlencoded as the WHATWG URL standard says (§5.1)', () => {
+describe('Parsing application/x-www-form-urlencoded (WHATWG URL standard §5.1)', () => {
   test.each<[string, [string, string][]]>([
     ['', []],
     ['&', []],
@@ -49,7 +49,7 @@ describe('reads application/x-www-form-urlencoded as the WHATWG URL standard say
     ['a;b=c;d', [['a;b', 'c;d']]],
     ['a=%00%0a%7F', [['a', '\0\n\u007f']]],
     ['?a=b', [['?a', 'b']]],
-  ])('%s', (raw, expected) => {
+  ])('A form parses as the WHATWG URL standard specifies (§5.1), from text and from bytes: %s', (raw, expected) => {
     expect(pairsOf(raw)).toEqual(expected)
     expect(pairsOf(Buffer.from(raw, 'latin1')), 'from bytes').toEqual(expected)
     expect([...new URLSearchParams(`&${raw}`)], 'as a browser reads it').toEqual(expected)
@@ -57,19 +57,19 @@ describe('reads application/x-www-form-urlencoded as the WHATWG URL standard say
 })
 
 test.each(['%', '%%', '%2', '%zz', '%2G', '%G2', '100%', '%u0041', '%%41'])(
-  'a percent sign that begins no escape stands for itself: %s',
+  'A percent sign that begins no valid escape stands for itself in a form: %s',
   (raw) => {
     expect(pairsOf(`a=${raw}`)).toEqual([['a', new URLSearchParams(`a=${raw}`).get('a')]])
   },
 )
 
-test('names are one however they are spelled, so that no spelling of a parameter slips past the rule against repeats', () => {
+test('Different encodings of a parameter name are the same name, so that no encoding evades the rule against repeats', () => {
   const values = parseForm('state=a&st%61te=b&%73%74%61%74%65=c').get('state')
   expect(values?.map(({ text }) => text)).toEqual(['a', 'b', 'c'])
   expect(parseForm('a+b=1&a%20b=2').get('a b')).toHaveLength(2)
 })
 
-test('a name of an object’s own stays a plain name', () => {
+test('A parameter named __proto__ or constructor is an ordinary parameter', () => {
   expect(pairsOf('__proto__=a&constructor=b')).toEqual([
     ['__proto__', 'a'],
     ['constructor', 'b'],
@@ -77,18 +77,18 @@ test('a name of an object’s own stays a plain name', () => {
 })
 
 test.each(['a=%FF', 'a=\xff', 'a=%C3', 'a=%C0%80', 'a=%ED%A0%80', 'a=%F4%90%80%80', 'a=x%80y'])(
-  'bytes that are not UTF-8 are told as such, not replaced: %s',
+  'A form value that is not UTF-8 reads as null, without replacement characters: %s',
   (raw) => {
     expect(parseForm(raw).get('a')?.[0]?.text).toBeNull()
     expect(parseForm(Buffer.from(raw, 'latin1')).get('a')?.[0]?.text).toBeNull()
   },
 )
 
-test('a byte order mark is a character of the value like any other', () => {
+test('A byte order mark in a form value is kept as a character of the value', () => {
   expect(pairsOf('a=%EF%BB%BFx')).toEqual([['a', '\ufeffx']])
 })
 
-test('text in UTF-8 reads the same raw and percent-encoded, from a body’s bytes and from a request target', () => {
+test('UTF-8 text in a form reads the same raw and percent-encoded, from bytes and from a request target', () => {
   const text = 'Zoë €𝄞\u0301'
   const raw = Buffer.from(`a=${text.replaceAll(' ', '+')}`, 'utf8')
   for (const form of [raw, raw.toString('latin1'), `a=${encodeURIComponent(text)}`]) expect(pairsOf(form)).toEqual([['a', text]])
@@ -102,14 +102,14 @@ const formLike = fc
   })
   .map((bytes) => Uint8Array.from(bytes))
 
-test('whatever the bytes, they are read as a browser reads them, but for U+FFFD in place of bytes that are not UTF-8', () => {
+test('Any form reads with as many parameters as URLSearchParams reads, and the same values where these are UTF-8', () => {
   fc.assert(
     fc.property(fc.oneof(anyBytes, formLike), (bytes) => {
       const browser = [
         ...new URLSearchParams(
           `&${Buffer.from(bytes)
             .toString('latin1')
-            .replace(/[\x80-\xff]/g, escaped)}`,
+            .replace(/[\x80-\xff]/g, escapeByte)}`,
         ),
       ]
       const ours = [...parseForm(bytes)].flatMap(([name, values]) => values.map(({ text }) => [name, text] as const))
@@ -122,7 +122,7 @@ test('whatever the bytes, they are read as a browser reads them, but for U+FFFD 
   )
 })
 
-test('a value’s bytes go back as they came: encoded anew and read again they are the same bytes', () => {
+test('The bytes of a form value are unchanged after encoding and parsing them again', () => {
   fc.assert(
     fc.property(anyBytes, (bytes) => {
       const raw = `state=${[...bytes].map(toPercent).join('')}`
@@ -135,7 +135,7 @@ test('a value’s bytes go back as they came: encoded anew and read again they a
   )
 })
 
-test('text goes into a query so that it reads as the same text (RFC 6749 appendix B)', () => {
+test('Any text that is encoded into a query reads as the same text (RFC 6749 appendix B)', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
       const encoded = encodeFormValue(text)
@@ -155,7 +155,7 @@ test.each([
   ['/oauth/authorize?a=b', 'a=b'],
   ['/oauth/authorize?a=b?c&d', 'a=b?c&d'],
   ['?', ''],
-])('the query of %s is what stands behind its first question mark', (target, query) => {
+])('The query of %s is everything after its first question mark', (target, query) => {
   expect(queryOf(target)).toBe(query)
 })
 
@@ -163,8 +163,8 @@ function toPercent(byte: number): string {
   return `%${byte.toString(16).padStart(2, '0')}`
 }
 
-/** URLSearchParams takes a text; a byte above ASCII reaches it as %XX. */
-function escaped(character: string): string {
+/** URLSearchParams takes a text, so a byte above ASCII is written as %XX. */
+function escapeByte(character: string): string {
   return toPercent(character.charCodeAt(0))
 }
 

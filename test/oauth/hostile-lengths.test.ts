@@ -1,6 +1,6 @@
 /**
- * What reads text of an anonymous caller takes time in proportion to the text's length. Each text here has a million characters:
- * a reader whose time grew with the square of the length would need many minutes for one of them.
+ * Functions that read text of an anonymous caller must take time in proportion to the text's length. Each text has a million
+ * characters: with quadratic time, one text would take many minutes.
  */
 import { describe, expect, test } from 'vitest'
 import { parseBasicCredentials } from '../../src/oauth/basic-credentials.ts'
@@ -13,7 +13,7 @@ import { isResourceUri } from '../../src/oauth/resource-uri.ts'
 import { parseScope } from '../../src/oauth/scope.ts'
 
 const LENGTH = 1_000_000
-const pumped = (part: string): string => part.repeat(LENGTH / part.length)
+const repeatToLength = (part: string): string => part.repeat(LENGTH / part.length)
 
 const READERS: Record<string, (text: string) => unknown> = {
   parseBasicCredentials: (text) => parseBasicCredentials(`Basic ${text}`),
@@ -28,16 +28,16 @@ const READERS: Record<string, (text: string) => unknown> = {
   redirectUriFault: (text) => redirectUriFault(`https://a/${text}`, 'private_use'),
 }
 
-describe.each(Object.entries(READERS))('%s reads a million characters in one pass', (_, read) => {
+describe.each(Object.entries(READERS))('%s with a million characters', (_, read) => {
   test.each([' ', '=', '&', '%', '%f', '%ff', '%41', '+', '.', '/', '/..', '/../', ':', ';', '@', 'a', 'a ', '\0', '\xff', '-_'])(
-    'of %j',
+    'A reader of anonymous text reads a million characters of repeated %j without an error',
     (part) => {
-      expect(() => read(pumped(part))).not.toThrow()
+      expect(() => read(repeatToLength(part))).not.toThrow()
     },
   )
 })
 
-test('a form whose escapes are not UTF-8 throws at most once, however many parameters it has', () => {
+test('Parsing a form with thousands of escapes that are not UTF-8 throws at most once inside', () => {
   const original = globalThis.decodeURIComponent
   let thrown = 0
   globalThis.decodeURIComponent = (text) => {

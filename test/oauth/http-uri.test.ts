@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { normalizeHttpUri } from '../../src/oauth/http-uri.ts'
 
-describe('two spellings of one address are one (RFC 9449 §4.3, RFC 3986 §6.2.2, §6.2.3)', () => {
+describe('Equivalent URIs (RFC 9449 §4.3, RFC 3986 §6.2.2, §6.2.3)', () => {
   test.each([
-    ['HTTPS://Auth.Example.COM/oauth/token', 'scheme and host in capitals'],
-    ['https://auth.example.com:443/oauth/token', 'the port it has anyway'],
+    ['HTTPS://Auth.Example.COM/oauth/token', 'capitals in scheme and host'],
+    ['https://auth.example.com:443/oauth/token', 'the default port'],
     ['https://auth.example.com:/oauth/token', 'an empty port'],
     ['https://auth.example.com/oauth/token?a=b', 'a query'],
     ['https://auth.example.com/oauth/token#top', 'a fragment'],
-    ['https://auth.example.com/o%61uth/%74oken', 'needless escapes'],
+    ['https://auth.example.com/o%61uth/%74oken', 'unnecessary escapes'],
     ['https://auth.example.com/x/./../oauth/token', 'dot segments'],
-  ])('%s: %s', (uri) => {
+  ])("%s is equivalent to the token endpoint's URI despite %s (RFC 9449 §4.3)", (uri) => {
     expect(normalizeHttpUri(uri)).toBe('https://auth.example.com/oauth/token')
   })
 
@@ -21,12 +21,12 @@ describe('two spellings of one address are one (RFC 9449 §4.3, RFC 3986 §6.2.2
     ['https://a.example/a/..', 'https://a.example/'],
     ['https://a.example/a/b/.', 'https://a.example/a/b/'],
     ['https://a.example/../..', 'https://a.example/'],
-  ])('%s is %s', (uri, normal) => {
+  ])('%s is normalized to %s (RFC 3986 §6.2.2, §6.2.3)', (uri, normal) => {
     expect(normalizeHttpUri(uri)).toBe(normal)
   })
 })
 
-describe('two addresses stay two', () => {
+describe('URIs that are not equivalent', () => {
   test.each([
     'http://auth.example.com/oauth/token',
     'https://auth.example.com:8443/oauth/token',
@@ -35,12 +35,12 @@ describe('two addresses stay two', () => {
     'https://auth.example.com/OAuth/token',
     'https://auth.example.com/oauth%2Ftoken',
     'https://auth.example.com./oauth/token',
-  ])('%s', (uri) => {
+  ])("%s is not equivalent to the token endpoint's URI", (uri) => {
     expect(normalizeHttpUri(uri)).not.toBe('https://auth.example.com/oauth/token')
   })
 })
 
-describe('what a URL parser would make an address of, and RFC 3986 does not, is none', () => {
+describe('Texts that are not http or https URIs (RFC 3986)', () => {
   test.each([
     '',
     'https:/auth.example.com/oauth/token',
@@ -56,7 +56,7 @@ describe('what a URL parser would make an address of, and RFC 3986 does not, is 
     '//auth.example.com/oauth/token',
     'ftp://auth.example.com/oauth/token',
     'https://auth.example.com:443443/oauth/token',
-  ])('%j', (uri) => {
+  ])('%j is refused as an http or https URI, even if a URL parser accepts it', (uri) => {
     expect(normalizeHttpUri(uri)).toBeNull()
   })
 })

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
-import { DEVICE_CODE_GRANT } from '../../src/oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { serverMetadata } from '../../src/oauth/metadata.ts'
 
 const metadata = serverMetadata({
   issuer: 'https://auth.example.com',
   scopes: ['enhancement', 'profile'],
   clientMetadata: false,
+  dynamicRegistration: false,
   signingAlgorithms: ['ES256'],
 })
 
-test('what RFC 8414 §2 requires is there', () => {
+test('The metadata has the members that RFC 8414 §2 requires', () => {
   expect(metadata).toMatchObject({
     issuer: 'https://auth.example.com',
     authorization_endpoint: expect.any(String),
@@ -18,16 +19,16 @@ test('what RFC 8414 §2 requires is there', () => {
   })
 })
 
-test('every URL is under the issuer (RFC 8414 §3.3)', () => {
+test('Every URL in the metadata is below the issuer (RFC 8414 §3.3)', () => {
   const urls = Object.entries(metadata).filter(([name]) => /_(endpoint|uri)$/.test(name))
   expect(urls).toHaveLength(7)
   for (const [name, url] of urls) expect(url, `the value of ${name}`).toMatch(/^https:\/\/auth\.example\.com\/oauth\/[a-z_]+$/)
 })
 
-test('only what works is promised: S256 alone, no implicit grant, no credentials-free introspection', () => {
+test('The metadata names supported features only: S256, no implicit grant, no introspection without authentication', () => {
   expect(metadata).toMatchObject({
     code_challenge_methods_supported: ['S256'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE, DEVICE_CODE_GRANT],
     response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
     authorization_response_iss_parameter_supported: true,
     scopes_supported: ['enhancement', 'profile'],
@@ -37,11 +38,11 @@ test('only what works is promised: S256 alone, no implicit grant, no credentials
   })
 })
 
-test('it is JSON as it stands', () => {
+test('The metadata is plain JSON', () => {
   expect(JSON.parse(JSON.stringify(metadata))).toEqual(metadata)
 })
 
-test('where private_key_jwt is named its algorithms are, and none of them is “none” or a shared secret (RFC 8414 §2)', () => {
+test('The metadata lists the algorithms of private_key_jwt, without none and without shared secrets (RFC 8414 §2)', () => {
   for (const endpoint of ['token', 'revocation', 'introspection']) {
     expect(metadata[`${endpoint}_endpoint_auth_signing_alg_values_supported`]).toEqual(['ES256', 'PS256', 'EdDSA'])
   }

@@ -32,19 +32,22 @@ const ALL = [
   errors.tooManyContractChecks(30),
   errors.tooManyMetadataFetches(30),
   errors.clientUnavailable(),
+  errors.tooManyRegistrations(30),
+  errors.invalidRedirectUri(),
+  errors.invalidClientMetadata('metadata_name'),
   errors.storeUnavailable(),
   errors.walletUnavailable('rpc.example.org: timed_out'),
   errors.signingUnavailable('signing_algorithm_not_of_the_profile'),
   errors.serverError('0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'),
 ]
 
-test('every maker of an error is in this test', () => {
+test('This test covers every function that creates an OAuth error', () => {
   const makers = Object.values(errors).filter((each) => typeof each === 'function' && each !== OAuthError)
   expect(makers).toHaveLength(ALL.length)
 })
 
 test.each(ALL.map((each) => [each.error, each] as const))(
-  '%s: error and description hold only what RFC 6749 §5.2 allows',
+  'Error code and description of %s have only the characters that RFC 6749 §5.2 allows',
   (_, refusal) => {
     for (const text of [refusal.error, refusal.description]) expect(text).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
   },
@@ -70,11 +73,11 @@ test.each([
   ['invalid_token', 401],
   ['insufficient_scope', 403],
   ['server_error', 500],
-])('%s is answered with %i', (code, status) => {
+])('The error %s has status %i', (code, status) => {
   expect(new Set(ALL.filter((each) => each.error === code).map((each) => each.status))).toEqual(new Set([status]))
 })
 
-test('the client reads the code and a fixed wording; the reason stays with us', () => {
+test('Different reasons for one error give the client the same response; the reason is not in it', () => {
   const pairs = [
     [errors.invalidClient('secret_wrong'), errors.invalidClient('client_unknown_or_disabled')],
     [errors.invalidGrant('code_replayed'), errors.invalidGrant('verifier_wrong')],
@@ -91,7 +94,7 @@ test('the client reads the code and a fixed wording; the reason stays with us', 
   }
 })
 
-test('a limit is 429 with a registered error, and what cannot be reached is 503 with the same one (RFC 6585 §4, RFC 6749 §4.1.2.1)', () => {
+test('A limit is answered 429 and an outage 503, both with temporarily_unavailable (RFC 6585 §4, RFC 6749 §4.1.2.1)', () => {
   const limits = [
     errors.tooManyFailures(30),
     errors.tooManySignIns(30),
@@ -107,8 +110,8 @@ test('a limit is 429 with a registered error, and what cannot be reached is 503 
   expect(new Set(unavailable.map(({ error, status }) => `${status} ${error}`))).toEqual(new Set(['503 temporarily_unavailable']))
 })
 
-test('only what passes by itself tells when to come again', () => {
+test('Only temporarily_unavailable errors have Retry-After', () => {
   const waiting = ALL.filter((each) => each.retryAfter !== undefined).map((each) => each.error)
-  expect(waiting).toEqual(Array<string>(9).fill('temporarily_unavailable'))
+  expect(waiting).toEqual(Array<string>(10).fill('temporarily_unavailable'))
   expect(errors.tooManyFailures(30).retryAfter).toBe(30)
 })

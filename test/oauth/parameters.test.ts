@@ -6,7 +6,7 @@ import { runs } from '../support/runs.ts'
 
 const take = (raw: string) => takeParameters(parseForm(raw), ['code', 'state'], ['resource'])
 
-test('parameters sent once read as their text', () => {
+test('A parameter that is sent once reads as its text', () => {
   expect(take('code=c&state=s%20t&resource=https://api.example.com/')).toEqual({
     faults: [],
     values: { code: 'c', state: 's t', resource: ['https://api.example.com/'] },
@@ -14,14 +14,14 @@ test('parameters sent once read as their text', () => {
 })
 
 test.each(['', 'code=', 'code', 'code=&state=&resource=', 'resource&resource='])(
-  'a parameter without a value is as good as none (RFC 6749 §3.1): "%s"',
+  'A parameter without a value counts as omitted (RFC 6749 §3.1): "%s"',
   (raw) => {
     expect(take(raw)).toEqual({ faults: [], values: { code: null, state: null, resource: [] } })
   },
 )
 
 test.each(['code=a&code=b', 'code=a&code=a', 'code=a&c%6Fde=a', 'code=&code=a', 'code&code', 'code=a&code=b&code=c'])(
-  'a parameter sent more than once is a fault, and neither value counts (RFC 6749 §3.1): %s',
+  'A parameter that is sent more than once is a fault, and none of its values is used (RFC 6749 §3.1): %s',
   (raw) => {
     expect(take(`${raw}&state=s`)).toEqual({
       faults: [{ reason: 'parameter_repeated', parameter: 'code' }],
@@ -30,21 +30,21 @@ test.each(['code=a&code=b', 'code=a&code=a', 'code=a&c%6Fde=a', 'code=&code=a', 
   },
 )
 
-test('resource may come many times, and keeps its order (RFC 8707 §2)', () => {
+test('The parameter resource may be sent several times, and its order is kept (RFC 8707 §2)', () => {
   expect(take('resource=b&resource=a&resource=&resource=b')).toEqual({
     faults: [],
     values: { code: null, state: null, resource: ['b', 'a', 'b'] },
   })
 })
 
-test('unknown parameters are ignored, even twice and even where they are not UTF-8 (RFC 6749 §3.1)', () => {
+test('Unknown parameters are ignored, even if they are repeated or not UTF-8 (RFC 6749 §3.1)', () => {
   expect(take('code=c&x=1&x=2&%FF=%FF&Code=d&code%20=e&__proto__=f')).toEqual({
     faults: [],
     values: { code: 'c', state: null, resource: [] },
   })
 })
 
-test('a value that is not UTF-8 is a fault, in the order the endpoint asks', () => {
+test("A parameter value that is not UTF-8 is a fault, and faults are in the endpoint's order of parameters", () => {
   expect(take('resource=%FF&resource=ok&state=%C3%28&code=%80')).toEqual({
     faults: [
       { reason: 'parameter_not_utf8', parameter: 'code' },
@@ -55,7 +55,7 @@ test('a value that is not UTF-8 is a fault, in the order the endpoint asks', () 
   })
 })
 
-test('whatever text a parameter carries, it is taken as it is', () => {
+test('Any text in a parameter is read unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {
       expect(take(`a=b&state=${encodeFormValue(text)}&z`).values.state).toBe(text)

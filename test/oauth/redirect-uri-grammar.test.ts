@@ -10,14 +10,14 @@ import {
 } from '../../src/oauth/redirect-uri.ts'
 import { runs } from '../support/runs.ts'
 
-// RFC 3986 appendix A, written out; what registration accepts has to fit it, because texts to sign carry it.
+// The grammar of RFC 3986 appendix A. Registered redirect URIs must match it, because texts to sign contain them.
 const pchar = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})`
 const regName = String.raw`(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`
 const authority = String.raw`(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=:]|%[0-9A-Fa-f]{2})*@)?(?:${regName}|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?`
 const hierPart = String.raw`(?://${authority}(?:/${pchar}*)*|/(?:${pchar}+(?:/${pchar}*)*)?|${pchar}+(?:/${pchar}*)*)`
 const RFC3986 = new RegExp(String.raw`^[A-Za-z][A-Za-z0-9+\-.]*:${hierPart}?(?:\?(?:${pchar}|[/?])*)?$`)
 
-test('whatever is registered is a URI of RFC 3986 without fragment, on https, loopback or a scheme with a dot', () => {
+test('A registered redirect URI matches RFC 3986, has no fragment, and uses https, loopback http or a scheme with a dot', () => {
   const pieces = fc.constantFrom(
     'https://',
     'http://',

@@ -11,7 +11,7 @@ import {
 import { processorMs } from '../support/processor-time.ts'
 import { runs } from '../support/runs.ts'
 
-describe('may be registered', () => {
+describe('Redirect URIs that may be registered', () => {
   test.each([
     'https://app.example.net/callback',
     'https://app.example.net',
@@ -27,13 +27,13 @@ describe('may be registered', () => {
     'http://127.0.0.1:8080/cb',
     'http://127.9.8.7/cb',
     'http://[::1]:8080/cb',
-  ])('%s', (uri) => {
+  ])('The redirect URI %s may be registered', (uri) => {
     expect(redirectUriFault(uri, 'web')).toBeNull()
     expect(redirectUriFault(uri, 'private_use')).toBeNull()
   })
 
   test.each(['com.example.app:/oauth2redirect', 'com.example.app:cb', 'com.example.app://cb?a=b', 'net.example.my-app+x:/'])(
-    '%s, by a native app only (RFC 8252 §7.1)',
+    'The redirect URI %s may be registered by a native app only (RFC 8252 §7.1)',
     (uri) => {
       expect(redirectUriFault(uri, 'private_use')).toBeNull()
       expect(redirectUriFault(uri, 'web')).toBe('scheme_not_allowed')
@@ -41,7 +41,7 @@ describe('may be registered', () => {
   )
 })
 
-describe('may not be registered', () => {
+describe('Redirect URIs that may not be registered', () => {
   test.each<[RedirectUriFault, string]>([
     ['not_rfc3986', ''],
     ['not_rfc3986', '/callback'],
@@ -97,23 +97,23 @@ describe('may not be registered', () => {
     ['scheme_not_allowed', 'https:app.example.net'],
     ['scheme_not_allowed', 'https:/app.example.net'],
     ['too_long', `https://app.example.net/${'a'.repeat(1977)}`],
-  ])('%s: %s', (fault, uri) => {
+  ])('A redirect URI is refused as %s: %s', (fault, uri) => {
     expect(redirectUriFault(uri, 'private_use')).toBe(fault)
     if (!uri.startsWith('com.')) expect(redirectUriFault(uri, 'web')).toBe(fault)
   })
 
   test.each(['com.example.app:/[a]', 'com.example.app://[a/', 'com.example.app:a[b]'])(
-    '%s, whose brackets are not RFC 3986',
+    'The redirect URI %s is refused because RFC 3986 does not allow its brackets',
     (uri) => {
       expect(redirectUriFault(uri, 'private_use')).toBe('not_rfc3986')
     },
   )
 
-  test('2,000 characters are not too long', () => {
+  test('A redirect URI of 2,000 characters is not too long', () => {
     expect(redirectUriFault(`https://app.example.net/${'a'.repeat(1976)}`, 'web')).toBeNull()
   })
 
-  test('a hostile text is refused quickly, whatever it is made of', () => {
+  test('A hostile redirect URI of thousands of characters is refused quickly', () => {
     const spent = processorMs(() => {
       for (const piece of ['%', '%2', 'a:', '://', '[', '[]', '@', '127.0.0.1:', 'https://'])
         redirectUriFault(`https://${piece.repeat(600)}\n`, 'private_use')
@@ -122,12 +122,15 @@ describe('may not be registered', () => {
   })
 })
 
-describe('a request may name exactly what is registered (RFC 9700 §2.1)', () => {
+describe('The redirect URI of a request (RFC 9700 §2.1)', () => {
   const registered = ['https://app.example.net/callback', 'https://app.example.net/other?a=b']
 
-  test.each(registered)('%s', (uri) => {
-    expect(redirectUriMatches(registered, uri, 'exact')).toBe(true)
-  })
+  test.each(registered)(
+    'A request may name the registered redirect URI %s exactly as it is registered (RFC 9700 §2.1)',
+    (uri) => {
+      expect(redirectUriMatches(registered, uri, 'exact')).toBe(true)
+    },
+  )
 
   test.each([
     'https://app.example.net/callback/',
@@ -148,18 +151,18 @@ describe('a request may name exactly what is registered (RFC 9700 §2.1)', () =>
     'http://app.example.net/callback',
     ' https://app.example.net/callback',
     '',
-  ])('never %j', (uri) => {
+  ])('A request may not name a redirect URI that differs from the registered ones (RFC 9700 §2.1): %j', (uri) => {
     expect(redirectUriMatches(registered, uri, 'exact')).toBe(false)
     expect(redirectUriMatches(registered, uri, 'any_on_loopback')).toBe(false)
   })
 
-  test('where nothing is registered nothing matches', () => {
+  test('Without a registered redirect URI none matches', () => {
     expect(redirectUriMatches([], '', 'any_on_loopback')).toBe(false)
     expect(redirectUriMatches([], 'http://127.0.0.1/', 'any_on_loopback')).toBe(false)
   })
 })
 
-describe('the port of a native app’s loopback address may differ, and only it (RFC 8252 §7.3)', () => {
+describe('The loopback redirect URI of a native app (RFC 8252 §7.3)', () => {
   const registered = ['http://127.0.0.1/cb', 'http://[::1]:8080/cb?a=b', 'http://localhost/cb', 'https://127.0.0.1/cb']
 
   test.each([
@@ -170,7 +173,7 @@ describe('the port of a native app’s loopback address may differ, and only it 
     'http://[::1]:9999/cb?a=b',
     'http://localhost/cb',
     'http://localhost:8080/cb',
-  ])('%s', (uri) => {
+  ])("A native app's request may change the port of a registered loopback redirect URI (RFC 8252 §7.3): %s", (uri) => {
     expect(redirectUriMatches(registered, uri, 'any_on_loopback')).toBe(true)
     expect(redirectUriMatches(registered, uri, 'exact')).toBe(registered.includes(uri))
   })
@@ -195,7 +198,7 @@ describe('the port of a native app’s loopback address may differ, and only it 
     'https://127.0.0.1:8080/cb',
     'HTTP://127.0.0.1:8080/cb',
     'http://127.1:8080/cb',
-  ])('not %s', (uri) => {
+  ])("A native app's request may not change anything but the port (RFC 8252 §7.3): %s", (uri) => {
     expect(redirectUriMatches(registered, uri, 'any_on_loopback')).toBe(false)
   })
 })
@@ -206,7 +209,7 @@ test.each([
   ['https://APP.example.net:443/', 'app.example.net'],
   ['https://xn--e1afmkfd.example/', 'xn--e1afmkfd.example'],
   ['http://[::1]:3000/', '[::1]:3000'],
-])('behind %s a person sees %s', (uri, host) => {
+])('The consent page shows redirect URI %s as host %s', (uri, host) => {
   expect(redirectUriPlace(uri)).toEqual({ clientHost: host })
 })
 
@@ -214,11 +217,11 @@ test.each([
   ['com.example.app:/cb', 'com.example.app'],
   ['login.bank.example:/cb', 'login.bank.example'],
   ['login.bank.example://login.bank.example/cb', 'login.bank.example'],
-])('%s has no host: it opens an app on the device, by the scheme %s (RFC 8252 §7.1)', (uri, scheme) => {
+])('The redirect URI %s has no host; it opens an app on the device by the scheme %s (RFC 8252 §7.1)', (uri, scheme) => {
   expect(redirectUriPlace(uri)).toEqual({ clientHost: '', clientScheme: scheme })
 })
 
-describe('an answer is appended without touching the URI’s own bytes (RFC 6749 §4.1.2)', () => {
+describe('Appending a response to a redirect URI (RFC 6749 §4.1.2)', () => {
   test.each([
     ['https://app.example.net/cb', 'https://app.example.net/cb?code=c&state=%20'],
     ['https://app.example.net', 'https://app.example.net?code=c&state=%20'],
@@ -229,7 +232,7 @@ describe('an answer is appended without touching the URI’s own bytes (RFC 6749
     ['https://app.example.net/cb?a=b?', 'https://app.example.net/cb?a=b?&code=c&state=%20'],
     ["https://app.example.net/cb?a=%2f%2F+'", "https://app.example.net/cb?a=%2f%2F+'&code=c&state=%20"],
     ['com.example.app:/cb', 'com.example.app:/cb?code=c&state=%20'],
-  ])('%s', (uri, answer) => {
+  ])('A response is appended without changing the redirect URI %s (RFC 6749 §4.1.2)', (uri, answer) => {
     expect(
       appendToRedirectUri(uri, [
         ['code', 'c'],
@@ -238,7 +241,7 @@ describe('an answer is appended without touching the URI’s own bytes (RFC 6749
     ).toBe(answer)
   })
 
-  test('whatever the URI’s own query holds, the app reads the answer’s parameters behind it', () => {
+  test('Response parameters are read after any query of the redirect URI (RFC 6749 §4.1.2)', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true }), fc.string({ unit: 'grapheme' }), (uri, text) => {
         const answer = appendToRedirectUri(uri, [['state', encodeURIComponent(text)]])

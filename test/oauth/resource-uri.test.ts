@@ -9,12 +9,12 @@ test.each([
   'http://localhost:4003',
   'urn:example:api',
   'HTTPS://API.example.com/~x',
-])('%s is an absolute URI, and can stand in a text to sign (RFC 8707 §2)', (uri) => {
+])('%s is an absolute URI, and a text to sign can contain it (RFC 8707 §2)', (uri) => {
   expect(isResourceUri(uri)).toBe(true)
   expect(isSignableResourceUri(uri)).toBe(true)
 })
 
-test('percent signs make a URI, but none that a text to sign can hold', () => {
+test('A resource with percent signs is a URI, but a text to sign cannot contain it', () => {
   expect(isResourceUri('https://api.example.com/%20')).toBe(true)
   expect(isSignableResourceUri('https://api.example.com/%20')).toBe(false)
 })
@@ -24,7 +24,7 @@ test.each([
   ['with an empty fragment', 'https://api.example.com/#'],
   ['relative', '/api'],
   ['without a scheme', 'api.example.com'],
-  ['a scheme alone', 'https:'],
+  ['only a scheme', 'https:'],
   ['without a host', 'https://'],
   ['with a space', 'https://api.example.com/a b'],
   ['with a quote', 'https://api.example.com/"'],
@@ -36,12 +36,12 @@ test.each([
   ['with a line break', 'https://api.example.com/\n'],
   ['longer than 500 characters', `https://api.example.com/${'a'.repeat(500)}`],
   ['empty', ''],
-])('%s is refused', (_, uri) => {
+])('A resource URI is refused if it is %s', (_, uri) => {
   expect(isResourceUri(uri)).toBe(false)
   expect(isSignableResourceUri(uri)).toBe(false)
 })
 
-test('what is accepted is a URL without a fragment, in plain ASCII', () => {
+test('Every accepted resource is a URL without a fragment, in ASCII', () => {
   fc.assert(
     fc.property(fc.oneof(fc.webUrl({ withFragments: true, withQueryParameters: true }), fc.string({ unit: 'binary' })), (uri) => {
       if (!isResourceUri(uri)) return

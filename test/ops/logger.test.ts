@@ -30,6 +30,8 @@ describe('nothing secret reaches the log', () => {
     'token',
     'access_token',
     'refresh_token',
+    'subject_token',
+    'actor_token',
     'login_challenge',
     'login_verifier',
     'signature',

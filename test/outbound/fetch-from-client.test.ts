@@ -1,4 +1,7 @@
-/** What a call to a client's address may do, against real servers on this machine: those of clients, and a neighbour's. */
+/**
+ * Calls to the addresses of clients, against real servers on this machine: servers of clients, and a server that must not be
+ * reached.
+ */
 import type { LookupAddress, lookup as lookupName } from 'node:dns'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -9,21 +12,21 @@ import { TEST_CERTIFICATE } from '../support/tls-certificate.ts'
 const inDevelopment = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE })
 const inProduction = createFetchFromClient({ allowLoopback: false, ca: TEST_CERTIFICATE })
 
-/** Names lead where the test says, each time it is asked to the next place; counts how often. */
+/** Resolves names to the given addresses, one list per lookup, and records each name that is looked up. */
 function namesLeadTo(...places: string[][]) {
-  const asked: string[] = []
+  const lookups: string[] = []
   const lookup = ((name: string, _options: unknown, callback: (error: Error | null, found: LookupAddress[]) => void) => {
-    const found = places[Math.min(asked.length, places.length - 1)] ?? []
-    asked.push(name)
+    const found = places[Math.min(lookups.length, places.length - 1)] ?? []
+    lookups.push(name)
     callback(
       null,
       found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     )
   }) as unknown as typeof lookupName
-  return { asked, lookup }
+  return { lookups, lookup }
 }
 
-test('keys are read over https, and a logout token is posted as a form', async () => {
+test("A client's keys are read over https, and a logout token is posted as a form, without credentials or cookies", async () => {
   const host = await aClientHost((_, response) => response.end('{"keys":[]}'), { tls: true })
   expect(await inDevelopment({ url: `${host.origin}/jwks.json?a=b` })).toEqual({
     kind: 'answered',
@@ -41,11 +44,11 @@ test('keys are read over https, and a logout token is posted as a form', async (
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     },
   ])
-  expect(host.requests[0]?.headers.authorization, 'nothing of ours goes along').toBeUndefined()
+  expect(host.requests[0]?.headers.authorization, 'no credentials are sent').toBeUndefined()
   expect(host.requests[0]?.headers.cookie).toBeUndefined()
 })
 
-test('outside development plain http is not spoken, and other schemes never', async () => {
+test('Outside of development plain http is refused, and other schemes are always refused', async () => {
   const host = await aClientHost((_, response) => response.end('{}'))
   const refused = { kind: 'unavailable', why: 'not_https' }
   expect(await inProduction({ url: host.origin })).toEqual(refused)
@@ -56,7 +59,7 @@ test('outside development plain http is not spoken, and other schemes never', as
   expect(await inDevelopment({ url: host.origin })).toMatchObject({ kind: 'answered' })
 })
 
-test('an address of this machine’s network is not called, however it is spelled', async () => {
+test('An address of this machine or its network is never called, in any notation', async () => {
   const host = await aClientHost((_, response) => response.end('{}'), { tls: true })
   const names = [
     'localhost',
@@ -79,7 +82,7 @@ test('an address of this machine’s network is not called, however it is spelle
   expect(host.connections()).toBe(0)
 })
 
-test('in development this machine is called, and its network still is not', async () => {
+test('In development this machine may be called, but not the other addresses of its network', async () => {
   for (const name of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '[fe80::1]', '[::ffff:127.0.0.1]']) {
     expect(await inDevelopment({ url: `http://${name}/` }), `call of ${name}`).toEqual({
       kind: 'unavailable',
@@ -88,7 +91,7 @@ test('in development this machine is called, and its network still is not', asyn
   }
 })
 
-test('a name that leads to this machine’s network is not called, also where it leads elsewhere as well', async () => {
+test("A name that resolves to this machine's network is not called, even if it also resolves to a public address", async () => {
   const host = await aClientHost((_, response) => response.end('{}'), { tls: true })
   for (const places of [
     ['127.0.0.1'],
@@ -106,18 +109,18 @@ test('a name that leads to this machine’s network is not called, also where it
   expect(host.connections()).toBe(0)
 })
 
-test('a name is looked up once, and what was looked at is what is connected to: a changing answer leads nowhere else', async () => {
+test('A name is resolved once, and the checked address is the one connected to, so DNS rebinding has no effect', async () => {
   const host = await aClientHost((_, response) => response.end('first'), { tls: true })
-  const { asked, lookup } = namesLeadTo(['127.0.0.1'], ['127.0.0.66'])
+  const { lookups, lookup } = namesLeadTo(['127.0.0.1'], ['127.0.0.66'])
   const fetchFromClient = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE, lookup })
   expect(await fetchFromClient({ url: `https://keys.example.test:${host.port}/` })).toMatchObject({
     kind: 'answered',
     body: 'first',
   })
-  expect(asked).toEqual(['keys.example.test'])
+  expect(lookups).toEqual(['keys.example.test'])
 })
 
-test('no redirect is followed', async () => {
+test("A redirect of a client's server is not followed", async () => {
   const neighbour = await aClientHost((_, response) => response.end('secret'))
   for (const status of [301, 302, 303, 307, 308]) {
     const host = await aClientHost((_, response) => response.writeHead(status, { location: neighbour.origin }).end())
@@ -126,19 +129,17 @@ test('no redirect is followed', async () => {
   expect(neighbour.connections()).toBe(0)
 })
 
-test('whoever cannot show a certificate for its name is not believed', async () => {
+test('A server without a trusted certificate for its name gets no request', async () => {
   const host = await aClientHost((_, response) => response.end('{}'), { tls: true })
   const certificate = { kind: 'unavailable', why: 'certificate' }
-  expect(await createFetchFromClient({ allowLoopback: true })({ url: host.origin }), 'signed by nobody we know').toEqual(
-    certificate,
-  )
+  expect(await createFetchFromClient({ allowLoopback: true })({ url: host.origin }), 'of an unknown issuer').toEqual(certificate)
   const { lookup } = namesLeadTo(['127.0.0.1'])
   const elsewhere = createFetchFromClient({ allowLoopback: true, ca: TEST_CERTIFICATE, lookup })
   expect(await elsewhere({ url: `https://another.example.test:${host.port}/` }), 'for another name').toEqual(certificate)
   expect(host.requests).toEqual([])
 })
 
-test('whoever hangs, at any point, is given up on in time', async () => {
+test('A server or a name lookup that does not complete is abandoned after the time limit', async () => {
   const patience = { allowLoopback: true, timeoutMs: 200 }
   const silent = await aClientHost(() => undefined)
   const trickling = await aClientHost((_, response) => {
@@ -152,7 +153,7 @@ test('whoever hangs, at any point, is given up on in time', async () => {
   expect(await createFetchFromClient({ ...patience, lookup })({ url: 'https://keys.example.test/' })).toEqual(timedOut)
 })
 
-test('an answer is read up to 64 KiB and not further, whatever length it promised', async () => {
+test('A response is read up to 64 KiB, and a longer one is refused, whatever length it announces', async () => {
   const fits = await aClientHost((_, response) => response.end('x'.repeat(65_536)))
   expect(await inDevelopment({ url: fits.origin })).toMatchObject({ kind: 'answered', body: 'x'.repeat(65_536) })
   const tooLong = await aClientHost((_, response) => response.end('x'.repeat(65_537)))
@@ -169,21 +170,21 @@ test('an answer is read up to 64 KiB and not further, whatever length it promise
   expect(sent).toBeLessThan(2e7)
 })
 
-test('nothing compressed is unpacked', async () => {
+test('A compressed response is refused and not decompressed', async () => {
   const bomb = gzipSync(Buffer.alloc(10_000_000))
   const host = await aClientHost((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb))
   expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'compressed' })
   expect(host.requests[0]?.headers['accept-encoding']).toBe('identity')
 })
 
-test('what is no HTTP, and who is not there, is unavailable', async () => {
+test('A server that does not speak HTTP or is not running is reported as unreachable', async () => {
   const host = await aClientHost((request) => request.socket.end('nonsense\r\n\r\n'))
   expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'unreachable' })
   await host.close()
   expect(await inDevelopment({ url: host.origin })).toEqual({ kind: 'unavailable', why: 'unreachable' })
 })
 
-test('only so many calls are under way at once, and each that ends makes room', async () => {
+test('The number of concurrent calls is limited, and each completed call makes room for another', async () => {
   const waiting: (() => void)[] = []
   const host = await aClientHost((_, response) => void waiting.push(() => response.end('ok')))
   const fetchFromClient = createFetchFromClient({ allowLoopback: true, concurrency: 2 })

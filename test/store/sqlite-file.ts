@@ -6,14 +6,14 @@ import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/domain/model/store.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 
-/** Resolves to a path where no file is yet; the folder goes when the test is over. */
+/** Resolves to a path at which no file exists. The folder is deleted when the test is over. */
 export async function newSqlitePath(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'grantor-store-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return join(folder, 'grantor.sqlite')
 }
 
-/** Two stores on one new file, as two nodes have them; closed when the test is over. */
+/** Opens two stores on one new file, as two nodes do. Both are closed when the test is over. */
 export async function openTwoNodes(at?: string): Promise<[Store, Store]> {
   const path = at ?? (await newSqlitePath())
   await migrateSqlite(path, 1_800_000_000)

@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
 export type StoreProcess = {
-  /** the next line it tells; undefined once it is over */
+  /** the next line of the process's output; undefined after the process has exited */
   line(): Promise<string | undefined>
-  /** lets it go on */
+  /** lets the process continue */
   goOn(): void
   kill(signal: NodeJS.Signals): Promise<void>
-  /** everything it has written to standard error */
+  /** everything that the process has written to standard error */
   stderr(): string
-  /** every write that would make a file larger fails from now on (Linux only) */
+  /** makes every write fail from now on that would make a file larger than this (Linux only) */
   limitFileSize(bytes: number | 'unlimited'): void
 }
 
-/** Resolves when the process is ready. It is killed when the test is over. */
+/** Resolves when the process is ready. The process is killed when the test is over. */
 export async function startStoreProcess(
   task: 'hold' | 'redeem' | 'write' | 'fill' | 'migrate',
   path: string,

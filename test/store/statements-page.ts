@@ -1,12 +1,15 @@
-/** docs/reference/statements.md, from the statements as they are: what each is for, how far it reaches, and its text. */
+/**
+ * Generates docs/reference/statements.md from the prepared statements: the purpose of each, the partitions that it uses, and
+ * its text.
+ */
 
 import type { Kind } from '../../src/store/postgres/connection/connection.ts'
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 
 /**
- * - `one`: one partition, as long as its key is one value
- * - `every`: all partitions, because its rows are not named by the key they are spread by
- * - `coordinator`: a table that lies on the coordinator alone
+ * - `one`: one partition, if its key is one value
+ * - `every`: all partitions, because the statement does not name the distribution key
+ * - `coordinator`: a table that lies on the coordinator only
  */
 export type Reach = 'one' | 'some' | 'every' | 'coordinator'
 
@@ -15,7 +18,7 @@ type Named = { name: string; is: RegExp; reach: 'one' | 'every'; why?: string }
 const BY_WALLET = 'a wallet’s grants lie by their own ids; listed for the account page or an operator, not by a token request'
 const BY_END = 'rows that are over lie on each machine; some are deleted at a time'
 
-/** The statements on tables that are spread. Each is recognised by a piece of its text. */
+/** The statements on distributed tables. Each is recognised by a part of its text. */
 export const NAMED: readonly Named[] = [
   { name: 'reserve a code’s grant, or spend a code', is: /^\s*INSERT INTO grants/, reach: 'one' },
   { name: 'redeem a code', is: /^\s*UPDATE grants SET attempt_id = :attemptId/, reach: 'one' },

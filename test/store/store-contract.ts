@@ -1,6 +1,6 @@
 /**
- * What every store promises the domain, each move of `domain/model/request-store.ts` with its races. An engine passes by running
- * this one function over itself; nothing in it knows which engine it is.
+ * The contract of a store: every operation of `domain/model/request-store.ts`, with its races. Each engine must pass all of
+ * these tests. No test depends on the engine.
  */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { anyOrderContract } from './contract/any-order.ts'
@@ -19,7 +19,7 @@ import { sessionsContract, walletsContract } from './contract/wallets-and-sessio
 
 export type { StoreUnderTest } from './contract/subject.ts'
 
-/** Declares the contract's tests for one engine; `makeStore` is asked for empty data before each of them. */
+/** Declares the contract's tests for one engine. `makeStore` must return an empty store; it is called before each test. */
 export function storeContract(name: string, makeStore: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
     let underTest: StoreUnderTest
@@ -29,20 +29,20 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     })
     afterEach(() => underTest.close())
 
-    describe('codes', () => codesContract(subject))
-    describe('refresh tokens', () => refreshContract(subject))
-    describe('endings', () => endingsContract(subject))
-    describe('revoked access tokens', () => revokedTokensContract(subject))
-    describe('wallets', () => walletsContract(subject))
-    describe('sessions', () => sessionsContract(subject))
-    describe('receipts', () => receiptsContract(subject))
-    describe('clients', () => clientsContract(subject))
-    describe('keys', () => keysContract(subject))
-    describe('what is used once', () => spentContract(subject))
-    describe('pushed requests', () => pushedRequestsContract(subject))
-    describe('cleaning', () => cleaningContract(subject))
-    describe('restorations', () => restorationsContract(subject))
-    describe('moves in any order', () => anyOrderContract(subject))
-    describe('trouble', () => unavailableContract(subject))
+    describe('Authorization codes', () => codesContract(subject))
+    describe('Refresh tokens', () => refreshContract(subject))
+    describe('Ending and listing grants', () => endingsContract(subject))
+    describe('Revoked access tokens', () => revokedTokensContract(subject))
+    describe('Wallets', () => walletsContract(subject))
+    describe('Sessions', () => sessionsContract(subject))
+    describe('Receipts', () => receiptsContract(subject))
+    describe('Clients', () => clientsContract(subject))
+    describe('Keys', () => keysContract(subject))
+    describe('Assertions and proofs that may be used once', () => spentContract(subject))
+    describe('Pushed requests', () => pushedRequestsContract(subject))
+    describe('Deleting expired rows', () => cleaningContract(subject))
+    describe('Restorations from a backup', () => restorationsContract(subject))
+    describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
+    describe('A store that cannot be used', () => unavailableContract(subject))
   })
 }

@@ -19,7 +19,11 @@ export type App = {
 
 /** Starts everything, registers a confidential client with two scopes, and signs the first test wallet in. */
 export async function startApp(options: StartOptions = {}): Promise<App> {
-  const grantor = await startGrantor(options)
+  return signInApp(await startGrantor(options))
+}
+
+/** Registers such a client, and signs the first test wallet in. */
+export async function signInApp(grantor: Grantor): Promise<App> {
   const client = await grantor.createClient({ scopes: ['enhancement', 'profile'], resources: ['https://api.example.com/'] })
   const walk = new Walk(grantor)
   await walk.signIn(requestOf(client))

@@ -36,7 +36,7 @@ export const REFUSALS = {
     status: 400,
     error: 'unsupported_grant_type',
     description:
-      'The authorization server does not support this grant type. Use authorization_code, refresh_token, client_credentials or urn:ietf:params:oauth:grant-type:device_code.',
+      'The authorization server does not support this grant type. Use authorization_code, refresh_token, client_credentials, urn:ietf:params:oauth:grant-type:token-exchange or urn:ietf:params:oauth:grant-type:device_code.',
   },
   authorization_pending: {
     status: 400,

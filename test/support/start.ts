@@ -155,6 +155,7 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     client_pushes: 6000,
     user_codes: 5,
     metadata_fetches: 30,
+    registrations: 30,
   }
   const others = failureLimit > 1000 ? Object.fromEntries(Object.keys(usual).map((name) => [name, failureLimit])) : usual
   return { failures: failureLimit, ...(others as typeof usual), ...limits }

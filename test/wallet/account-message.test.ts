@@ -40,8 +40,8 @@ const texts = [
   },
 ]
 
-describe.each(texts)('template $number', ({ template, number, compose, statement }) => {
-  test('keeps its bytes', () => {
+describe.each(texts)('Text template $number', ({ template, number, compose, statement }) => {
+  test("The text of the account page's sign-in, or of ending everything, never changes for its template number", () => {
     expect(template).toBe(number)
     expect(compose({ ...fields, template })).toBe(
       [
@@ -62,7 +62,7 @@ describe.each(texts)('template $number', ({ template, number, compose, statement
   })
 
   test(
-    'is read back exactly by both parsers, and authorizes nobody (ERC-4361)',
+    'Both parsers read every field of the text back exactly, and the text authorizes nothing (ERC-4361)',
     () => {
       const anyFields = fc.record({
         template: fc.constant(template),
@@ -92,14 +92,14 @@ describe.each(texts)('template $number', ({ template, number, compose, statement
     patience,
   )
 
-  test('of another number gives no text', () => {
+  test('A template number that is unknown or belongs to another text gives no text', () => {
     for (const other of [0, 1, 2, 3, 4, 5, Number.NaN, '3', '4', undefined].filter((each) => each !== template)) {
       expect(compose({ ...fields, template: other as number })).toBeNull()
     }
   })
 
   test.each([{ loginUrl: '/login' }, { loginUrl: 'https://login.example.com/\n' }, { nonce: 'short' }, { expiresAt: 0.5 }])(
-    'with %j is a defect, and no text comes out',
+    'Composing the text with %j throws a RangeError',
     (change) => {
       expect(() => compose({ ...fields, template, ...change })).toThrow(RangeError)
     },

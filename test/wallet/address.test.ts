@@ -4,7 +4,7 @@ import { parseAddress, shortenAddress } from '../../src/wallet/address.ts'
 import { runs } from '../support/runs.ts'
 import { hexDigits } from './arbitraries.ts'
 
-// The examples of EIP-55 itself.
+// The examples of EIP-55.
 const checksummed = [
   '0x52908400098527886E0F7030069857D2E4169EE7',
   '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
@@ -16,21 +16,21 @@ const checksummed = [
   '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
 ]
 
-test.each(checksummed)('%s is taken as it is (EIP-55)', (address) => {
+test.each(checksummed)('%s is accepted unchanged (EIP-55)', (address) => {
   expect(parseAddress(address)).toEqual({ kind: 'address', address })
 })
 
-test.each(checksummed)('%s in lower or upper case comes out in its one EIP-55 form', (address) => {
+test.each(checksummed)('%s in lower or upper case is accepted and returned in its EIP-55 form', (address) => {
   expect(parseAddress(address.toLowerCase())).toEqual({ kind: 'address', address })
   expect(parseAddress(`0x${address.slice(2).toUpperCase()}`)).toEqual({ kind: 'address', address })
 })
 
-test('a mixed-case address with one letter in the wrong case is refused (EIP-55)', () => {
+test('A mixed-case address with one letter in the wrong case is refused (EIP-55)', () => {
   expect(parseAddress('0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toEqual({ kind: 'wrong_checksum' })
   expect(parseAddress('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD')).toEqual({ kind: 'wrong_checksum' })
 })
 
-test('every address from 0x0 to 0xff is refused as keyless, in any case', () => {
+test('Every address from 0x0 to 0xff is refused as keyless, in any case', () => {
   for (let n = 0; n <= 0xff; n++) {
     const digits = n.toString(16).padStart(40, '0')
     expect(parseAddress(`0x${digits}`)).toEqual({ kind: 'keyless' })
@@ -39,7 +39,7 @@ test('every address from 0x0 to 0xff is refused as keyless, in any case', () => 
   expect(parseAddress(`0x${'0'.repeat(38)}aB`)).toEqual({ kind: 'keyless' })
 })
 
-test('the address after the keyless ones is an address', () => {
+test('Address 0x100, the first one after the keyless addresses, is accepted', () => {
   expect(parseAddress(`0x${'100'.padStart(40, '0')}`).kind).toBe('address')
 })
 
@@ -54,11 +54,11 @@ test.each([
   '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\n',
   ' 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   'vitalik.eth',
-])('%j is no address', (text) => {
+])('%j is malformed as an address', (text) => {
   expect(parseAddress(text)).toEqual({ kind: 'malformed' })
 })
 
-test('no text, and nothing that is not a text, makes parsing an address throw', () => {
+test('Any other text or value is malformed as an address, and parsing it never throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary' })), (text) => {
       expect(parseAddress(text as string)).toEqual({ kind: 'malformed' })
@@ -67,7 +67,7 @@ test('no text, and nothing that is not a text, makes parsing an address throw', 
   )
 })
 
-test('an address has one form: parsing it again changes nothing, and its case on the way in does not matter', () => {
+test('An address has one form: parsing its result again changes nothing, and the case of the input does not matter', () => {
   fc.assert(
     fc.property(hexDigits(40), (digits) => {
       const parsed = parseAddress(`0x${digits.toLowerCase()}`)
@@ -79,11 +79,11 @@ test('an address has one form: parsing it again changes nothing, and its case on
   )
 })
 
-test('a shortened address shows its first four and last four digits', () => {
+test('A shortened address shows its first four and last four digits', () => {
   expect(shortenAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')).toBe('0xf39F…2266')
 })
 
-test('what is no address is shortened to nothing, so it cannot reach a log', () => {
+test('A text that is not an address is shortened to an ellipsis, so that it cannot get into a log', () => {
   expect(shortenAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\nsecret')).toBe('…')
   expect(shortenAddress('')).toBe('…')
 })

@@ -4,10 +4,10 @@ import { isSignableResourceUri } from '../../src/oauth/resource-uri.ts'
 import { type Address, parseAddress } from '../../src/wallet/address.ts'
 import { runs } from '../support/runs.ts'
 
-/** Milliseconds a property may take that parses or signs in each run; many runs share two cores with other test files. */
+/** Timeout in milliseconds for a property that parses or signs in each run. Many runs share two cores with other test files. */
 export const patience = 20_000 + runs * 20
 
-/** A text of the given characters, one by one. */
+/** A text of the given characters. */
 export function drawnFrom(characters: string, minLength: number, maxLength: number): fc.Arbitrary<string> {
   return fc.string({ unit: fc.constantFrom(...characters.split('')), minLength, maxLength })
 }
@@ -20,7 +20,7 @@ const lower = 'abcdefghijklmnopqrstuvwxyz'
 const digits = '0123456789'
 const alphanumeric = lower + lower.toUpperCase() + digits
 
-/** Any name an app may be registered under: every script, lone surrogates, controls, direction marks, very long ones. */
+/** Any name that an app may be registered with: every script, lone surrogates, controls, direction marks, very long ones. */
 export const clientNames: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
@@ -30,7 +30,7 @@ export const clientNames: fc.Arbitrary<string> = fc.oneof(
   fc.array(fc.constantFrom(...pieces()), { maxLength: 12 }).map((chosen) => chosen.join('')),
 )
 
-/** Of our own text and of the grammar, to be put together in any order. */
+/** Parts of our own text and of the grammar, for combination in any order. */
 function pieces(): string[] {
   const marks = `\n \r\n \u2028 \u202e \u2066 \u200b \0 ' " . %0a < > ’ ＇ ．`
   const words = `Evil Bank at bank.example until to use 'read' No gas URI: https://bank.example Version: 1`
@@ -43,7 +43,7 @@ const hostNames = fc.oneof(
   fc.domain(),
   fc.constantFrom('localhost', 'xn--bcher-kva.example', 'xn--e1afmkfd.xn--p1ai', 'a'.repeat(63), '999.1.1.1'),
   fc.ipV4(),
-  // As a URL writes it: what an operator configures has been through the URL parser.
+  // In the form of the URL parser, because the configuration is parsed by it.
   fc.ipV6().map((ip) => new URL(`http://[${ip}]`).hostname),
 )
 const ports = fc.oneof(
@@ -55,7 +55,7 @@ export const authorities: fc.Arbitrary<string> = fc.tuple(hostNames, ports).map(
 
 const privateSchemes = fc.constantFrom('com.example.app', 'net.example.my-app', 'com.example.app2')
 
-/** Hosts of well-formed redirect URIs, private-use schemes included. */
+/** Hosts of well-formed redirect URIs, and private-use schemes. */
 export const clientHosts: fc.Arbitrary<string> = fc.oneof(authorities, privateSchemes)
 
 const pathPart = fc.oneof(drawnFrom(`${alphanumeric}-._~!$&'()*+,;=:@`, 0, 8), fc.constantFrom('%20', '%C3%A9', 'callback'))
@@ -106,12 +106,12 @@ function withStart(starts: string): fc.Arbitrary<string> {
     .map(([start, parts]) => start + parts.join(''))
 }
 
-/** Every kind of web redirect URI that can be registered, the strangest first. */
+/** Every kind of web redirect URI that can be registered, unusual ones first. */
 export const webRedirectUris: fc.Arbitrary<string> = fc
   .oneof(withStart(uriStarts), uris)
   .filter((uri) => /^https?:/i.test(uri) && redirectUriFault(uri, 'web') === null)
 
-/** Native apps' own schemes (RFC 8252 §7.1), as far as the rules of redirect URIs alone go. */
+/** Private-use schemes of native apps (RFC 8252 §7.1), by the rules of redirect URIs alone. */
 export const privateRedirectUris: fc.Arbitrary<string> = withStart(privateStarts).filter(
   (uri) => redirectUriFault(uri, 'private_use') === null,
 )

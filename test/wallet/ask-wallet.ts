@@ -1,4 +1,4 @@
-/** Asks about a signature as the service does, through real RPC servers of a local chain. */
+/** Checks a signature as the service does, through real RPC servers of a local chain. */
 import { createChainReader } from '../../src/chain/chain-reader.ts'
 import type { Address } from '../../src/wallet/address.ts'
 import { type ContractVerdict, verifyContractSignature } from '../../src/wallet/contract-signature.ts'
@@ -7,8 +7,8 @@ export const message = 'login.example.com wants you to sign in with your Ethereu
 
 export type Endpoint = { url: string }
 
-/** A patient reader: the local EVM records every step, so that burning all gas takes it a second where a node takes a moment. */
-export function askAt(chainId: number, ...endpoints: readonly Endpoint[]) {
+/** A check with a long timeout: the local EVM records every step, so burning all gas takes a second instead of milliseconds. */
+export function verifierAt(chainId: number, ...endpoints: readonly Endpoint[]) {
   const readers = endpoints.map(({ url }) => createChainReader({ url, timeoutMs: 15_000 }))
   return (address: string, signature: string, text = message): Promise<ContractVerdict> =>
     verifyContractSignature(readers, { message: text, signature, address: address as Address, chainId })

@@ -42,7 +42,7 @@ export function composeConsent(changes: Partial<ConsentFields> = {}): string {
   return text
 }
 
-/** Whatever can be registered and asked for. */
+/** Any consent that can be registered and requested. */
 export const anyConsent: fc.Arbitrary<ConsentFields> = fc
   .record({
     isOlder: fc.boolean(),
@@ -62,7 +62,7 @@ export const anyConsent: fc.Arbitrary<ConsentFields> = fc
   })
   .map(({ isOlder, ...fields }) => {
     const { clientHost, clientScheme } = redirectUriPlace(fields.redirectUri)
-    // An earlier version wrote a private-use scheme with template 2 as well.
+    // An earlier version used template 2 for private-use schemes as well.
     const template = clientScheme === undefined || isOlder ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
     return { ...fields, template, clientHost: clientScheme ?? clientHost }
   })

@@ -15,7 +15,7 @@ import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent
 import { parseWithBoth } from './parse-with-both.ts'
 import { decodeRecapUri, translate } from './recap-reference.ts'
 
-test('template 2 keeps its bytes, so a receipt can be read for ever', () => {
+test('Consent template 2 never changes its text, so that old receipts can always be read', () => {
   expect(composeConsent()).toBe(
     [
       'login.example.com wants you to sign in with your Ethereum account:',
@@ -38,19 +38,19 @@ test('template 2 keeps its bytes, so a receipt can be read for ever', () => {
   )
 })
 
-test('the text that docs/guides/users.md explains is this one', () => {
+test('The example in docs/guides/users.md is the composed text', () => {
   const page = readFileSync(new URL('../../docs/guides/users.md', import.meta.url), 'utf8')
   expect(page.match(/```\n([^]*?)\n```/)?.[1]).toBe(composeConsent())
 })
 
-test('a bound key is one more resource, before the ReCap (RFC 9278)', () => {
+test('A bound key is one more resource before the ReCap (RFC 9278)', () => {
   expect(composeConsent({ keyThumbprint: thumbprint })).toBe(
     composeConsent().replace('\n- urn:recap:', `\n- urn:ietf:params:oauth:jwk-thumbprint:sha-256:${thumbprint}\n- urn:recap:`),
   )
 })
 
 test(
-  'whatever can be registered and asked for, both parsers read back exactly what went in (ERC-4361)',
+  'Both parsers read every field of any consent back exactly (ERC-4361)',
   () => {
     fc.assert(
       fc.property(anyConsent, (fields) => {
@@ -81,7 +81,7 @@ test(
 )
 
 test(
-  'whatever can be registered and asked for, the text passes the verification of ERC-5573: the statement ends with what the last resource says',
+  'Any consent passes the verification of ERC-5573: its statement ends with the translation of its last resource',
   () => {
     fc.assert(
       fc.property(anyConsent, (fields) => {
@@ -99,7 +99,7 @@ const plainWords =
   /^Allow (?:'(?<name>[A-Za-z0-9&+ -]{1,40})'|the app) (?:at (?<host>[A-Za-z0-9.:[\]_-]+)|\(an app on this device that opens (?<scheme>[A-Za-z0-9.+-]+): links\)) to do only what follows, until (?<until>\d{4}-\d\d-\d\d) \(UTC\)\. Signing costs no gas and makes no transfer\. I further authorize /
 
 test(
-  'whatever an app is called, the statement begins with which app, its host or scheme, and until when',
+  "The statement of any consent begins with the app's name, its host or scheme, and the last day",
   () => {
     fc.assert(
       fc.property(anyConsent, (fields) => {
@@ -115,7 +115,7 @@ test(
   patience,
 )
 
-test('the order of scopes and resources does not change the text', () => {
+test('The order of scopes and resources does not change the text of a consent', () => {
   const scopes = ['read', 'write', 'enhancement']
   const resources = ['https://b.example/', 'https://a.example/']
   expect(composeConsent({ scopes: scopes.toReversed(), resources: resources.toReversed() })).toBe(
@@ -123,13 +123,13 @@ test('the order of scopes and resources does not change the text', () => {
   )
 })
 
-test('a template of no known number gives no text', () => {
+test('A consent with an unknown template number gives no text', () => {
   for (const template of [0, 1, 3, 4, -1, 1.5, Number.NaN, '2', '__proto__', undefined]) {
     expect(composeConsentMessage({ ...exampleFields, template: template as number })).toBeNull()
   }
 })
 
-test('template 5 keeps its bytes: it differs from template 2 in the words for an app on the device (RFC 8252 §7.1)', () => {
+test('Template 5 never changes its text; it differs from template 2 in the words for an app on the device (RFC 8252 §7.1)', () => {
   const device = { redirectUri: 'login.bank.example:/callback', clientHost: 'login.bank.example' }
   const text = composeConsent({ ...device, template: 5 })
   expect(text.split('\n')[3]).toBe(
@@ -140,24 +140,24 @@ test('template 5 keeps its bytes: it differs from template 2 in the words for an
   expect(older.split('\n').toSpliced(3, 1)).toEqual(text.split('\n').toSpliced(3, 1))
 })
 
-test('a text that names no host is not composed for a website', () => {
+test('Template 5 gives no text for a website', () => {
   expect(composeConsentMessage({ ...exampleFields, template: 5 })).toBeNull()
 })
 
-test('a website keeps template 2, and every private-use scheme gets template 5', () => {
+test('A website gets template 2, and every private-use scheme gets template 5', () => {
   for (const uri of ['https://app.example.net/cb', 'HTTP://localhost:1/', 'http://127.0.0.1/cb'])
     expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri })).toBe(2)
   for (const uri of ['com.example.app:/cb', 'login.bank.example:/cb', 'https.example:/cb'])
     expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri })).toBe(5)
 })
 
-test('an app whose name has no plain form is named by its host alone', () => {
+test('An app whose name has no Latin form is named by its host only', () => {
   expect(parseWithBoth(composeConsent({ clientName: '支付宝' })).statement).toMatch(/^Allow the app at app\.example\.net to do /)
 })
 
-describe('a redirect URI', () => {
+describe('Redirect URIs in a consent', () => {
   test(
-    'of a web app can stand in the text if it can be registered',
+    'Every redirect URI of a web app that can be registered can stand in a consent',
     () => {
       fc.assert(
         fc.property(webRedirectUris, (uri) => isSignableUri(uri)),
@@ -168,7 +168,7 @@ describe('a redirect URI', () => {
   )
 
   test(
-    'of a native app is said to fit the text only if both parsers take it',
+    "Both parsers accept a consent with any native app's redirect URI that counts as signable",
     () => {
       fc.assert(
         fc.property(privateRedirectUris.filter(isSignableUri), (redirectUri) => {
@@ -190,19 +190,19 @@ describe('a redirect URI', () => {
     ['https://a.example:000080/', 'a.example:80', 'a.example:80'],
     ['com.example.app:/cb', 'com.example.app', 'com.example.app'],
     ['com.example.app:///cb', 'com.example.app', 'com.example.app'],
-  ])('%s is named as %s', (redirectUri, clientHost, named) => {
+  ])('A consent for redirect URI %s has the host %s in its statement', (redirectUri, clientHost, named) => {
     expect(parseWithBoth(composeConsent({ redirectUri, clientHost })).statement).toContain(` at ${named} to do `)
   })
 
   test.each(['com.example.app://u@bank.example/', 'com.example.app:/a[b]', 'com.example.app:?q', 'com.example.app://'])(
-    '%s does not fit the text, so registration must refuse it',
+    'The redirect URI %s cannot stand in a consent',
     (uri) => {
       expect(isSignableUri(uri)).toBe(false)
     },
   )
 })
 
-describe('a field that the grammar cannot hold is a defect, and no text comes out', () => {
+describe('Consent fields that the grammar does not allow', () => {
   const unfit: [keyof ConsentFields, unknown[]][] = [
     ['clientHost', ['', 'bank.example', 'app.example.net:443', 'APP.example.net']],
     ['clientId', ['', 'app', '0f8c9a3e4f0b4c8e9a515b1c3e9d7a20', '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20\n']],
@@ -216,14 +216,14 @@ describe('a field that the grammar cannot hold is a defect, and no text comes ou
   ]
 
   test.each(unfit.flatMap(([field, contents]) => contents.map((content) => [field, content] as const)))(
-    '%s: %j',
+    'Composing a consent throws a RangeError for the field %s: %j',
     (field, content) => {
       expect(() => composeConsent({ [field]: content })).toThrow(RangeError)
     },
   )
 
   test(
-    'a name of any kind never is',
+    'Any app name can be composed into a consent',
     () => {
       fc.assert(
         fc.property(clientNames, (clientName) => {

@@ -1,4 +1,4 @@
-/** Wallets that are contracts (ERC-1271), on a local chain: who is believed, and who is not. */
+/** Wallets that are contracts (ERC-1271), on a local chain: which signatures are valid. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { verifyPlainSignature } from '../../src/wallet/signature.ts'
@@ -14,7 +14,7 @@ import {
   ownedWallet,
   owner,
 } from '../support/wallet-contracts.ts'
-import { askAt, message } from './ask-wallet.ts'
+import { message, verifierAt } from './ask-wallet.ts'
 
 const alice = owner('alice')
 const bob = owner('bob')
@@ -22,40 +22,40 @@ const mallory = owner('mallory')
 const magic = '1626ba7e'.padEnd(64, '0')
 
 let chain: TestChain
-let ask: ReturnType<typeof askAt>
+let verify: ReturnType<typeof verifierAt>
 let wallet: Address
 beforeAll(async () => {
   chain = await startChain()
-  ask = askAt(chain.chainId, chain)
+  verify = verifierAt(chain.chainId, chain)
   wallet = await chain.deploy(deploying(ownedWallet(alice.address)))
 })
 afterAll(() => chain.close())
 
-test('the owner of a deployed contract wallet is believed (ERC-1271)', async () => {
-  expect(await ask(wallet, alice.sign(message))).toEqual({ kind: 'valid' })
+test('A signature of the owner of a deployed contract wallet is valid (ERC-1271)', async () => {
+  expect(await verify(wallet, alice.sign(message))).toEqual({ kind: 'valid' })
 })
 
-test('a stranger is not, nor the owner for another text', async () => {
-  expect(await ask(wallet, mallory.sign(message))).toEqual({ kind: 'not_proven' })
-  expect(await ask(wallet, alice.sign(`${message} `))).toEqual({ kind: 'not_proven' })
+test('A signature of another key, or of the owner for another text, is not valid for a contract wallet', async () => {
+  expect(await verify(wallet, mallory.sign(message))).toEqual({ kind: 'not_proven' })
+  expect(await verify(wallet, alice.sign(`${message} `))).toEqual({ kind: 'not_proven' })
 })
 
-test('an owner who was removed after a login is not believed at the next check', async () => {
+test('A signature of an owner who has been removed from a contract wallet is no longer valid', async () => {
   const changeable = await chain.deploy(changeableWallet(alice.address))
-  expect(await ask(changeable, alice.sign(message))).toEqual({ kind: 'valid' })
+  expect(await verify(changeable, alice.sign(message))).toEqual({ kind: 'valid' })
   await chain.send(changeable, changeOwner(bob.address))
-  expect(await ask(changeable, alice.sign(message))).toEqual({ kind: 'not_proven' })
-  expect(await ask(changeable, bob.sign(message))).toEqual({ kind: 'valid' })
+  expect(await verify(changeable, alice.sign(message))).toEqual({ kind: 'not_proven' })
+  expect(await verify(changeable, bob.sign(message))).toEqual({ kind: 'valid' })
 })
 
-test('a check is one eth_call to each RPC, and never a transaction', async () => {
-  const [asked, block] = [chain.asked.length, await chain.request('eth_blockNumber')]
-  await ask(wallet, alice.sign(message))
-  expect(chain.asked.slice(asked)).toEqual(['eth_call'])
+test('The check of a contract wallet is one eth_call, and sends no transaction', async () => {
+  const [before, block] = [chain.asked.length, await chain.request('eth_blockNumber')]
+  await verify(wallet, alice.sign(message))
+  expect(chain.asked.slice(before)).toEqual(['eth_call'])
   expect(await chain.request('eth_blockNumber')).toBe(block)
 })
 
-describe('a Safe of two owners', () => {
+describe('A Safe with two owners', () => {
   let safe: Safe
   const sign = (...owners: (typeof alice)[]): string => signForSafe(message, safe.address, chain.chainId, owners)
   beforeAll(async () => {
@@ -64,114 +64,117 @@ describe('a Safe of two owners', () => {
     await safe.deploy()
   })
 
-  test('is believed when both signed', async () => {
-    expect(await ask(safe.address, sign(alice, bob))).toEqual({ kind: 'valid' })
+  test("A Safe's signature is valid if both owners signed", async () => {
+    expect(await verify(safe.address, sign(alice, bob))).toEqual({ kind: 'valid' })
   })
 
-  test('is not when one signed, or one twice, or one and a stranger, or nobody', async () => {
+  test("A Safe's signature is not valid with one owner only, one owner twice, one owner and another key, or none", async () => {
     const one = sign(alice)
     for (const half of [one, `${one}${digits(one)}`, sign(bob), sign(alice, mallory), '0x']) {
-      expect(await ask(safe.address, half)).toEqual({ kind: 'not_proven' })
+      expect(await verify(safe.address, half)).toEqual({ kind: 'not_proven' })
     }
   })
 
-  test('is not when its owners signed for another Safe or another chain', async () => {
+  test("A Safe's signature is not valid if its owners signed for another Safe or another chain", async () => {
     const elsewhere = signForSafe(message, wallet, chain.chainId, [alice, bob])
     const otherChain = signForSafe(message, safe.address, 10, [alice, bob])
-    expect(await ask(safe.address, elsewhere)).toEqual({ kind: 'not_proven' })
-    expect(await ask(safe.address, otherChain)).toEqual({ kind: 'not_proven' })
+    expect(await verify(safe.address, elsewhere)).toEqual({ kind: 'not_proven' })
+    expect(await verify(safe.address, otherChain)).toEqual({ kind: 'not_proven' })
   })
 })
 
-describe('an account that delegates to a contract (EIP-7702)', () => {
-  // alice's own account, delegating to a contract that accepts what mallory signs
+describe('An account that delegates to a contract (EIP-7702)', () => {
+  // alice's own account, which delegates to a contract that accepts mallory's signatures
   beforeAll(async () => {
     const delegate = await chain.deploy(deploying(ownedWallet(mallory.address)))
     await chain.setCode(alice.address, `0xef0100${digits(delegate)}`)
   })
 
-  test('is proven by its own key, without any chain', () => {
+  test("The signature of a delegating account's own key is valid without a chain (EIP-7702)", () => {
     expect(verifyPlainSignature(message, alice.sign(message), alice.address)).toEqual({ kind: 'valid' })
   })
 
-  test('is not proven by what it delegates to, which the chain itself would ask', async () => {
-    // the question of ERC-1271 put to the account: the delegate answers with the magic value
+  test('A signature that only the delegate accepts is not valid for a delegating account (EIP-7702)', async () => {
+    // the ERC-1271 call to the account: the delegate returns the magic value
     const question = `0x1626ba7e${'00'.repeat(32)}`
     expect(await chain.request('eth_call', [{ to: alice.address, data: question }, 'latest'])).not.toBe('0x')
-    expect(await ask(alice.address, mallory.sign(message))).toEqual({ kind: 'not_proven' })
+    expect(await verify(alice.address, mallory.sign(message))).toEqual({ kind: 'not_proven' })
   })
 
-  test('is not proven by a delegate that says yes to everything', async () => {
+  test('A delegate that accepts every signature proves nothing for its account (EIP-7702)', async () => {
     const delegate = await chain.deploy(deploying(answering(magic)))
     await chain.setCode(bob.address, `0xef0100${digits(delegate)}`)
-    expect(await ask(bob.address, '0x')).toEqual({ kind: 'not_proven' })
+    expect(await verify(bob.address, '0x')).toEqual({ kind: 'not_proven' })
   })
 })
 
-describe('what is at the address decides nothing but yes or no', () => {
-  test('only the magic value and zeros, one word long, is a yes', async () => {
+describe('Contracts that return other values', () => {
+  test('Only the magic value of ERC-1271 as one word makes a signature valid, and no other return value does', async () => {
     const yes = await chain.deploy(deploying(answering(magic)))
-    expect(await ask(yes, '0x')).toEqual({ kind: 'valid' })
+    expect(await verify(yes, '0x')).toEqual({ kind: 'valid' })
     const noes = [
-      '', // nothing
+      '', // no data
       '00'.repeat(32), // false
       '01'.padStart(64, '0'), // true
-      '1626ba7e', // the four bytes alone
-      magic.slice(0, -2), // a byte short
-      `${magic}00`, // a byte long
+      '1626ba7e', // the four bytes only
+      magic.slice(0, -2), // one byte short
+      `${magic}00`, // one byte long
       magic + magic,
       '1626ba7e'.padStart(64, '0'), // right-aligned
-      `1626ba7e${'00'.repeat(27)}01`, // not only zeros
+      `1626ba7e${'00'.repeat(27)}01`, // with a byte that is not zero
       `1626ba7f${'00'.repeat(28)}`,
       '20c13b0b'.padEnd(64, '0'), // the magic value of an older draft
       'ff'.repeat(32),
     ]
-    const believed: string[] = []
+    const accepted: string[] = []
     for (const answer of noes) {
-      const { kind } = await ask(await chain.deploy(deploying(answering(answer))), '0x')
-      if (kind !== 'not_proven') believed.push(answer)
+      const { kind } = await verify(await chain.deploy(deploying(answering(answer))), '0x')
+      if (kind !== 'not_proven') accepted.push(answer)
     }
-    expect(believed).toEqual([])
+    expect(accepted).toEqual([])
   })
 
-  test.each(Object.keys(oddContracts))('a contract that is no wallet proves nothing and breaks nothing: %s', async (kind) => {
-    const odd = await chain.deploy(deploying(oddContracts[kind as keyof typeof oddContracts]))
-    expect(await ask(odd, alice.sign(message))).toEqual({ kind: 'not_proven' })
-  })
+  test.each(Object.keys(oddContracts))(
+    'A contract that is not a wallet proves nothing, and the check completes: %s',
+    async (kind) => {
+      const odd = await chain.deploy(deploying(oddContracts[kind as keyof typeof oddContracts]))
+      expect(await verify(odd, alice.sign(message))).toEqual({ kind: 'not_proven' })
+    },
+  )
 
-  test('an address without code proves nothing, whoever signed', async () => {
-    expect(await ask(mallory.address, alice.sign(message))).toEqual({ kind: 'not_proven' })
+  test('An address without code proves nothing', async () => {
+    expect(await verify(mallory.address, alice.sign(message))).toEqual({ kind: 'not_proven' })
   })
 })
 
-test('an address nobody has a key for is refused before the chain is asked: zero, the precompiles, all up to 0xff', async () => {
-  const asked = chain.asked.length
+test('An address from 0x0 to 0xff, which has no key, is refused without a call to the chain', async () => {
+  const before = chain.asked.length
   for (let last = 0; last <= 0xff; last++) {
     const keyless = `0x${last.toString(16).padStart(40, '0')}`
-    expect(await ask(keyless, alice.sign(message))).toEqual({ kind: 'not_proven' })
+    expect(await verify(keyless, alice.sign(message))).toEqual({ kind: 'not_proven' })
   }
-  expect(chain.asked.length).toBe(asked)
+  expect(chain.asked.length).toBe(before)
 })
 
-test('a precompile behind that range answers no check either', async () => {
-  expect(await ask(`0x${'100'.padStart(40, '0')}`, alice.sign(message))).toEqual({ kind: 'not_proven' })
+test('The precompile at 0x100 proves nothing', async () => {
+  expect(await verify(`0x${'100'.padStart(40, '0')}`, alice.sign(message))).toEqual({ kind: 'not_proven' })
 })
 
 test.each([
-  ['no hexadecimal', 'yes'],
+  ['not hexadecimal', 'yes'],
   ['half a byte', '0x1'],
   ['no 0x', '11'.repeat(65)],
   ['a line break after', `0x${'11'.repeat(65)}\n`],
   ['over 8 kB', `0x${'11'.repeat(4_096)}`],
   ['a wrapper around nothing (ERC-6492)', `0x${'6492'.repeat(16)}`],
-  ['nothing at all', undefined as unknown as string],
-])('a signature that is none is malformed, and no chain is asked: %s', async (_, signature) => {
-  const asked = chain.asked.length
-  expect(await ask(wallet, signature)).toEqual({ kind: 'malformed' })
-  expect(chain.asked.length).toBe(asked)
+  ['undefined', undefined as unknown as string],
+])('A malformed signature is refused without a call to the chain: %s', async (_, signature) => {
+  const before = chain.asked.length
+  expect(await verify(wallet, signature)).toEqual({ kind: 'malformed' })
+  expect(chain.asked.length).toBe(before)
 })
 
-test('the longest signature there is fits the check', async () => {
+test('The longest accepted signature can be checked', async () => {
   const yes = await chain.deploy(deploying(answering(magic)))
-  expect(await ask(yes, `0x${'11'.repeat(4_095)}`)).toEqual({ kind: 'valid' })
+  expect(await verify(yes, `0x${'11'.repeat(4_095)}`)).toEqual({ kind: 'valid' })
 })

@@ -49,7 +49,7 @@ const anyLines: fc.Arbitrary<Lines> = fc.record({
 })
 
 test(
-  'whatever fits the grammar, both parsers read back exactly what went in (ERC-4361)',
+  'Both parsers read every field of any composed text back exactly (ERC-4361)',
   () => {
     fc.assert(
       fc.property(anyLines, (lines) => {
@@ -66,20 +66,20 @@ test(
   patience,
 )
 
-test('an address whose EIP-55 form has no capital in it is read by both parsers too', () => {
+test('Both parsers read an address whose EIP-55 form has no capital letter', () => {
   const parsed = parseAddress('0x0194d9e7b11b02bfb863988acb5019c9eef5cce1')
   const address = parsed.kind === 'address' ? parsed.address : example.address
   expect(address).toBe('0x0194d9e7b11b02bfb863988acb5019c9eef5cce1')
   expect(parseWithBoth(compose({ address })).address).toBe(address)
 })
 
-test('without resources there is no line for them', () => {
+test('A text without resources has no Resources line', () => {
   expect(parseWithBoth(compose()).resources).toBeUndefined()
 })
 
-describe('an app', () => {
+describe('The name of an app in the text', () => {
   test(
-    'is named in quotes that its name cannot end, or not at all',
+    "An app's name is quoted in characters that cannot close the quotation, or replaced by the words: the app",
     () => {
       fc.assert(
         fc.property(clientNames, (name) => {
@@ -94,8 +94,8 @@ describe('an app', () => {
   )
 })
 
-describe('the host of an app', () => {
-  test('of any well-formed redirect URI is named as it is', () => {
+describe('The host of an app in the text', () => {
+  test('The host of any well-formed redirect URI is written unchanged', () => {
     fc.assert(
       fc.property(clientHosts, (host) => writeHost(host) === host),
       { numRuns: runs },
@@ -111,7 +111,7 @@ describe('the host of an app', () => {
     'APP.example.net',
     'my_host.example',
     'com.example.app',
-  ])('%s is named as it is', (host) => {
+  ])('The host %s is written unchanged', (host) => {
     expect(writeHost(host)).toBe(host)
   })
 
@@ -124,11 +124,11 @@ describe('the host of an app', () => {
     ['user@bank.example', 'user_bank.example'],
     ['\u202eelpmaxe.knab', '_elpmaxe.knab'],
     ['😀.example', '_.example'],
-  ])('%j is named %j: what the text cannot hold never makes another host', (host, named) => {
+  ])("The host %j is written as %j, so that replaced characters never make it another app's host", (host, named) => {
     expect(writeHost(host)).toBe(named)
   })
 
-  test('any text at all stays one word, which a statement can hold', () => {
+  test('Any text is written as one word that a statement can contain', () => {
     fc.assert(
       fc.property(
         clientNames.filter((text) => text !== ''),
@@ -140,17 +140,17 @@ describe('the host of an app', () => {
     )
   })
 
-  test('a text that names no host is not composed', () => {
+  test('An empty host throws a RangeError', () => {
     expect(() => writeHost('')).toThrow(RangeError)
   })
 })
 
-test('a day is the day in UTC', () => {
+test('A day in the text is the day in UTC', () => {
   expect(writeDay('until', 1_797_811_199)).toBe('2026-12-20')
   expect(writeDay('until', 1_797_811_200)).toBe('2026-12-21')
 })
 
-describe('a field that the grammar cannot hold is a defect, and no text comes out', () => {
+describe('Fields that the grammar does not allow', () => {
   const times = [-1, 0.5, Number.NaN, 253_402_300_800]
   const unfit: [keyof Lines, unknown[]][] = [
     [
@@ -191,14 +191,14 @@ describe('a field that the grammar cannot hold is a defect, and no text comes ou
   ]
 
   test.each(unfit.flatMap(([field, contents]) => contents.map((content) => [field, content] as const)))(
-    '%s: %j',
+    'Composing a text throws a RangeError for the field %s: %j',
     (field, content) => {
       expect(() => compose({ [field]: content })).toThrow(RangeError)
     },
   )
 
   test(
-    'any text in any of our own fields gives a text both parsers read back, or none',
+    'Any text in the domain, URI, nonce or request id gives either a text that both parsers read back, or a RangeError',
     () => {
       const fields = fc.constantFrom('domain', 'uri', 'nonce', 'requestId')
       const contents = fc.oneof(clientNames, drawnFrom('ab01:/?#[]@%2F.&=~-_ \n', 0, 40))

@@ -2,7 +2,7 @@ import { ParsedMessage as SiweParsedMessage } from '@signinwithethereum/siwe-par
 import { ParsedMessage as SpruceParsedMessage } from '@spruceid/siwe-parser'
 import { expect } from 'vitest'
 
-/** What both parsers read in a text to sign; fails where either refuses it, warns about it, or the two differ. */
+/** Parses a text to sign with both parsers. Fails if one of them refuses the text or warns about it, or if their results differ. */
 export function parseWithBoth(text: string): Omit<SiweParsedMessage, 'warnings'> {
   const { warnings, ...siwe } = new SiweParsedMessage(text)
   expect(warnings).toEqual(warningsOf(siwe.address))
@@ -11,8 +11,8 @@ export function parseWithBoth(text: string): Omit<SiweParsedMessage, 'warnings'>
 }
 
 /**
- * One wallet in some thousands has an address whose EIP-55 form holds no capital, or no small letter. That form is right, but one
- * parser cannot tell it from an address without a checksum, and says so; it does not refuse it.
+ * One address in some thousands has an EIP-55 form without capitals or without small letters. This form is correct, but one
+ * parser cannot distinguish it from an address without a checksum. The parser accepts it with a warning.
  */
 function warningsOf(address: string): unknown[] {
   const digits = address.slice(2)

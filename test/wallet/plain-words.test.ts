@@ -17,18 +17,18 @@ test.each([
   ['Ｆｕｌｌ　Ｗｉｄｔｈ', 'Full Width'],
   ['C++ Web-3', 'C++ Web-3'],
   ['😀 Smile 🇩🇪', 'Smile'],
-])('the name %j reads %j in the text to sign', (name, expected) => {
+])('The app name %j is written as %j in the text to sign', (name, expected) => {
   expect(transliterateName(name)).toBe(expected)
 })
 
 test.each(['', '   ', '😀', '支付宝', '支付宝 Pay', 'متجر', '- & +', '\u202e\u200b', '\ud800', '٣'])(
-  'the name %j is left out, whole: half a name could be another app’s',
+  "The app name %j is omitted as a whole: a part of it could be another app's name",
   (name) => {
     expect(transliterateName(name)).toBe('')
   },
 )
 
-test('a name cannot bring a sentence, a host or a quote of its own', () => {
+test('An app name cannot add a sentence, a host or a quotation mark to the text to sign', () => {
   expect(transliterateName('Evil. No permissions.')).toBe('Evil No permissions')
   expect(transliterateName('Bank at bank.example')).toBe('Bank at bank example')
   expect(transliterateName('Bank at bank。example')).toBe('Bank at bank example')
@@ -37,21 +37,21 @@ test('a name cannot bring a sentence, a host or a quote of its own', () => {
   expect(transliterateName('x\nURI: https://bank.example')).toBe('x URI https bank example')
 })
 
-test('letters of another script that look like ours read as what they are', () => {
+test('Cyrillic letters that look like Latin ones are transliterated as Cyrillic letters', () => {
   // U+0421 and U+043E are Cyrillic.
   expect(transliterateName('\u0421\u043einbank')).toBe('Soinbank')
 })
 
-test('direction marks and invisible characters vanish from a name', () => {
+test('Direction marks and invisible characters are removed from an app name', () => {
   expect(transliterateName('My\u200bA\u00adpp\u202e\u2066')).toBe('MyApp')
 })
 
-test('a very long name is cut at forty characters', () => {
+test('A very long app name is cut after forty characters', () => {
   expect(transliterateName('a'.repeat(100_000))).toBe('a'.repeat(40))
   expect(transliterateName(`${'a'.repeat(39)} b`)).toBe('a'.repeat(39))
 })
 
-test('any name becomes at most forty letters, digits, spaces and & + -, and again the same', () => {
+test('Any app name becomes at most forty letters, digits, spaces and & + -, and transliterating it again changes nothing', () => {
   fc.assert(
     fc.property(clientNames, (name) => {
       const plain = transliterateName(name)

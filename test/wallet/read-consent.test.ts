@@ -14,7 +14,7 @@ import { runs } from '../support/runs.ts'
 import { clientNames, patience } from './arbitraries.ts'
 import { anyConsent, composeConsent, exampleFields, thumbprint } from './consent-example.ts'
 
-test('a consent reads as who allowed what to whom until when', () => {
+test('A consent reads as all of its fields and its grants', () => {
   const { template: _template, scopes: _scopes, resources: _resources, ...same } = exampleFields
   expect(readConsent(composeConsent())).toEqual({
     ...same,
@@ -22,12 +22,12 @@ test('a consent reads as who allowed what to whom until when', () => {
   })
 })
 
-test('a consent to an app on the device reads back, in the words of today and in those of earlier versions', () => {
+test('A consent to an app on the device reads back, with the template of today and with the earlier one', () => {
   const device = { redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app' }
   for (const template of [2, 5]) expect(readConsent(composeConsent({ ...device, template }))).toMatchObject(device)
 })
 
-test('a statement about an app on the device and another about a website do not pass for each other', () => {
+test('A statement about an app on the device is refused for a website, and the other way round', () => {
   const device = composeConsent({ redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app', template: 5 })
   const words = '(an app on this device that opens com.example.app: links)'
   expect(device).toContain(words)
@@ -36,12 +36,12 @@ test('a statement about an app on the device and another about a website do not 
   expect(readConsent(composeConsent().replace('at app.example.net', words))).toBeNull()
 })
 
-test('a consent that names a key reads with it', () => {
+test('A consent with a key thumbprint reads with it', () => {
   expect(readConsent(composeConsent({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
 })
 
 test(
-  'every consent that can be composed reads back as what it was made of',
+  'Every consent that can be composed reads back with the values that it was composed from',
   () => {
     fc.assert(
       fc.property(anyConsent, ({ template, clientName, scopes, resources, keyThumbprint, ...same }) => {
@@ -60,7 +60,7 @@ test(
 )
 
 test(
-  'what is read composes to the very bytes that were read, or nothing is: no two readings, nothing unread',
+  'Every text that reads as a consent composes to exactly the same bytes, so that it has one reading',
   () => {
     const edits = fc.record({
       at: fc.nat({ max: 1200 }),
@@ -85,7 +85,7 @@ test(
 )
 
 test(
-  'any other text is no consent, and none makes it fail',
+  'Any other text is not a consent, and reading it never throws',
   () => {
     const headed = clientNames.map((text) => `${composeConsent()}${text}x`)
     fc.assert(
@@ -98,7 +98,7 @@ test(
   patience,
 )
 
-test('a very long text is refused at once', () => {
+test('A very long text is refused quickly', () => {
   const spent = processorMs(() => {
     for (const filler of ["'oauth': '", "Allow '", '\n', 'urn:recap:', ' I further authorize the stated URI', '%41', 'a']) {
       const text = composeConsent().replace('Allow', `Allow ${filler.repeat(150_000 / filler.length)}`)
@@ -109,7 +109,7 @@ test('a very long text is refused at once', () => {
   expect(spent).toBeLessThan(2_000)
 })
 
-test('the texts of other templates are no consents', () => {
+test('The texts of the other templates are not consents', () => {
   const expiresAt = exampleFields.until
   const uri = exampleFields.redirectUri
   for (const [template, compose] of [
@@ -122,16 +122,19 @@ test('the texts of other templates are no consents', () => {
   }
 })
 
-describe('a line is not moved, doubled, left out, added or respelled', () => {
+describe('Changed lines of a consent', () => {
   const text = composeConsent()
   const lines = text.split('\n')
 
-  test.each(lines.map((line, i) => [i, line]))('line %i: %s', (i) => {
-    expect(readConsent(lines.toSpliced(i, 1).join('\n'))).toBeNull()
-    expect(readConsent(lines.toSpliced(i, 0, lines[i] ?? '').join('\n'))).toBeNull()
-    const swapped = lines.toSpliced(i, 2, lines[i + 1] ?? 'x', lines[i] ?? '').join('\n')
-    expect(readConsent(swapped)).toBeNull()
-  })
+  test.each(lines.map((line, i) => [i, line]))(
+    'A consent with line %i removed, doubled or swapped with the next one is not a consent: %s',
+    (i) => {
+      expect(readConsent(lines.toSpliced(i, 1).join('\n'))).toBeNull()
+      expect(readConsent(lines.toSpliced(i, 0, lines[i] ?? '').join('\n'))).toBeNull()
+      const swapped = lines.toSpliced(i, 2, lines[i + 1] ?? 'x', lines[i] ?? '').join('\n')
+      expect(readConsent(swapped)).toBeNull()
+    },
+  )
 
   test.each([
     ['a carriage return', text.replaceAll('\n', '\r\n')],
@@ -148,7 +151,7 @@ describe('a line is not moved, doubled, left out, added or respelled', () => {
     ['a full-width digit', text.replace('Chain ID: 1', 'Chain ID: １')],
     ['a full-width colon', text.replace('Nonce:', 'Nonce：')],
     ['a line separator', text.replace('\nVersion', '\u2028Version')],
-    ['another direction', text.replace('app.example.net to', '\u202eapp.example.net to')],
+    ['a right-to-left override', text.replace('app.example.net to', '\u202eapp.example.net to')],
     ['a lower-case address', text.replace(exampleFields.address, exampleFields.address.toLowerCase())],
     ['a wrong checksum', text.replace('0xf39Fd', '0xF39Fd')],
     ['a chain id with a zero in front', text.replace('Chain ID: 1', 'Chain ID: 01')],
@@ -159,64 +162,64 @@ describe('a line is not moved, doubled, left out, added or respelled', () => {
     ['Not Before', text.replace('\nRequest ID', '\nNot Before: 2026-11-20T12:00:00Z\nRequest ID')],
     ['a further resource', text.replace('\n- urn:recap', '\n- https://bank.example/\n- urn:recap')],
     ['a second ReCap', `${text}\n${text.split('\n').at(-1)}`],
-    ['padding', `${text}=`],
-  ])('%s', (_, other) => {
+    ['base64 padding', `${text}=`],
+  ])('A text is not a consent if it differs from one by %s', (_, other) => {
     expect(other).not.toBe(text)
     expect(readConsent(other)).toBeNull()
   })
 })
 
-describe('what one part says and another does not is no consent', () => {
+describe('Consents with a contradiction', () => {
   const text = composeConsent()
   const wide = { scopes: ['enhancement', 'payments'], resources: exampleFields.resources }
 
-  test('the statement names another host than the URI', () => {
+  test('A text is not a consent if its statement names another host than its URI', () => {
     expect(readConsent(text.replace('at app.example.net', 'at bank.example'))).toBeNull()
   })
 
-  test('the statement names another day than Expiration Time', () => {
+  test('A text is not a consent if its statement names another day than Expiration Time', () => {
     expect(readConsent(text.replace('until 2026-12-20', 'until 2026-11-21'))).toBeNull()
   })
 
-  test('the redirect URI is another in URI than in Resources', () => {
+  test('A text is not a consent if its URI and its Resources name different redirect URIs', () => {
     expect(readConsent(text.replace('- https://app.example.net/callback', '- https://app.example.net/other'))).toBeNull()
   })
 
-  test('the sentence gives one resource more than another', () => {
+  test('A text is not a consent if its statement allows more scopes on one resource than on another', () => {
     const sentence = translateRecap({ scopes: ['enhancement'], resources: ['https://api.example.com/', 'urn:b'] })
     const uneven = sentence.replace("'enhancement' for 'urn:b'", "'enhancement', 'payments' for 'urn:b'")
     expect(readConsent(text.replace(translateRecap(exampleFields), uneven))).toBeNull()
   })
 
-  test('the ReCap allows more than its sentence, and that is told apart from other faults (ERC-5573)', () => {
+  test('A ReCap that allows more than the statement is not a consent, and is reported as contradictory (ERC-5573)', () => {
     const contradictory = text.replace(encodeRecap(exampleFields), encodeRecap(wide))
     expect(readConsent(contradictory)).toBeNull()
     expect(recapContradicts(contradictory)).toBe(true)
   })
 
-  test('the sentence allows more than its ReCap', () => {
+  test('A statement that allows more than the ReCap is not a consent, and is reported as contradictory (ERC-5573)', () => {
     const contradictory = text.replace(translateRecap(exampleFields), translateRecap(wide))
     expect(readConsent(contradictory)).toBeNull()
     expect(recapContradicts(contradictory)).toBe(true)
   })
 
-  test('a text that contradicts nothing is not said to', () => {
+  test('A consent without a contradiction is not reported as contradictory, nor is any other text', () => {
     expect(recapContradicts(text)).toBe(false)
     expect(recapContradicts(text.replace('MyApp', 'MyАpp'))).toBe(false)
     expect(recapContradicts('')).toBe(false)
   })
 
   test.each([
-    ['a key more', { att: { 'https://api.example.com/': { 'oauth/enhancement': [{}] } }, prf: [] }],
+    ['an additional key', { att: { 'https://api.example.com/': { 'oauth/enhancement': [{}] } }, prf: [] }],
     ['a restriction', { att: { 'https://api.example.com/': { 'oauth/enhancement': [{ limit: 1 }] } } }],
-    ['no use at all', { att: { 'https://api.example.com/': { 'oauth/enhancement': [] } } }],
+    ['an empty list of restrictions', { att: { 'https://api.example.com/': { 'oauth/enhancement': [] } } }],
     ['another namespace', { att: { 'https://api.example.com/': { 'crud/enhancement': [{}] } } }],
-  ])('the ReCap holds %s', (_, details) => {
+  ])('A text is not a consent if its ReCap has %s', (_, details) => {
     const uri = `urn:recap:${Buffer.from(JSON.stringify(details)).toString('base64url')}`
     expect(readConsent(text.replace(encodeRecap(exampleFields), uri))).toBeNull()
   })
 
-  test('the ReCap is the same in other JSON', () => {
+  test('A text is not a consent if its ReCap has the same content in another JSON notation', () => {
     const spaced = Buffer.from('{"att": {"https://api.example.com/": {"oauth/enhancement": [{}]}}}').toString('base64url')
     expect(readConsent(text.replace(/urn:recap:.*$/, `urn:recap:${spaced}`))).toBeNull()
   })

@@ -1,4 +1,4 @@
-/** ERC-5573's own algorithms, written from the standard and apart from ours, for any ReCap. */
+/** The algorithms of ERC-5573 for any ReCap, written from the standard and independent of our implementation. */
 
 export type RecapDetails = { att: Record<string, Record<string, object[]>> }
 
@@ -7,7 +7,7 @@ export function decodeRecapUri(uri: string): RecapDetails {
   return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as RecapDetails
 }
 
-/** "ReCap Translation Algorithm", spaced as in the standard's examples. */
+/** "ReCap Translation Algorithm", with the spaces of the standard's examples. */
 export function translate({ att }: RecapDetails): string {
   const entries = Object.entries(att).flatMap(([resource, abilities]) => {
     const names = Object.keys(abilities).map((ability) => ability.split('/'))

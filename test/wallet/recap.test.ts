@@ -17,11 +17,11 @@ const capabilities = fc.record({
   resources: fc.uniqueArray(resourceUris, { minLength: 1, maxLength: 6 }),
 })
 
-test('the reference these tests compare with makes what the standard prints (ERC-5573)', () => {
+test('The reference implementation of these tests gives the example of the standard (ERC-5573)', () => {
   expect(translate(decodeRecapUri(published.uri))).toBe(published.sentence)
 })
 
-test('a capability has these bytes as a URI and these words as a sentence (ERC-5573)', () => {
+test('A ReCap is encoded as exactly these bytes and translated to exactly this sentence (ERC-5573)', () => {
   const capability = { scopes: ['read', 'enhancement'], resources: ['urn:a', 'https://api.example.com/'] }
   expect(Buffer.from(encodeRecap(capability).slice('urn:recap:'.length), 'base64url').toString()).toBe(
     '{"att":{"https://api.example.com/":{"oauth/enhancement":[{}],"oauth/read":[{}]},"urn:a":{"oauth/enhancement":[{}],"oauth/read":[{}]}}}',
@@ -31,16 +31,16 @@ test('a capability has these bytes as a URI and these words as a sentence (ERC-5
   )
 })
 
-test('the URI is base64url without padding, whatever the length (RFC 4648 §5)', () => {
+test('A ReCap URI is base64url without padding for every length (RFC 4648 §5)', () => {
   for (const path of ['', 'a', 'aa', 'aaa']) {
-    // `~~~???` is what base64 writes with + and /, and base64url must not.
+    // Base64 writes `~~~???` with + and /, which base64url must not contain.
     const uri = encodeRecap({ scopes: ['read'], resources: [`https://a.example/${path}?~~~???`] })
     expect(uri).toMatch(/^urn:recap:[A-Za-z0-9_-]+$/)
     expect(Object.keys(decodeRecapUri(uri).att)).toEqual([`https://a.example/${path}?~~~???`])
   }
 })
 
-test('the sentence is the standard translation of the URI, for every scope and resource that can be registered', () => {
+test('The sentence is the standard translation of the ReCap URI for every scope and resource (ERC-5573)', () => {
   fc.assert(
     fc.property(capabilities, (capability) => {
       expect(translateRecap(capability)).toBe(translate(decodeRecapUri(encodeRecap(capability))))
@@ -49,7 +49,7 @@ test('the sentence is the standard translation of the URI, for every scope and r
   )
 })
 
-test('the URI allows every scope on every resource, without restriction, and nothing else', () => {
+test('A ReCap URI allows every given scope on every given resource, without restriction, and nothing else', () => {
   fc.assert(
     fc.property(capabilities, ({ scopes, resources }) => {
       const abilities = Object.fromEntries(scopes.map((scope) => [`oauth/${scope}`, [{}]]))
@@ -60,7 +60,7 @@ test('the URI allows every scope on every resource, without restriction, and not
   )
 })
 
-test('keys are sorted by byte value, a shorter one first, whatever order they come in (ERC-5573)', () => {
+test('The keys of a ReCap are sorted by byte value, whatever the order of scopes and resources is (ERC-5573)', () => {
   fc.assert(
     fc.property(capabilities, fc.gen(), ({ scopes, resources }, gen) => {
       const shuffled = (list: string[]) => gen(fc.shuffledSubarray, list, { minLength: list.length })
@@ -80,13 +80,13 @@ test('keys are sorted by byte value, a shorter one first, whatever order they co
   )
 })
 
-test('a scope or resource named twice is written once', () => {
+test('A scope or resource that is given twice is written once in a ReCap', () => {
   const twice = { scopes: ['read', 'read'], resources: ['urn:a', 'urn:a'] }
   const once = { scopes: ['read'], resources: ['urn:a'] }
   expect([encodeRecap(twice), translateRecap(twice)]).toEqual([encodeRecap(once), translateRecap(once)])
 })
 
-describe('what a text cannot hold is a defect, and nothing comes out', () => {
+describe('Capabilities that a text cannot contain', () => {
   test.each([
     { scopes: [], resources: ['urn:a'] },
     { scopes: ['read'], resources: [] },
@@ -95,7 +95,7 @@ describe('what a text cannot hold is a defect, and nothing comes out', () => {
       scopes: ['read'],
       resources: [resource],
     })),
-  ])('%j', (capability) => {
+  ])('Encoding or translating this ReCap throws a RangeError: %j', (capability) => {
     expect(() => encodeRecap(capability)).toThrow(RangeError)
     expect(() => translateRecap(capability)).toThrow(RangeError)
   })

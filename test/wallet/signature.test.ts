@@ -35,23 +35,23 @@ function write({ r, s }: Parts, v: number): string {
 const parts = sign(message)
 const signature = write(parts, 27 + parts.recovery)
 
-test('what a wallet signed with personal_sign is valid (ERC-191)', () => {
+test('A personal_sign signature of a wallet is valid (ERC-191)', () => {
   expect(verifyPlainSignature(message, signature, address)).toEqual({ kind: 'valid' })
 })
 
-test.each(references)('a signature of the reference library is judged as there: $title', (reference) => {
+test.each(references)('A signature of the reference library gets the same verdict as there: $title', (reference) => {
   expect(verifyPlainSignature(reference.message, reference.signature, reference.address as Address)).toEqual({
     kind: reference.verdict,
   })
 })
 
-test('v may be written 27 and 28 or 0 and 1, and digits in either case', () => {
+test('v may be 27 and 28 or 0 and 1, and the hexadecimal digits may be in either case', () => {
   const zeroOrOne = write(parts, parts.recovery)
   expect(verifyPlainSignature(message, zeroOrOne, address)).toEqual({ kind: 'valid' })
   expect(verifyPlainSignature(message, `0x${signature.slice(2).toUpperCase()}`, address)).toEqual({ kind: 'valid' })
 })
 
-test('every other v proves nothing', () => {
+test('A signature with any other v is not valid', () => {
   for (let v = 0; v <= 255; v++) {
     const proven = v === parts.recovery || v === 27 + parts.recovery
     expect(verifyPlainSignature(message, write(parts, v), address)).toEqual({ kind: proven ? 'valid' : 'not_proven' })
@@ -59,7 +59,7 @@ test('every other v proves nothing', () => {
 })
 
 test(
-  'any wallet is believed for the text it signed, in any script, and for no other text or address',
+  'The signature of any wallet is valid for its own text and address only, in any script',
   () => {
     fc.assert(
       fc.property(hexDigits(64), clientNames, clientNames, (digits, text, otherText) => {
@@ -75,21 +75,18 @@ test(
           expect(verifyPlainSignature(otherText, written, signer)).toEqual({ kind: 'not_proven' })
         }
       }),
-      // Each run signs, and verifies three times.
+      // Each run signs once and verifies three times.
       { numRuns: Math.ceil(runs / 5) },
     )
   },
   patience,
 )
 
-describe('65 bytes that prove nothing', () => {
+describe('Signatures of 65 bytes that are not valid', () => {
   const highS = { ...parts, s: order - parts.s, recovery: 1 - parts.recovery }
   const cases: [string, string][] = [
-    [
-      'the second signature that anybody can compute from the first: n - s and v flipped (EIP-2)',
-      write(highS, 27 + highS.recovery),
-    ],
-    ['n - s with v as it was', write(highS, 27 + parts.recovery)],
+    ['the high-s form, which anyone can compute: n - s and v flipped (EIP-2)', write(highS, 27 + highS.recovery)],
+    ['n - s with v unchanged', write(highS, 27 + parts.recovery)],
     ['all zero', `0x${'00'.repeat(65)}`],
     ['all ones', `0x${'ff'.repeat(65)}`],
     ['r = 0', write({ ...parts, r: 0n }, 27)],
@@ -100,23 +97,23 @@ describe('65 bytes that prove nothing', () => {
     ['r above n', write({ ...parts, r: 2n ** 256n - 1n }, 27)],
     ['s above n', write({ ...parts, s: 2n ** 256n - 1n }, 27)],
     ['s one above half of n', write({ ...parts, s: order / 2n + 1n }, 27)],
-    // 5 is the x of no point on secp256k1, so recovery itself fails.
-    ['r on no point of the curve', write({ ...parts, r: 5n }, 27)],
+    // 5 is not the x of a point on secp256k1, so recovery fails.
+    ['an r that is not on the curve', write({ ...parts, r: 5n }, 27)],
     ['the other parity', write(parts, 28 - parts.recovery)],
     ['another key', write(sign(message, new Uint8Array(32).fill(7)), 27)],
     ['the same key for another text', write(sign(`${message} `), 27 + sign(`${message} `).recovery)],
   ]
 
-  test.each(cases)('%s', (_, forged) => {
+  test.each(cases)('A signature of 65 bytes is not valid if it is, or has, %s', (_, forged) => {
     expect(verifyPlainSignature(message, forged, address)).toEqual({ kind: 'not_proven' })
   })
 
-  test.each(cases)('and none of them is a login of 0x0: %s', (_, forged) => {
+  test.each(cases)('A signature that is not valid does not prove the zero address either: %s', (_, forged) => {
     expect(verifyPlainSignature(message, forged, zeroAddress)).toEqual({ kind: 'not_proven' })
   })
 })
 
-test('a genuine signature proves no other address, and no address that has no key or is not one', () => {
+test('A genuine signature is not valid for another address, an address without a key, or a malformed address', () => {
   for (const claimed of [
     otherAddress,
     zeroAddress,
@@ -137,17 +134,17 @@ test.each([
   ['64 bytes (ERC-2098)', signature.slice(0, 130)],
   ['half a byte too few', signature.slice(0, -1)],
   ['66 bytes', `${signature}00`],
-  ['a letter that is no digit', `${signature.slice(0, -1)}g`],
+  ['a letter that is not a digit', `${signature.slice(0, -1)}g`],
   ['a space before', ` ${signature}`],
   ['a line break after', `${signature}\n`],
   ['a full-width digit', `${signature.slice(0, -1)}１`],
   ['8 kB of digits', `0x${'ab'.repeat(8_192)}`],
-])('a signature that is not 0x and 65 bytes in hexadecimal is malformed: %s', (_, text) => {
+])('A signature that is not 0x and 65 bytes in hexadecimal is malformed: %s', (_, text) => {
   expect(verifyPlainSignature(message, text, address)).toEqual({ kind: 'malformed' })
 })
 
 test(
-  'no input makes the check throw, and only 65 bytes are more than malformed',
+  'Checking a signature never throws, and anything but 65 bytes in hexadecimal is malformed',
   () => {
     const text = fc.oneof(clientNames, fc.anything())
     const anySignature = fc.oneof(

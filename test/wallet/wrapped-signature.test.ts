@@ -1,4 +1,4 @@
-/** The wrapper of ERC-6492: what counts as one, and that nothing in it can be read in two ways. */
+/** The wrapper of ERC-6492: which texts are wrapped signatures. No text may have two readings. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { unwrapSignature } from '../../src/wallet/wrapped-signature.ts'
@@ -12,7 +12,7 @@ const bytes = fc.uint8Array({ maxLength: 300 }).map((content) => `0x${Buffer.fro
 const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((content) => `0x${Buffer.from(content).toString('hex')}`)
 
 test(
-  'whatever a wallet wraps comes out as it went in: factory, call, signature (ERC-6492)',
+  'Unwrapping a wrapped signature returns its factory, call and signature unchanged (ERC-6492)',
   () => {
     fc.assert(
       fc.property(addresses, bytes, bytes, (factory, factoryCall, signature) => {
@@ -32,7 +32,7 @@ test(
 )
 
 test(
-  'a signature without the suffix is itself, whatever it holds',
+  'A signature without the suffix of ERC-6492 is not unwrapped, whatever its bytes are',
   () => {
     fc.assert(
       fc.property(bytes, (signature) => {
@@ -46,14 +46,14 @@ test(
   patience,
 )
 
-test('a wrapper in a wrapper is opened once: what is inside is the wallet’s to judge', () => {
+test('A wrapper inside a wrapper is unwrapped once', () => {
   const inner = wrapSignature(factory, '0x01', '0x02')
   expect(unwrapSignature(wrapSignature(factory, '0x', inner))).toMatchObject({ signature: inner })
 })
 
 const call = 'c0ffee'.padEnd(64, '0')
 const canonical = [factory.slice(2).padStart(64, '0'), word(96), word(160), word(3), call, word(0)]
-const replaced = (index: number, text: string): string => canonical.with(index, text).join('')
+const withWord = (index: number, text: string): string => canonical.with(index, text).join('')
 
 test.each([
   ['nothing before the suffix', ''],
@@ -61,28 +61,28 @@ test.each([
   ['cut in the middle', canonical.join('').slice(0, -64)],
   ['half a word more', `${canonical.join('')}${'00'.repeat(16)}`],
   ['a word more', canonical.join('') + word(0)],
-  ['a factory with more than 20 bytes', replaced(0, '01'.padEnd(24, '0') + factory.slice(2))],
-  ['a first offset into the head', replaced(1, word(64))],
-  ['a first offset beyond the end', replaced(1, word(4096))],
-  ['a first offset of 2^256 - 96', replaced(1, 'f'.repeat(62) + 'a0')],
-  ['both fields in one place', replaced(2, word(96))],
-  ['a second offset into the first field', replaced(2, word(128))],
-  ['a second offset beyond the end', replaced(2, word(192))],
-  ['a length beyond the end', replaced(3, word(65))],
-  ['a length of 2^256 - 1', replaced(3, 'f'.repeat(64))],
-  ['a second length beyond the end', replaced(5, word(1))],
-  ['something between the end of a field and its last word', replaced(4, 'c0ffee'.padEnd(64, '1'))],
-])('a wrapper that no wallet writes is malformed: %s', (_, encoded) => {
+  ['a factory with more than 20 bytes', withWord(0, '01'.padEnd(24, '0') + factory.slice(2))],
+  ['a first offset into the head', withWord(1, word(64))],
+  ['a first offset beyond the end', withWord(1, word(4096))],
+  ['a first offset of 2^256 - 96', withWord(1, 'f'.repeat(62) + 'a0')],
+  ['both fields in one place', withWord(2, word(96))],
+  ['a second offset into the first field', withWord(2, word(128))],
+  ['a second offset beyond the end', withWord(2, word(192))],
+  ['a length beyond the end', withWord(3, word(65))],
+  ['a length of 2^256 - 1', withWord(3, 'f'.repeat(64))],
+  ['a second length beyond the end', withWord(5, word(1))],
+  ['something between the end of a field and its last word', withWord(4, 'c0ffee'.padEnd(64, '1'))],
+])('A wrapper that is not in canonical ABI encoding is malformed: %s', (_, encoded) => {
   expect(unwrapSignature(`0x${encoded}${suffix}`)).toEqual({ kind: 'malformed' })
 })
 
-test('the canonical form of those is none of them', () => {
+test('The canonical form of the malformed wrappers is a valid wrapper', () => {
   expect(canonical.join('')).toBe(abiEncode([factory.slice(2), { bytes: 'c0ffee' }, { bytes: '' }]))
   expect(unwrapSignature(`0x${canonical.join('')}${suffix}`)).toMatchObject({ kind: 'wrapped', factoryCall: '0xc0ffee' })
 })
 
 test(
-  'one changed byte of a wrapper never gives the same three parts',
+  'A wrapper with one changed byte never unwraps to the same factory, call and signature',
   () => {
     const wrapped = wrapSignature(factory, '0xc0ffee', '0x0102')
     const genuine = unwrapSignature(wrapped)

@@ -34,6 +34,11 @@ export const clientOptions = {
     value: 'URI',
     words: 'The client is the server of this resource and may introspect every token with this audience.',
   },
+  'exchange-resource': {
+    value: 'URI',
+    repeatable: true,
+    words: 'A resource for which this resource server may exchange the tokens that it receives (RFC 8693); none unless given.',
+  },
   'token-endpoint-auth-method': {
     value: 'METHOD',
     choices: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
@@ -44,7 +49,7 @@ export const clientOptions = {
     value: 'TYPE',
     repeatable: true,
     choices: GRANT_TYPES,
-    words: `A grant type that the client may use; authorization_code and refresh_token unless given. ${GRANT_TYPES.map((each) => `${each}: ${grantTypes[each].words}`).join('; ')}.`,
+    words: `A grant type that the client may use; unless given, authorization_code and refresh_token with a redirect URI, and token-exchange with an exchange resource. ${GRANT_TYPES.map((each) => `${each}: ${grantTypes[each].words}`).join('; ')}.`,
   },
   profile: {
     value: 'PROFILE',
@@ -131,6 +136,7 @@ type ClientOptionValues = {
   consent: string | undefined
   resource: string[]
   'resource-server': string | undefined
+  'exchange-resource': string[]
   'token-endpoint-auth-method': string | undefined
   'grant-type': string[]
   profile: string | undefined
@@ -156,6 +162,7 @@ export function givenOfClient(options: ClientOptionValues) {
     consent: options.consent as 'session' | 'signed' | undefined,
     resources: unlessEmpty(options.resource),
     resourceServer: options['resource-server'],
+    exchangeResources: unlessEmpty(options['exchange-resource']),
     authMethod: options['token-endpoint-auth-method'] as ClientAuthMethod | undefined,
     grantTypes: unlessEmpty(options['grant-type']) as GrantType[] | undefined,
     profile: options.profile as ClientProfile | undefined,

@@ -20,6 +20,7 @@ export const clientsUpdate = defineCommand({
     name: { value: 'NAME', words: 'The name that users see when they sign in.' },
     ...clientOptions,
     'no-keys': { words: 'Removes the public keys and their address.' },
+    'no-exchange-resources': { words: 'Removes the resources for which the client may exchange tokens.' },
     'no-backchannel-logout-uri': { words: 'Stops notifying the client of ended sessions.' },
     'no-response-modes': { words: 'Allows every response mode again.' },
     ...clientFlags,
@@ -52,6 +53,7 @@ export const clientsUpdate = defineCommand({
 type UpdateOptionValues = Parameters<typeof givenOfClient>[0] & {
   name: string | undefined
   'no-keys': boolean
+  'no-exchange-resources': boolean
   'no-backchannel-logout-uri': boolean
   'no-response-modes': boolean
 }
@@ -64,6 +66,7 @@ function changesOf(options: UpdateOptionValues): Partial<Client> {
   const changes = { ...(Object.fromEntries(given) as Partial<Client>), ...givenFlags(options) }
   if (options['no-keys'] || changes.jwks || changes.jwksUri)
     Object.assign(changes, { jwks: null, jwksUri: null }, keysOf(changes))
+  if (options['no-exchange-resources']) changes.exchangeResources = []
   if (options['no-backchannel-logout-uri']) changes.backchannelLogoutUri = null
   if (options['no-response-modes']) changes.responseModes = null
   return changes

@@ -11,16 +11,23 @@ import { type DevelopmentStore, makeDevelopmentStore, withDevelopmentStore } fro
 import { settingsFor } from '../compose/settings.ts'
 import { type Tls, tlsOf } from '../compose/tls.ts'
 import { failureOf } from '../compose/with-store.ts'
-import { createDemoApps, type DemoAddresses, type DemoClient, demoClients, registerDemoClients } from '../development/demo.ts'
+import {
+  createDemoApps,
+  createDemoMcpServer,
+  type Demo,
+  type DemoAddresses,
+  demoClients,
+  registerDemoClients,
+} from '../development/demo.ts'
 import { developmentLog } from '../development/development-log.ts'
-import { allListening, listen } from '../serve/listen.ts'
+import { allListening, listen, promising } from '../serve/listen.ts'
 import { closingInOrder, loggerFor, metricsFor } from '../serve/running.ts'
 import { type CommandEnvironment, defineCommand, UsageError } from '../terminal/command.ts'
 import { facts } from '../terminal/print.ts'
 
 export const start = defineCommand({
   name: 'start',
-  words: 'Runs everything on this machine for development: both servers, a demo app and a demo API.',
+  words: 'Runs everything on this machine for development: both servers, a demo app, a demo API and a demo MCP server.',
   about: [
     'It makes its own store and secrets in a folder that only you can read, offers well-known test accounts as a wallet (GRANTOR_DEV_WALLET=off turns that off), and listens on 127.0.0.1 alone. Never expose it to a network: use grantor serve and grantor login-server for that.',
     'This command ignores addresses, store and secrets in the environment; all other settings apply.',
@@ -28,7 +35,8 @@ export const start = defineCommand({
   options: {
     ports: {
       value: 'FIRST',
-      words: 'The first of four ports in a row: auth service, login server, demo app, demo API. 4000 unless given.',
+      words:
+        'The first of five ports in a row: auth service, login server, demo app, demo API, demo MCP server. 4000 unless given.',
     },
     data: { value: 'DIR', words: 'The folder for store and secrets; ./data unless given.' },
     host: {
@@ -72,16 +80,16 @@ function ignoredSettings(env: CommandEnvironment['env']): string[] {
   return names.length > 0 ? [`Set, but ignored by grantor start, which makes its own: ${names.join(', ')}`] : []
 }
 
-type Ports = { auth: number; login: number; app: number; api: number }
+type Ports = { auth: number; login: number; app: number; api: number; mcp: number }
 
 function portsFrom(text: string): Ports {
   const first = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (first < 1 || first > 65_532)
-    throw new UsageError(`--ports must be a port from 1 to 65532, the first of four, not "${text}"`)
-  return { auth: first, login: first + 1, app: first + 2, api: first + 3 }
+  if (first < 1 || first > 65_531)
+    throw new UsageError(`--ports must be a port from 1 to 65531, the first of five, not "${text}"`)
+  return { auth: first, login: first + 1, app: first + 2, api: first + 3, mcp: first + 4 }
 }
 
-/** The origins of the two servers for browsers. The demo's two apps are always on plain localhost. */
+/** The origins of the two servers for browsers. The demo's programs are always on plain localhost. */
 function originsFrom(host: string, ports: Ports, env: CommandEnvironment['env']): { authUrl: string; loginUrl: string } {
   const scheme = env.GRANTOR_TLS_CERT_FILE ? 'https' : 'http'
   const origin = `${scheme}://${host}:${ports.auth}`
@@ -92,6 +100,7 @@ function originsFrom(host: string, ports: Ports, env: CommandEnvironment['env'])
 }
 
 const url = (port: number): string => `http://localhost:${port}`
+const mcpUrl = ({ mcp }: Ports): string => `${url(mcp)}/mcp`
 /** Always this machine: a loopback address as it was given, 127.0.0.1 for every other name. */
 function loopback(port: number, { hostname } = new URL('http://localhost')): ListenAddress {
   const named = /^\[?([\d.:]+)\]?$/.exec(hostname)?.[1]
@@ -113,9 +122,15 @@ function developmentSettings(
   }
 }
 
-type Running = { demoClient: DemoClient; logger: Logger; close: () => Promise<void> }
+type Running = {
+  demo: Demo
+  /** packages that the demo MCP server needs and that are not installed */
+  missing: string[]
+  logger: Logger
+  close: () => Promise<void>
+}
 
-/** Four servers in one process, each with its own listener; they communicate over HTTP, as separate processes would. */
+/** Five servers in one process, each with its own listener; they communicate over HTTP, as separate processes would. */
 async function runAll(
   settings: Settings<'start'>,
   made: DevelopmentStore,
@@ -129,31 +144,35 @@ async function runAll(
     builderAppUrl: url(ports.app),
     resourceApiUrl: url(ports.api),
     resource: settings.defaultResource,
+    mcpUrl: mcpUrl(ports),
   }
   const demo = demoClients(made)
   const metrics = await metricsFor(settings)
   const tls = tlsOf(settings)
   if (tls) trustAlso(tls.cert)
-  const [service, login, apps] = await Promise.all([
+  const [service, login, apps, mcp] = await Promise.all([
     openAuthService(settings, { logger, now, metrics: metrics?.metrics, tls }),
     openLoginServer(settings, { logger, now, tls }),
     createDemoApps(demo, addresses, logger, now),
+    createDemoMcpServer(demo, addresses, logger, now),
   ])
   const renewal = tls?.keep([service.server, login], { logger, now })
+  const mcpServer = mcp.kind === 'server' ? [promising(mcp.server)] : []
   const close = closingInOrder(
-    [service.server, login, apps.builderApp, apps.resourceApi, ...(metrics ? [metrics.server] : [])],
+    [service.server, login, apps.builderApp, apps.resourceApi, ...mcpServer, ...(metrics ? [metrics.server] : [])],
     async () => {
       await renewal?.stop()
       await service.close()
     },
   )
   try {
-    const remedy = `change all four ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
+    const remedy = `change all five ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
     await allListening([
       listen(service.server, loopback(ports.auth, new URL(settings.authUrl)), 'auth service', remedy),
       listen(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server', remedy),
       listen(apps.builderApp, loopback(ports.app), 'demo builder app', remedy),
       listen(apps.resourceApi, loopback(ports.api), 'demo resource API', remedy),
+      ...mcpServer.map((server) => listen(server, loopback(ports.mcp), 'demo MCP server', remedy)),
       ...(metrics ? [metrics.listen()] : []),
     ])
     // Only after the ports are open: if another instance has the ports, its records must not change.
@@ -162,10 +181,10 @@ async function runAll(
     await close()
     throw error
   }
-  return { demoClient: demo.builderApp, logger, close }
+  return { demo, missing: mcp.kind === 'missing' ? mcp.packages : [], logger, close }
 }
 
-/** The four servers call each other over HTTP, so they must trust a certificate that the developer made for this machine. */
+/** The servers call each other over HTTP, so they must trust a certificate that the developer made for this machine. */
 function trustAlso(cert: string): void {
   setDefaultCACertificates([...getCACertificates('default'), cert])
 }
@@ -188,7 +207,14 @@ async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime
   return composeLoginServer(settings, { ...runtime, logger: logger.child({ server: 'login' }), developmentWallet })
 }
 
-function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Ports, folder: string): string[] {
+function mcpClientFacts({ mcpClient }: Demo): [string, string][] {
+  return [
+    ['client_id', mcpClient.id],
+    ['redirect_uri', 'http://127.0.0.1/callback, with any port'],
+  ]
+}
+
+function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: Ports, folder: string): string[] {
   const signIn = settings.devWallet === false ? 'your wallet' : 'your wallet, or with a test account'
   return [
     '',
@@ -199,14 +225,16 @@ function banner(settings: Settings<'start'>, { demoClient }: Running, ports: Por
       ['Auth service', settings.authUrl],
       ['Login server', settings.loginUrl],
       ['Demo resource API', url(ports.api)],
+      ['Demo MCP server', missing.length > 0 ? `not started; it needs: npm install ${missing.join(' ')}` : mcpUrl(ports)],
     ]),
     '',
     'The demo client',
     ...facts([
-      ['client_id', demoClient.id],
-      ['client_secret', demoClient.secret],
+      ['client_id', demo.builderApp.id],
+      ['client_secret', demo.builderApp.secret],
       ['redirect_uri', `${url(ports.app)}/callback`],
     ]),
+    ...(missing.length > 0 ? [] : ['', 'A client for the demo MCP server, without a secret', ...facts(mcpClientFacts(demo))]),
     '',
     `Store and secrets: ${folder} (for development only). Register your own app: npx grantor clients create --data ${folder} --help`,
     'Ctrl-C stops everything. Events are logged below.',

@@ -60,7 +60,11 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const keys = new KeyRing(now)
   const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, limits, now })
-  const clients = allClients(new ClientDirectory(store, now), metadataClients)
+  const clients = allClients({
+    directory: new ClientDirectory(store, now),
+    metadata: metadataClients,
+    registrationKeys: settings.service.dynamicRegistration === null ? null : keys,
+  })
   const upkeep = createUpkeep(store, clients, keys, { ...settings.keys, store: auditKeys(store.keys, audit), now })
   await upkeep.noticeChanges()
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })

@@ -12,6 +12,7 @@ const WALLET_CHECKS = 30
 const USER_CODES = 5
 /** Each fetch is a request to a host that the caller chose. */
 const METADATA_FETCHES = 30
+const REGISTRATIONS = 30
 
 export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit }: ServiceSettings): Record<Limited, number> {
   return {
@@ -23,6 +24,7 @@ export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit
     client_pushes: clientPushLimit,
     user_codes: USER_CODES,
     metadata_fetches: METADATA_FETCHES,
+    registrations: REGISTRATIONS,
   }
 }
 

@@ -37,7 +37,20 @@ function serviceSettings(settings: Settings<'serve' | 'start'>, development: boo
   // The development login accepts any address; its login server runs in the same process.
   const loginMayVouch = settings.loginMayVouch || (development && settings.devWallet !== false)
   const clientMetadata = settings.clientMetadata ?? development
-  const facts = { clientMetadata, authUrl, loginUrl, defaultResource, chainIds, loginMayVouch, dpopNonce, scopeDescriptions }
+  const dynamicRegistration = settings.dynamicRegistration
+    ? { schemes: settings.registrationSchemes, token: settings.registrationToken }
+    : null
+  const facts = {
+    clientMetadata,
+    dynamicRegistration,
+    authUrl,
+    loginUrl,
+    defaultResource,
+    chainIds,
+    loginMayVouch,
+    dpopNonce,
+    scopeDescriptions,
+  }
   return { ...facts, lifetimes: lifetimes(settings) }
 }
 

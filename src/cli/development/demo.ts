@@ -1,4 +1,5 @@
-/** The demo of `grantor start`: its two clients, and the two apps that use them. */
+/** The demo of `grantor start`: its clients, and the programs that use them. */
+import type { Server } from 'node:http'
 
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
 import type { Store } from '../../domain/model/store.ts'
@@ -6,9 +7,19 @@ import { hashSecret } from '../../keys/secret.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { DevelopmentStore } from '../compose/development-store.ts'
 
-export type DemoAddresses = { authUrl: string; builderAppUrl: string; resourceApiUrl: string; resource: string }
+export type DemoAddresses = {
+  authUrl: string
+  builderAppUrl: string
+  resourceApiUrl: string
+  resource: string
+  /** the resource identifier of the MCP server */
+  mcpUrl: string
+}
 export type DemoClient = { id: string; secret: string }
-export type Demo = { builderApp: DemoClient; resourceApi: DemoClient }
+export type Demo = { builderApp: DemoClient; resourceApi: DemoClient; mcpServer: DemoClient; mcpClient: Pick<DemoClient, 'id'> }
+
+/** Those of the example, which cannot be imported if a package that it needs is missing. */
+const MCP_SCOPES = ['notes.read', 'notes.write']
 
 /**
  * Ids and secrets of the demo clients. They are derived, so they are the same at every start and never stored in plain
@@ -18,30 +29,42 @@ export function demoClients({ idFor, secretFor }: DevelopmentStore): Demo {
   return {
     builderApp: { id: idFor('demo builder app id'), secret: secretFor('demo builder app secret') },
     resourceApi: { id: idFor('demo resource API id'), secret: secretFor('demo resource API secret') },
+    mcpServer: { id: idFor('demo MCP server id'), secret: secretFor('demo MCP server secret') },
+    mcpClient: { id: idFor('demo MCP client id') },
   }
 }
 
-/** Replaces both records, so that they are correct after a change of the ports. */
+/** Replaces the records, so that they are correct after a change of the ports. */
 export async function registerDemoClients(
   store: Pick<Store, 'clients'>,
   demo: Demo,
-  { builderAppUrl, resource }: DemoAddresses,
+  { builderAppUrl, resource, mcpUrl }: DemoAddresses,
   at: number,
 ): Promise<void> {
   const app = { name: 'Demo builder app', redirectUris: [`${builderAppUrl}/callback`], resources: [resource] }
   const api = { name: 'Demo resource API', redirectUris: [], resourceServer: resource }
-  await Promise.all([putClient(store, demo.builderApp, app, at), putClient(store, demo.resourceApi, api, at)])
+  const mcpServer = { name: 'Demo MCP server', redirectUris: [], resourceServer: mcpUrl }
+  // RFC 8252 §7.3: a native client may use any port of the loopback address.
+  const redirectUris = ['http://127.0.0.1/callback', 'http://127.0.0.1/oauth/callback']
+  const mcpClient = { name: 'Demo MCP client', redirectUris, scopes: MCP_SCOPES, resources: [mcpUrl] }
+  await Promise.all([
+    putClient(store, demo.builderApp, { ...app, type: 'confidential' }, at),
+    putClient(store, demo.resourceApi, { ...api, type: 'confidential' }, at),
+    putClient(store, demo.mcpServer, { ...mcpServer, type: 'confidential' }, at),
+    putClient(store, demo.mcpClient, { ...mcpClient, type: 'native' }, at),
+  ])
 }
 
 async function putClient(
   store: Pick<Store, 'clients'>,
-  { id, secret }: DemoClient,
-  registration: Omit<ClientRegistration, 'type'>,
+  { id, secret }: Partial<DemoClient> & Pick<DemoClient, 'id'>,
+  registration: ClientRegistration,
   at: number,
 ): Promise<void> {
-  const registered = registerClient({ ...registration, type: 'confidential' }, at)
+  const registered = registerClient(registration, at)
   if (registered.kind === 'faults') throw new Error(registered.faults.join(' '))
-  const client = { ...registered.client, id, secrets: [{ secretHash: hashSecret(secret), expiresAt: null }] }
+  const secrets = secret === undefined ? [] : [{ secretHash: hashSecret(secret), expiresAt: null }]
+  const client = { ...registered.client, id, secrets }
   if ((await store.clients.insertClient(client)) === 'taken') await store.clients.replaceClient(client)
 }
 
@@ -72,5 +95,39 @@ export async function createDemoApps(demo: Demo, addresses: DemoAddresses, logge
       logger: logger.child({ server: 'api' }),
       now,
     }),
+  }
+}
+
+/** What the example MCP server needs besides Grantor. An installed Grantor does not bring it along. */
+const MCP_PACKAGES = ['@modelcontextprotocol/server', '@hono/node-server']
+
+/** The demo MCP server, not listening yet, or the packages that it needs and that are not installed. */
+export async function createDemoMcpServer(
+  { mcpServer }: Demo,
+  { authUrl: issuer, mcpUrl: resource }: DemoAddresses,
+  logger: Logger,
+  now: () => number,
+): Promise<{ kind: 'server'; server: Server } | { kind: 'missing'; packages: string[] }> {
+  const packages = MCP_PACKAGES.filter((name) => !isInstalled(name))
+  if (packages.length > 0) return { kind: 'missing', packages }
+  const { createNotesServer } = await import('../../../examples/mcp-server/index.ts')
+  const log = logger.child({ server: 'mcp' })
+  const server = createNotesServer({
+    issuer,
+    resource,
+    clientId: mcpServer.id,
+    clientSecret: mcpServer.secret,
+    onRefusal: ({ reason }) => log.info({ reason }, 'call refused'),
+    now,
+  })
+  return { kind: 'server', server }
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name)
+    return true
+  } catch {
+    return false
   }
 }

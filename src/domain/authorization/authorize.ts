@@ -12,6 +12,11 @@ import { findSession, isRecent, meetsConsentRule, touchSession } from '../consen
 import { type AuthorizationRequest, type RequestingApp, type ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Session } from '../model/records.ts'
+import type { Destination } from './authorization-response.ts'
+import { newBrowserKey, sealChallenge } from './challenge.ts'
+import { sealConfirmation } from './confirm.ts'
+import type { Prompt } from './openid-parameters.ts'
+import { type CodeBasis, codeRedirect, errorRedirect, requestingApp } from './redirects.ts'
 import {
   checkRequest,
   type ReceivedRequest,
@@ -19,12 +24,7 @@ import {
   readResponseTarget,
   repeatedParameter,
   takeRequest,
-} from './asked-request.ts'
-import type { Destination } from './authorization-response.ts'
-import { newBrowserKey, sealChallenge } from './challenge.ts'
-import { sealConfirmation } from './confirm.ts'
-import type { Prompt } from './openid-parameters.ts'
-import { type CodeBasis, codeRedirect, errorRedirect, requestingApp } from './redirects.ts'
+} from './request-parameters.ts'
 import { resolveRequest } from './resolve-request.ts'
 
 /** The two cookies of the browser, and its network (`ops/network.ts`). */

@@ -16,6 +16,7 @@ import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client } from '../model/records.ts'
+import { textIdOf } from '../model/text-id.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
 /** in characters */
@@ -132,7 +133,7 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 }
 
 function templateOf(purpose: LoginPurpose): number {
-  if (purpose.kind === 'app') return consentTemplateOf(purpose.request)
+  if (purpose.kind === 'app') return consentTemplateOf({ ...purpose.request, clientId: textIdOf(purpose.request.clientId) })
   if (purpose.kind === 'device') return DEVICE_GRANT_TEMPLATE
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }

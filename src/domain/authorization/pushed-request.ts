@@ -15,6 +15,7 @@ import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from '../tokens/dpop.ts'
+import { openRequestObject } from './request-object.ts'
 import {
   checkRequest,
   REQUEST_PARAMETERS,
@@ -22,8 +23,7 @@ import {
   readResponseTarget,
   repeatedParameter,
   takeRequest,
-} from './asked-request.ts'
-import { openRequestObject } from './request-object.ts'
+} from './request-parameters.ts'
 
 /** Seconds from the push to the authorization request (RFC 9126 §2.2). A login that has begun may end later. */
 const LIFETIME = 60

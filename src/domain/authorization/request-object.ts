@@ -4,7 +4,7 @@ import { encodeFormValue, type Form, type FormValue } from '../../oauth/form.ts'
 import { invalidRequestObject, requestNotSupported } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import { REQUEST_OBJECT_PARAMETERS, REQUEST_PARAMETERS } from './asked-request.ts'
+import { REQUEST_OBJECT_PARAMETERS, REQUEST_PARAMETERS } from './request-parameters.ts'
 
 type Claims = Record<string, unknown>
 

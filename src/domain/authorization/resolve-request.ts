@@ -3,9 +3,9 @@ import { invalidRequest, requestUriNotSupported } from '../../oauth/oauth-error.
 import { parseRequestUri } from '../../oauth/request-uri.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
-import { type ReceivedRequest, takeRequest } from './asked-request.ts'
 import { findPushed, type PushedFault } from './pushed-request.ts'
 import { openRequestObject } from './request-object.ts'
+import { type ReceivedRequest, takeRequest } from './request-parameters.ts'
 
 /** A returned fault is shown to the user: the client cannot be notified, because the author of the link is unknown. */
 export async function resolveRequest(

@@ -1,42 +1,55 @@
-/** All clients: those in the store, and those whose id is the URL of a metadata document. */
-import { looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
+/** All clients: those in the store, those whose id is the URL of a metadata document, and those that registered themselves. */
+import type { KeyRing } from '../../keys/key-ring.ts'
+import { looksLikeClientIdUrl, looksLikeDynamicClientId } from '../../oauth/client-id-url.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import type { Changed } from '../model/changes.ts'
 import type { Clients } from '../model/clients.ts'
 import type { Client } from '../model/records.ts'
 import type { ClientDirectory } from './client-directory.ts'
+import { openDynamicClient } from './dynamic-clients.ts'
 import type { MetadataClients } from './metadata-clients.ts'
 
-/** `metadata` is null if the operator does not accept clients with metadata documents. */
-export function allClients(directory: ClientDirectory, metadata: MetadataClients | null): Clients {
+type Sources = {
+  directory: ClientDirectory
+  /** null if the operator does not accept clients with metadata documents */
+  metadata: MetadataClients | null
+  /** the keys that open sealed registrations; null if the operator does not accept clients that register themselves */
+  registrationKeys: KeyRing | null
+}
+
+export function allClients({ directory, metadata, registrationKeys }: Sources): Clients {
   const documents = (clientId: string): MetadataClients | null => (looksLikeClientIdUrl(clientId) ? metadata : null)
+  const dynamic = (clientId: string): Client | null =>
+    registrationKeys !== null && looksLikeDynamicClientId(clientId) ? openDynamicClient(registrationKeys, clientId) : null
   return {
     async find(clientId: string): Promise<Client | null> {
-      return documents(clientId)?.lastGood(clientId) ?? directory.find(clientId)
+      return documents(clientId)?.lastGood(clientId) ?? dynamic(clientId) ?? directory.find(clientId)
     },
     async findAnew(clientId: string, network: string | null): Promise<Client | null> {
       const urls = documents(clientId)
-      if (!urls) return directory.findAnew(clientId)
+      if (!urls) return dynamic(clientId) ?? directory.findAnew(clientId)
       return (await urls.load(clientId, network)) ?? urls.lastGood(clientId)
     },
     findEnabled(clientId: string, network: string | null) {
-      return documents(clientId)?.load(clientId, network) ?? directory.findEnabled(clientId)
+      return documents(clientId)?.load(clientId, network) ?? dynamic(clientId) ?? directory.findEnabled(clientId)
     },
     findRegistered: (clientId: string) => directory.findEnabled(clientId),
     isEnabled(clientId: string) {
       const urls = documents(clientId)
       if (urls) return urls.isEnabled(clientId)
+      if (looksLikeDynamicClientId(clientId)) return dynamic(clientId) !== null
       const client = directory.findEnabled(clientId)
       return client instanceof Promise ? client.then((found) => found !== null) : client !== null
     },
     known(clientId: string): Client | undefined {
-      return documents(clientId)?.known(clientId) ?? directory.known(clientId)
+      return documents(clientId)?.known(clientId) ?? dynamic(clientId) ?? directory.known(clientId)
     },
     whyUnknown(clientId: string): ReasonOf<'invalid_client'> {
       return documents(clientId)?.whyUnknown(clientId) ?? 'client_unknown_or_disabled'
     },
     async isPublicOrigin(origin: string): Promise<boolean> {
-      return metadata?.isPublicOrigin(origin) || directory.isPublicOrigin(origin)
+      // Any origin can publish a document or register a client. The endpoints use no cookies, so this gives a page no access.
+      return metadata !== null || registrationKeys !== null || directory.isPublicOrigin(origin)
     },
     forget(changed: Changed): void {
       directory.forget(changed)

@@ -1,6 +1,6 @@
 /** Checks the metadata of a client. Each fault is one line (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
-import { DEVICE_CODE_GRANT, grantTypes, hasTokensWithoutUser } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, grantTypes, hasTokensWithoutUser, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import { formOrigin, redirectUriFault } from '../../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
 import { isFormPost } from '../../oauth/response-mode.ts'
@@ -90,7 +90,7 @@ function scopeFaults(client: Client): string[] {
 }
 
 function resourceFaults(client: Client): string[] {
-  return [...client.resources, ...(client.resourceServer === null ? [] : [client.resourceServer])]
+  return [...client.resources, ...client.exchangeResources, ...(client.resourceServer === null ? [] : [client.resourceServer])]
     .filter((resource) => !isSignableResourceUri(resource))
     .map(
       (resource) =>
@@ -111,16 +111,21 @@ function authenticationFaults(client: Client): string[] {
   return faults
 }
 
-function grantTypeFaults({ grantTypes: allowed, type }: Client): string[] {
+function grantTypeFaults({ grantTypes: allowed, type, resourceServer, exchangeResources }: Client): string[] {
   const faults: string[] = []
   if (allowed.includes('refresh_token') && !allowed.includes('authorization_code') && !allowed.includes(DEVICE_CODE_GRANT)) {
     faults.push(
       `Refresh tokens come from authorization codes or device codes: allow authorization_code or ${DEVICE_CODE_GRANT} too.`,
     )
   }
-  // RFC 6749 §4.4: "MUST only be used by confidential clients"
+  // RFC 6749 §4.4: "MUST only be used by confidential clients". RFC 8693 §2.1: without client authentication, a stolen token could be
+  // exchanged for others.
   for (const name of allowed.filter((each) => grantTypes[each].needsConfidentialClient && type !== 'confidential'))
-    faults.push(`Only a confidential client may use ${name} (RFC 6749 section 4.4).`)
+    faults.push(`Only a confidential client may use ${name}.`)
+  if (allowed.includes(TOKEN_EXCHANGE) && type === 'confidential' && resourceServer === null)
+    faults.push('Only a resource server receives tokens that it can exchange: use --resource-server.')
+  if (exchangeResources.length > 0 && !allowed.includes(TOKEN_EXCHANGE))
+    faults.push(`Exchange resources need the grant type: use --grant-type ${TOKEN_EXCHANGE}.`)
   return faults
 }
 

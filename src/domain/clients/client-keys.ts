@@ -6,7 +6,7 @@
  */
 import { type ClaimedJwt, clientJwtHolds } from '../../keys/client-jwt.ts'
 import { type KeyRules, type OpenJwkSet, openJwkSet } from '../../keys/public-jwk.ts'
-import { looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
+import { isUnregistered } from '../../oauth/client-id-url.ts'
 import type { ClientKeyCheck, KeyVerdict } from '../model/clients.ts'
 import type { FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
@@ -106,7 +106,7 @@ export class ClientKeys implements ClientKeyCheck {
 
 /** Under FAPI 2.0, a client is registered, so RS256 is never accepted for it. */
 function rulesOf({ id }: Client): KeyRules {
-  return looksLikeClientIdUrl(id) ? 'rs256' : 'registered'
+  return isUnregistered(id) ? 'rs256' : 'registered'
 }
 
 function verdictOf({ keys, unusable }: OpenJwkSet, jwt: ClaimedJwt): KeyVerdict {

@@ -1,11 +1,11 @@
 /**
- * Reads a client's metadata document (draft-ietf-oauth-client-id-metadata-document §4, RFC 7591 §2). Another party wrote the document,
+ * Reads a client's metadata document (Client ID Metadata Document §4, RFC 7591 §2). Another party wrote the document,
  * and the party need not be honest. A document with any fault is refused as a whole.
  */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
 import { DEVICE_CODE_GRANT, type GrantType } from '../../oauth/grant-types.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
-import { redirectUriFault } from '../../oauth/redirect-uri.ts'
+import { redirectUriFault, type SchemeRule } from '../../oauth/redirect-uri.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import { isSignableUri } from '../../wallet/message-grammar.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
@@ -13,6 +13,7 @@ import type { Client } from '../model/records.ts'
 import { calledUriFault } from './client-called-uri.ts'
 
 export type MetadataFault = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
+export type MemberFault = Extract<MetadataFault, ReasonOf<'invalid_client_metadata'> | ReasonOf<'invalid_redirect_uri'>>
 
 /** What the document says about the client. Scopes and resources are not in it: the operator decides about them. */
 export type ClientMetadata = Pick<Client, 'name' | 'type' | 'redirectUris' | 'authMethod' | 'grantTypes' | 'jwks' | 'jwksUri'>
@@ -22,22 +23,36 @@ const NAME_AT_MOST = 80
 /** Members that contain a secret, which a public document cannot have. */
 const SECRET_MEMBERS = ['client_secret', 'client_secret_expires_at']
 
+/** How strictly the members are read. */
+type MetadataRules = {
+  /** the host that a name may contain; null if the host of the client is not proved */
+  ownHost: string | null
+  schemes: SchemeRule
+  /** what happens to an authentication method that the service does not offer */
+  otherMethods: 'refuse' | 'replace_by_none'
+}
+
 /** The metadata, or the first fault. `clientId` is the URL from which the document was fetched. */
 export function readClientMetadata(clientId: string, text: string): ClientMetadata | MetadataFault {
   const document = parseObject(text)
   if (document === null) return 'metadata_not_json'
-  // §4: "MUST match the URL of the document using simple string comparison"
+  // Client ID Metadata Document §4: "MUST match the URL of the document using simple string comparison"
   if (document.client_id !== clientId) return 'metadata_client_id_differs'
   if (SECRET_MEMBERS.some((member) => member in document)) return 'metadata_has_secret'
-  const name = readName(document.client_name, clientId)
+  return readMembers(document, { ownHost: new URL(clientId).hostname, schemes: 'private_use', otherMethods: 'refuse' })
+}
+
+/** The members of a document or of a registration request (RFC 7591 §2), or the first fault. */
+export function readMembers(document: Record<string, unknown>, rules: MetadataRules): ClientMetadata | MemberFault {
+  const name = readName(document.client_name, rules.ownHost)
   if (name === null) return 'metadata_name'
   const grantTypes = readGrantTypes(document)
   if (grantTypes === null) return 'metadata_grant_types'
-  const redirectUris = readRedirectUris(document.redirect_uris, grantTypes)
+  const redirectUris = readRedirectUris(document.redirect_uris, rules.schemes, grantTypes)
   if (redirectUris === null) return 'metadata_redirect_uris'
   const keys = readKeys(document)
   if (keys === null) return 'metadata_keys'
-  const authMethod = readAuthMethod(document, keys)
+  const authMethod = readAuthMethod(document, keys) ?? (rules.otherMethods === 'replace_by_none' ? 'none' : null)
   if (authMethod === null) return 'metadata_auth_method'
   const type = authMethod === 'none' ? 'native' : 'confidential'
   return { name, type, redirectUris, authMethod, grantTypes, ...(authMethod === 'none' ? { jwks: null, jwksUri: null } : keys) }
@@ -51,6 +66,7 @@ export function clientOfMetadata(
 ): Client {
   return {
     ...CLIENT_DEFAULTS,
+    exchangeResources: [],
     postLogoutRedirectUris: [],
     id: clientId,
     ...metadata,
@@ -74,19 +90,21 @@ function parseObject(text: string): Record<string, unknown> | null {
 }
 
 /** An empty name if the document has none. Null for a name that could deceive: with invisible characters, or with another host's name. */
-function readName(name: unknown, clientId: string): string | null {
+function readName(name: unknown, ownHost: string | null): string | null {
   if (name === undefined) return ''
   if (typeof name !== 'string' || [...name].length > NAME_AT_MOST || hasInvisible(name)) return null
   const visible = visibleText(name)
   if (visible === '') return null
-  const { hostname } = new URL(clientId)
-  return namesIn(visible).every((host) => host === hostname || hostname.endsWith(`.${host}`)) ? visible : null
+  const isOwn = (host: string): boolean => host === ownHost || ownHost?.endsWith(`.${host}`) === true
+  return namesIn(visible).every(isOwn) ? visible : null
 }
 
 /** The parts of a text that read as a host: labels with dots between them, of which the last has at least two letters. */
 function namesIn(text: string): string[] {
   const words = text
     .normalize('NFKC')
+    // Browsers read this full stop as a dot in a host name.
+    .replaceAll('\u3002', '.')
     .toLowerCase()
     .split(/[^\p{L}\p{N}.-]+/u)
   const hosts = words.map((word) => word.split('.').filter((label) => label !== ''))
@@ -94,10 +112,10 @@ function namesIn(text: string): string[] {
 }
 
 /** Only the authorization code grant needs a redirect URI. */
-function readRedirectUris(uris: unknown, grantTypes: GrantType[]): string[] | null {
+function readRedirectUris(uris: unknown, schemes: SchemeRule, grantTypes: GrantType[]): string[] | null {
   if (uris === undefined && !grantTypes.includes('authorization_code')) return []
   if (!isTextList(uris) || uris.length === 0 || uris.length > REDIRECT_URIS_AT_MOST) return null
-  return uris.every((uri) => redirectUriFault(uri, 'private_use') === null && isSignableUri(uri)) ? [...new Set(uris)] : null
+  return uris.every((uri) => redirectUriFault(uri, schemes) === null && isSignableUri(uri)) ? [...new Set(uris)] : null
 }
 
 /** RFC 7591 §2: without the member, only `authorization_code`. Grant types that the service does not give to such clients are left out. */
@@ -122,8 +140,8 @@ function readKeys({ jwks, jwks_uri: jwksUri }: Record<string, unknown>): Pick<Cl
 }
 
 /**
- * The method that both sides support: `private_key_jwt` if the client has keys for it, else `none`. §4.1: methods with a shared secret
- * "MUST NOT" be used.
+ * The method that both sides support: `private_key_jwt` if the client has keys for it, else `none`. Client ID Metadata Document §4.1:
+ * methods with a shared secret "MUST NOT" be used.
  */
 function readAuthMethod(document: Record<string, unknown>, keys: Pick<Client, 'jwks' | 'jwksUri'>): Client['authMethod'] | null {
   const { token_endpoint_auth_method: named, token_endpoint_auth_methods_supported: supported = [] } = document

@@ -2,7 +2,7 @@
  * Clients whose id is the URL of a metadata document. Documents are fetched when a request names the id, and are kept in memory.
  *
  * Any caller can name any URL. So nothing is stored, the memory is bounded in entries and bytes, requests for one id share one fetch, a
- * failed fetch is not repeated for a minute, and each network has a budget of fetches.
+ * failed fetch is not repeated for ten seconds, and each network has a budget of fetches.
  */
 import { createHash } from 'node:crypto'
 import { isClientIdUrl } from '../../oauth/client-id-url.ts'
@@ -13,14 +13,16 @@ import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { cacheSeconds } from './cache-seconds.ts'
 import { type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
-import { originsOf } from './public-origins.ts'
 
 /** Seconds for which a document is used without another fetch, whatever its headers say. */
 const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
 /** Seconds for which the last good copy serves the token endpoint if the document cannot be fetched. */
 const KEPT_FOR = 86_400
-/** Seconds between two fetches of a document that could not be used. */
-const FAILURE_KEPT_FOR = 60
+/**
+ * Seconds between two fetches of a document that could not be used. A response with a fault is not cached (Client ID Metadata Document §5.2), but a
+ * caller must not be able to send requests to another host through this service as fast as it likes.
+ */
+const FETCHED_AGAIN_AFTER = 10
 /** What such clients may request: to know who the user is. */
 const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
 const DOCUMENTS_AT_MOST = 2_000
@@ -43,7 +45,7 @@ export type MetadataClientsOptions = {
   now: () => number
 }
 
-type Kept = { client: Client; publicOrigins: string[]; fetchedAt: number; freshFor: number; size: number }
+type Kept = { client: Client; fetchedAt: number; freshFor: number; size: number }
 type Failure = { reason: ReasonOf<'invalid_client'>; until: number }
 
 export class MetadataClients {
@@ -61,17 +63,19 @@ export class MetadataClients {
   /** The client of a document that is fresh. */
   known(clientId: string): Client | undefined {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < kept.freshFor && this.isEnabled(clientId) ? kept.client : undefined
+    return kept && this.#age(kept) < kept.freshFor ? kept.client : undefined
   }
 
   /** The client of a document that was fetched within a day. */
   lastGood(clientId: string): Client | null {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < KEPT_FOR && this.isEnabled(clientId) ? kept.client : null
+    return kept && this.#age(kept) < KEPT_FOR ? kept.client : null
   }
 
-  /** Whether the operator's rules allow the id. */
+  /** Whether the operator's rules, which do not change while the process runs, allow the id. */
   isEnabled(clientId: string): boolean {
+    // Only documents of allowed ids are kept.
+    if (this.#documents.has(clientId)) return true
     const { allowLoopback, isHostAllowed } = this.#options.policy
     return isClientIdUrl(clientId, { allowLoopback }) && isHostAllowed(new URL(clientId).hostname)
   }
@@ -88,19 +92,13 @@ export class MetadataClients {
     const known = this.known(clientId)
     if (known || !this.isEnabled(clientId)) return known ?? null
     const failure = this.#failures.get(hashOf(clientId))
-    if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FAILURE_KEPT_FOR) return null
+    if (failure && failure.until > this.#options.now() && failure.until <= this.#options.now() + FETCHED_AGAIN_AFTER) return null
     const fetching = this.#underWay.get(clientId)
     if (fetching) return fetching
     if (network !== null) this.#requireBudget(network)
     const started = this.#fetch(clientId).finally(() => this.#underWay.delete(clientId))
     this.#underWay.set(clientId, started)
     return started
-  }
-
-  /** Whether a document in memory, of a client without authentication, has a redirect URI of this origin. */
-  isPublicOrigin(origin: string): boolean {
-    for (const { publicOrigins } of this.#documents.values()) if (publicOrigins.includes(origin)) return true
-    return false
   }
 
   #requireBudget(network: string): void {
@@ -124,8 +122,7 @@ export class MetadataClients {
     const client = clientOfMetadata(clientId, metadata, ALLOWED)
     const size = JSON.stringify(metadata).length
     const freshFor = cacheSeconds(answer.kind === 'answered' ? answer.headers : {}, FRESH_FOR)
-    const publicOrigins = client.authMethod === 'none' ? originsOf(client) : []
-    this.#documents.set(clientId, { client, publicOrigins, fetchedAt: this.#options.now(), freshFor, size })
+    this.#documents.set(clientId, { client, fetchedAt: this.#options.now(), freshFor, size })
     this.#characters += size
     for (const oldest of this.#documents.keys()) {
       if (this.#documents.size <= DOCUMENTS_AT_MOST && this.#characters <= CHARACTERS_AT_MOST) break
@@ -142,7 +139,7 @@ export class MetadataClients {
   #noteFailure(clientId: string, reason: ReasonOf<'invalid_client'>): void {
     const key = hashOf(clientId)
     this.#failures.delete(key)
-    this.#failures.set(key, { reason, until: this.#options.now() + FAILURE_KEPT_FOR })
+    this.#failures.set(key, { reason, until: this.#options.now() + FETCHED_AGAIN_AFTER })
     for (const oldest of this.#failures.keys()) {
       if (this.#failures.size <= FAILURES_AT_MOST) break
       this.#failures.delete(oldest)
@@ -155,7 +152,7 @@ export class MetadataClients {
   }
 }
 
-/** §5 of the draft: status 200 and a JSON type; all else is an error. */
+/** Client ID Metadata Document §5: status 200 and a JSON type; all else is an error, redirects too. */
 function readAnswer(clientId: string, answer: ClientAnswer): ClientMetadata | ReasonOf<'invalid_client'> {
   if (answer.kind === 'unavailable') return 'metadata_unavailable'
   if (answer.status !== 200) return 'metadata_status'

@@ -77,7 +77,7 @@ export class PublicOrigins {
 
   #put(id: string, client: Client | null): void {
     for (const origin of this.#originsOf.get(id) ?? []) this.#add(origin, -1)
-    const origins = client ? publicOriginsOf(client) : []
+    const origins = client ? originsOf(client) : []
     if (origins.length > 0) this.#originsOf.set(id, origins)
     else this.#originsOf.delete(id)
     for (const origin of origins) this.#add(origin, 1)
@@ -90,11 +90,7 @@ export class PublicOrigins {
   }
 }
 
-function publicOriginsOf(client: Client): string[] {
-  return client.type === 'public' && client.disabledAt === null ? originsOf(client) : []
-}
-
-/** The web origins of the redirect URIs. */
-export function originsOf({ redirectUris }: Client): string[] {
+function originsOf({ type, disabledAt, redirectUris }: Client): string[] {
+  if (type !== 'public' || disabledAt !== null) return []
   return [...new Set(redirectUris.map((uri) => new URL(uri).origin))].filter((origin) => origin !== 'null')
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { JwkSet } from '../../keys/public-jwk.ts'
 import { hashSecret, newSecret } from '../../keys/secret.ts'
 import type { SigningAlgorithm } from '../../keys/signing-key.ts'
-import type { GrantType } from '../../oauth/grant-types.ts'
+import { type GrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client, ClientAuthMethod, ClientProfile, ClientType, ConsentRule } from '../model/records.ts'
@@ -20,6 +20,7 @@ export type ClientRegistration = {
   defaultScopes?: string[] | undefined
   resources?: string[] | undefined
   resourceServer?: string | null | undefined
+  exchangeResources?: string[] | undefined
   consent?: ConsentRule | undefined
   requirePkce?: boolean | undefined
   authMethod?: ClientAuthMethod | undefined
@@ -70,11 +71,12 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     defaultScopes: unique(registration.defaultScopes ?? (scopes.includes(USUAL_SCOPE) ? [USUAL_SCOPE] : scopes)),
     resources: unique(registration.resources ?? []),
     resourceServer: registration.resourceServer ?? null,
+    exchangeResources: unique(registration.exchangeResources ?? []),
     // A native client cannot authenticate, so the user must always consent.
     consent: registration.type === 'native' ? 'signed' : (registration.consent ?? 'session'),
     requirePkce: registration.requirePkce ?? false,
     authMethod,
-    grantTypes: registration.grantTypes ?? (registration.redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : []),
+    grantTypes: registration.grantTypes ?? usualGrantTypes(registration),
     profile: registration.profile ?? CLIENT_DEFAULTS.profile,
     jwks: registration.jwks ?? null,
     jwksUri: registration.jwksUri ?? null,
@@ -110,6 +112,11 @@ export function hasSecret(method: ClientAuthMethod): boolean {
 function usualAuthMethod({ type, profile }: ClientRegistration): ClientAuthMethod {
   if (type !== 'confidential') return 'none'
   return profile === 'fapi2' ? 'private_key_jwt' : 'client_secret_basic'
+}
+
+function usualGrantTypes({ redirectUris, exchangeResources = [] }: ClientRegistration): GrantType[] {
+  const ofApps: GrantType[] = redirectUris.length > 0 ? ['authorization_code', 'refresh_token'] : []
+  return exchangeResources.length > 0 ? [...ofApps, TOKEN_EXCHANGE] : ofApps
 }
 
 /** FAPI 2.0 Security Profile §5.3.2: sets what the profile requires of every client. */

@@ -38,7 +38,7 @@ export type ChallengeDescription = {
   client_host: string
   /** the private-use scheme of an app on the device (RFC 8252 §7.1); absent for other apps */
   client_scheme?: string
-  /** the host that publishes the metadata of a client that is not registered; absent for registered clients */
+  /** the host that publishes the metadata of the client; empty if the client registered itself; absent for clients of an operator */
   client_publisher?: string
   /** `required` is true if the user cannot decline the scope; otherwise absent */
   scopes: { name: string; description: string; required?: true }[]
@@ -94,7 +94,7 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     client_name: app?.client.name ?? '',
     client_host: clientHost,
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
-    ...(clientPublisher ? { client_publisher: clientPublisher } : {}),
+    ...(clientPublisher !== undefined ? { client_publisher: clientPublisher } : {}),
     scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
     may_choose_scopes: app !== null && mayChooseScopes(app.client, app.purpose),
     resources: app?.request.resources ?? [],

@@ -16,6 +16,7 @@ import { clientOfDevice } from '../authorization/device-authorization.ts'
 import { clientOfRequest } from '../authorization/redirects.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { textIdOf } from '../model/text-id.ts'
 import { LoginError } from './login-error.ts'
 
 /** The wallet and the choices of the user, as the login server sent them. Nothing is proved yet. */
@@ -50,12 +51,12 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
   const keyThumbprint = request.dpopJkt ?? undefined
   if (purpose.kind === 'device') {
     const userCode = showUserCode(purpose.request.userCode)
-    const fields = { ...header, clientName, clientId, userCode, scopes, resources, until, keyThumbprint }
+    const fields = { ...header, clientName, clientId: textIdOf(clientId), userCode, scopes, resources, until, keyThumbprint }
     return { address, message: requireTemplate(composeDeviceConsent(fields)), scopes }
   }
   const { redirectUri } = purpose.request
   const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
-  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId, redirectUri, keyThumbprint }
+  const app = { clientName, clientHost: clientScheme ?? clientHost, clientId: textIdOf(clientId), redirectUri, keyThumbprint }
   return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
 }
 

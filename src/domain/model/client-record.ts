@@ -1,8 +1,9 @@
 /** A client as the stores keep it: one JSON text. Members that an older program did not write get a default value. */
 import type { Client } from './records.ts'
 
-/** The members that are missing in records of versions before OpenID Connect and `private_key_jwt`. */
+/** The members that are missing in records of earlier versions. */
 export const CLIENT_DEFAULTS = {
+  exchangeResources: [],
   profile: 'default',
   jwks: null,
   jwksUri: null,
@@ -20,5 +21,5 @@ export const CLIENT_DEFAULTS = {
 
 export function parseClientRecord(record: string): Client {
   const known = JSON.parse(record) as Omit<Client, keyof typeof CLIENT_DEFAULTS>
-  return { ...CLIENT_DEFAULTS, postLogoutRedirectUris: [], ...known }
+  return { ...CLIENT_DEFAULTS, exchangeResources: [], postLogoutRedirectUris: [], ...known }
 }

@@ -36,6 +36,8 @@ export type ServiceSettings = {
   loginMayVouch: boolean
   /** true if client ids may be URLs of metadata documents */
   clientMetadata: boolean
+  /** null if clients cannot register themselves; `schemes` without a dot are allowed in addition, `token` is required if it is set */
+  dynamicRegistration: { schemes: readonly string[]; token: string | undefined } | null
   /** true if DPoP proofs must contain a nonce of the service (RFC 9449 §8) */
   dpopNonce: boolean
   /** what a scope allows an app to do, described for users */

@@ -38,6 +38,8 @@ export type Client = {
   resources: string[]
   /** for a resource server: the resource. The client may introspect every token with that audience (RFC 7662 §2.1) */
   resourceServer: string | null
+  /** resources for which a resource server may exchange the tokens that it receives (RFC 8693) */
+  exchangeResources: string[]
   consent: ConsentRule
   requirePkce: boolean
   authMethod: ClientAuthMethod

@@ -1,11 +1,11 @@
 /** The rules for the redirect URIs of a client, by its kind. */
-import { looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
+import { isUnregistered } from '../../oauth/client-id-url.ts'
 import type { PortRule, SchemeRule } from '../../oauth/redirect-uri.ts'
 import type { Client } from './records.ts'
 
-/** RFC 8252 §7.3. A client with a metadata document may be an app on the device, also if it authenticates. */
+/** RFC 8252 §7.3. A client that no operator registered may be an app on the device, also if it authenticates. */
 export function portRuleOf({ id, type }: Pick<Client, 'id' | 'type'>): PortRule {
-  return type === 'native' || looksLikeClientIdUrl(id) ? 'any_on_loopback' : 'exact'
+  return type === 'native' || isUnregistered(id) ? 'any_on_loopback' : 'exact'
 }
 
 export function schemeRuleOf({ type }: Pick<Client, 'type'>): SchemeRule {

@@ -4,13 +4,17 @@
  * The signature only proves that a token was issued, so each introspection reads the grant. When a grant ends, the tokens are inactive
  * on every node from that moment on.
  */
-import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
+import { type AccessTokenClaims, type Actor, openAccessToken } from '../../keys/access-token.ts'
 import { hasTokensWithoutUser } from '../../oauth/grant-types.ts'
 import { hashOfUse } from '../clients/client-assertion.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { readGrantOfToken } from './grant-of-token.ts'
 
-/** RFC 7662 §2.2: exactly these members. `cnf` is present only if the token is bound to a key. */
+/**
+ * RFC 7662 §2.2: exactly these members. `cnf` is present only if the token is bound to a key, and `act` only if the token was issued in
+ * exchange for another one (RFC 8693 §4.1).
+ */
 export type ActiveToken = {
   active: true
   client_id: string
@@ -22,6 +26,7 @@ export type ActiveToken = {
   sub: string
   token_type: 'Bearer' | 'DPoP'
   cnf?: { jkt: string }
+  act?: Actor
 }
 
 export type Introspection = ActiveToken | { active: false }
@@ -45,19 +50,15 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
     sub: claims.sub,
     // RFC 9449 §6.2: for a bound token, token_type "MUST contain the value DPoP"
     ...(claims.cnf ? { token_type: 'DPoP', cnf: claims.cnf } : { token_type: 'Bearer' }),
+    ...(claims.act && { act: claims.act }),
   }
 }
 
 /** Reads the grant, or, for a token of the client credentials grant, whether the token was revoked. */
-async function isStillValid(
-  { store, clients, now }: Deps,
-  { client_id: clientId, grant_id: grantId, jti }: AccessTokenClaims,
-): Promise<boolean> {
-  if (grantId === undefined) {
-    const client = await clients.findRegistered(clientId)
-    if (client === null || !hasTokensWithoutUser(client.grantTypes)) return false
-    return !(await store.spent.readSpent('access_token', hashOfUse(clientId, jti)))
-  }
-  const grant = await store.grants.readGrant(grantId)
-  return grant !== null && grant.endedAt === null && grant.expiresAt > now() && !(jti in grant.revokedTokens)
+async function isStillValid(deps: Deps, claims: AccessTokenClaims): Promise<boolean> {
+  const { client_id: clientId, grant_id: grantId, jti } = claims
+  if (grantId !== undefined) return typeof (await readGrantOfToken(deps, claims, grantId)) === 'object'
+  const client = await deps.clients.findRegistered(clientId)
+  if (client === null || !hasTokensWithoutUser(client.grantTypes)) return false
+  return !(await deps.store.spent.readSpent('access_token', hashOfUse(clientId, jti)))
 }

@@ -41,13 +41,20 @@ async function endToken(deps: Deps, client: Client, token: string): Promise<'don
   if (claims.grant_id === undefined) return endClientToken(deps, client, claims)
   const outcome = await deps.store.grants.revokeAccessToken({
     grantId: claims.grant_id,
-    clientId: client.id,
+    clientId: await clientOfGrant(deps, claims, claims.grant_id),
     jti: claims.jti,
     expiresAt: rememberedUntil,
     at,
   })
   deps.audit({ event: 'access_token_revoked', reason: outcome, client_id: client.id, grant_id: claims.grant_id })
   return 'done'
+}
+
+/** An exchanged token (RFC 8693) was issued to one client, and belongs to a grant of another client. */
+async function clientOfGrant(deps: Deps, claims: AccessTokenClaims, grantId: string): Promise<string> {
+  if (claims.act === undefined) return claims.client_id
+  const grant = await deps.store.grants.readGrant(grantId)
+  return grant?.clientId ?? claims.client_id
 }
 
 /** A token of the client credentials grant has no grant row. The revocation is stored separately, until one hour after the expiry. */

@@ -17,6 +17,8 @@ export type TokenResponse = {
   refresh_token?: string
   id_token?: string
   scope: string
+  /** of an exchanged token (RFC 8693 §2.2.1) */
+  issued_token_type?: string
 }
 
 /** What the tokens of one response contain. The scopes and the resource are never more than the grant allows. */

@@ -9,6 +9,7 @@ import { insufficientScope, invalidDpopProof, invalidToken } from '../../oauth/o
 import { claimsOfScopes } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from './dpop.ts'
+import { readGrantOfToken } from './grant-of-token.ts'
 
 /** An access token, the authentication scheme, and the unchecked DPoP proof. */
 export type UserinfoRequest = { scheme: TokenScheme; token: string; presented: PresentedProof }
@@ -22,10 +23,8 @@ export async function readUserinfo(deps: Deps, request: UserinfoRequest): Promis
   const scopes = claims.scope.split(' ')
   // A token of the client credentials grant has no grant and no wallet.
   if (!scopes.includes('openid') || claims.grant_id === undefined) throw insufficientScope()
-  // The signature only proves that the token was issued. The grant shows whether the token is still valid.
-  const grant = await deps.store.grants.readGrant(claims.grant_id)
-  if (!grant || grant.endedAt !== null || grant.expiresAt <= deps.now()) throw invalidToken('grant_ended')
-  if (claims.jti in grant.revokedTokens) throw invalidToken('access_token_revoked')
+  const grant = await readGrantOfToken(deps, claims, claims.grant_id)
+  if (typeof grant === 'string') throw invalidToken(grant)
   if (proof) await spendProof(deps, proof)
   return { sub: claims.sub, ...claimsOfScopes(grant, scopes) }
 }

@@ -19,7 +19,7 @@ import { touchSession } from '../../domain/consent/session.ts'
 import { isClientId } from '../../domain/model/client-id.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Session } from '../../domain/model/records.ts'
-import { clientPlace, looksLikeClientIdUrl } from '../../oauth/client-id-url.ts'
+import { clientPlace, isUnregistered } from '../../oauth/client-id-url.ts'
 import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
 import { endEverythingPage } from '../../pages/end-everything-page.ts'
 import { movingOnPage } from '../../pages/moving-on-page.ts'
@@ -101,7 +101,7 @@ function endingRoutes(server: FastifyInstance, service: Service): void {
   server.post('/account/apps/end', PAGE, async (request, reply) =>
     forSession(service, { request, reply }, async (session) => {
       const { client_id: clientId } = formParameters(request, ['client_id'])
-      if (clientId !== null && (isClientId(clientId) || looksLikeClientIdUrl(clientId))) await endApp(deps, session, clientId)
+      if (clientId !== null && (isClientId(clientId) || isUnregistered(clientId))) await endApp(deps, session, clientId)
       return seeOther(reply, '/account?done=app_ended')
     }),
   )

@@ -11,9 +11,10 @@ import { grantToClient } from '../../domain/tokens/client-credentials-grant.ts'
 import { grantToDevice } from '../../domain/tokens/device-grant.ts'
 import { type DpopProof, readTokenProof } from '../../domain/tokens/dpop.ts'
 import { exchangeCode } from '../../domain/tokens/exchange-code.ts'
+import { exchangeToken } from '../../domain/tokens/exchange-token.ts'
 import { refresh } from '../../domain/tokens/refresh.ts'
 import type { TokenResponse } from '../../domain/tokens/token-response.ts'
-import { DEVICE_CODE_GRANT, GRANT_PARAMETERS, type GrantType, isGrantType } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, GRANT_PARAMETERS, type GrantType, isGrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
@@ -28,12 +29,14 @@ const KNOWN = [...CREDENTIAL_PARAMETERS, 'grant_type', 'scope', ...GRANT_PARAMET
 
 const PATH = '/oauth/token'
 
-type TokenParameters = Parameters<(typeof KNOWN)[number], 'resource'>
+const REPEATABLE = ['resource', 'audience'] as const
+
+type TokenParameters = Parameters<(typeof KNOWN)[number], (typeof REPEATABLE)[number]>
 
 export function tokenRoute(server: FastifyInstance, service: Service): void {
   const { deps } = service
   server.post(PATH, openToPublicClients(server, service, PATH), async (request, reply) => {
-    const parameters = formParameters(request, KNOWN, ['resource'])
+    const parameters = formParameters(request, KNOWN, REPEATABLE)
     offerNonce(service, request, reply)
     const credentials = presentedCredentials(request, parameters)
     try {
@@ -75,4 +78,16 @@ const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
     grantToClient(deps, client, { scope, resources, proof }),
   [DEVICE_CODE_GRANT]: (deps, client, { device_code: deviceCode, resource: resources }, proof) =>
     grantToDevice(deps, client, { deviceCode: required(deviceCode, 'device_code'), resources, proof }),
+  // RFC 8693 §2.1
+  [TOKEN_EXCHANGE]: (deps, client, parameters, proof) =>
+    exchangeToken(deps, client, {
+      subjectToken: required(parameters.subject_token, 'subject_token'),
+      subjectTokenType: required(parameters.subject_token_type, 'subject_token_type'),
+      requestedTokenType: parameters.requested_token_type,
+      hasActorToken: parameters.actor_token !== null || parameters.actor_token_type !== null,
+      scope: parameters.scope,
+      resources: parameters.resource,
+      audiences: parameters.audience,
+      proof,
+    }),
 }

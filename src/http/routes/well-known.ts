@@ -27,6 +27,7 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
   const facts = (): MetadataFacts => ({
     issuer: deps.settings.authUrl,
     clientMetadata: deps.settings.clientMetadata,
+    dynamicRegistration: deps.settings.dynamicRegistration !== null,
     scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...STANDARD_SCOPES])],
     signingAlgorithms: publishedAlgorithms(deps),
   })

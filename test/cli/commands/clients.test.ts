@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { secretMatches } from '../../../src/keys/secret.ts'
+import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { newDatabase, newFolder, run } from '../run.ts'
 
@@ -162,6 +163,45 @@ describe('clients create', () => {
   test('everything wrong with one client is told together', async () => {
     const { err } = await run([...APP, '--scope', 'a b', '--resource', 'x', '--redirect-uri', 'http://example.com/'], env)
     expect(err.trimEnd().split('\n').length).toBeGreaterThanOrEqual(4)
+  })
+})
+
+describe('Token exchange (RFC 8693)', () => {
+  const [MCP, API, FILES] = ['https://mcp.example.com/mcp', 'https://api.example.com/', 'https://files.example.com/']
+  const server = async (...more: string[]) =>
+    run(['clients', 'create', '--name', 'My MCP server', '--resource-server', MCP, '--json', ...more], env)
+
+  test('clients create --exchange-resource registers the resources and the grant type, and clients show prints them', async () => {
+    const { out } = await server('--exchange-resource', API, '--exchange-resource', FILES)
+    const { client_id } = JSON.parse(out) as Created
+    expect(await stored(client_id)).toMatchObject({ exchangeResources: [API, FILES], grantTypes: [TOKEN_EXCHANGE] })
+    expect(JSON.parse((await run(['clients', 'show', client_id, '--json'], env)).out)).toMatchObject({
+      exchange_resources: [API, FILES],
+    })
+    expect((await run(['clients', 'show', client_id], env)).out).toMatch(
+      /exchanges tokens for +https:\/\/api\.example\.com\/\n +exchanges tokens for +https:\/\/files/,
+    )
+  })
+
+  test('clients update replaces the exchange resources, removes them, and adds them to a client with the grant type', async () => {
+    const { client_id } = JSON.parse((await server()).out) as Created
+    expect(await stored(client_id)).toMatchObject({ exchangeResources: [], grantTypes: [] })
+    const update = (...more: string[]) => run(['clients', 'update', client_id, ...more], env)
+    expect(await update('--exchange-resource', API)).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining(`use --grant-type ${TOKEN_EXCHANGE}`),
+    })
+    expect((await update('--exchange-resource', API, '--grant-type', TOKEN_EXCHANGE)).exit).toBe(0)
+    expect((await update('--exchange-resource', FILES)).exit).toBe(0)
+    expect(await stored(client_id)).toMatchObject({ exchangeResources: [FILES], grantTypes: [TOKEN_EXCHANGE] })
+    expect((await update('--no-exchange-resources')).exit).toBe(0)
+    expect(await stored(client_id)).toMatchObject({ exchangeResources: [] })
+  })
+
+  test('A client that is no resource server, or is public, cannot be registered for token exchange', async () => {
+    const exchanging = ['--exchange-resource', API]
+    expect((await run([...APP, ...exchanging], env)).err).toContain('Only a resource server receives tokens')
+    expect((await run([...APP, '--public', ...exchanging], env)).err).toContain('Only a confidential client may use')
   })
 })
 

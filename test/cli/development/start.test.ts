@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fourInARow } from '../../support/free-ports.ts'
+import { fiveInARow } from '../../support/free-ports.ts'
 import { launched, newFolder, type Running, run } from '../run.ts'
 
 const ready = 'Ctrl-C stops everything'
@@ -11,7 +11,7 @@ const ready = 'Ctrl-C stops everything'
 type Demo = { port: number; folder: string; running: Running; id: string; secret: string; redirectUri: string }
 
 async function started(options: { port?: number; folder?: string; env?: Record<string, string> } = {}): Promise<Demo> {
-  const port = options.port ?? (await fourInARow())
+  const port = options.port ?? (await fiveInARow())
   const folder = options.folder ?? join(newFolder(), 'data')
   const one = launched(['start', '--ports', String(port), '--data', folder], options.env)
   await one.printed(ready)
@@ -90,7 +90,7 @@ async function untilNoticed(demo: Demo): Promise<void> {
 }
 
 describe('grantor start', () => {
-  test('opens four addresses on loopback, prints them and the demo client, and says where to begin', async () => {
+  test('opens five addresses on loopback, prints them and the demo client, and says where to begin', async () => {
     const { port, running: one, id, secret, redirectUri } = await started()
     for (const [name, offset] of [
       ['Auth service', 0],
@@ -101,6 +101,9 @@ describe('grantor start', () => {
       expect(one.out()).toMatch(new RegExp(`${name} +http://localhost:${port + offset}\n`))
       expect((await fetch(`http://localhost:${port + offset}/${offset < 2 ? 'health/ready' : ''}`)).status).toBe(200)
     }
+    const mcp = `http://localhost:${port + 4}/mcp`
+    expect(one.out()).toContain(`Demo MCP server    ${mcp}\n`)
+    expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
     expect(one.out()).toContain(`Open http://localhost:${port + 2} first`)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -251,6 +254,8 @@ describe('grantor start', () => {
     const { client_id } = JSON.parse((await run(create)).out) as { client_id: string }
     const { out } = await run(['clients', 'list', '--data', demo.folder, '--json'])
     expect((JSON.parse(out) as { name: string }[]).map(({ name }) => name).sort()).toEqual([
+      'Demo MCP client',
+      'Demo MCP server',
       'Demo builder app',
       'Demo resource API',
       'Mine',

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fourInARow, freePorts } from '../../support/free-ports.ts'
+import { fiveInARow, freePorts } from '../../support/free-ports.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
 import { RSA } from '../../support/tls-certificates.ts'
 import { launched, newFolder, run } from '../run.ts'
@@ -82,7 +82,7 @@ test('serve speaks https, with __Host- cookies, and takes up a renewed certifica
 
 test('start speaks https too, and signs in by its forms under a name of its own', async () => {
   const folder = newFolder()
-  const port = await fourInARow()
+  const port = await fiveInARow()
   const one = launched(['start', '--ports', String(port), '--data', join(folder, 'data'), '--host', '127.0.0.1'], {
     ...certificateIn(folder, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY),
   })

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { someClient } from '../../store/contract/subject.ts'
 import { openDirectory, register } from '../../support/client-directory.ts'
 
-test('a client is looked up once and then known, however long', async () => {
+test('A client is read from the store once and then served from memory, however long ago that was', async () => {
   const { directory, registry, state, clock } = await openDirectory()
   const client = await register(registry)
   for (let time = 0; time < 3; time++) {
@@ -16,7 +16,7 @@ test('a client is looked up once and then known, however long', async () => {
   expect(state.lookUps).toBe(1)
 })
 
-test('a client that is known is there at once, and one that was changed is not', async () => {
+test('A client in memory is returned without waiting, and a changed one is read again', async () => {
   const { directory, registry } = await openDirectory()
   const client = await register(registry)
   expect(directory.findEnabled(client.id)).toBeInstanceOf(Promise)
@@ -26,17 +26,17 @@ test('a client that is known is there at once, and one that was changed is not',
   expect(directory.findEnabled(client.id)).toBeInstanceOf(Promise)
 })
 
-test('requests that arrive together share one look-up, for a client and for an id nobody has', async () => {
+test('Concurrent requests for one client, or for one unknown id, share one read', async () => {
   const { directory, registry, state } = await openDirectory()
   const client = await register(registry)
-  const nobody = randomUUID()
+  const unknown = randomUUID()
   const found = await Promise.all(Array.from({ length: 50 }, () => directory.find(client.id)))
   expect(found).toEqual(Array.from({ length: 50 }, () => client))
-  await Promise.all(Array.from({ length: 50 }, () => directory.find(nobody)))
+  await Promise.all(Array.from({ length: 50 }, () => directory.find(unknown)))
   expect(state.lookUps).toBe(2)
 })
 
-test('an id nobody has is looked up before it is refused, and believed unknown for one second', async () => {
+test('An unknown client id is read from the store before it is refused, and stays refused for one second', async () => {
   const { directory, registry, state, clock } = await openDirectory()
   const client = someClient()
   expect(await directory.find(client.id)).toBeNull()
@@ -47,7 +47,7 @@ test('an id nobody has is looked up before it is refused, and believed unknown f
   expect(await directory.find(client.id)).toEqual(client)
 })
 
-test('ids nobody has fill no memory: ten thousand are remembered, then it starts anew', async () => {
+test('The memory of unknown client ids is bounded: after ten thousand it is cleared', async () => {
   const { directory, state } = await openDirectory()
   const ids = Array.from({ length: 10_001 }, () => randomUUID())
   const ask = (number: number) => directory.find(ids[number] ?? '')
@@ -59,7 +59,7 @@ test('ids nobody has fill no memory: ten thousand are remembered, then it starts
   expect(state.lookUps, 'forgotten').toBe(10_002)
 })
 
-test('a change is seen after it was noticed, also for an id that was unknown', async () => {
+test('A changed client is read again once the change is noticed, and so is an id that was unknown', async () => {
   const { directory, registry } = await openDirectory()
   const [client, newcomer] = [await register(registry), someClient()]
   await directory.find(client.id)
@@ -75,7 +75,7 @@ test('a change is seen after it was noticed, also for an id that was unknown', a
   expect(await directory.find(client.id)).toBeNull()
 })
 
-test('an answer under way when a change is noticed is not remembered: neither the old record nor the absence', async () => {
+test('A read that is under way when a change is noticed is not kept, neither the old client nor the missing one', async () => {
   const { directory, registry, state, hold } = await openDirectory()
   const [client, newcomer] = [await register(registry), someClient()]
   const answer = hold()
@@ -91,7 +91,7 @@ test('an answer under way when a change is noticed is not remembered: neither th
   expect(await directory.find(newcomer.id)).toEqual(newcomer)
 })
 
-test('a disabled client is found, but may not act', async () => {
+test('A disabled client can be found, but is not returned as an enabled client', async () => {
   const { directory, registry } = await openDirectory()
   const [enabled, disabled] = [await register(registry), await register(registry, { disabledAt: 1_800_000_000 })]
   expect(await directory.find(disabled.id)).toEqual(disabled)
@@ -100,7 +100,7 @@ test('a disabled client is found, but may not act', async () => {
   expect(await directory.findEnabled(randomUUID())).toBeNull()
 })
 
-test('a store that cannot be read is told as such, never as an unknown client, and asked again the next time', async () => {
+test('If the store cannot be read, an unknown client id fails with StoreUnavailable and is read again at the next request', async () => {
   const { directory, store, registry, state } = await openDirectory()
   const client = await register(registry)
   const known = await register(registry)
@@ -110,12 +110,12 @@ test('a store that cannot be read is told as such, never as an unknown client, a
   for (let time = 0; time < 2; time++)
     await expect(directory.isPublicOrigin('https://app.example')).rejects.toBeInstanceOf(StoreUnavailable)
   expect(state.lookUps).toBe(5)
-  expect(await directory.find(known.id), 'what is known stays known').toEqual(known)
+  expect(await directory.find(known.id), 'a client in memory is still returned').toEqual(known)
 })
 
 test.each([
   '',
-  'nobody',
+  'unknown',
   'x'.repeat(15_000),
   '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a2',
   '0F8C9A3E-4F0B-4C8E-9A51-5B1C3E9D7A20',
@@ -123,14 +123,14 @@ test.each([
   '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20\0',
   '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20\n',
   'https://client.example/metadata.json',
-])('an id that no client can have costs no look-up: %.40j', async (id) => {
+])('An id that no client can have is refused without a read: %.40j', async (id) => {
   const { directory, state } = await openDirectory()
   expect(await directory.find(id)).toBeNull()
   expect(await directory.findEnabled(id)).toBeNull()
   expect(state.lookUps).toBe(0)
 })
 
-test('ten thousand unknown ids, each cut out of a request of 15 kB, leave less than 5 MB behind', async () => {
+test('Ten thousand unknown ids, each cut from a request of 15 kB, use less than 5 MB of memory', async () => {
   const { directory, registry } = await openDirectory()
   const client = await register(registry)
   setFlagsFromString('--expose-gc')
@@ -141,7 +141,7 @@ test('ten thousand unknown ids, each cut out of a request of 15 kB, leave less t
   const before = process.memoryUsage().heapUsed
   for (let number = 0; number < 10_000; number++) {
     expect(await directory.find(cutOut(randomUUID(), number))).toBeNull()
-    // A known client's id comes out of requests as well.
+    // The id of a registered client is cut from a request as well.
     if (number % 100 === 0) directory.forget([client.id])
     if (number % 100 === 0) expect(await directory.find(cutOut(client.id, number))).not.toBeNull()
   }

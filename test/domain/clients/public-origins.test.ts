@@ -1,4 +1,4 @@
-/** The origins whose scripts may read the token endpoint's answers. */
+/** The origins whose scripts may read the token endpoint's responses. */
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../../src/domain/model/records.ts'
@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { someClient } from '../../store/contract/subject.ts'
 import { openDirectory, register } from '../../support/client-directory.ts'
 
-test('origins that may read the token endpoint are those of enabled public clients’ web addresses', async () => {
+test('Only the web origins of enabled public clients may read the token endpoint', async () => {
   const { directory, registry, state } = await openDirectory()
   await register(registry, { redirectUris: ['https://confidential.example/cb'] })
   await register(registry, { type: 'native', redirectUris: ['https://native.example/cb', 'com.example.app:/cb'] })
@@ -32,11 +32,11 @@ test('origins that may read the token endpoint are those of enabled public clien
   for (const origin of OPEN) expect(await directory.isPublicOrigin(origin)).toBe(false)
 })
 
-describe('origins of public clients follow each change of one client', () => {
+describe('The origins of public clients follow each change of one client', () => {
   const origin = 'https://app.example'
   const spa: Partial<Client> = { type: 'public', redirectUris: [`${origin}/cb`] }
 
-  test('an origin that two clients have stays until neither has it', async () => {
+  test('An origin of two clients stays allowed until neither of them has it', async () => {
     const { directory, registry } = await openDirectory()
     const [one, two] = [await register(registry, { ...spa }), await register(registry, { ...spa })]
     expect(await directory.isPublicOrigin(origin)).toBe(true)
@@ -49,7 +49,7 @@ describe('origins of public clients follow each change of one client', () => {
     expect(await directory.isPublicOrigin('https://moved.example')).toBe(true)
   })
 
-  test('a change that comes while the clients are read is not lost, neither of one client nor of everything', async () => {
+  test('A change during the first read of the clients is not lost, neither of one client nor of all', async () => {
     for (const changed of ['one', 'everything'] as const) {
       const { directory, registry, hold } = await openDirectory()
       const client = await register(registry, { ...spa })
@@ -64,7 +64,7 @@ describe('origins of public clients follow each change of one client', () => {
     }
   })
 
-  test('a change whose reading fails is read again', async () => {
+  test('A change whose read fails is read again at the next request', async () => {
     const { directory, registry, state } = await openDirectory()
     const client = await register(registry, { ...spa })
     expect(await directory.isPublicOrigin(origin)).toBe(true)
@@ -78,10 +78,10 @@ describe('origins of public clients follow each change of one client', () => {
   })
 })
 
-describe('with ten thousand clients', () => {
+describe('A service with ten thousand clients', () => {
   const CLIENTS = 10_000
 
-  /** All of them public; written by a connection of the test's own, because each registration is a commit. */
+  /** All of them are public. A connection of the test inserts them, because each registration is a commit. */
   async function openFull() {
     const opened = await openDirectory()
     const first = await register(opened.registry, { type: 'public', redirectUris: ['https://first.example/cb'] })
@@ -97,7 +97,7 @@ describe('with ten thousand clients', () => {
     return { ...opened, first }
   }
 
-  test('their origins are read once, two hundred clients at a time, and then one client for each that changes', async () => {
+  test('The origins of ten thousand clients are read once in pages of 200, and then each change reads one client', async () => {
     const { directory, registry, state, first } = await openFull()
     for (const origin of ['https://first.example', 'https://app-9999.example'])
       expect(await directory.isPublicOrigin(origin)).toBe(true)
@@ -111,7 +111,7 @@ describe('with ten thousand clients', () => {
     }
   })
 
-  test('those that are known stay known when another one changes', async () => {
+  test('A change of one client does not remove the other clients from memory', async () => {
     const { directory, registry, store, state, first } = await openFull()
     const clients = await store.clients.readClients({ after: '', limit: 1000 })
     for (const { id } of clients) await directory.find(id)

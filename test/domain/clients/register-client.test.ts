@@ -4,13 +4,14 @@ import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
 import { type ClientRegistration, registerClient, rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
 import { secretMatches } from '../../../src/keys/secret.ts'
-import { DEVICE_CODE_GRANT } from '../../../src/oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
 import { runs } from '../../support/runs.ts'
 
 const NOW = 1_800_000_000
+const API = 'https://api.example.com/'
 const APP: ClientRegistration = { name: 'MyApp', type: 'confidential', redirectUris: ['https://app.example.net/callback'] }
 
-function registered(registration: Partial<ClientRegistration> = {}): { client: Client; secret: string | null } {
+function register(registration: Partial<ClientRegistration> = {}): { client: Client; secret: string | null } {
   const outcome = registerClient({ ...APP, ...registration }, NOW)
   if (outcome.kind === 'faults') throw new Error(outcome.faults.join(' '))
   return outcome
@@ -21,9 +22,9 @@ function faultsOf(registration: Partial<ClientRegistration>): string[] {
   return outcome.kind === 'faults' ? outcome.faults : []
 }
 
-describe('what is left out of a registration gets its usual value', () => {
-  test('for a confidential client: a secret, consent by session, scope enhancement, both grant types', () => {
-    const { client, secret } = registered()
+describe('Defaults of a registration', () => {
+  test('A confidential client gets a secret, consent by session, scope enhancement and both grant types by default', () => {
+    const { client, secret } = register()
     expect(client).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
       name: 'MyApp',
@@ -33,6 +34,7 @@ describe('what is left out of a registration gets its usual value', () => {
       defaultScopes: ['enhancement'],
       resources: [],
       resourceServer: null,
+      exchangeResources: [],
       consent: 'session',
       requirePkce: false,
       authMethod: 'client_secret_basic',
@@ -58,47 +60,54 @@ describe('what is left out of a registration gets its usual value', () => {
     expect(JSON.stringify(client)).not.toContain(secret)
   })
 
-  test('for a public client: no secret, and it names itself only (RFC 6749 §2.1)', () => {
-    expect(registered({ type: 'public' })).toMatchObject({
+  test('A public client gets no secret and authenticates with method none (RFC 6749 §2.1)', () => {
+    expect(register({ type: 'public' })).toMatchObject({
       secret: null,
       client: { secrets: [], authMethod: 'none', consent: 'session' },
     })
   })
 
-  test('for a native client: no secret, and the person is always asked (RFC 8252 §8.6)', () => {
-    expect(registered({ type: 'native', redirectUris: ['com.example.app:/cb'] })).toMatchObject({
+  test('A native client gets no secret, and every authorization needs a signed consent (RFC 8252 §8.6)', () => {
+    expect(register({ type: 'native', redirectUris: ['com.example.app:/cb'] })).toMatchObject({
       secret: null,
       client: { authMethod: 'none', consent: 'signed' },
     })
-    expect(registered({ type: 'native', consent: 'session' }).client.consent).toBe('signed')
+    expect(register({ type: 'native', consent: 'session' }).client.consent).toBe('signed')
   })
 
-  test('for a client that uses device codes only: no redirect URI, with refresh tokens too (RFC 8628)', () => {
-    const { client } = registered({ type: 'native', redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
+  test('A client that uses device codes only gets no redirect URI, and may use refresh tokens too (RFC 8628)', () => {
+    const { client } = register({ type: 'native', redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
     expect(client).toMatchObject({ redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
   })
 
-  test('for a resource server only: no redirect URI and no grant type (RFC 7662 §2.1)', () => {
-    const { client, secret } = registered({ redirectUris: [], resourceServer: 'https://api.example.com/' })
+  test('A client that is only a resource server gets a secret, no redirect URI and no grant type (RFC 7662 §2.1)', () => {
+    const { client, secret } = register({ redirectUris: [], resourceServer: 'https://api.example.com/' })
     expect(client).toMatchObject({ redirectUris: [], grantTypes: [], resourceServer: 'https://api.example.com/' })
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
   })
 
-  test('a request without scope gets enhancement where the client may have it, else all it may have', () => {
-    expect(registered({ scopes: ['profile', 'enhancement'] }).client.defaultScopes).toEqual(['enhancement'])
-    expect(registered({ scopes: ['profile', 'files'] }).client.defaultScopes).toEqual(['profile', 'files'])
-    expect(registered({ scopes: ['profile', 'files'], defaultScopes: ['files'] }).client.defaultScopes).toEqual(['files'])
+  test('A client with exchange resources may exchange tokens, beside what its redirect URIs allow (RFC 8693 §2.1)', () => {
+    const exchanging = { resourceServer: 'https://mcp.example.com/', exchangeResources: ['https://api.example.com/'] }
+    expect(register({ ...exchanging, redirectUris: [] }).client.grantTypes).toEqual([TOKEN_EXCHANGE])
+    expect(register(exchanging).client.grantTypes).toEqual(['authorization_code', 'refresh_token', TOKEN_EXCHANGE])
+    expect(register().client.exchangeResources).toEqual([])
+  })
+
+  test('The default scope of a client is enhancement if it may have that, or else all scopes that it may have', () => {
+    expect(register({ scopes: ['profile', 'enhancement'] }).client.defaultScopes).toEqual(['enhancement'])
+    expect(register({ scopes: ['profile', 'files'] }).client.defaultScopes).toEqual(['profile', 'files'])
+    expect(register({ scopes: ['profile', 'files'], defaultScopes: ['files'] }).client.defaultScopes).toEqual(['files'])
   })
 })
 
-test('no two clients share an id or a secret', () => {
-  const clients = Array.from({ length: 200 }, () => registered())
+test('No two of 200 registered clients share an id or a secret', () => {
+  const clients = Array.from({ length: 200 }, () => register())
   expect(new Set(clients.map(({ client }) => client.id)).size).toBe(200)
   expect(new Set(clients.map(({ secret }) => secret)).size).toBe(200)
 })
 
-test('a list that says a thing twice says it once, and a name loses the spaces around it', () => {
-  const { client } = registered({
+test("Duplicates in a registration's lists are removed, and spaces around the name are removed", () => {
+  const { client } = register({
     name: '  My App ',
     redirectUris: ['https://a.example/', 'https://a.example/'],
     scopes: ['enhancement', 'enhancement'],
@@ -112,13 +121,13 @@ test('a list that says a thing twice says it once, and a name loses the spaces a
   })
 })
 
-describe('cannot be registered, and one line says why', () => {
+describe('Registrations with a fault', () => {
   test.each<[string, Partial<ClientRegistration>, RegExp]>([
     ['no name', { name: '  ' }, /needs a name/],
     ['a name over 80 characters', { name: 'a'.repeat(81) }, /at most 80 characters/],
     ['a name with a line break', { name: 'My\nApp' }, /none of them invisible/],
-    ['a name that turns the text around it', { name: 'My\u202eApp' }, /none of them invisible/],
-    ['a name with a space of no width', { name: 'My\u200bApp' }, /none of them invisible/],
+    ['a name with a right-to-left override', { name: 'My\u202eApp' }, /none of them invisible/],
+    ['a name with a zero-width space', { name: 'My\u200bApp' }, /none of them invisible/],
     ['a name of Hangul fillers (U+3164)', { name: '\u3164\u3164' }, /needs a name that is visible/],
     ['a name of half-width Hangul fillers (U+FFA0)', { name: '\uffa0' }, /needs a name that is visible/],
     ['a name of blank Braille patterns (U+2800)', { name: '\u2800' }, /needs a name that is visible/],
@@ -141,21 +150,26 @@ describe('cannot be registered, and one line says why', () => {
     ['a redirect URI with a user name', { redirectUris: ['https://a@app.example.net/'] }, /user name/],
     ['a private-use scheme for a web app', { redirectUris: ['com.example.app:/cb'] }, /neither https nor/],
     ['a script for a redirect URI', { type: 'native', redirectUris: ['javascript:alert(1)'] }, /neither https nor/],
-    ['a redirect URI that is none', { redirectUris: ['https://app.example.net/ a'] }, /not a valid URI/],
+    ['a redirect URI with invalid characters', { redirectUris: ['https://app.example.net/ a'] }, /not a valid URI/],
     [
       'a redirect URI over 2,000 characters',
       { redirectUris: [`https://app.example.net/${'a'.repeat(2000)}`] },
       /longer than 2,000/,
     ],
-    ['a scope no text to sign can hold', { scopes: ['read:all'] }, /Scope "read:all" is not/],
+    ['a scope that a text to sign cannot contain', { scopes: ['read:all'] }, /Scope "read:all" is not/],
     ['no scope', { scopes: [] }, /at least one scope/],
     ['default scopes it may not have', { defaultScopes: ['admin'] }, /default scopes must be some of the scopes/],
     ['no default scope', { defaultScopes: [] }, /default scopes must be some of the scopes/],
     ['a resource with a fragment', { resources: ['https://api.example.com/#a'] }, /Resource "https:\/\/api\.example\.com\/#a"/],
     ['a resource that is no absolute URI', { resourceServer: '/api' }, /Resource "\/api"/],
     ['a resource with a percent sign', { resources: ['https://api.example.com/%20'] }, /percent signs/],
-    ['a confidential client that proves nothing', { authMethod: 'none' }, /confidential client must authenticate/],
+    ['a confidential client without authentication', { authMethod: 'none' }, /confidential client must authenticate/],
     ['a public client with a secret', { type: 'public', authMethod: 'client_secret_post' }, /public client has neither a secret/],
+    [
+      'token exchange by a public client',
+      { type: 'public', grantTypes: ['authorization_code', TOKEN_EXCHANGE] },
+      /Only a confidential client may use urn:ietf:params:oauth:grant-type:token-exchange\./,
+    ],
     ['a public resource server', { type: 'public', resourceServer: 'https://api.example.com' }, /keep a secret/],
     ['a logout address that is no absolute URI', { backchannelLogoutUri: '/logout' }, /not an https URI/],
     ['a logout address with a fragment', { backchannelLogoutUri: 'https://app.example.net/#a' }, /has a fragment/],
@@ -165,19 +179,34 @@ describe('cannot be registered, and one line says why', () => {
       { postLogoutRedirectUris: ['http://app.example.net/bye'] },
       /Post-logout redirect URI http:\/\/app\.example\.net\/bye is plain http/,
     ],
+    [
+      'token exchange by a client that is no resource server',
+      { grantTypes: ['authorization_code', TOKEN_EXCHANGE] },
+      /Only a resource server receives tokens/,
+    ],
+    [
+      'exchange resources without the grant type',
+      { resourceServer: API, exchangeResources: [API], grantTypes: ['authorization_code'] },
+      /Exchange resources need the grant type/,
+    ],
+    [
+      'an exchange resource with a fragment',
+      { resourceServer: API, exchangeResources: ['https://files.example.com/#a'] },
+      /Resource "https:\/\/files\.example\.com\/#a"/,
+    ],
     ['refresh tokens without codes', { grantTypes: ['refresh_token'] }, /come from authorization codes/],
-  ])('%s', (_, registration, line) => {
+  ])('A registration is refused with one line that explains it: %s', (_, registration, line) => {
     expect(faultsOf(registration)).toEqual([expect.stringMatching(line)])
   })
 
-  test('every fault is told at once, each in one line', () => {
+  test('A refused registration reports every fault at once, one line each', () => {
     const faults = faultsOf({ name: '', redirectUris: ['http://a.example/', 'b'], scopes: ['a b'], resources: ['c'] })
     expect(faults).toHaveLength(5)
     for (const fault of faults) expect(fault).not.toContain('\n')
   })
 })
 
-test('whatever an operator says, the answer is a client without faults or at least one fault, never an exception', () => {
+test('Any registration returns either a client without faults or at least one fault, and never throws', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('https://a.example/', 'com.example.app:/cb', 'enhancement', 'urn:a:b'),
@@ -204,9 +233,9 @@ test('whatever an operator says, the answer is a client without faults or at lea
   )
 })
 
-describe('a new secret', () => {
-  test('is valid beside the present one, which ends when the overlap is over', () => {
-    const { client, secret } = registered()
+describe("Rotating a client's secret", () => {
+  test('A new client secret is valid beside the present one, which expires after the overlap', () => {
+    const { client, secret } = register()
     const rotated = rotateClientSecret(client, 3600, NOW + 10)
     expect(rotated.secret).not.toBe(secret)
     expect(rotated.client).toEqual({
@@ -219,13 +248,13 @@ describe('a new secret', () => {
     expect(secretMatches(rotated.secret, [rotated.client.secrets[0]?.secretHash ?? ''])).toBe(true)
   })
 
-  test('with no overlap is the only one, at once', () => {
-    const { client } = rotateClientSecret(registered().client, 0, NOW)
+  test('A new client secret without overlap is the only one at once', () => {
+    const { client } = rotateClientSecret(register().client, 0, NOW)
     expect(client.secrets).toEqual([{ secretHash: expect.any(String), expiresAt: null, createdAt: NOW }])
   })
 
-  test('leaves two at most: the one before the present one ends now', () => {
-    const first = registered().client
+  test('A client has two secrets at most: rotating again removes the oldest', () => {
+    const first = register().client
     const second = rotateClientSecret(first, 86_400, NOW).client
     const third = rotateClientSecret(second, 86_400, NOW + 1).client
     expect(third.secrets).toHaveLength(2)
@@ -233,8 +262,8 @@ describe('a new secret', () => {
     expect(JSON.stringify(third)).not.toContain(first.secrets[0]?.secretHash)
   })
 
-  test('never lengthens what was to end sooner', () => {
-    const { client } = registered()
+  test('A rotation never extends a secret that expires sooner, and does not revive an expired one', () => {
+    const { client } = register()
     const [secret] = client.secrets
     const ending = { ...client, secrets: [{ secretHash: secret?.secretHash ?? '', expiresAt: NOW + 60 }] }
     expect(rotateClientSecret(ending, 86_400, NOW).client.secrets[1]?.expiresAt).toBe(NOW + 60)

@@ -14,7 +14,7 @@ import { type Grantor, startGrantor, type TestClient } from '../../support/start
 
 const stateOf = async (store: Store, id: string): Promise<string> => (await store.grants.readGrant(id))?.endReason ?? 'living'
 
-test('ending what a wallet allowed raises its epoch, withdraws what it signed, raises it again, and then ends its grants: no code or login of before or meanwhile counts', async () => {
+test("Ending a wallet's grants raises its epoch, withdraws its receipts, raises the epoch again, and then ends the grants", async () => {
   const [store] = await openTwoNodes()
   const wallet = someWallet()
   const [one, two, bystander] = [
@@ -23,7 +23,7 @@ test('ending what a wallet allowed raises its epoch, withdraws what it signed, r
     await livingGrant(store),
   ]
   const order: string[] = []
-  const noting: Store = {
+  const recording: Store = {
     ...store,
     wallets: {
       ...store.wallets,
@@ -48,7 +48,7 @@ test('ending what a wallet allowed raises its epoch, withdraws what it signed, r
     },
   }
   await store.receipts.insertReceipt(someReceipt({ wallet }), 0)
-  expect(await endGrantsOfWallet(noting, wallet, undefined, NOW)).toBe(2)
+  expect(await endGrantsOfWallet(recording, wallet, undefined, NOW)).toBe(2)
   expect(order).toEqual(['epoch', 'receipts', 'epoch', 'grants'])
   expect([await stateOf(store, one.id), await stateOf(store, two.id), await stateOf(store, bystander.id)]).toEqual([
     'operator',
@@ -58,7 +58,7 @@ test('ending what a wallet allowed raises its epoch, withdraws what it signed, r
   expect(await store.wallets.readEpoch(wallet)).toBe(2)
 })
 
-test('ending what a wallet allowed to one client leaves its other grants alone', async () => {
+test("Ending a wallet's grants for one client does not end its other grants", async () => {
   const [store] = await openTwoNodes()
   const wallet = someWallet()
   const [one, other] = [await livingGrant(store, { wallet }), await livingGrant(store, { wallet })]
@@ -68,7 +68,7 @@ test('ending what a wallet allowed to one client leaves its other grants alone',
   expect(await stateOf(store, other.id)).toBe('living')
 })
 
-test('ending one grant ends it alone, once, and tells a grant nobody made from one that has ended', async () => {
+test('Ending one grant ends no other grant, and distinguishes an ended grant from an unknown one', async () => {
   const [store] = await openTwoNodes()
   const wallet = someWallet()
   const [one, other] = [await livingGrant(store, { wallet }), await livingGrant(store, { wallet })]
@@ -79,14 +79,14 @@ test('ending one grant ends it alone, once, and tells a grant nobody made from o
   expect(await store.wallets.readEpoch(wallet)).toBe(0)
 })
 
-test('deleting a client disables it, ends its grants, and only then takes it out of the registry', async () => {
+test('Deleting a client first disables it, then ends its grants, and then removes it from the registry', async () => {
   const [store, other] = await openTwoNodes()
   const client = someClient()
   await store.clients.insertClient(client)
   const grant = await livingGrant(store, { clientId: client.id })
   const bystander = await livingGrant(store)
   const seen: unknown[] = []
-  const noting: Store = {
+  const recording: Store = {
     ...store,
     grants: {
       ...store.grants,
@@ -96,13 +96,13 @@ test('deleting a client disables it, ends its grants, and only then takes it out
       },
     },
   }
-  expect(await deleteClient(noting, client, NOW)).toBe(1)
+  expect(await deleteClient(recording, client, NOW)).toBe(1)
   expect(seen, 'disabled while its grants end').toEqual([NOW])
   expect(await other.clients.readClient(client.id)).toBeNull()
   expect([await stateOf(store, grant.id), await stateOf(store, bystander.id)]).toEqual(['client_deleted', 'living'])
 })
 
-test('a deletion broken off half-way is finished by asking again', async () => {
+test('An interrupted deletion of a client is completed by repeating it', async () => {
   const [store] = await openTwoNodes()
   const client = someClient()
   await store.clients.insertClient(client)
@@ -129,7 +129,7 @@ afterEach(async () => {
   await grantor.close()
 })
 
-/** A code as it is issued while the wallet's epoch stands at `epoch`. */
+/** A code that is issued while the wallet has this epoch. */
 function codeOf(wallet: Address, epoch: number): string {
   const at = grantor.clock.now()
   return sealCode(grantor.deps.keys, {
@@ -154,7 +154,7 @@ function codeOf(wallet: Address, epoch: number): string {
   })
 }
 
-/** `tokens`, or why there are none. */
+/** `tokens`, or the reason why the code is refused. */
 async function exchange(deps: Deps, code: string): Promise<string> {
   try {
     await exchangeCode(deps, client, {
@@ -171,7 +171,7 @@ async function exchange(deps: Deps, code: string): Promise<string> {
   }
 }
 
-test('a code issued before an ending yields no tokens after it; one issued afterwards does', async () => {
+test('A code that was issued before its wallet ended its grants is refused, and one that is issued afterwards is redeemed', async () => {
   const wallet = someWallet()
   const before = codeOf(wallet, 0)
   await endGrantsOfWallet(node, wallet, undefined, grantor.clock.now())
@@ -181,12 +181,12 @@ test('a code issued before an ending yields no tokens after it; one issued after
   expect(new Set(reasons)).toEqual(new Set(['epoch_raised', null]))
 })
 
-test('however fifty redemptions race an ending, on two nodes, nothing of theirs is alive once both are over', async () => {
+test("If fifty redemptions run while the wallet's grants are ended, on two nodes, no grant of theirs is valid afterwards", async () => {
   const other: Deps = { ...grantor.deps, store: node }
   for (let round = 0; round < 10; round++) {
     const wallet = someWallet()
     const redemptions = Array.from({ length: 50 }, async (_, index) => {
-      // Some before the ending has begun, some while it is under way, some after.
+      // Some redemptions start before the ending, some during it, and some after it.
       for (let turn = 0; turn < index % 5; turn++) await new Promise((resolve) => setImmediate(resolve))
       return exchange(index % 2 === 0 ? grantor.deps : other, codeOf(wallet, 0))
     })

@@ -1,4 +1,4 @@
-/** Whatever was swept whenever, a code, refresh token or challenge that was used, or whose grant ended, never works again. */
+/** In any sequence of uses and sweeps, a code, refresh token or login that was used, or whose grant ended, never works again. */
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { challengeExpiresAt, newBrowserKey, openChallenge, sealChallenge } from '../../../src/domain/authorization/challenge.ts'
@@ -15,10 +15,10 @@ import { runs } from '../../support/runs.ts'
 import { type Grantor, startGrantor, type TestClient } from '../../support/start.ts'
 import { testWallet } from '../../support/wallet.ts'
 
-// As short as they may be set, so that rows leave as early as they ever do; the code as long as it may be.
+// The shortest lifetimes that can be set, so that rows are deleted as early as possible. The code has the longest.
 const LIFETIMES = { code: 600, accessToken: 10, grant: 60, refreshIdle: 60, session: 60, sessionIdle: 60, refreshRetryWindow: 0 }
 const HOUR = 3600
-/** the hash of the session that every code is from; it outlives the test */
+/** the hash of the session of every code; the session outlives the test */
 const SESSION = 'session'
 const wallet = testWallet(0)
 
@@ -44,21 +44,21 @@ const moves = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       move: fc.constant('later' as const),
-      // Also backwards, as clocks do.
+      // Also backwards, as clocks may be set.
       seconds: fc.constantFrom(1, 30, 60, 600, HOUR, 24 * HOUR, 25 * HOUR, 26 * HOUR, 30 * 24 * HOUR, -60, -600),
     }),
   },
 )
 type Move = typeof moves extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Everything one run ever made, and what may never work again. */
+/** Everything that one run created, and what must never work again. */
 type Made = {
   codes: { code: string; used: boolean; refreshTokens: string[]; ended: boolean }[]
   logins: { challenge: string; verifier: string; browserKey: string; signature: string }[]
 }
 
-const works = (asked: Promise<unknown>): Promise<boolean> =>
-  asked.then(
+const works = (attempt: Promise<unknown>): Promise<boolean> =>
+  attempt.then(
     () => true,
     () => false,
   )
@@ -79,7 +79,7 @@ function newCode(): string {
     sessionHash: SESSION,
     sessionReceiptId: null,
     expiresAt: at + LIFETIMES.code,
-    // Longer than its code, as is usual; shorter would only end it sooner.
+    // Longer than the code, as usual. A shorter grant would only end sooner.
     grantExpiresAt: at + LIFETIMES.grant,
     authTime: at,
     chainId: 1,
@@ -134,7 +134,7 @@ async function play(made: Made, move: Move): Promise<void> {
   }
 }
 
-/** Tries again what was used or ended. A replay ends what lives, as it should. */
+/** Repeats what was used or ended. A replay ends a valid grant, as required. */
 async function replay(made: Made): Promise<void> {
   for (const each of made.codes.filter(({ used }) => used)) {
     if (each.ended) for (const token of each.refreshTokens) expect(await works(refreshWith(token)), 'an ended grant').toBe(false)
@@ -154,7 +154,7 @@ async function replay(made: Made): Promise<void> {
   }
 }
 
-test('nothing that still guards something leaves: whatever is swept, no used code, token or challenge works again', {
+test('In any sequence of uses and sweeps, no used code, refresh token or login works again', {
   timeout: 30_000 + runs * 200,
 }, async () => {
   let swept = 0
@@ -172,14 +172,14 @@ test('nothing that still guards something leaves: whatever is swept, no used cod
       for (const move of sequence) {
         await play(made, move)
         await sweep()
-        // Codes at every step: an absent row is what would let one in.
+        // Codes are checked after every step, because a deleted row could let a used code in.
         for (const each of made.codes.filter(({ used, ended }) => used && ended))
           expect(await works(exchange(each.code)), 'a code used before').toBe(false)
       }
       await replay(made)
       for (const each of made.codes.filter(({ used }) => used))
         expect(await works(exchange(each.code)), 'a code used before').toBe(false)
-      // Whatever is left of this run is no other run's business.
+      // The rows of this run must not affect the next one.
       clock.advance(100 * 24 * HOUR)
     }),
     { numRuns: Math.ceil(runs / 3) },
@@ -187,7 +187,7 @@ test('nothing that still guards something leaves: whatever is swept, no used cod
   expect(swept, 'rows did leave').toBeGreaterThan(50)
 })
 
-test('what the property leans on: a challenge lives no longer than eleven minutes after it was made', async () => {
+test('A login challenge expires 600 seconds after it was issued', async () => {
   const sealed = sealChallenge(grantor.deps, { kind: 'account' }, null, newBrowserKey()) ?? ''
   const challenge = await openChallenge(grantor.deps, sealed)
   expect(challenge && challengeExpiresAt(challenge) - challenge.issuedAt).toBe(600)

@@ -1,4 +1,4 @@
-/** What leaves the store by itself, when, and who takes it out. */
+/** Which rows are deleted, when, and by which node. */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
@@ -21,106 +21,106 @@ import { newSqlitePath, openTwoNodes } from '../../store/sqlite-file.ts'
 const HOUR = 3600
 const SESSION = 14 * DAY
 
-/** A node that cleans, by a clock of its own, and what it noted. */
+/** A node that sweeps, with a clock of its own, and the deletions that it reported. */
 function nodeOn(store: Store, at = NOW, pause: (milliseconds: number) => Promise<void> = () => Promise.resolve()) {
   const clock = { at }
-  const noted: [string, number][] = []
+  const reported: [string, number][] = []
   const sweep = createSweeper({
     cleaning: store.cleaning,
     lifetimes: { session: SESSION },
     now: () => clock.at,
-    note: (kind, rows) => noted.push([kind, rows]),
+    note: (kind, rows) => reported.push([kind, rows]),
     pause,
   })
-  return { clock, noted, sweep, sum: () => noted.reduce((all, [, rows]) => all + rows, 0) }
+  return { clock, reported, sweep, sum: () => reported.reduce((all, [, rows]) => all + rows, 0) }
 }
 
-test('a grant that ended or expired leaves 25 hours later: by then its code and its access tokens have expired too', async () => {
+test('A grant is deleted 25 hours after it ended or expired, when its code and its access tokens have expired too', async () => {
   const [store] = await openTwoNodes()
   const ended = await livingGrant(store)
   const expired = await livingGrant(store, { expiresAt: NOW + HOUR, refreshExpiresAt: NOW + HOUR })
   const spent = newGrant()
   await store.grants.spendCode(spent, randomUUID(), NOW)
   await store.grants.endGrant(ended.id, 'revoked', NOW)
-  const { clock, noted, sweep } = nodeOn(store)
+  const { clock, reported, sweep } = nodeOn(store)
   clock.at = NOW + 25 * HOUR - 1
   await sweep()
-  expect(noted).toEqual([])
+  expect(reported).toEqual([])
   clock.at = NOW + 25 * HOUR
   await sweep()
-  expect(noted).toEqual([['grants', 2]])
+  expect(reported).toEqual([['grants', 2]])
   expect(await store.grants.readGrant(expired.id)).not.toBeNull()
   clock.at = NOW + 26 * HOUR
   await sweep()
   expect(await store.grants.readGrant(expired.id)).toBeNull()
 })
 
-test('a session leaves 25 hours after its end, a receipt when no session begun with it can have given a grant that lives', async () => {
+test('A session is deleted 25 hours after its end, and a receipt 25 hours after the last session that it can have started', async () => {
   const [store] = await openTwoNodes()
   const session = someSession({ epoch: 0 })
   const receipt = someReceipt()
   await store.sessions.startSession(session, randomUUID())
   await store.receipts.insertReceipt(receipt, 0)
-  const { clock, noted, sweep } = nodeOn(store)
+  const { clock, reported, sweep } = nodeOn(store)
   clock.at = session.expiresAt + 25 * HOUR - 1
   await sweep()
-  expect(noted).toEqual([])
+  expect(reported).toEqual([])
   clock.at += 1
   await sweep()
-  expect(noted).toEqual([['sessions', 1]])
+  expect(reported).toEqual([['sessions', 1]])
   clock.at = receipt.expiresAt + SESSION + 25 * HOUR - 1
   await sweep()
-  expect(noted).toHaveLength(1)
+  expect(reported).toHaveLength(1)
   clock.at += 1
   await sweep()
-  expect(noted).toEqual([
+  expect(reported).toEqual([
     ['sessions', 1],
     ['receipts', 1],
   ])
 })
 
-test('a retired key can be seen for 30 days; a client and a wallet stay', async () => {
+test('A retired key is deleted after 30 days, and a wallet is never deleted', async () => {
   const [store] = await openTwoNodes()
   const key = someKey()
   const wallet = someWallet()
   await store.keys.insertKey(key)
   await store.keys.retireKey(key.id, key.kind, NOW)
   await store.wallets.raiseEpoch(wallet)
-  const { clock, noted, sweep } = nodeOn(store)
+  const { clock, reported, sweep } = nodeOn(store)
   clock.at = NOW + 30 * DAY - 1
   await sweep()
-  expect(noted).toEqual([])
+  expect(reported).toEqual([])
   clock.at = NOW + 3000 * DAY
   await sweep()
-  expect(noted).toEqual([['keys', 1]])
+  expect(reported).toEqual([['keys', 1]])
   expect(await store.wallets.readEpoch(wallet)).toBe(1)
 })
 
-test('one sweep deletes everything that is over, a few rows at a time, with pauses that get shorter when there is much', async () => {
+test('One sweep deletes all expired rows, in small steps with pauses, which get shorter after many steps', async () => {
   const [store] = await openTwoNodes()
   const uses = Array.from({ length: 1200 }, (_, index) => ({ hash: `h${index}`, expiresAt: NOW, attemptId: 'a' }))
   await Promise.all(uses.map((use) => store.spent.spend({ kind: 'dpop', ...use })))
   await Promise.all(Array.from({ length: 250 }, () => livingGrant(store, { expiresAt: NOW + 1 })))
-  const asked: [kind: string, limit: number][] = []
+  const steps: [kind: string, limit: number][] = []
   const pauses: number[] = []
   let endless = 0
   const cleaning: Store['cleaning'] = {
     ...store.cleaning,
     async sweep(kind, of) {
-      asked.push([kind, of.limit])
-      // As of a table into which rows come as fast as they are deleted.
+      steps.push([kind, of.limit])
+      // Simulates a table that gets rows as fast as they are deleted.
       if (kind === 'receipts' && endless-- > 0) return of.limit
       return store.cleaning.sweep(kind, of)
     },
   }
-  const { clock, noted, sweep } = nodeOn(
+  const { clock, reported, sweep } = nodeOn(
     { ...store, cleaning },
     NOW + 10 * DAY,
     async (milliseconds) => void pauses.push(milliseconds),
   )
   await sweep()
-  expect(Object.fromEntries(noted)).toEqual({ grants: 250, spent: 1200 })
-  expect(new Set(asked.map((each) => each.join(' ')))).toEqual(
+  expect(Object.fromEntries(reported)).toEqual({ grants: 250, spent: 1200 })
+  expect(new Set(steps.map((each) => each.join(' ')))).toEqual(
     new Set(['grants 100', 'sessions 100', 'receipts 100', 'keys 100', 'spent 250', 'pushed_requests 100']),
   )
   expect(pauses, 'after each step that left something').toEqual([15, 15, 15, 15, 15, 15])
@@ -130,25 +130,25 @@ test('one sweep deletes everything that is over, a few rows at a time, with paus
   expect(pauses.slice(6)).toEqual([...Array.from({ length: 200 }, () => 15), ...Array.from({ length: 100 }, () => 3)])
 })
 
-test('a sweep of a table that fills as fast as it is swept deletes rows of every other kind all the same, ends some time, and ends early when it is stopped', async () => {
+test('A sweep of a table that fills as fast as it is swept reaches every other table, ends, and can be stopped early', async () => {
   const [store] = await openTwoNodes()
   await Promise.all(Array.from({ length: 250 }, () => livingGrant(store, { expiresAt: NOW + 1 })))
   const cleaning: Store['cleaning'] = {
     ...store.cleaning,
     sweep: (kind, of) => (kind === 'spent' ? Promise.resolve(of.limit) : store.cleaning.sweep(kind, of)),
   }
-  let steps = 0
+  let pausesTaken = 0
   const stopping = new AbortController()
-  const { noted, sweep } = nodeOn({ ...store, cleaning }, NOW + 10 * DAY, async () => {
-    if (++steps === 2500) stopping.abort()
+  const { reported, sweep } = nodeOn({ ...store, cleaning }, NOW + 10 * DAY, async () => {
+    if (++pausesTaken === 2500) stopping.abort()
   })
   await sweep(stopping.signal)
-  expect(Object.fromEntries(noted)).toMatchObject({ grants: 250, spent: 250 * 1998 })
+  expect(Object.fromEntries(reported)).toMatchObject({ grants: 250, spent: 250 * 1998 })
   await sweep(stopping.signal)
-  expect(steps).toBe(2500)
+  expect(pausesTaken).toBe(2500)
 })
 
-test('of two nodes one cleans; when it is gone, the other goes on once the lease is over', async () => {
+test('One of two nodes sweeps; if it stops, the other one sweeps once the lease has expired', async () => {
   const [store, other] = await openTwoNodes()
   const more = () => Promise.all(Array.from({ length: 150 }, () => livingGrant(store, { expiresAt: NOW + 1 })))
   await more()
@@ -157,25 +157,25 @@ test('of two nodes one cleans; when it is gone, the other goes on once the lease
     await Promise.all([here.sweep(), there.sweep()])
     for (const { clock } of [here, there]) clock.at += SWEEP_EVERY
   }
-  const [one, two] = here.noted.length > 0 ? [here, there] : [there, here]
+  const [one, two] = here.reported.length > 0 ? [here, there] : [there, here]
   expect(one.sum()).toBe(150)
-  expect(two.noted, 'the other did nothing').toEqual([])
-  // The one is killed. It asked for its lease 20 seconds ago at most.
+  expect(two.reported, 'the other did nothing').toEqual([])
+  // The first node is killed. It renewed its lease 20 seconds ago at most.
   await more()
-  while (two.noted.length === 0 && two.clock.at < one.clock.at + 90) {
+  while (two.reported.length === 0 && two.clock.at < one.clock.at + 90) {
     await two.sweep()
     two.clock.at += SWEEP_EVERY
   }
   expect(two.clock.at - one.clock.at, 'seconds').toBeGreaterThan(20)
   expect(two.sum()).toBe(150)
-  // And the first, back again, leaves it to the other.
+  // When the first node is back, the other one still holds the lease.
   await more()
   one.clock.at = two.clock.at
   await one.sweep()
   expect(one.sum()).toBe(150)
 })
 
-test('a sweep in which nothing is over writes nothing to the disk, beside the lease three times a minute', async () => {
+test('A sweep that finds nothing writes nothing but its lease, three times a minute', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const store = openSqliteStore(path)
@@ -185,7 +185,7 @@ test('a sweep in which nothing is over writes nothing to the disk, beside the le
     await store.close()
   })
   await livingGrant(store)
-  // Changes whenever another connection has committed something.
+  // Changes whenever another connection has committed.
   const version = () => (outside.prepare('PRAGMA data_version').get() as { data_version: number }).data_version
   const { clock, sweep } = nodeOn(store)
   let changes = 0
@@ -199,7 +199,7 @@ test('a sweep in which nothing is over writes nothing to the disk, beside the le
   expect(changes).toBe(30)
 })
 
-test('20,000 refreshes add no row', async () => {
+test('20,000 refreshes add no row to any table', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const store = openSqliteStore(path)
@@ -223,20 +223,20 @@ test('20,000 refreshes add no row', async () => {
   expect(rows()).toEqual(before)
 })
 
-test('uses leave an hour after their end; a pushed request twelve minutes after it, and one that was spent later than an hour after that', async () => {
+test('Records of uses are deleted an hour after expiry, pushed requests 12 minutes after expiry or 72 minutes after use', async () => {
   const [store] = await openTwoNodes()
   await store.spent.spend({ kind: 'dpop', hash: 'hash', expiresAt: NOW + 60, attemptId: 'a' })
   for (const id of ['unspent', 'spent'])
     await store.pushedRequests.push({ id, clientId: 'c', request: '{}', expiresAt: NOW + 60 })
   await store.pushedRequests.spendPushed('spent', 'attempt', NOW + 1)
-  const { clock, noted, sweep } = nodeOn(store)
+  const { clock, reported, sweep } = nodeOn(store)
   const sweepAt = async (at: number) => {
-    noted.length = 0
+    reported.length = 0
     clock.at = at
     await sweep()
-    return [...noted]
+    return [...reported]
   }
-  // A login that began at the last moment may still read the request eleven minutes later.
+  // A login that began in the last second may read the request for eleven more minutes.
   expect(await sweepAt(NOW + 60 + 719)).toEqual([])
   expect(await sweepAt(NOW + 60 + 720)).toEqual([['pushed_requests', 1]])
   expect(await store.pushedRequests.readPushed('unspent')).toBeNull()

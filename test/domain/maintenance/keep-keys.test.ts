@@ -45,7 +45,7 @@ function keepingOn({ keys }: Store, secret = TEST_SECRET): KeyKeeping {
   return { store: keys, wrap: createKeyWrap(secret), signingAlgorithm: 'ES256', rotateAfter: 90 * DAY, lifetimes, now: clock.now }
 }
 
-async function loaded(from = keeping): Promise<KeyRing> {
+async function loadRing(from = keeping): Promise<KeyRing> {
   const ring = new KeyRing(clock.now)
   await loadKeys(from, ring)
   return ring
@@ -56,7 +56,7 @@ async function statesOf(kind: KeyKind): Promise<string[]> {
   return records.filter((each) => each.kind === kind).map((each) => keyState(keeping, records, each))
 }
 
-const makerOf = async (kind: KeyKind): Promise<string> => (await loaded()).maker(kind).id
+const makerOf = async (kind: KeyKind): Promise<string> => (await loadRing()).maker(kind).id
 
 async function onlyKey(kind: KeyKind): Promise<KeyRecord> {
   const [key, ...more] = (await store.keys.listKeys()).filter((each) => each.kind === kind)
@@ -64,26 +64,26 @@ async function onlyKey(kind: KeyKind): Promise<KeyRecord> {
   return key
 }
 
-describe('the first key of each kind', () => {
-  test('is made when there is none, and makes at once', async () => {
-    const ring = await loaded()
+describe('The first key of each kind', () => {
+  test('The first start creates a key of each kind, which is in use at once', async () => {
+    const ring = await loadRing()
     expect(ring.isLoaded()).toBe(true)
     for (const kind of ['sign', 'seal', 'mac'] as const) expect(await statesOf(kind)).toEqual(['makes'])
   })
 
-  test('is the same for every later start', async () => {
+  test('Every later start uses the keys of the first start, also if the clock is set back', async () => {
     const ids = async (): Promise<string[]> => (await store.keys.listKeys()).map(({ id }) => id)
-    await loaded()
+    await loadRing()
     const before = await ids()
     clock.advance(-DAY)
-    const ring = await loaded()
+    const ring = await loadRing()
     expect(await ids()).toEqual(before)
     expect(ring.maker('sign').id).toBe((await onlyKey('sign')).id)
   })
 
-  test('is one, however many nodes start on the same store at once', async () => {
+  test('Four nodes that start on one store at once create one key of each kind', async () => {
     const others = [openSqliteStore(path), openSqliteStore(path), openSqliteStore(path)]
-    const rings = await Promise.all([store, ...others].map((each) => loaded(keepingOn(each))))
+    const rings = await Promise.all([store, ...others].map((each) => loadRing(keepingOn(each))))
     for (const kind of ['sign', 'seal', 'mac'] as const) {
       const { id } = await onlyKey(kind)
       expect(rings.map((ring) => ring.maker(kind).id)).toEqual([id, id, id, id])
@@ -92,50 +92,53 @@ describe('the first key of each kind', () => {
   })
 })
 
-describe('keys at rest', () => {
-  test('open with the secret they were wrapped with, and with no other: the start is refused', async () => {
-    await loaded()
+describe('Keys at rest', () => {
+  test('Stored keys open only with the secret that wrapped them; a start with another secret is refused', async () => {
+    await loadRing()
     for (const secret of [`${TEST_SECRET}x`, TEST_SECRET.slice(1), 'another-secret-that-is-long-enough-0123']) {
-      await expect(loaded(keepingOn(store, secret))).rejects.toThrow(WrongKeyEncryptionKey)
+      await expect(loadRing(keepingOn(store, secret))).rejects.toThrow(WrongKeyEncryptionKey)
     }
     expect((await store.keys.listKeys()).length).toBe(6)
-    await loaded()
+    await loadRing()
   })
 
-  test('cannot be passed off as another: a row’s material is bound to its id and kind', async () => {
-    await loaded()
+  test('The material of a stored key cannot be moved to another row: it is bound to its id and kind', async () => {
+    await loadRing()
     const database = new DatabaseSync(path)
     database.exec("UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE kind = 'mac') WHERE kind = 'seal'")
     database.close()
-    await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
+    await expect(loadRing()).rejects.toThrow(WrongKeyEncryptionKey)
   })
 
-  test.each([0, 12, 40])('a row with one bit changed at byte %i is refused', async (byte) => {
-    await loaded()
+  test.each([0, 12, 40])('A stored key with one bit changed at byte %i is refused', async (byte) => {
+    await loadRing()
     const { id, wrapped } = await onlyKey('sign')
     const changed = Uint8Array.from(wrapped ?? [])
     changed[byte] = (changed[byte] ?? 0) ^ 1
     const database = new DatabaseSync(path)
     database.prepare('UPDATE keys SET wrapped = ? WHERE id = ?').run(changed, id)
     database.close()
-    await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
+    await expect(loadRing()).rejects.toThrow(WrongKeyEncryptionKey)
   })
 })
 
-describe('a rotated key is announced for 60 seconds before it makes', () => {
-  test.each(['sign', 'seal', 'mac'] as const)('%s', async (kind) => {
-    const first = await makerOf(kind)
-    const next = (await rotateKey(keeping, kind)) as KeyRecord
-    expect(await statesOf(kind)).toEqual(['makes', 'announced'])
-    expect((await loaded()).opener(kind, next.id)?.id).toBe(next.id)
-    clock.advance(59)
-    expect(await makerOf(kind)).toBe(first)
-    clock.advance(1)
-    expect(await makerOf(kind)).toBe(next.id)
-    expect(await statesOf(kind)).toEqual(['opens', 'makes'])
-  })
+describe('Rotating a key', () => {
+  test.each(['sign', 'seal', 'mac'] as const)(
+    'A rotated key of kind %s is announced for 60 seconds before it is used',
+    async (kind) => {
+      const first = await makerOf(kind)
+      const next = (await rotateKey(keeping, kind)) as KeyRecord
+      expect(await statesOf(kind)).toEqual(['makes', 'announced'])
+      expect((await loadRing()).opener(kind, next.id)?.id).toBe(next.id)
+      clock.advance(59)
+      expect(await makerOf(kind)).toBe(first)
+      clock.advance(1)
+      expect(await makerOf(kind)).toBe(next.id)
+      expect(await statesOf(kind)).toEqual(['opens', 'makes'])
+    },
+  )
 
-  test('a ring that was loaded before needs no reload to pass from one to the next', async () => {
+  test('A key ring that has loaded the announced key switches to it without a reload', async () => {
     const ring = new KeyRing(clock.now)
     await loadKeys(keeping, ring)
     const next = (await rotateKey(keeping, 'sign')) as KeyRecord
@@ -144,8 +147,8 @@ describe('a rotated key is announced for 60 seconds before it makes', () => {
     expect(ring.maker('sign').id).toBe(next.id)
   })
 
-  test('two nodes that rotate at once make one successor', async () => {
-    await loaded()
+  test('Two nodes that rotate a key at once create one successor', async () => {
+    await loadRing()
     const other = openSqliteStore(path)
     const outcomes = await Promise.all([rotateKey(keeping, 'sign'), rotateKey(keepingOn(other), 'sign')])
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1)
@@ -154,9 +157,9 @@ describe('a rotated key is announced for 60 seconds before it makes', () => {
   })
 })
 
-describe('by age', () => {
-  test('a key of 90 days is followed by the next, once', async () => {
-    await loaded()
+describe('Rotation by age', () => {
+  test('A key that is 90 days old gets one successor', async () => {
+    await loadRing()
     clock.advance(90 * DAY - 1)
     await keepKeys(keeping)
     expect(await statesOf('sign')).toEqual(['makes'])
@@ -169,35 +172,38 @@ describe('by age', () => {
     ['sign', 600],
     ['seal', 30 * DAY],
     ['mac', 30 * DAY],
-  ] as const)('the old %s key opens until the last of what it made has expired, then it is retired', async (kind, life) => {
-    await loaded()
-    const old = await onlyKey(kind)
-    await rotateKey(keeping, kind)
-    clock.advance(60 + life)
-    await keepKeys(keeping)
-    expect((await loaded()).opener(kind, old.id)?.id).toBe(old.id)
-    clock.advance(60)
-    await keepKeys(keeping)
-    expect((await loaded()).opener(kind, old.id)).toBeUndefined()
-    expect((await statesOf(kind)).at(0)).toBe('retired')
-    expect((await store.keys.listKeys()).find(({ id }) => id === old.id)?.wrapped).toBe(null)
-  })
+  ] as const)(
+    'The old %s key stays valid until everything that was made with it has expired, and is then retired',
+    async (kind, life) => {
+      await loadRing()
+      const old = await onlyKey(kind)
+      await rotateKey(keeping, kind)
+      clock.advance(60 + life)
+      await keepKeys(keeping)
+      expect((await loadRing()).opener(kind, old.id)?.id).toBe(old.id)
+      clock.advance(60)
+      await keepKeys(keeping)
+      expect((await loadRing()).opener(kind, old.id)).toBeUndefined()
+      expect((await statesOf(kind)).at(0)).toBe('retired')
+      expect((await store.keys.listKeys()).find(({ id }) => id === old.id)?.wrapped).toBe(null)
+    },
+  )
 
-  test('another algorithm set is rotated to, and the old key goes on verifying', async () => {
-    await loaded()
+  test('If another signing algorithm is configured, a key for it is announced and then used; the old key still verifies', async () => {
+    await loadRing()
     const old = await onlyKey('sign')
     await keepKeys({ ...keeping, signingAlgorithm: 'EdDSA' })
-    expect((await loaded()).maker('sign').algorithm).toBe('ES256')
+    expect((await loadRing()).maker('sign').algorithm).toBe('ES256')
     clock.advance(60)
-    const ring = await loaded()
+    const ring = await loadRing()
     expect(ring.maker('sign').algorithm).toBe('EdDSA')
     expect(ring.opener('sign', old.id)?.algorithm).toBe('ES256')
   })
 })
 
-describe('retiring by hand', () => {
-  test('a key that makes, or whose products may live, is kept; one nobody knows is told so', async () => {
-    await loaded()
+describe('Retiring a key by hand', () => {
+  test('A key that is in use, or whose products may be valid, is not retired, and retiring an unknown key reads as unknown', async () => {
+    await loadRing()
     const { id } = await onlyKey('sign')
     expect(await retireKey(keeping, 'unknown', false)).toEqual({ kind: 'unknown' })
     expect(await retireKey(keeping, id, false)).toEqual({ kind: 'still_makes' })
@@ -211,18 +217,18 @@ describe('retiring by hand', () => {
     expect(await retireKey(keeping, id, true)).toEqual({ kind: 'unknown' })
   })
 
-  test('at once: a successor makes immediately', async () => {
-    await loaded()
+  test('If a key in use is retired at once, a successor is in use immediately', async () => {
+    await loadRing()
     const leaked = await onlyKey('sign')
     expect(await retireKey(keeping, leaked.id, true)).toEqual({ kind: 'retired' })
     expect(await statesOf('sign')).toEqual(['retired', 'makes'])
-    const ring = await loaded()
+    const ring = await loadRing()
     expect(ring.opener('sign', leaked.id)).toBeUndefined()
     expect(ring.maker('sign').id).not.toBe(leaked.id)
   })
 
-  test('at once, while its successor is announced: no key is ever retired while it makes', async () => {
-    await loaded()
+  test('If a key is retired at once while its successor is announced, one key is in use at every time and never retired', async () => {
+    await loadRing()
     const leaked = await onlyKey('sign')
     await rotateKey(keeping, 'sign')
     clock.advance(10)
@@ -231,7 +237,7 @@ describe('retiring by hand', () => {
       clock.advance(10)
       await keepKeys(keeping)
       const records = await store.keys.listKeys()
-      const maker = (await loaded()).maker('sign').id
+      const maker = (await loadRing()).maker('sign').id
       const record = records.find(({ id }) => id === maker) as KeyRecord
       expect({ second, state: keyState(keeping, records, record), until: opensUntil(keeping, records, record) }).toEqual({
         second,
@@ -243,8 +249,8 @@ describe('retiring by hand', () => {
     expect((await statesOf('sign')).filter((state) => state === 'opens')).toHaveLength(0)
   })
 
-  test('two rotations within one second: the later one makes, and the other is not taken for the one that does', async () => {
-    await loaded()
+  test('If a key is rotated twice within one second, the later successor is in use, and the other one only verifies', async () => {
+    await loadRing()
     await rotateKey(keeping, 'sign')
     const last = (await rotateKey(keeping, 'sign')) as KeyRecord
     clock.advance(60)
@@ -252,10 +258,10 @@ describe('retiring by hand', () => {
     expect(await statesOf('sign')).toEqual(['opens', 'opens', 'makes'])
   })
 
-  test('a clock set back behind every key’s start does not stop the service: the first to start makes', async () => {
-    await loaded()
+  test('If the clock is set back before the start of every key, the first key to start is in use', async () => {
+    await loadRing()
     await retireKey(keeping, (await onlyKey('sign')).id, true)
-    const successor = (await loaded()).maker('sign').id
+    const successor = (await loadRing()).maker('sign').id
     clock.advance(-3600)
     expect(await makerOf('sign')).toBe(successor)
   })

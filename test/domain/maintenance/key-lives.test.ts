@@ -1,4 +1,4 @@
-/** The lives of keys, across nodes and beside one another; each key's own life is in keep-keys.test.ts. */
+/** Keys on several nodes, and keys that follow each other. keep-keys.test.ts tests the life of a single key. */
 import { expect, test } from 'vitest'
 import {
   type KeyKeeping,
@@ -49,26 +49,26 @@ async function statesOf(keeping: KeyKeeping, kind: KeyKind): Promise<string[]> {
   return records.filter((key) => key.kind === kind).map((key) => keyState(keeping, records, key))
 }
 
-async function rotated(keeping: KeyKeeping, kind: KeyKind): Promise<KeyRecord> {
+async function rotateOrThrow(keeping: KeyKeeping, kind: KeyKind): Promise<KeyRecord> {
   const key = await rotateKey(keeping, kind)
   if (key === 'taken') throw new Error('another node was first')
   return key
 }
 
-async function loaded(keeping: KeyKeeping): Promise<KeyRing> {
+async function loadRing(keeping: KeyKeeping): Promise<KeyRing> {
   const ring = new KeyRing(keeping.now)
   await loadKeys(keeping, ring)
   return ring
 }
 
-test('however many nodes find a key old at once, it has one successor', async () => {
+test('A key that several nodes find old at once gets one successor', async () => {
   const { clock, keepings, keeping } = await startTwoNodes()
   clock.advance(90 * DAY)
   await Promise.all([...keepings, ...keepings, ...keepings].map(keepKeys))
   for (const kind of ['sign', 'seal', 'mac'] as const) expect(await statesOf(keeping, kind)).toEqual(['makes', 'announced'])
 })
 
-test('however many nodes are set to another algorithm at once, there is one key of it', async () => {
+test('If several nodes switch to another signing algorithm at once, one key for it is created', async () => {
   const { clock, keepings, keeping } = await startTwoNodes()
   const changed = keepings.map((each) => ({ ...each, signingAlgorithm: 'RS256' as const }))
   await Promise.all([...changed, ...changed].map(keepKeys))
@@ -78,27 +78,27 @@ test('however many nodes are set to another algorithm at once, there is one key 
   expect(await statesOf(keeping, 'seal'), 'other kinds have nothing to do with it').toEqual(['makes'])
 })
 
-test('a key that is announced is retired at once without a successor: the one that makes goes on', async () => {
+test('An announced key can be retired at once without a successor: the key in use stays in use', async () => {
   const { keeping } = await startTwoNodes()
   const [first] = await keysOf(keeping, 'seal')
-  const announced = await rotated(keeping, 'seal')
+  const announced = await rotateOrThrow(keeping, 'seal')
   expect(await retireKey(keeping, announced.id, false)).toEqual({ kind: 'still_makes' })
   expect(await retireKey(keeping, announced.id, true)).toEqual({ kind: 'retired' })
   expect(await statesOf(keeping, 'seal')).toEqual(['makes', 'retired'])
-  expect((await loaded(keeping)).maker('seal').id).toBe(first?.id)
+  expect((await loadRing(keeping)).maker('seal').id).toBe(first?.id)
 })
 
-test('a retired number is never given again: the next key counts on', async () => {
+test('The number of a retired key is never used again: the next key gets the next number', async () => {
   const { keeping } = await startTwoNodes()
-  const announced = await rotated(keeping, 'mac')
+  const announced = await rotateOrThrow(keeping, 'mac')
   await retireKey(keeping, announced.id, true)
-  expect([announced.number, (await rotated(keeping, 'mac')).number]).toEqual([2, 3])
+  expect([announced.number, (await rotateOrThrow(keeping, 'mac')).number]).toEqual([2, 3])
 })
 
-test('a key opens no shorter where the key that followed it was retired: its time counts from a successor that lives', async () => {
+test("If a key's successor is retired, the time until which the key stays valid counts from the next successor", async () => {
   const { clock, keeping } = await startTwoNodes()
   const [first] = await keysOf(keeping, 'sign')
-  const second = await rotated(keeping, 'sign')
+  const second = await rotateOrThrow(keeping, 'sign')
   clock.advance(60)
   const records = await keeping.store.listKeys()
   expect(opensUntil(keeping, records, first ?? second)).toBe(second.startsAt + 600 + 60)
@@ -107,22 +107,22 @@ test('a key opens no shorter where the key that followed it was retired: its tim
   expect(opensUntil(keeping, await keeping.store.listKeys(), first ?? second)).toBe(clock.now() + 600 + 60)
 })
 
-test('what a key sealed in its last second opens for its whole life', async () => {
+test('A value that a key seals in its last second in use opens until it expires', async () => {
   const { clock, keeping } = await startTwoNodes()
-  await rotated(keeping, 'seal')
+  await rotateOrThrow(keeping, 'seal')
   clock.advance(59)
-  const challenge = seal(await loaded(keeping), 'grl', { a: 1 })
+  const challenge = seal(await loadRing(keeping), 'grl', { a: 1 })
   clock.advance(600)
   await keepKeys(keeping)
-  expect(unseal(await loaded(keeping), 'grl', challenge)).toEqual({ a: 1 })
+  expect(unseal(await loadRing(keeping), 'grl', challenge)).toEqual({ a: 1 })
 })
 
-test('a key is kept for the longest-lived thing it made, whichever setting says so', async () => {
+test('A key is kept for the longest lifetime of anything that was made with it, whichever setting defines that', async () => {
   const { clock, keeping } = await startTwoNodes()
   const lifetimes = { ...LIFETIMES, accessToken: 3600, code: 600, grant: 90 * DAY }
   const until: Record<string, number> = {}
   const kinds = ['sign', 'seal', 'mac'] as const
-  for (const kind of kinds) await rotated(keeping, kind)
+  for (const kind of kinds) await rotateOrThrow(keeping, kind)
   clock.advance(60)
   const records = await keeping.store.listKeys()
   for (const key of records.filter(({ number, kind }) => number === 1 && kinds.some((each) => each === kind))) {
@@ -131,15 +131,15 @@ test('a key is kept for the longest-lived thing it made, whichever setting says 
   expect(until).toEqual({ sign: 3600 + 60, seal: 90 * DAY + 60, mac: 90 * DAY + 60 })
 })
 
-test('a clock that jumped back retires nothing and lets nothing that was retired open again', async () => {
+test('If the clock jumps back, no key is retired, and no retired key is accepted again', async () => {
   const { clock, keeping } = await startTwoNodes()
   const [first] = await keysOf(keeping, 'sign')
-  await rotated(keeping, 'sign')
+  await rotateOrThrow(keeping, 'sign')
   clock.advance(60 + 600 + 60)
   await keepKeys(keeping)
   clock.advance(-10 * DAY)
   await keepKeys(keeping)
-  const ring = await loaded(keeping)
+  const ring = await loadRing(keeping)
   expect(ring.opener('sign', first?.id ?? '')).toBeUndefined()
   expect(ring.isLoaded()).toBe(true)
   expect((await keysOf(keeping, 'sign')).filter(({ retiredAt }) => retiredAt === null)).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** Logins across the changes of a running platform: a newer text, keys that rotate, keys that are gone. */
+/** Logins during changes of a running service: a text template of another version, rotated keys, retired keys. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type KeyKeeping, retireKey, rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
 import type { KeyKind } from '../../../src/keys/key-ring.ts'
@@ -31,7 +31,7 @@ afterEach(() => grantor.close())
 
 const claim = (challenge: string) => ({ login_challenge: challenge, address: walk.wallet.address, chain_id: 1 })
 
-function refused(answer: Answer, status: number, error: string): void {
+function expectRefusal(answer: Answer, status: number, error: string): void {
   expect(answer.status).toBe(status)
   expect(answer.json().error).toBe(error)
 }
@@ -42,38 +42,44 @@ async function retireAll(kind: KeyKind): Promise<void> {
   await grantor.noticeChanges()
 }
 
-describe('a text that cannot be composed again is 410, never "wrong signature"', () => {
+describe('A login whose text cannot be composed again', () => {
   const known = [ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE]
-  test.each([9, 1, 0, -1, ...known])('template %i, which this node does not know for an app', async (template) => {
-    const packed = unseal(grantor.deps.keys, 'grl', await walk.challenge(requestOf(client))) as unknown[]
-    const challenge = seal(grantor.deps.keys, 'grl', [template, ...packed.slice(1)])
-    refused(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
-    const signature = walk.wallet.sign('whatever another node composed')
-    refused(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
-    expect(allRows(grantor.databasePath)).toMatchObject({ wallets: [], receipts: [], sessions: [] })
-  })
+  test.each([9, 1, 0, -1, ...known])(
+    'A login with text template %i, which this node cannot compose for an app, is answered 410 and not as a wrong signature',
+    async (template) => {
+      const packed = unseal(grantor.deps.keys, 'grl', await walk.challenge(requestOf(client))) as unknown[]
+      const challenge = seal(grantor.deps.keys, 'grl', [template, ...packed.slice(1)])
+      expectRefusal(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
+      const signature = walk.wallet.sign('whatever another node composed')
+      expectRefusal(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
+      expect(allRows(grantor.databasePath)).toMatchObject({ wallets: [], receipts: [], sessions: [] })
+    },
+  )
 })
 
-describe('keys that rotate while a login is under way', () => {
-  test.each(['seal', 'mac'] as const)('a new %s key, announced and started, changes nothing for it', async (kind) => {
-    const challenge = await walk.challenge(requestOf(client))
-    await rotateKey(keeping, kind)
-    await grantor.noticeChanges()
-    grantor.clock.advance(61)
-    const path = await walk.prove(challenge)
-    expect((await walk.complete(path)).status).toBe(200)
-    expect((await walk.complete(path)).status).toBe(409)
-    expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
-  })
+describe('Keys that change during a login', () => {
+  test.each(['seal', 'mac'] as const)(
+    'A new %s key that is announced and in use during a login does not affect the login',
+    async (kind) => {
+      const challenge = await walk.challenge(requestOf(client))
+      await rotateKey(keeping, kind)
+      await grantor.noticeChanges()
+      grantor.clock.advance(61)
+      const path = await walk.prove(challenge)
+      expect((await walk.complete(path)).status).toBe(200)
+      expect((await walk.complete(path)).status).toBe(409)
+      expect((await walk.authorize(requestOf(client))).location).toContain('?code=')
+    },
+  )
 
-  test('a mac key retired at once: the login has expired, and a session made with it goes on, as its id is only hashed', async () => {
+  test('If a MAC key is retired at once, its logins expire with 410, and its sessions stay valid because their ids are only hashed', async () => {
     const other = new Walk(grantor)
     await other.signIn(requestOf(client))
     const challenge = await walk.challenge(requestOf(client))
     const { message } = (await walk.loginApi('/login/message', claim(challenge))).json()
     const path = await walk.prove(challenge)
     await retireAll('mac')
-    refused(
+    expectRefusal(
       await walk.loginApi('/login/accept', { ...claim(challenge), signature: walk.wallet.sign(message as string) }),
       410,
       'expired',
@@ -86,11 +92,11 @@ describe('keys that rotate while a login is under way', () => {
     expect((await walk.signIn(requestOf(client))).code).not.toBe('')
   })
 
-  test('a seal key retired at once (it leaked): whatever it sealed is a forgery from then on', async () => {
+  test('If a seal key is retired at once because it leaked, its challenges and logins are refused with 400', async () => {
     const challenge = await walk.challenge(requestOf(client))
     const path = await walk.prove(challenge)
     await retireAll('seal')
-    refused(await walk.loginApi('/login/message', claim(challenge)), 400, 'invalid_request')
+    expectRefusal(await walk.loginApi('/login/message', claim(challenge)), 400, 'invalid_request')
     const page = await walk.complete(path)
     expect(page.status).toBe(400)
     expect(page.headers).not.toHaveProperty('set-cookie')

@@ -1,4 +1,4 @@
-/** GRANTOR_SECRET is changed: the stored keys move from the previous secret to the new one. */
+/** A change of GRANTOR_SECRET: the stored keys are wrapped with the new secret instead of the previous one. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,76 +53,76 @@ function keepingOn({ keys }: Store, secret = TEST_SECRET, previous?: string): Ke
   }
 }
 
-async function loaded(from = keeping): Promise<KeyRing> {
+async function loadRing(from = keeping): Promise<KeyRing> {
   const ring = new KeyRing(clock.now)
   await loadKeys(from, ring)
   return ring
 }
 
 const NEW_SECRET = 'the-secret-that-replaces-it-0123456789ab'
-const changing = (): KeyKeeping => keepingOn(store, NEW_SECRET, TEST_SECRET)
-const after = (): KeyKeeping => keepingOn(store, NEW_SECRET)
+const withBothSecrets = (): KeyKeeping => keepingOn(store, NEW_SECRET, TEST_SECRET)
+const withNewSecret = (): KeyKeeping => keepingOn(store, NEW_SECRET)
 const idsOf = (ring: KeyRing): string[] => (['sign', 'seal', 'mac'] as const).map((kind) => ring.maker(kind).id)
 
-/** Rewraps, and says which keys were wrapped anew. */
+/** Rewraps the keys, and returns the ids of those that changed. */
 async function rewrap(from: KeyKeeping): Promise<{ rewrapped: string[]; current: number; left: number }> {
   const rewrapped: string[] = []
   return { ...(await rewrapKeys(from, ({ id }) => rewrapped.push(id))), rewrapped }
 }
 
-test('every living key opens with the new secret alone after a rewrap, and a second rewrap finds nothing to do', async () => {
-  const before = idsOf(await loaded())
+test('After a rewrap every key that is not retired opens with the new secret alone, and a second rewrap changes nothing', async () => {
+  const before = idsOf(await loadRing())
   await rotateKey(keeping, 'sign')
   await rotateKey(keeping, 'seal', 0)
   await retireKey(keeping, before[1] ?? '', true)
-  expect(await rewrap(changing())).toMatchObject({ rewrapped: { length: 7 }, current: 7, left: 0 })
-  expect(await rewrap(changing())).toEqual({ rewrapped: [], current: 7, left: 0 })
-  expect(await rewrap(after())).toEqual({ rewrapped: [], current: 7, left: 0 })
-  const ring = await loaded(after())
+  expect(await rewrap(withBothSecrets())).toMatchObject({ rewrapped: { length: 7 }, current: 7, left: 0 })
+  expect(await rewrap(withBothSecrets())).toEqual({ rewrapped: [], current: 7, left: 0 })
+  expect(await rewrap(withNewSecret())).toEqual({ rewrapped: [], current: 7, left: 0 })
+  const ring = await loadRing(withNewSecret())
   expect(ring.opener('sign', before[0] ?? '')?.id).toBe(before[0])
   expect(ring.opener('mac', before[2] ?? '')?.id).toBe(before[2])
   expect(ring.opener('seal', before[1] ?? ''), 'it was retired').toBeUndefined()
 })
 
-test('a node with both secrets and a node with the new one agree on every key, before, during and after', async () => {
-  const before = idsOf(await loaded())
-  expect(idsOf(await loaded(changing()))).toEqual(before)
-  await rewrap(changing())
-  expect(idsOf(await loaded(changing()))).toEqual(before)
-  expect(idsOf(await loaded(after()))).toEqual(before)
+test('A node with both secrets and a node with the new one load the same keys, before and after a rewrap', async () => {
+  const before = idsOf(await loadRing())
+  expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
+  await rewrap(withBothSecrets())
+  expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
+  expect(idsOf(await loadRing(withNewSecret()))).toEqual(before)
 })
 
-test('a rewrap that breaks off leaves every key readable with both secrets, and the next one ends what it began', async () => {
-  const before = idsOf(await loaded())
+test('If a rewrap is interrupted, every key opens with both secrets, and the next rewrap completes it', async () => {
+  const before = idsOf(await loadRing())
   const database = new DatabaseSync(path)
   database.exec(
     `CREATE TRIGGER break_off BEFORE UPDATE ON keys WHEN old.kind = 'seal' BEGIN SELECT RAISE(ABORT, 'broken off'); END`,
   )
-  await expect(rewrap(changing())).rejects.toThrow('broken off')
-  expect(idsOf(await loaded(changing()))).toEqual(before)
+  await expect(rewrap(withBothSecrets())).rejects.toThrow('broken off')
+  expect(idsOf(await loadRing(withBothSecrets()))).toEqual(before)
   database.exec('DROP TRIGGER break_off')
   database.close()
-  expect(await rewrap(changing())).toMatchObject({ current: 6, left: 0 })
-  expect(idsOf(await loaded(after()))).toEqual(before)
+  expect(await rewrap(withBothSecrets())).toMatchObject({ current: 6, left: 0 })
+  expect(idsOf(await loadRing(withNewSecret()))).toEqual(before)
 })
 
-test('two rewraps and a retirement at once wrap every other key once, and bring no retired key back', async () => {
-  const retired = (await loaded()).maker('sign').id
+test('Two rewraps and a retirement at once wrap every other key once, and do not restore the retired key', async () => {
+  const retired = (await loadRing()).maker('sign').id
   await rotateKey(keeping, 'sign', 0)
   const [one, two] = await Promise.all([
-    rewrap(changing()),
-    rewrap(changing()),
+    rewrap(withBothSecrets()),
+    rewrap(withBothSecrets()),
     store.keys.retireKey(retired, 'sign', clock.now()),
   ])
   const ids = [...one.rewrapped, ...two.rewrapped]
   expect(new Set(ids).size).toBe(ids.length)
-  const ring = await loaded(after())
+  const ring = await loadRing(withNewSecret())
   expect(ring.opener('sign', retired)).toBeUndefined()
   expect(idsOf(ring)).not.toContain(retired)
 })
 
-test('a key that a node with the previous secret alone makes meanwhile is reported, and the next rewrap takes it', async () => {
-  await loaded()
+test('A key that a node with the previous secret creates during a rewrap is reported, and the next rewrap wraps it', async () => {
+  await loadRing()
   const { keys } = store
   const late: Store['keys'] = {
     ...keys,
@@ -137,27 +137,27 @@ test('a key that a node with the previous secret alone makes meanwhile is report
     number: 2,
     wrapped: createKeyWrap(TEST_SECRET).wrap(new Uint8Array(32), 'ffffffffff', 'mac'),
   }
-  expect(await rewrap({ ...changing(), store: late })).toMatchObject({ rewrapped: { length: 6 }, current: 6, left: 1 })
-  expect(await rewrap(changing())).toMatchObject({ rewrapped: { length: 1 }, current: 7, left: 0 })
+  expect(await rewrap({ ...withBothSecrets(), store: late })).toMatchObject({ rewrapped: { length: 6 }, current: 6, left: 1 })
+  expect(await rewrap(withBothSecrets())).toMatchObject({ rewrapped: { length: 1 }, current: 7, left: 0 })
 })
 
-test('a node with the previous secret alone makes no key once keys were rewrapped: neither at its start nor by age', async () => {
-  const ring = await loaded()
-  await rewrap(changing())
+test('After a rewrap, a node with the previous secret alone creates no key, neither at its start nor because of age', async () => {
+  const ring = await loadRing()
+  await rewrap(withBothSecrets())
   const before = await store.keys.listKeys()
   clock.advance(90 * DAY)
-  await expect(loaded()).rejects.toThrow(WrongKeyEncryptionKey)
+  await expect(loadRing()).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(keepKeys(keeping)).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(rotateKey(keeping, 'sign')).rejects.toThrow(WrongKeyEncryptionKey)
   await expect(retireKey(keeping, ring.maker('mac').id, true)).rejects.toThrow(WrongKeyEncryptionKey)
   expect(await store.keys.listKeys()).toEqual(before)
 })
 
-test('a wrong secret makes no key of a kind that is missing', async () => {
-  await loaded()
+test('A node with a wrong secret does not create a key of a kind that is missing', async () => {
+  await loadRing()
   const database = new DatabaseSync(path)
   database.exec("DELETE FROM keys WHERE kind = 'mac'")
   database.close()
-  await expect(loaded(after())).rejects.toThrow(WrongKeyEncryptionKey)
+  await expect(loadRing(withNewSecret())).rejects.toThrow(WrongKeyEncryptionKey)
   expect(await store.keys.listKeys()).toHaveLength(5)
 })

@@ -1,4 +1,4 @@
-/** Keys in every advertised algorithm: published before they sign, and kept like all others. */
+/** Signing keys in every advertised algorithm. They are published before they sign, and rotated like all other keys. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { keepKeys, keyState, loadKeys, replaceKeys, retireKey } from '../../../src/domain/maintenance/keep-keys.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
@@ -31,20 +31,20 @@ const statesOf = async (kind: string): Promise<string[]> => {
 
 const signer = (algorithm: SigningAlgorithm) => signingKeyOf(grantor.deps, algorithm)
 
-async function published(): Promise<string[]> {
+async function readPublishedIds(): Promise<string[]> {
   return ((await send(grantor.authUrl, { path: '/oauth/jwks' })).json().keys as { kid: string }[]).map(({ kid }) => kid)
 }
 
-async function advertised(): Promise<unknown[]> {
+async function readAdvertised(): Promise<unknown[]> {
   const metadata = (await send(grantor.authUrl, { path: '/.well-known/openid-configuration' })).json()
   return ['id_token', 'introspection', 'authorization'].map((what) => metadata[`${what}_signing_alg_values_supported`])
 }
 
 const upgrade = () => upgradeKeys(grantor)
 
-test('a new store has a published key in every algorithm before anybody can ask for a token', async () => {
-  for (const algorithm of SIGNING_ALGORITHMS) expect(await published()).toContain(signer(algorithm).id)
-  expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+test('A new store has a published key in every algorithm before the first token request', async () => {
+  for (const algorithm of SIGNING_ALGORITHMS) expect(await readPublishedIds()).toContain(signer(algorithm).id)
+  expect(await readAdvertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
   const before = await grantor.store.keys.listKeys()
   await loadKeys(keepingOf(grantor), new KeyRing(grantor.clock.now))
   expect(await grantor.store.keys.listKeys()).toEqual(before)
@@ -65,7 +65,7 @@ const NEW_STORES: Record<string, () => Promise<Store[]>> = {
 }
 
 test.each(Object.keys(NEW_STORES))(
-  'two nodes start on a new store, one at any point of the first start of the other: every key signs at once (%s)',
+  'If two nodes start on a new store and one interrupts the other at any point, both use the same key per algorithm (%s)',
   async (engine) => {
     for (let at = 1; at <= 6; at++) {
       const stores = (await NEW_STORES[engine]?.()) ?? []
@@ -81,7 +81,7 @@ test.each(Object.keys(NEW_STORES))(
         },
       }
       await loadKeys({ ...keepingOf(grantor), store: interrupted }, first.ring)
-      // The node that was first reads the keys of the other one when it notices a change.
+      // The first node reads the other's keys at its next check for changes.
       await loadKeys({ ...keepingOf(grantor), store: second.keys }, second.ring)
       for (const algorithm of SIGNING_ALGORITHMS) {
         const ids = [first.ring, second.ring].map((ring) => ring.signer(algorithm)?.id)
@@ -92,19 +92,19 @@ test.each(Object.keys(NEW_STORES))(
   },
 )
 
-describe('in a store of an earlier version, which made such keys when a token needed one', () => {
-  test('the first key in an algorithm is published for a minute before it signs, and is not advertised until then', async () => {
+describe('A store of an earlier version, which created a key in another algorithm only at its first use', () => {
+  test('The first key in an algorithm is published for a minute before it signs, and its algorithm is not advertised until then', async () => {
     await upgrade()
     expect(await statesOf('sign_rs256')).toEqual(['announced'])
-    expect(await published()).toHaveLength(4)
-    expect(await advertised()).toEqual([['ES256'], ['ES256'], ['ES256']])
+    expect(await readPublishedIds()).toHaveLength(4)
+    expect(await readAdvertised()).toEqual([['ES256'], ['ES256'], ['ES256']])
     expect(() => signer('RS256')).toThrow('signing_key_announced')
     grantor.clock.advance(ANNOUNCED_FOR)
-    expect(await published()).toContain(signer('RS256').id)
-    expect(await advertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
+    expect(await readPublishedIds()).toContain(signer('RS256').id)
+    expect(await readAdvertised()).toEqual([SIGNING_ALGORITHMS, SIGNING_ALGORITHMS, SIGNING_ALGORITHMS])
   })
 
-  test('what that key would sign is answered 503 meanwhile, and nothing is spent', async () => {
+  test('While the key of an algorithm is announced, requests that need it are answered 503 with Retry-After, and no code is spent', async () => {
     const key = newClientKey()
     const client = await grantor.createClient({
       scopes: ['openid'],
@@ -136,7 +136,7 @@ describe('in a store of an earlier version, which made such keys when a token ne
     expect((await walk.authorize(requestOf(client, { response_mode: 'jwt' }))).location).toContain('?response=')
   })
 
-  test('retired while it is announced, it has a successor that is announced, too', async () => {
+  test('If a signing key is retired while it is announced, its successor is announced as well', async () => {
     await upgrade()
     const key = (await grantor.store.keys.listKeys()).find(({ kind }) => kind === 'sign_rs256')
     await retireKey(keepingOf(grantor), key?.id ?? '', true)
@@ -147,7 +147,7 @@ describe('in a store of an earlier version, which made such keys when a token ne
 
 const OPENID_ONLY = { ...OPENID, scope: 'openid' }
 
-test('it grows old like all others: the next one is announced for a minute, then signs; the old one opens what it signed', async () => {
+test('An old signing key gets a successor, which signs a minute later, and verifies its own tokens until they have expired', async () => {
   const keeping = keepingOf(grantor)
   const first = signer('RS256')
   const claims = { iss: 'i', sub: 's', aud: 'a', exp: 0, iat: 0, at_hash: '', acr: '' }
@@ -167,20 +167,20 @@ test('it grows old like all others: the next one is announced for a minute, then
   expect(openIdToken(grantor.deps.keys, 'i', token)).toBeUndefined()
 })
 
-test('when the algorithm of access tokens changes, both algorithms have a published key in every second', async () => {
-  const before = await published()
+test('When the algorithm of access tokens changes, the old and the new algorithm have a published key all the time', async () => {
+  const before = await readPublishedIds()
   const changed = keepingOf(grantor, { signingAlgorithm: 'RS256' })
   await keepKeys(changed)
   await grantor.noticeChanges()
-  const announced = await published()
+  const announced = await readPublishedIds()
   expect(grantor.deps.keys.maker('sign').algorithm).toBe('ES256')
   grantor.clock.advance(ANNOUNCED_FOR)
   expect(grantor.deps.keys.maker('sign').algorithm).toBe('RS256')
   expect(announced).toContain(signer('RS256').id)
-  expect(before, 'nobody has signed with it yet').toContain(signer('ES256').id)
+  expect(before, 'the key has not signed yet').toContain(signer('ES256').id)
 })
 
-test('it never signs an access token, whatever its age, and is replaced with all others after a restore', async () => {
+test('A key of the other algorithms never signs or verifies an access token, and is replaced with all others after a restore', async () => {
   const rs256 = signer('RS256')
   const usual = grantor.deps.keys.maker('sign')
   expect([usual.algorithm, usual.id === rs256.id]).toEqual(['ES256', false])

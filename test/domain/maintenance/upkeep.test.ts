@@ -12,7 +12,7 @@ import { LIFETIMES, TEST_SECRET, TestClock } from '../../support/start.ts'
 
 const DAY = 86_400
 
-/** What a node keeps beside its store. */
+/** What a node keeps in memory beside its store. */
 function nodeOn(store: Store, clock: TestClock, more: Partial<KeyKeeping> = {}) {
   const ring = new KeyRing(clock.now)
   const clients = new ClientDirectory(store, clock.now)
@@ -37,13 +37,13 @@ async function twoNodes() {
   return { clock, here, there }
 }
 
-test('the first look loads the keys, making the first of each kind', async () => {
+test('The first check for changes loads the keys, and creates the first key of each kind', async () => {
   const { here, there } = await twoNodes()
   expect(here.ring.isLoaded()).toBe(true)
   for (const kind of ['sign', 'seal', 'mac'] as const) expect(there.ring.maker(kind).id).toBe(here.ring.maker(kind).id)
 })
 
-test('a client changed on one node is changed on the other from its next look on', async () => {
+test('A client that is changed on one node is changed on the other after its next check for changes', async () => {
   const { here, there } = await twoNodes()
   const client = someClient()
   await here.store.clients.insertClient(client)
@@ -55,7 +55,7 @@ test('a client changed on one node is changed on the other from its next look on
   expect(await there.clients.findEnabled(client.id)).toBeNull()
 })
 
-test('a key stored on one node opens on the other before it makes anything', async () => {
+test('A key that one node creates is accepted by the other before any node uses it for new values', async () => {
   const { clock, here, there } = await twoNodes()
   const next = await rotateKey(here.keeping, 'seal')
   if (next === 'taken') throw new Error('taken')
@@ -66,7 +66,7 @@ test('a key stored on one node opens on the other before it makes anything', asy
   expect(there.ring.maker('seal').id).toBe(next.id)
 })
 
-test('a key retired at once on one node opens nothing on the other from its next look on', async () => {
+test('A key that is retired at once on one node is rejected by the other after its next check for changes', async () => {
   const { here, there } = await twoNodes()
   const leaked = here.ring.maker('mac').id
   await retireKey(here.keeping, leaked, true)
@@ -75,36 +75,36 @@ test('a key retired at once on one node opens nothing on the other from its next
   expect(there.ring.maker('mac').id).not.toBe(leaked)
 })
 
-test('a look that finds nothing new costs one read', async () => {
+test('A check for changes that finds none costs one read', async () => {
   const [store, other] = await openTwoNodes()
-  const asked: string[] = []
-  const noting: Store = {
+  const calls: string[] = []
+  const recording: Store = {
     ...store,
     keys: {
       ...store.keys,
       listKeys() {
-        asked.push('keys')
+        calls.push('keys')
         return store.keys.listKeys()
       },
     },
     readRevision() {
-      asked.push('revision')
+      calls.push('revision')
       return store.readRevision()
     },
   }
-  const { upkeep } = nodeOn(noting, new TestClock())
+  const { upkeep } = nodeOn(recording, new TestClock())
   await upkeep.noticeChanges()
-  // The keys it made itself are a change as well.
+  // The keys that the node created itself are a change as well.
   await upkeep.noticeChanges()
-  asked.length = 0
+  calls.length = 0
   for (let time = 0; time < 3; time++) await upkeep.noticeChanges()
-  expect(asked).toEqual(['revision', 'revision', 'revision'])
+  expect(calls).toEqual(['revision', 'revision', 'revision'])
   await other.clients.insertClient(someClient())
   await upkeep.noticeChanges()
-  expect(asked).toEqual(['revision', 'revision', 'revision', 'revision', 'keys'])
+  expect(calls).toEqual(['revision', 'revision', 'revision', 'revision', 'keys'])
 })
 
-test('keys grown old are followed by the next on every node, one for all of them', async () => {
+test('Old keys get one successor of each kind for all nodes, which every node uses', async () => {
   const { clock, here, there } = await twoNodes()
   const before = here.ring.maker('sign').id
   clock.advance(90 * DAY)
@@ -117,7 +117,7 @@ test('keys grown old are followed by the next on every node, one for all of them
   expect(there.ring.maker('sign').id).toBe(here.ring.maker('sign').id)
 })
 
-test('years of upkeep leave, of each kind, one key that makes and only as many as may still open something', async () => {
+test('After 800 days of rotation there is one signing key, one sealing key and at most two MAC keys that are not retired', async () => {
   const { clock, here, there } = await twoNodes()
   for (let day = 0; day < 800; day += 10) {
     clock.advance(10 * DAY)
@@ -133,7 +133,7 @@ test('years of upkeep leave, of each kind, one key that makes and only as many a
   for (const kind of ['sign', 'seal', 'mac'] as const) expect(here.ring.maker(kind).id).toBe(there.ring.maker(kind).id)
 })
 
-test('a store that cannot be read leaves a node with what it knew, and the next look makes up for it', async () => {
+test('A node keeps its clients and keys while the store cannot be read, and catches up at its next check', async () => {
   const [store, other] = await openTwoNodes()
   const clock = new TestClock()
   const state = { down: false }
@@ -148,14 +148,16 @@ test('a store that cannot be read leaves a node with what it knew, and the next 
   state.down = true
   await expect(node.upkeep.noticeChanges()).rejects.toThrow('down')
   expect(node.ring.isLoaded()).toBe(true)
-  expect(() => node.ring.opener('mac', 'ffffffffff'), 'it may name a key that was stored since').toThrow(StoreUnavailable)
+  expect(() => node.ring.opener('mac', 'ffffffffff'), 'the id may belong to a key that was stored in the meantime').toThrow(
+    StoreUnavailable,
+  )
   state.down = false
   await node.upkeep.noticeChanges()
   expect(node.ring.opener('mac', 'ffffffffff')).toBeUndefined()
   expect(await node.clients.find(client.id)).toEqual(client)
 })
 
-test('a key of another secret stops a node’s look each time, and never empties the ring it has', async () => {
+test("A stored key that was wrapped with another secret fails every check for changes, and never empties a node's key ring", async () => {
   const { clock, here, there } = await twoNodes()
   const stranger = nodeOn(there.store, clock, { wrap: createKeyWrap('another-secret-that-is-long-enough-0123') })
   await expect(rotateKey(stranger.keeping, 'seal')).rejects.toBeInstanceOf(WrongKeyEncryptionKey)

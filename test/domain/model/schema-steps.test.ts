@@ -1,4 +1,4 @@
-/** Versions side by side: which program may work on which database. */
+/** Different versions on one database: which program may use which schema. */
 import { expect, test } from 'vitest'
 import { isTakenWhileServing, pendingSteps, requireWorkable, type TakenStep } from '../../../src/domain/model/schema-steps.ts'
 import { SchemaMismatch } from '../../../src/domain/model/store-errors.ts'
@@ -12,15 +12,15 @@ const NEWER = /^The database was made by a newer version of grantor than this on
 
 test.each([
   ['the same steps', taken([1, 1], [2, 2], [3, 3]), null],
-  ['one step more that only adds', taken([1, 1], [2, 2], [3, 3], [4, 3]), null],
-  ['several that only add', taken([1, 1], [2, 2], [3, 3], [4, 2], [5, 3]), null],
-  ['one more that takes away', taken([1, 1], [2, 2], [3, 3], [4, 4]), NEWER],
-  ['one that adds, then one that takes away what was before it', taken([1, 1], [2, 2], [3, 3], [4, 3], [5, 4]), NEWER],
-  ['one that takes away, then one that adds', taken([1, 1], [2, 2], [3, 3], [4, 4], [5, 3]), NEWER],
-  ['one more of a version that does not say', taken([1, null], [2, null], [3, null], [4, null]), NEWER],
-  ['a step less', taken([1, 1], [2, 2]), /^The database is not up to date\. Run: grantor migrate$/],
-  ['none', [], /grantor migrate/],
-] as const)('a program of step 3 on a database with %s', (_, steps, refusal) => {
+  ['one newer step that is compatible', taken([1, 1], [2, 2], [3, 3], [4, 3]), null],
+  ['two newer steps that are compatible', taken([1, 1], [2, 2], [3, 3], [4, 2], [5, 3]), null],
+  ['one newer step that is incompatible', taken([1, 1], [2, 2], [3, 3], [4, 4]), NEWER],
+  ['a compatible newer step, then an incompatible one', taken([1, 1], [2, 2], [3, 3], [4, 3], [5, 4]), NEWER],
+  ['an incompatible newer step, then a compatible one', taken([1, 1], [2, 2], [3, 3], [4, 4], [5, 3]), NEWER],
+  ['one newer step that names no compatible version', taken([1, null], [2, null], [3, null], [4, null]), NEWER],
+  ['one step missing', taken([1, 1], [2, 2]), /^The database is not up to date\. Run: grantor migrate$/],
+  ['no steps', [], /grantor migrate/],
+] as const)('A program that knows steps 1 to 3 checks a database with %s', (_, steps, refusal) => {
   const open = () => requireWorkable(KNOWN, steps)
   if (refusal === null) expect(open).not.toThrow()
   else {
@@ -29,7 +29,7 @@ test.each([
   }
 })
 
-test('a step that is pending says whether the servers of the version before may go on', () => {
+test('A pending step states if servers of the version before can keep running while it is taken', () => {
   const known = [...KNOWN, step(4, 3), step(5, 4)]
   const before = taken([1, 1], [2, 2], [3, 3])
   const pending = pendingSteps(known, before)

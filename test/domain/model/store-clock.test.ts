@@ -1,8 +1,8 @@
-/** A node's clock where the store tells its own time. */
+/** A node's clock if the store has a clock of its own. */
 import { expect, test } from 'vitest'
 import { createStoreClock } from '../../../src/domain/model/store-clock.ts'
 
-/** A node whose own clock shows 5,000 and is set now and then, and a second hand that goes on by itself. */
+/** A node whose own clock shows 5,000 and can be set to any time, and a monotonic timer that the test advances. */
 function nodeWith(ownClock = 5000) {
   const world = { own: ownClock, elapsed: 70 }
   const clock = createStoreClock(
@@ -12,23 +12,26 @@ function nodeWith(ownClock = 5000) {
   return {
     clock,
     world,
-    /** the store is asked, answers after `took` seconds, and looked at its clock at the end of them or at the beginning */
-    ask(at: number, took = 0, looked: 'late' | 'early' = 'late') {
-      const asked = world.elapsed
+    /**
+     * a read of the store's clock: the response takes `took` seconds, and the store reads its clock at the end of them or at
+     * the beginning
+     */
+    ask(at: number, took = 0, readAt: 'late' | 'early' = 'late') {
+      const sentAt = world.elapsed
       world.elapsed += took
-      clock.correct(looked === 'late' ? at + took : at, asked)
+      clock.correct(readAt === 'late' ? at + took : at, sentAt)
     },
   }
 }
 
-test('until the store was heard the node’s own clock counts', () => {
+test('Until the first response of the store, a node uses its own clock', () => {
   const { clock, world } = nodeWith()
   expect(clock.now()).toBe(5000)
   world.own = 5600
   expect(clock.now()).toBe(5600)
 })
 
-test('from the first answer on the store’s clock counts, and the node’s own may be set to anything', () => {
+test("From the first response on, a node uses the store's clock, even if its own clock is set to another time", () => {
   const { clock, world, ask } = nodeWith()
   ask(1000.5)
   expect(clock.now()).toBe(1000)
@@ -36,7 +39,7 @@ test('from the first answer on the store’s clock counts, and the node’s own 
   expect(clock.now()).toBe(1000)
 })
 
-test('while the store does not answer time goes on', () => {
+test("While the store does not respond, a node's clock advances by its monotonic timer", () => {
   const { clock, world, ask } = nodeWith()
   ask(1000.5)
   world.elapsed += 3600
@@ -44,7 +47,7 @@ test('while the store does not answer time goes on', () => {
   expect(clock.now()).toBe(4600)
 })
 
-test('a store whose clock is set is followed with its next answer, either way', () => {
+test("If the store's clock is set forward or back, a node follows with the next response", () => {
   const { clock, ask } = nodeWith()
   ask(1000)
   ask(1600)
@@ -53,16 +56,16 @@ test('a store whose clock is set is followed with its next answer, either way', 
   expect(clock.now()).toBe(400)
 })
 
-test('an answer that took long moves the clock no further than it proves', () => {
+test("A slow response corrects a node's clock only as far as the response proves", () => {
   const { clock, ask } = nodeWith()
   ask(1000.5)
   ask(1000.5, 2, 'late')
-  expect(clock.now(), 'it looked just before it answered').toBe(1002)
+  expect(clock.now(), 'the store read its clock just before it responded').toBe(1002)
   ask(1002.5, 2, 'early')
-  expect(clock.now(), 'it looked at once').toBe(1004)
+  expect(clock.now(), 'the store read its clock at once').toBe(1004)
 })
 
-test('a slow first answer is off by half of what it took at most, and the next quick one puts that right', () => {
+test('After a slow first response the clock is wrong by half of its duration at most, and the next quick response corrects it', () => {
   const { clock, ask } = nodeWith()
   ask(1000.25, 1, 'early')
   expect(clock.now()).toBe(1000)

@@ -1,4 +1,7 @@
-/** Moves on a few grants in any order, by any client, at any time, on two nodes: each comes out as the model says. */
+/**
+ * Arbitrary sequences of operations on a few grants, by any client, at any time, on two nodes. Each outcome must equal the
+ * model's.
+ */
 import { randomUUID } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -11,7 +14,7 @@ import { endAll, NOW, newGrant, rotationOf, type Subject, someWallet } from './s
 const index = (size: number) => fc.nat({ max: size - 1 })
 const attempts = fc.constantFrom('attempt-0', 'attempt-1', 'attempt-2')
 const reasons = fc.constantFrom<EndReason>('revoked', 'operator', 'code_replayed', 'epoch_raised')
-// Around the ends of a retry window, an idle time and a token's life; also backwards.
+// Times around the end of a retry window, of an idle time and of a token's lifetime, in any order.
 const times = fc.constantFrom(0, 0, 1, 9, 10, 59, 60, 599, 600, 1200).map((after) => NOW + after)
 const scopes = fc.oneof({ weight: 8, arbitrary: fc.constant<string[]>([]) }, fc.subarray(['enhancement', 'profile', 'admin']))
 const resources = fc.oneof(
@@ -31,7 +34,7 @@ const moves = fc.oneof(
       move: fc.constant('rotate' as const),
       grant: index(4),
       client: seldom(index(2)),
-      // the present token mostly, the previous one, an older one, and one the store never heard of
+      // mostly the current token, sometimes the previous one, an older one, or one that was never stored
       behind: fc.constantFrom(...Array.from({ length: 24 }, (_, each) => (each < 14 ? 0 : each < 21 ? 1 : each < 23 ? 2 : -1))),
       attempt: fc.oneof({ weight: 1, arbitrary: attempts }, { weight: 2, arbitrary: fc.uuid() }),
       retryWindow: fc.constantFrom(0, 10, 60, 600),
@@ -80,7 +83,7 @@ type Move = typeof moves extends fc.Arbitrary<infer Value> ? Value : never
 
 export function anyOrderContract(subject: Subject): void {
   test(
-    'whatever is asked in whatever order, every move comes out as promised and leaves the row it promises',
+    'In any sequence of operations on two nodes, every outcome and every row equals the outcome and the row of a model',
     { timeout: 20_000 + runs * 300 },
     () =>
       fc.assert(
@@ -91,7 +94,7 @@ export function anyOrderContract(subject: Subject): void {
           for (const [step, move] of [...born, ...sequence].entries()) {
             const node = subject().nodes[step % 2 === 0 ? 0 : 1]
             const generations = world.grants.map(({ id }) => model.readGrant(id)?.generation ?? 0)
-            // The model speaks in values, the store in promises; both are told the very same.
+            // The model returns values and the store promises; `await` accepts both.
             expect(await play(node.grants, move, world, generations)).toEqual(await play(model, move, world, generations))
             for (const { id } of world.grants) expect(await node.grants.readGrant(id)).toEqual(model.readGrant(id))
           }
@@ -101,7 +104,7 @@ export function anyOrderContract(subject: Subject): void {
   )
 }
 
-/** Four grants of two wallets and two clients, all of them new to the store. */
+/** Four grants of two wallets and two clients. None of them is stored yet. */
 function newWorld() {
   const wallets = [someWallet(), someWallet()]
   const clients: string[] = [randomUUID(), randomUUID()]
@@ -162,7 +165,7 @@ async function play(
         attempt: attemptId,
       } = move
       const clientId = move.client === null ? grant.clientId : (clients[move.client] ?? '')
-      const asked = {
+      const request = {
         clientId,
         retryWindow,
         refreshExpiresAt,
@@ -174,7 +177,7 @@ async function play(
         at,
         attemptId,
       }
-      return ledger.rotateRefreshToken(rotationOf(grant, (generations[move.grant] ?? 0) - move.behind, asked))
+      return ledger.rotateRefreshToken(rotationOf(grant, (generations[move.grant] ?? 0) - move.behind, request))
     }
   }
 }

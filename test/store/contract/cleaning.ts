@@ -1,4 +1,4 @@
-/** What is over leaves; what lives, and what is not over for long enough, stays. One holder cleans at a time. */
+/** Expired and ended rows are deleted after a delay; all others are kept. One node at a time holds the lease for cleaning. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { SweptKind } from '../../../src/domain/model/operator-store.ts'
@@ -6,13 +6,13 @@ import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { DAY, livingGrant, NOW, newGrant, race, rotationOf, type Subject, someKey, someReceipt, someSession } from './subject.ts'
 
-/** Takes out what is over by then. */
+/** Deletes the rows that were over at `by`. */
 function sweep(store: Store, kind: SweptKind, by: number, limit: number): Promise<number> {
   return store.cleaning.sweep(kind, { overFor: 3600, limit, at: by + 3600 })
 }
 
 export function cleaningContract(subject: Subject): void {
-  test('a grant is over by its ending, or else by its absolute end, and leaves from that moment on', async () => {
+  test('A grant can be deleted from the time at which it ended, or else from its absolute expiry', async () => {
     const [store, other] = subject().nodes
     const grants = {
       ended: await livingGrant(store),
@@ -33,7 +33,7 @@ export function cleaningContract(subject: Subject): void {
     expect(await sweep(store, 'grants', NOW + 100, 10), 'again: nothing is left').toBe(0)
   })
 
-  test('a refresh keeps a grant from nothing: only its absolute end and its ending count', async () => {
+  test('A refresh does not postpone the deletion of a grant: only its absolute expiry counts, not its idle expiry', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store, { expiresAt: NOW + 500, refreshExpiresAt: NOW + 200 })
     await store.grants.rotateRefreshToken(rotationOf(grant, 0, { at: NOW + 100, refreshExpiresAt: NOW + 300 }))
@@ -44,7 +44,7 @@ export function cleaningContract(subject: Subject): void {
     })
   })
 
-  test('a session is over by its ending, or else by its absolute end, however lately it was visited', async () => {
+  test('A session can be deleted from the time at which it ended, or else from its absolute expiry, whenever it was last used', async () => {
     const [store, other] = subject().nodes
     const [ended, expired, living] = [
       someSession({ epoch: 0 }),
@@ -62,7 +62,7 @@ export function cleaningContract(subject: Subject): void {
     expect(await other.sessions.readSession(living.hash)).toEqual(living)
   })
 
-  test('a receipt is over by its end alone, withdrawn or not', async () => {
+  test('A receipt can be deleted from its expiry, withdrawn or not, and not before', async () => {
     const [store, other] = subject().nodes
     const withdrawn = someReceipt({ expiresAt: NOW + 100 })
     const younger = someReceipt({ wallet: withdrawn.wallet })
@@ -73,7 +73,7 @@ export function cleaningContract(subject: Subject): void {
     expect(await other.receipts.listReceipts(withdrawn.wallet, { limit: 10 })).toEqual([younger])
   })
 
-  test('a receipt leaves by its wallet and its id together: neither another wallet’s of that id goes with it, nor another of that wallet', async () => {
+  test("Deleting an expired receipt deletes neither another wallet's receipt with the same id nor another receipt of that wallet", async () => {
     const [store] = subject().nodes
     const [one, other] = [someReceipt({ expiresAt: NOW + 100 }), someReceipt({ expiresAt: NOW + 100 })]
     const living = [someReceipt({ wallet: one.wallet, id: other.id }), someReceipt({ wallet: other.wallet, id: one.id })]
@@ -83,7 +83,7 @@ export function cleaningContract(subject: Subject): void {
     for (const receipt of [one, other]) expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toBeNull()
   })
 
-  test('a key is over by its retirement, and one that may still open something never is', async () => {
+  test('A key can be deleted once it is retired, and a key that is not retired is never deleted', async () => {
     const [store, other] = subject().nodes
     const [retired, living] = [someKey(), someKey()]
     for (const key of [retired, living]) await store.keys.insertKey(key)
@@ -93,7 +93,7 @@ export function cleaningContract(subject: Subject): void {
     expect(await other.keys.listKeys()).toEqual([living])
   })
 
-  test('a row leaves whatever letters its id is made of', async () => {
+  test('A row whose id has quotes, commas, braces or other special characters is deleted', async () => {
     const [store] = subject().nodes
     const ids = ['"', '\\', 'a,b', '{c}', '"d" \\"e\\', 'NULL', ' ', "'; --", 'é']
     for (const id of ids) await livingGrant(store, { id, expiresAt: NOW + 1, refreshExpiresAt: NOW + 1 })
@@ -101,7 +101,7 @@ export function cleaningContract(subject: Subject): void {
     for (const id of ids) expect(await store.grants.readGrant(id)).toBeNull()
   })
 
-  test('a sweep takes out as many as it may and no more, the longest over first', async () => {
+  test('A sweep deletes no more rows than its limit, and first those that have been over for the longest time', async () => {
     const [store] = subject().nodes
     const ends = [5, 3, 1, 4, 2]
     const grants: NewGrant[] = []
@@ -116,24 +116,24 @@ export function cleaningContract(subject: Subject): void {
     expect(await left()).toEqual([5])
   })
 
-  test('two that sweep at once take out each row once', async () => {
+  test('Ten concurrent sweeps on two nodes delete each row once', async () => {
     const [store] = subject().nodes
     for (let each = 0; each < 40; each++) await livingGrant(store, { expiresAt: NOW + each, refreshExpiresAt: NOW + each })
     const living = await livingGrant(store)
     const swept = await race(subject(), 10, (node) => sweep(node, 'grants', NOW + DAY, 10))
     let sum = swept.reduce((all, each) => all + each, 0)
-    // Those that raced may have looked at the same rows, and then found them gone.
+    // Concurrent sweeps may have selected the same rows; a row that is already deleted does not count.
     while (sum < 40) sum += (await sweep(store, 'grants', NOW + DAY, 10)) || Number.POSITIVE_INFINITY
     expect(sum).toBe(40)
     expect(await store.grants.readGrant(living.id)).not.toBeNull()
   })
 
-  test('of fifty that ask for a lease at once exactly one has it', async () => {
+  test('Of fifty nodes that try to take a lease at once, exactly one gets it', async () => {
     const outcomes = await race(subject(), 50, (store, index) => store.cleaning.takeLease('cleaning', `node-${index}`, NOW, 60))
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1)
   })
 
-  test('a lease is its holder’s until it expires, however often it is renewed, and then anybody’s', async () => {
+  test('A lease belongs to its holder until it expires, and each renewal extends it; then another node can take it', async () => {
     const [here, there] = subject().nodes
     const take = (store: Store, holder: string, at: number) => store.cleaning.takeLease('cleaning', holder, NOW + at, 60)
     expect(await take(here, 'here', 0)).toBe('taken')
@@ -145,7 +145,7 @@ export function cleaningContract(subject: Subject): void {
     expect(await there.cleaning.takeLease('another', 'here', NOW, 60), 'each lease by itself').toBe('taken')
   })
 
-  test('a lease taken by a clock that was far ahead binds nobody once the clock is right again', async () => {
+  test('A lease that was taken by a clock far ahead does not block other nodes once the clock is right again', async () => {
     const [here, there] = subject().nodes
     await here.cleaning.takeLease('cleaning', 'here', NOW + DAY, 60)
     expect(await there.cleaning.takeLease('cleaning', 'there', NOW, 60)).toBe('taken')

@@ -1,10 +1,10 @@
-/** The client registry, the keys at rest, and the revision by which nodes notice their changes. */
+/** The client registry, the keys at rest, and the revision by which nodes notice changes of both. */
 import { expect, test } from 'vitest'
 import type { KeyKind } from '../../../src/keys/key-ring.ts'
 import { NOW, race, type Subject, someClient, someKey } from './subject.ts'
 
 export function clientsContract(subject: Subject): void {
-  test('a client of before OpenID Connect reads as one that uses none of what came later', async () => {
+  test('A client that was stored before OpenID Connect was supported reads with the defaults of all later fields', async () => {
     const [store, other] = subject().nodes
     const client = someClient()
     const {
@@ -14,6 +14,7 @@ export function clientsContract(subject: Subject): void {
       requirePushedRequests: _3,
       requestObjectSigned: _4,
       dpopBound: _5,
+      exchangeResources: _13,
       ...older
     } = client
     const {
@@ -35,6 +36,7 @@ export function clientsContract(subject: Subject): void {
       requirePushedRequests: false,
       requestObjectSigned: false,
       dpopBound: false,
+      exchangeResources: [],
       idTokenAlgorithm: 'ES256',
       introspectionSigned: null,
       authorizationAlgorithm: 'ES256',
@@ -45,7 +47,7 @@ export function clientsContract(subject: Subject): void {
     })
   })
 
-  test('a client is kept as it was registered, to the letter', async () => {
+  test('A client reads exactly as it was registered', async () => {
     const [store, other] = subject().nodes
     const client = someClient({
       redirectUris: ['https://app.example.net/\u00e9?a=%C3%A9', 'com.example.app:/cb'],
@@ -56,7 +58,7 @@ export function clientsContract(subject: Subject): void {
     expect(await other.clients.readClient(someClient().id)).toBeNull()
   })
 
-  test('of fifty registrations under one id exactly one holds', async () => {
+  test('Of fifty concurrent registrations under one client id, exactly one succeeds', async () => {
     const client = someClient()
     const outcomes = await race(subject(), 50, (store, index) => store.clients.insertClient({ ...client, name: `app ${index}` }))
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
@@ -64,7 +66,7 @@ export function clientsContract(subject: Subject): void {
     expect(name).toBe(`app ${outcomes.indexOf('inserted')}`)
   })
 
-  test('a client is replaced as a whole, and only where it is registered', async () => {
+  test('A client is replaced as a whole, and only if it is registered', async () => {
     const [store, other] = subject().nodes
     const client = someClient()
     expect(await store.clients.replaceClient(client)).toBe('unknown')
@@ -75,7 +77,7 @@ export function clientsContract(subject: Subject): void {
     expect(await other.clients.readClient(client.id)).toEqual(changed)
   })
 
-  test('two who change a client at once both count, however many they are: none undoes another’s change', async () => {
+  test('Twenty concurrent changes of one client all take effect: none overwrites another', async () => {
     const [store] = subject().nodes
     const client = someClient({ scopes: [] })
     await store.clients.insertClient(client)
@@ -90,7 +92,7 @@ export function clientsContract(subject: Subject): void {
     expect(after?.scopes.toSorted()).toEqual(Array.from({ length: 19 }, (_, index) => `scope-${index + 1}`).toSorted())
   })
 
-  test('a change that is refused changes nothing, and one of an unknown client is none', async () => {
+  test('A change that throws changes nothing, and a change of an unknown client returns null', async () => {
     const [store, other] = subject().nodes
     const client = someClient()
     await store.clients.insertClient(client)
@@ -99,14 +101,14 @@ export function clientsContract(subject: Subject): void {
       throw new Error('not like this')
     })
     await expect(refused).rejects.toThrow('not like this')
-    expect(await store.clients.changeClient('nobody', (present) => present)).toBeNull()
+    expect(await store.clients.changeClient('unknown', (present) => present)).toBeNull()
     expect(await other.clients.readClient(client.id)).toEqual(client)
     expect(await other.readRevision()).toBe(revision)
     await store.clients.changeClient(client.id, (present) => ({ ...present, name: 'renamed' }))
     expect(await other.readRevision(), 'noticed by every node').toBeGreaterThan(revision)
   })
 
-  test('a deleted client is gone', async () => {
+  test('A deleted client can no longer be read, listed or deleted', async () => {
     const [store, other] = subject().nodes
     const client = someClient()
     await store.clients.insertClient(client)
@@ -116,7 +118,7 @@ export function clientsContract(subject: Subject): void {
     expect(await other.clients.listClients()).toEqual([])
   })
 
-  test('all clients are listed, the oldest first', async () => {
+  test('All clients are listed, the oldest first', async () => {
     const [store] = subject().nodes
     const [second, first] = [someClient({ createdAt: NOW + 1 }), someClient()]
     await store.clients.insertClient(second)
@@ -124,7 +126,7 @@ export function clientsContract(subject: Subject): void {
     expect(await store.clients.listClients()).toEqual([first, second])
   })
 
-  test('all clients are read page by page, in the order of their ids', async () => {
+  test('All clients are read page by page, in the order of their ids', async () => {
     const [store, other] = subject().nodes
     const clients = Array.from({ length: 5 }, () => someClient()).toSorted((a, b) => (a.id < b.id ? -1 : 1))
     for (const client of clients.toReversed()) await store.clients.insertClient(client)
@@ -135,7 +137,7 @@ export function clientsContract(subject: Subject): void {
     expect(await other.clients.readClients({ after: clients[4]?.id ?? '', limit: 2 })).toEqual([])
   })
 
-  test('a node that has seen an earlier revision reads which clients and keys have changed since', async () => {
+  test('A node that has read an earlier revision reads which clients and keys have changed since', async () => {
     const [store, other] = subject().nodes
     const [client, next] = [someClient(), someClient()]
     const key = someKey({ kind: 'mac', number: 1 })
@@ -156,7 +158,7 @@ export function clientsContract(subject: Subject): void {
     expect(await other.readChanges(-1), 'of a node that has seen nothing').toEqual({ revision, changed: 'everything' })
   })
 
-  test('of many clients changed at once by two nodes each is among the changes', async () => {
+  test('If two nodes change twenty clients at once, the list of changes contains each of them', async () => {
     const clients = Array.from({ length: 20 }, () => someClient())
     const [store, other] = subject().nodes
     const seen = await store.readRevision()
@@ -165,7 +167,7 @@ export function clientsContract(subject: Subject): void {
     expect(new Set(changed)).toEqual(new Set(clients.map(({ id }) => id)))
   })
 
-  test('only the latest changes are kept: a node that has missed more reads everything again', async () => {
+  test('Only the latest changes are kept: a node that has missed more reads everything again', async () => {
     const [store] = subject().nodes
     const client = someClient()
     await store.clients.insertClient(client)
@@ -178,7 +180,7 @@ export function clientsContract(subject: Subject): void {
     })
   })
 
-  test('the revision grows with every change of a client, and with nothing else', async () => {
+  test('The revision grows with every change of a client, and with nothing else', async () => {
     const [store, other] = subject().nodes
     const client = someClient()
     const revisions = [await store.readRevision()]
@@ -200,14 +202,14 @@ export function clientsContract(subject: Subject): void {
 }
 
 export function keysContract(subject: Subject): void {
-  test('a key is kept as it was stored, its wrapped material byte for byte', async () => {
+  test('A key reads exactly as it was stored, its wrapped material byte for byte', async () => {
     const [store, other] = subject().nodes
     const keys = (['mac', 'seal', 'sign'] as const).map((kind) => someKey({ kind, number: 1 }))
     for (const key of keys) expect(await store.keys.insertKey(key)).toBe('inserted')
     expect((await other.keys.listKeys()).map(plain)).toEqual(keys.map(plain))
   })
 
-  test('the next key of a kind, made by fifty nodes at once, is one key', async () => {
+  test('If fifty nodes insert the next key of a kind at once, exactly one key is stored', async () => {
     const keys = Array.from({ length: 50 }, () => someKey({ kind: 'seal', number: 7 }))
     const outcomes = await race(subject(), 50, (store, index) => store.keys.insertKey(keys[index] ?? someKey()))
     expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1)
@@ -215,7 +217,7 @@ export function keysContract(subject: Subject): void {
     expect(listed.map(({ id }) => id)).toEqual([keys[outcomes.indexOf('inserted')]?.id])
   })
 
-  test('a number is taken within its kind only, an id everywhere', async () => {
+  test("A key's number is unique within its kind, and a key's id is unique among all kinds", async () => {
     const [store] = subject().nodes
     const key = someKey({ kind: 'seal', number: 1 })
     await store.keys.insertKey(key)
@@ -225,7 +227,7 @@ export function keysContract(subject: Subject): void {
     expect(await store.keys.listKeys()).toHaveLength(2)
   })
 
-  test('a retired key is remembered by name and number, its material forgotten, once and for all', async () => {
+  test('A retired key keeps its id and number, which are never reused, and loses its material', async () => {
     const [store, other] = subject().nodes
     const key = someKey({ kind: 'mac', number: 3 })
     await store.keys.insertKey(key)
@@ -235,7 +237,7 @@ export function keysContract(subject: Subject): void {
     expect(await other.keys.insertKey(someKey({ kind: 'mac', number: 3 })), 'its number is never given again').toBe('taken')
   })
 
-  test('a key is wrapped anew in place of the wrapping that was read, once, and never after it was retired', async () => {
+  test('A key is rewrapped once per wrapping that was read, and never after its retirement', async () => {
     const [store, other] = subject().nodes
     const [key, neighbour] = [someKey({ kind: 'mac', number: 3 }), someKey({ kind: 'seal', number: 3 })]
     for (const each of [key, neighbour]) await store.keys.insertKey(each)
@@ -252,9 +254,9 @@ export function keysContract(subject: Subject): void {
   })
 
   test.each<[string, (id: string) => string, KeyKind]>([
-    ['an id nobody has', () => 'ffffffffff', 'sign'],
+    ['an unknown id', () => 'ffffffffff', 'sign'],
     ['the id of a key of another kind', (id) => id, 'seal'],
-  ])('retiring %s retires nothing', async (_, idOf, kind) => {
+  ])('Retiring a key by %s retires nothing', async (_, idOf, kind) => {
     const [store] = subject().nodes
     const key = someKey({ kind: 'sign' })
     await store.keys.insertKey(key)
@@ -262,7 +264,7 @@ export function keysContract(subject: Subject): void {
     expect((await store.keys.listKeys()).map(plain)).toEqual([plain(key)])
   })
 
-  test('the revision grows with every change of a key, and only then', async () => {
+  test('The revision grows with every change of a key, and with nothing else', async () => {
     const [store, other] = subject().nodes
     const key = someKey()
     const before = await store.readRevision()
@@ -285,7 +287,7 @@ export function keysContract(subject: Subject): void {
   })
 }
 
-/** With the material as text, whatever kind of byte array an engine gives it in. */
+/** The key with its material as hexadecimal text, because engines return different kinds of byte arrays. */
 function plain({ wrapped, ...key }: ReturnType<typeof someKey>): object {
   return { ...key, wrapped: wrapped && Buffer.from(wrapped).toString('hex') }
 }

@@ -6,11 +6,11 @@ import type { Store } from '../../../src/domain/model/store.ts'
 import { livingGrant, NOW, newGrant, race, rotationOf, type Subject, someSession } from './subject.ts'
 
 export function codesContract(subject: Subject): void {
-  test('a redeemed code is a grant with all that was allowed, at generation 0, living', async () => {
+  test('A redeemed code creates a grant with everything that was allowed, at generation 0, which every node reads', async () => {
     const [store, other] = subject().nodes
     const grant = newGrant({ scopes: ['a.b', 'c-d_E', 'z'], resources: [] })
     const { epoch: _, ...agreed } = grant
-    const born = {
+    const expected = {
       ...agreed,
       createdAt: NOW,
       rotatedAt: NOW,
@@ -19,12 +19,12 @@ export function codesContract(subject: Subject): void {
       endReason: null,
       revokedTokens: {},
     }
-    expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toEqual({ kind: 'redeemed', grant: born })
-    expect(await store.grants.readGrant(grant.id)).toEqual(born)
-    expect(await other.grants.readGrant(grant.id), 'what is settled is seen by every node').toEqual(born)
+    expect(await store.grants.redeemCode(grant, randomUUID(), NOW)).toEqual({ kind: 'redeemed', grant: expected })
+    expect(await store.grants.readGrant(grant.id)).toEqual(expected)
+    expect(await other.grants.readGrant(grant.id), 'the other node reads the same').toEqual(expected)
   })
 
-  test('a grant keeps what it rests on, from its code through every refresh: the wallet’s kind, the signed text, whether it is its own consent', async () => {
+  test('Wallet kind, signed receipt and consent of a grant stay the same from its code through every refresh', async () => {
     const [store, other] = subject().nodes
     for (const basis of [
       { walletKind: 'ordinary', receiptId: null, consented: false },
@@ -42,7 +42,7 @@ export function codesContract(subject: Subject): void {
     }
   })
 
-  test('a code redeemed by fifty requests at once, on two nodes, makes one grant: one wins, the others read its row (RFC 6749 §4.1.2)', async () => {
+  test('Of fifty concurrent redemptions of one code, on two nodes, one creates the grant and the others read it (RFC 6749 §4.1.2)', async () => {
     const grant = newGrant()
     const outcomes = await race(subject(), 50, (store) => store.grants.redeemCode(grant, randomUUID(), NOW))
     expect(outcomes.filter(({ kind }) => kind === 'redeemed')).toHaveLength(1)
@@ -50,7 +50,7 @@ export function codesContract(subject: Subject): void {
     for (const outcome of outcomes) expect({ ...outcome, kind: null }).toEqual({ ...outcomes[0], kind: null })
   })
 
-  test('a code whose wallet ended something since the code was issued makes no living grant, and neither does its retry', async () => {
+  test('A code is refused, as is its retry, if its wallet has raised its epoch since the code was issued', async () => {
     const [store, other] = subject().nodes
     const code = newGrant({ epoch: 1 })
     for (let raised = 0; raised < 2; raised++) await other.wallets.raiseEpoch(code.wallet)
@@ -61,7 +61,7 @@ export function codesContract(subject: Subject): void {
     expect((await store.grants.redeemCode(newGrant({ wallet: code.wallet, epoch: 2 }), 'attempt-1', NOW)).kind).toBe('redeemed')
   })
 
-  test('a code whose session has ended makes no living grant, and one whose session lives does', async () => {
+  test('A code is refused if its session has ended, and redeemed while its session is valid', async () => {
     const [store, other] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
@@ -76,7 +76,7 @@ export function codesContract(subject: Subject): void {
     expect((await store.grants.readGrant(first.id))?.endedAt).toBeNull()
   })
 
-  test('a code whose session was replaced counts as long as the last session in its place lives', async () => {
+  test('A code of a replaced session is redeemed until the last session in the chain of replacements has ended', async () => {
     const [store, other] = subject().nodes
     const [first, second, third] = [someSession(), someSession(), someSession()]
     for (const session of [first, second, third]) await store.sessions.startSession(session, randomUUID())
@@ -92,7 +92,7 @@ export function codesContract(subject: Subject): void {
     expect(await redeem(store), 'a session that ended is not replaced').toBe('session_ended')
   })
 
-  test('sessions that replace each other in a circle are no endless loop', async () => {
+  test('A code of sessions that replace each other in a circle is refused as a code of an ended session', async () => {
     const [store] = subject().nodes
     const [one, two] = [someSession(), someSession()]
     for (const session of [one, two]) await store.sessions.startSession(session, randomUUID())
@@ -103,7 +103,7 @@ export function codesContract(subject: Subject): void {
     })
   })
 
-  test('an ending and a redemption of one wallet at once, on two nodes: no grant that is made survives the ending', async () => {
+  test("If a wallet's grants are ended while its code is redeemed, on two nodes, the grant is always ended", async () => {
     for (let round = 0; round < 10; round++) {
       const code = newGrant()
       const redeem = (store: Store) => store.grants.redeemCode(code, randomUUID(), NOW)
@@ -113,7 +113,7 @@ export function codesContract(subject: Subject): void {
     }
   })
 
-  test('the second use of a code changes nothing in the grant by itself', async () => {
+  test('The second redemption of a code does not change the grant', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -122,7 +122,7 @@ export function codesContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toEqual(before)
   })
 
-  test('a redemption asked for again by its own attempt, after a lost answer, reads as redeemed, on any node', async () => {
+  test('A redemption that the same attempt repeats after a lost response reads as redeemed, on any node', async () => {
     const [store, other] = subject().nodes
     const grant = newGrant()
     const first = await store.grants.redeemCode(grant, 'attempt-1', NOW)
@@ -130,20 +130,20 @@ export function codesContract(subject: Subject): void {
     expect((await store.grants.redeemCode(grant, 'attempt-2', NOW)).kind).toBe('taken')
   })
 
-  test('a redemption asked for again by its own attempt reads as taken once the grant has ended or moved on', async () => {
+  test('A redemption that the same attempt repeats reads as taken if the grant has been ended or refreshed', async () => {
     const [store] = subject().nodes
     const ended = newGrant()
     await store.grants.redeemCode(ended, 'attempt-1', NOW)
     await store.grants.endGrant(ended.id, 'epoch_raised', NOW)
     expect(await store.grants.redeemCode(ended, 'attempt-1', NOW)).toMatchObject({ kind: 'taken', grant: { endedAt: NOW } })
 
-    const moved = newGrant()
-    await store.grants.redeemCode(moved, 'attempt-1', NOW)
-    await store.grants.rotateRefreshToken(rotationOf(moved, 0))
-    expect(await store.grants.redeemCode(moved, 'attempt-1', NOW)).toMatchObject({ kind: 'taken', grant: { generation: 1 } })
+    const refreshed = newGrant()
+    await store.grants.redeemCode(refreshed, 'attempt-1', NOW)
+    await store.grants.rotateRefreshToken(rotationOf(refreshed, 0))
+    expect(await store.grants.redeemCode(refreshed, 'attempt-1', NOW)).toMatchObject({ kind: 'taken', grant: { generation: 1 } })
   })
 
-  test('a spent code can never be redeemed (RFC 7636 §4.6)', async () => {
+  test('A spent code can never be redeemed (RFC 7636 §4.6)', async () => {
     const [store, other] = subject().nodes
     const grant = newGrant()
     await store.grants.spendCode(grant, 'attempt-1', NOW)
@@ -155,7 +155,7 @@ export function codesContract(subject: Subject): void {
     expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0))).toEqual({ kind: 'ended' })
   })
 
-  test('spending a redeemed code leaves its living grant alone: a guesser ends nothing that is not his', async () => {
+  test('Spending a code that was redeemed already does not end its grant: a wrong guess cannot revoke it', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -164,7 +164,7 @@ export function codesContract(subject: Subject): void {
     expect(before).toMatchObject({ endedAt: null })
   })
 
-  test('of a guess that spends and fifty requests that redeem, whichever is first decides for all', async () => {
+  test('If one request spends a code while fifty redeem it, at most one grant exists, and only if a redemption was first', async () => {
     const grant = newGrant()
     const outcomes = await race(subject(), 50, async (store, index) => {
       if (index === 7) return store.grants.spendCode(grant, randomUUID(), NOW)
@@ -174,7 +174,7 @@ export function codesContract(subject: Subject): void {
     expect(outcomes.filter((kind) => kind === 'redeemed')).toHaveLength(after?.endedAt === null ? 1 : 0)
   })
 
-  test('a grant nobody made is not there', async () => {
+  test('A grant that was never created reads as null', async () => {
     expect(await subject().nodes[0].grants.readGrant(randomUUID())).toBeNull()
   })
 }

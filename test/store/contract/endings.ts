@@ -9,7 +9,7 @@ import { DAY, endAll, livingGrant, NOW, newGrant, race, rotationOf, type Subject
 const ending = (attemptId: string) => ({ reason: 'user' as const, attemptId, at: NOW + 5 })
 
 export function endingsContract(subject: Subject): void {
-  test('a grant ends once: the first ending keeps its time and reason', async () => {
+  test('A grant ends once: a later ending does not change its time and reason', async () => {
     const [store, other] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -18,7 +18,7 @@ export function endingsContract(subject: Subject): void {
     expect(await other.grants.readGrant(grant.id)).toEqual({ ...before, endedAt: NOW + 1, endReason: 'revoked' })
   })
 
-  test('of fifty endings at once exactly one is told that it ended the grant', async () => {
+  test('Of fifty concurrent endings of one grant, exactly one returns that it ended the grant', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const reasons: EndReason[] = ['revoked', 'operator']
     const outcomes = await race(subject(), 50, (store, index) =>
@@ -33,7 +33,7 @@ export function endingsContract(subject: Subject): void {
     })
   })
 
-  test('an ending that names a client ends only a grant of that client (RFC 7009 §2.1)', async () => {
+  test('An ending that names a client ends only a grant of that client (RFC 7009 §2.1)', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     expect(await store.grants.endGrant(grant.id, 'revoked', NOW, randomUUID())).toBe('foreign')
@@ -45,7 +45,7 @@ export function endingsContract(subject: Subject): void {
     expect(await store.grants.endGrant(randomUUID(), 'revoked', NOW)).toBe('unknown')
   })
 
-  test('of an ending and fifty refreshes at once, nothing is alive afterwards', async () => {
+  test('A grant that is ended during fifty concurrent refreshes is ended afterwards, and its newest token is refused', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const outcomes = await race(subject(), 51, async (store, index) => {
       if (index === 25) return store.grants.endGrant(grant.id, 'revoked', NOW)
@@ -56,28 +56,28 @@ export function endingsContract(subject: Subject): void {
     expect(await subject().nodes[1].grants.rotateRefreshToken(rotationOf(grant, 1))).toEqual({ kind: 'ended' })
   })
 
-  test('what a wallet allowed, what a client was allowed, or both together, is found and ended, and nothing else', async () => {
+  test('Ending the grants of a wallet, of a client, or of both together ends exactly these grants', async () => {
     const [store] = subject().nodes
     const wallets = [someWallet(), someWallet()] as const
     const clients = [randomUUID(), randomUUID()] as const
-    const made = async () => {
+    const makeGrants = async () => {
       const grants = wallets.flatMap((wallet) => clients.map((clientId) => newGrant({ wallet, clientId })))
       for (const grant of grants) await store.grants.redeemCode(grant, randomUUID(), NOW)
       return () => Promise.all(grants.map(async ({ id }) => (await store.grants.readGrant(id))?.endReason ?? 'living'))
     }
-    const stateOfFirst = await made()
+    const stateOfFirst = await makeGrants()
     expect(await endAll(store, { wallet: wallets[0], clientId: clients[1] }, 'operator', NOW)).toBe(1)
     expect(await stateOfFirst()).toEqual(['living', 'operator', 'living', 'living'])
     expect(await endAll(store, { wallet: wallets[0] }, 'revoked', NOW), 'counts only those that lived').toBe(1)
     expect(await stateOfFirst()).toEqual(['revoked', 'operator', 'living', 'living'])
-    const stateOfSecond = await made()
+    const stateOfSecond = await makeGrants()
     expect(await endAll(store, { clientId: clients[0] }, 'client_deleted', NOW)).toBe(3)
     expect(await endAll(store, { clientId: clients[0] }, 'operator', NOW), 'again: nothing is left').toBe(0)
     expect(await stateOfFirst(), 'the first reason stays').toEqual(['revoked', 'operator', 'client_deleted', 'living'])
     expect(await stateOfSecond()).toEqual(['client_deleted', 'living', 'client_deleted', 'living'])
   })
 
-  test('an empty client id or wallet is no wildcard: it finds no grant, and ending no ids ends none', async () => {
+  test('An empty client id or wallet matches no grant, and ending an empty list of ids ends none', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     expect(await store.grants.listUnendedGrants({ wallet: grant.wallet, clientId: '', limit: 10 })).toEqual([])
@@ -86,7 +86,7 @@ export function endingsContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
   })
 
-  test('an ending of several grants that is repeated by its own attempt, after a lost answer, still counts what it ended, on any node', async () => {
+  test('If the same attempt repeats an ending of several grants after a lost response, it returns the same grants, on any node', async () => {
     const [store, other] = subject().nodes
     const [ended, first, second, expired] = [
       await livingGrant(store),
@@ -96,15 +96,15 @@ export function endingsContract(subject: Subject): void {
     ]
     await store.grants.endGrant(ended.id, 'revoked', NOW)
     const ids = [ended, first, second, expired].map(({ id }) => id)
-    const told = [first.id, second.id, expired.id].sort()
-    expect((await store.grants.endGrants([...ids, randomUUID()], ending('attempt-1'))).sort()).toEqual(told)
-    expect((await other.grants.endGrants(ids, { ...ending('attempt-1'), at: NOW + 9 })).sort()).toEqual(told)
+    const endedNow = [first.id, second.id, expired.id].sort()
+    expect((await store.grants.endGrants([...ids, randomUUID()], ending('attempt-1'))).sort()).toEqual(endedNow)
+    expect((await other.grants.endGrants(ids, { ...ending('attempt-1'), at: NOW + 9 })).sort()).toEqual(endedNow)
     expect(await other.grants.endGrants(ids, ending('attempt-2')), 'another attempt ends nothing more').toEqual([])
     expect(await store.grants.readGrant(ended.id), 'the first reason stays').toMatchObject({ endReason: 'revoked', endedAt: NOW })
     expect(await store.grants.readGrant(first.id)).toMatchObject({ endReason: 'user', endedAt: NOW + 5 })
   })
 
-  test('of twenty endings of the same grants at once each grant is counted by exactly one', async () => {
+  test('Of twenty concurrent endings of the same grants, exactly one returns each grant', async () => {
     const [store] = subject().nodes
     const grants = await Promise.all(Array.from({ length: 30 }, () => livingGrant(store)))
     const ids = grants.map(({ id }) => id)
@@ -115,7 +115,7 @@ export function endingsContract(subject: Subject): void {
   test.each<['client' | 'wallet', EndReason]>([
     ['client', 'client_deleted'],
     ['wallet', 'user'],
-  ])('the thousands of grants of one %s all end, and are counted, while others write in between', async (whose, reason) => {
+  ])('All of the thousands of grants of one %s are ended and counted while other grants are created', async (whose, reason) => {
     const [store, other] = subject().nodes
     const [wallet, clientId] = [someWallet(), randomUUID()]
     const of = whose === 'client' ? { clientId } : { wallet }
@@ -130,15 +130,15 @@ export function endingsContract(subject: Subject): void {
     expect(await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })).toEqual([])
   })
 
-  test('what a wallet has not ended is listed by client, the newest first within each, page by page, expired or not', async () => {
+  test('The unended grants of a wallet are listed page by page, by client and then newest first, expired ones too', async () => {
     const [store, other] = subject().nodes
     const [wallet, bystander] = [someWallet(), someWallet()]
     const clients = [randomUUID(), randomUUID(), randomUUID()]
-    const made = (index: number, of: object) =>
+    const makeGrants = (index: number, of: object) =>
       store.grants.redeemCode(newGrant({ clientId: clients[index % 3] ?? '', ...of }), randomUUID(), NOW + Math.floor(index / 9))
-    await Promise.all(Array.from({ length: 40 }, (_, index) => made(index, { wallet })))
-    await Promise.all(Array.from({ length: 5 }, (_, index) => made(index, { wallet: bystander })))
-    await made(7, { wallet, refreshExpiresAt: NOW - 1 })
+    await Promise.all(Array.from({ length: 40 }, (_, index) => makeGrants(index, { wallet })))
+    await Promise.all(Array.from({ length: 5 }, (_, index) => makeGrants(index, { wallet: bystander })))
+    await makeGrants(7, { wallet, refreshExpiresAt: NOW - 1 })
     const over = newGrant({ wallet })
     await store.grants.spendCode(over, randomUUID(), NOW)
     const all = await store.grants.listUnendedGrants({ wallet, limit: 100 })
@@ -158,19 +158,19 @@ export function endingsContract(subject: Subject): void {
     expect(rest, 'a page may begin after all grants of a client').toEqual(all.filter(({ clientId }) => clientId < after.clientId))
   })
 
-  test('a list names the newest first, at most so many, and only those asked for', async () => {
+  test('A list of grants contains the newest first, no more than its limit, and only those that match the filter', async () => {
     const [store] = subject().nodes
     const [wallet, clientId] = [someWallet(), randomUUID()]
-    const made = async (at: number, grant: Parameters<typeof newGrant>[0]) => {
+    const makeGrants = async (at: number, grant: Parameters<typeof newGrant>[0]) => {
       const born = newGrant({ id: newGrantId(at), ...grant })
       await store.grants.redeemCode(born, randomUUID(), at)
       return born.id
     }
-    const both = await made(NOW + 3, { wallet, clientId })
-    const walletOnly = await made(NOW + 1, { wallet })
-    const clientOnly = await made(NOW + 2, { clientId })
-    const idle = await made(NOW, { wallet, clientId, refreshExpiresAt: NOW + DAY })
-    const ended = await made(NOW + 4, { wallet, clientId })
+    const both = await makeGrants(NOW + 3, { wallet, clientId })
+    const walletOnly = await makeGrants(NOW + 1, { wallet })
+    const clientOnly = await makeGrants(NOW + 2, { clientId })
+    const idle = await makeGrants(NOW, { wallet, clientId, refreshExpiresAt: NOW + DAY })
+    const ended = await makeGrants(NOW + 4, { wallet, clientId })
     await store.grants.endGrant(ended, 'revoked', NOW + 5)
 
     const list = async (filter: object) =>
@@ -188,13 +188,16 @@ export function endingsContract(subject: Subject): void {
     expect((await store.grants.listGrants({ wallet, at: NOW, limit: 1 }))[0]).toEqual(await store.grants.readGrant(ended))
   })
 
-  test('a list is read page by page: each goes on where the one before ended, nothing twice and nothing left out, whatever is made or ended meanwhile', async () => {
+  test('A list of grants read page by page has no duplicates and no gaps if grants are created and ended meanwhile', async () => {
     const [store, other] = subject().nodes
     const [wallet, clientId] = [someWallet(), randomUUID()]
     const whose = [{ wallet, clientId }, { wallet }, { clientId }, {}]
-    // In one second more than a page, so that the moment alone does not say where a page ended.
-    const made = (at: number, of: object) => store.grants.redeemCode(newGrant({ id: newGrantId(at), ...of }), randomUUID(), at)
-    await Promise.all(Array.from({ length: 40 }, (_, index) => made(NOW + Math.floor(index / 15), whose[index % 4] as object)))
+    // More grants in one second than a page holds, so that the time alone does not identify the end of a page.
+    const makeGrants = (at: number, of: object) =>
+      store.grants.redeemCode(newGrant({ id: newGrantId(at), ...of }), randomUUID(), at)
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => makeGrants(NOW + Math.floor(index / 15), whose[index % 4] as object)),
+    )
     for (const filter of whose.flatMap((of) => [of, { ...of, living: true }])) {
       const all = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 100 })
       expect(
@@ -205,7 +208,7 @@ export function endingsContract(subject: Subject): void {
       for (let page = all.slice(0, 4); page.length > 0; paged.push(...page)) {
         page = await store.grants.listGrants({ ...filter, at: NOW + 9, limit: 4, after: paged.at(-1) })
         await Promise.all([
-          made(NOW + 5, { wallet, clientId }),
+          makeGrants(NOW + 5, { wallet, clientId }),
           page[0] && other.grants.endGrant(page[0].id, 'operator', NOW + 6),
         ])
       }

@@ -1,4 +1,7 @@
-/** The ledger once more, in memory and one move at a time: what `domain/model/request-store.ts` promises, without SQL and races. */
+/**
+ * A model of the grant store in memory, one operation at a time: what `domain/model/request-store.ts` specifies, without SQL
+ * and without races.
+ */
 
 import type { EndReason, Grant } from '../../../src/domain/model/records.ts'
 import {

@@ -1,4 +1,4 @@
-/** Receipts: texts that wallets signed, kept by wallet, withdrawn but never changed. */
+/** Receipts: texts that wallets signed. They are stored by wallet, and can be withdrawn but not changed. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { endGrantsOfWallet } from '../../../src/domain/consent/end-grants.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../../../src/domain/model/store.ts'
 import { NOW, race, type Subject, someReceipt, someWallet } from './subject.ts'
 
 export function receiptsContract(subject: Subject): void {
-  test('a receipt is kept as it was signed, to the letter, and shown to its own wallet only', async () => {
+  test('A receipt reads exactly as it was stored, and only under its own wallet', async () => {
     const [store, other] = subject().nodes
     const receipt = someReceipt({ scopes: ['a.b', 'c'], resources: [], walletKind: 'contract', sealed: 'é\n"%' })
     expect(await store.receipts.insertReceipt(receipt, 0)).toBe('inserted')
@@ -17,7 +17,7 @@ export function receiptsContract(subject: Subject): void {
     expect(await other.receipts.readReceipt(receipt.wallet, randomUUID())).toBeNull()
   })
 
-  test('one signed text brought by fifty requests at once, on two nodes, is one receipt', async () => {
+  test('If fifty requests store one signed text at once, on two nodes, one receipt is stored', async () => {
     const receipt = someReceipt()
     const outcomes = await race(subject(), 50, (store, index) =>
       store.receipts.insertReceipt({ ...receipt, checkedAt: NOW + index, sealed: `sealed-${index}` }, 0),
@@ -32,7 +32,7 @@ export function receiptsContract(subject: Subject): void {
     })
   })
 
-  test('a receipt is not put if the wallet has ended something since its proof', async () => {
+  test('A receipt is not stored if its wallet has raised its epoch since the proof', async () => {
     const [store, other] = subject().nodes
     const receipt = someReceipt()
     await other.wallets.raiseEpoch(receipt.wallet)
@@ -41,7 +41,7 @@ export function receiptsContract(subject: Subject): void {
     expect(await store.receipts.insertReceipt(receipt, 1)).toBe('inserted')
   })
 
-  test('a receipt that is put while its wallet ends everything is never left standing, even if its node dies after the insert', async () => {
+  test('A receipt that is stored while its wallet ends everything is withdrawn or refused', async () => {
     for (let round = 0; round < 20; round++) {
       const receipt = someReceipt()
       const [outcomes] = await Promise.all([
@@ -53,7 +53,7 @@ export function receiptsContract(subject: Subject): void {
     }
   })
 
-  test('a receipt whose answer was lost is put by the same request again, and still counts as put by it, once', async () => {
+  test('Repeating the insert of a receipt after a lost response reads as inserted, and stores it once', async () => {
     const receipt = someReceipt()
     const outcomes = await race(subject(), 10, (store) => store.receipts.insertReceipt(receipt, 0))
     expect(new Set(outcomes)).toEqual(new Set(['inserted']))
@@ -63,23 +63,23 @@ export function receiptsContract(subject: Subject): void {
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual(receipt)
   })
 
-  test('a withdrawn text signed again by its bytes stays withdrawn', async () => {
+  test('A withdrawn receipt stays withdrawn if the same signed text is stored again', async () => {
     const [store] = subject().nodes
-    const receipt = await kept(store)
+    const receipt = await storeReceipt(store)
     await store.receipts.withdrawReceipt(receipt.wallet, receipt.id, NOW + 5)
     expect(await store.receipts.insertReceipt(receipt, 0)).toBe('taken')
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({ ...receipt, withdrawnAt: NOW + 5 })
   })
 
-  test('a list holds the receipts of one wallet that stand, or those that were withdrawn, by client and the youngest first within each, at most so many', async () => {
+  test('A list contains the active or the withdrawn receipts of one wallet, by client and then newest first, up to its limit', async () => {
     const [store] = subject().nodes
     const wallet = someWallet()
     const [clientId = '', other = ''] = [randomUUID(), randomUUID()].toSorted().toReversed()
-    const second = await kept(store, { wallet, clientId, issuedAt: NOW + 1 })
-    const last = await kept(store, { wallet, clientId: other, issuedAt: NOW + 9 })
-    const gone = await kept(store, { wallet, clientId, issuedAt: NOW + 3 })
-    const first = await kept(store, { wallet, clientId, issuedAt: NOW + 2 })
-    await kept(store, { clientId })
+    const second = await storeReceipt(store, { wallet, clientId, issuedAt: NOW + 1 })
+    const last = await storeReceipt(store, { wallet, clientId: other, issuedAt: NOW + 9 })
+    const gone = await storeReceipt(store, { wallet, clientId, issuedAt: NOW + 3 })
+    const first = await storeReceipt(store, { wallet, clientId, issuedAt: NOW + 2 })
+    await storeReceipt(store, { clientId })
     await store.receipts.withdrawReceipt(wallet, gone.id, NOW + 9)
     const list = async (page: ReceiptPage) => (await store.receipts.listReceipts(wallet, page)).map(({ id }) => id)
     expect(await list({ limit: 10 })).toEqual([first.id, second.id, last.id])
@@ -94,13 +94,15 @@ export function receiptsContract(subject: Subject): void {
     ])
   })
 
-  test('a wallet’s receipts are listed page by page, of all clients or of one, those that stand or the others', async () => {
+  test("A wallet's receipts, of all clients or of one, active or withdrawn, are listed completely page by page", async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
     const clients = [randomUUID(), '', randomUUID()]
     const receipts: Receipt[] = []
     for (let index = 0; index < 60; index++)
-      receipts.push(await kept(store, { wallet, clientId: clients[index % 3] ?? '', issuedAt: NOW + Math.floor(index / 9) }))
+      receipts.push(
+        await storeReceipt(store, { wallet, clientId: clients[index % 3] ?? '', issuedAt: NOW + Math.floor(index / 9) }),
+      )
     const withdrawn = receipts.filter((_, index) => index % 4 === 0).map(({ id }) => id)
     await store.receipts.withdrawReceipts(wallet, withdrawn, NOW + 5)
     for (const of of [{}, { state: 'withdrawn' }, { clientId: clients[0] }, { clientId: '', state: 'withdrawn' }] as const) {
@@ -113,19 +115,19 @@ export function receiptsContract(subject: Subject): void {
     }
   })
 
-  test('withdrawing one receipt withdraws it alone, once: the first time stays', async () => {
+  test('Withdrawing one receipt withdraws no other one, and a second withdrawal does not change its time', async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
-    const [receipt, bystander] = [await kept(store, { wallet }), await kept(store, { wallet })]
+    const [receipt, bystander] = [await storeReceipt(store, { wallet }), await storeReceipt(store, { wallet })]
     await store.receipts.withdrawReceipt(wallet, receipt.id, NOW + 5)
     await other.receipts.withdrawReceipt(wallet, receipt.id, NOW + 6)
     expect(await store.receipts.readReceipt(wallet, receipt.id)).toEqual({ ...receipt, withdrawnAt: NOW + 5 })
     expect(await store.receipts.readReceipt(wallet, bystander.id)).toEqual(bystander)
   })
 
-  test('another wallet withdraws nothing of this one, and nothing that is not there', async () => {
+  test("A wallet cannot withdraw or change another wallet's receipt, and withdrawing an unknown receipt changes nothing", async () => {
     const [store] = subject().nodes
-    const receipt = await kept(store)
+    const receipt = await storeReceipt(store)
     await store.receipts.withdrawReceipt(someWallet(), receipt.id, NOW)
     await store.receipts.withdrawReceipts(someWallet(), [receipt.id], NOW)
     await store.receipts.noteReceiptCheck(someWallet(), receipt.id, NOW + 9)
@@ -134,10 +136,14 @@ export function receiptsContract(subject: Subject): void {
     expect(await store.receipts.listReceipts(receipt.wallet, { limit: 10 })).toHaveLength(1)
   })
 
-  test('withdrawing several receipts withdraws these and no other, each once: the first time stays', async () => {
+  test('Withdrawing several receipts withdraws exactly these, and does not change the time of one that was withdrawn before', async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
-    const receipts = [await kept(store, { wallet }), await kept(store, { wallet }), await kept(store, { wallet })]
+    const receipts = [
+      await storeReceipt(store, { wallet }),
+      await storeReceipt(store, { wallet }),
+      await storeReceipt(store, { wallet }),
+    ]
     const [first, second, bystander] = receipts.map(({ id }) => id)
     await store.receipts.withdrawReceipt(wallet, first ?? '', NOW + 5)
     await other.receipts.withdrawReceipts(wallet, [first ?? '', second ?? '', randomUUID()], NOW + 6)
@@ -148,16 +154,16 @@ export function receiptsContract(subject: Subject): void {
     expect(times).toEqual([NOW + 5, NOW + 6, null])
   })
 
-  test('a check of a contract wallet’s signature moves its time forward, never back', async () => {
+  test("A check of a contract wallet's signature moves the time of its last check forward, never back", async () => {
     const [store] = subject().nodes
-    const receipt = await kept(store, { walletKind: 'contract' })
+    const receipt = await storeReceipt(store, { walletKind: 'contract' })
     await store.receipts.noteReceiptCheck(receipt.wallet, receipt.id, NOW + 60)
     await store.receipts.noteReceiptCheck(receipt.wallet, receipt.id, NOW + 30)
     expect(await store.receipts.readReceipt(receipt.wallet, receipt.id)).toEqual({ ...receipt, checkedAt: NOW + 60 })
   })
 }
 
-async function kept(store: Store, receipt: Partial<Receipt> = {}): Promise<Receipt> {
+async function storeReceipt(store: Store, receipt: Partial<Receipt> = {}): Promise<Receipt> {
   const whole = someReceipt(receipt)
   await store.receipts.insertReceipt(whole, 0)
   return whole

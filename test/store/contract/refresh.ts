@@ -5,7 +5,7 @@ import type { Store } from '../../../src/domain/model/store.ts'
 import { livingGrant, NOW, race, rotationOf, type Subject } from './subject.ts'
 
 export function refreshContract(subject: Subject): void {
-  test('a refresh moves its grant one generation on, with the new key and idle time, and touches nothing else (RFC 9700 §4.14.2)', async () => {
+  test("A refresh increments the grant's generation, replaces its key id and idle expiry, and changes nothing else (RFC 9700 §4.14.2)", async () => {
     const [store, other] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -21,7 +21,7 @@ export function refreshContract(subject: Subject): void {
     expect(await other.grants.readGrant(grant.id)).toEqual(after)
   })
 
-  test('a refresh that keeps its token moves nothing but the idle time, however many do it at once (FAPI 2.0 §5.3.2.1)', async () => {
+  test('Fifty concurrent refreshes that keep the refresh token all succeed, and change only the idle expiry (FAPI 2.0 §5.3.2.1)', async () => {
     const [store, other] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -33,31 +33,31 @@ export function refreshContract(subject: Subject): void {
     expect(await other.grants.readGrant(grant.id)).toEqual(after)
   })
 
-  test('a token is kept under every condition that one is rotated under: whose, which, for what, until when', async () => {
+  test('A refresh that keeps its token checks client, scope, resource, expiry and generation as a rotation does', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
-    const kept = (more: Parameters<typeof rotationOf>[2] = {}, generation = 0) =>
+    const refreshKeeping = (more: Parameters<typeof rotationOf>[2] = {}, generation = 0) =>
       store.grants.rotateRefreshToken(rotationOf(grant, generation, { keepsToken: true, ...more }))
     const [scope = '', resource = ''] = [grant.scopes[0], grant.resources[0]]
-    expect((await kept({ clientId: randomUUID() })).kind).toBe('foreign')
-    expect((await kept({ scopes: [scope, 'admin'] })).kind).toBe('scope_not_granted')
-    expect((await kept({ resources: ['https://other.example/'] })).kind).toBe('resource_not_granted')
-    expect((await kept({ scopes: [scope], resources: resource ? [resource] : [] })).kind).toBe('rotated')
-    expect((await kept({ at: grant.expiresAt, refreshExpiresAt: grant.expiresAt + 1 })).kind).toBe('expired')
+    expect((await refreshKeeping({ clientId: randomUUID() })).kind).toBe('foreign')
+    expect((await refreshKeeping({ scopes: [scope, 'admin'] })).kind).toBe('scope_not_granted')
+    expect((await refreshKeeping({ resources: ['https://other.example/'] })).kind).toBe('resource_not_granted')
+    expect((await refreshKeeping({ scopes: [scope], resources: resource ? [resource] : [] })).kind).toBe('rotated')
+    expect((await refreshKeeping({ at: grant.expiresAt, refreshExpiresAt: grant.expiresAt + 1 })).kind).toBe('expired')
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind).toBe('rotated')
-    expect((await kept({}, 1)).kind).toBe('rotated')
-    expect((await kept({ retryWindow: 0 })).kind).toBe('replayed')
-    expect((await kept({}, 1)).kind).toBe('ended')
+    expect((await refreshKeeping({}, 1)).kind).toBe('rotated')
+    expect((await refreshKeeping({ retryWindow: 0 })).kind).toBe('replayed')
+    expect((await refreshKeeping({}, 1)).kind).toBe('ended')
   })
 
-  test('the idle time of a refresh token never reaches beyond the absolute end of its grant', async () => {
+  test('The idle expiry of a refresh token is never later than the absolute expiry of its grant', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     const outcome = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { refreshExpiresAt: grant.expiresAt + 1 }))
     expect(outcome).toMatchObject({ kind: 'rotated', grant: { refreshExpiresAt: grant.expiresAt } })
   })
 
-  test('one refresh token used by fifty requests at once, on two nodes, has one successor, which all of them get', async () => {
+  test('A refresh token that fifty requests use at once, on two nodes, has one successor, which all of them get', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const outcomes = await race(subject(), 50, (store) => store.grants.rotateRefreshToken(rotationOf(grant, 0)))
     expect(outcomes.filter(({ kind }) => kind === 'rotated')).toHaveLength(1)
@@ -67,7 +67,7 @@ export function refreshContract(subject: Subject): void {
     for (const outcome of outcomes) expect(outcome).toMatchObject({ grant: after })
   })
 
-  test('with the retry window off, fifty uses of one refresh token at once are one success and a grant that has ended', async () => {
+  test('If the retry window is off, one of fifty concurrent uses of a refresh token succeeds, and another one ends the grant', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const outcomes = await race(subject(), 50, (store) =>
       store.grants.rotateRefreshToken(rotationOf(grant, 0, { retryWindow: 0 })),
@@ -82,7 +82,7 @@ export function refreshContract(subject: Subject): void {
     })
   })
 
-  test('a refresh asked for again by its own attempt, after a lost answer, reads as rotated, even with the window off', async () => {
+  test('A refresh that the same attempt repeats after a lost response reads as rotated, even if the retry window is off', async () => {
     const [store, other] = subject().nodes
     const grant = await livingGrant(store)
     const rotation = rotationOf(grant, 0, { retryWindow: 0 })
@@ -93,11 +93,11 @@ export function refreshContract(subject: Subject): void {
 
   test.each([
     { title: 'in the second of the refresh', after: 0, kind: 'repeated' },
-    { title: 'in the last second of the window', after: 59, kind: 'repeated' },
-    { title: 'when the window is over', after: 60, kind: 'replayed' },
-    { title: 'a second behind, having waited for its turn', after: -1, kind: 'repeated' },
-    { title: 'by a clock that jumped back behind the refresh', after: -4, kind: 'replayed' },
-  ])('the previous token again, $title, is $kind', async ({ after, kind }) => {
+    { title: 'in the last second of the retry window', after: 59, kind: 'repeated' },
+    { title: 'when the retry window is over', after: 60, kind: 'replayed' },
+    { title: 'by a request whose time is one second before the refresh', after: -1, kind: 'repeated' },
+    { title: 'by a clock that is four seconds behind the refresh', after: -4, kind: 'replayed' },
+  ])('The previous refresh token, used again $title, is $kind', async ({ after, kind }) => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     await store.grants.rotateRefreshToken(rotationOf(grant, 0, { at: NOW + 100 }))
@@ -110,7 +110,7 @@ export function refreshContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toEqual(kind === 'repeated' ? rotated : ended)
   })
 
-  test('the previous token again, once its successor was used, ends the grant, window or not (RFC 9700 §4.14.2)', async () => {
+  test('The previous refresh token ends the grant, inside the retry window too, once its successor was used (RFC 9700 §4.14.2)', async () => {
     const [store] = subject().nodes
     const grant = await rotatedTwice(store)
     const replay = await store.grants.rotateRefreshToken(rotationOf(grant, 0, { at: NOW + 101 }))
@@ -122,7 +122,7 @@ export function refreshContract(subject: Subject): void {
   })
 
   test.each([{}, { keepsToken: true }])(
-    'A refresh by a client that may have none of the granted scopes any more moves nothing, and a repeated one neither (%j)',
+    'A refresh or its retry changes nothing if the client is no longer registered for any of the granted scopes (%j)',
     async (more) => {
       const [store, other] = subject().nodes
       const grant = await livingGrant(store)
@@ -142,7 +142,7 @@ export function refreshContract(subject: Subject): void {
     },
   )
 
-  test('a token newer than its row tells of a lost write: refused, and the grant ended', async () => {
+  test('A refresh token that is newer than its row is refused and ends the grant, because the row has lost a write', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 1))).kind).toBe('newer_than_row')
@@ -154,16 +154,20 @@ export function refreshContract(subject: Subject): void {
   })
 
   test.each([
-    ['expired, idle for too long', { at: NOW + 14 * 86_400 }, 'expired'],
-    ['another client’s', { clientId: randomUUID() }, 'foreign'],
-    ['of a grant nobody made', { grantId: randomUUID() }, 'unknown'],
-    ['asked to grow by a scope', { scopes: ['enhancement', 'admin'] }, 'scope_not_granted'],
-    ['asked for a part of a scope’s name', { scopes: ['enhance'] }, 'scope_not_granted'],
-    ['asked for a scope in other letters', { scopes: ['Enhancement'] }, 'scope_not_granted'],
-    ['asked to grow by a resource', { resources: ['https://bank.example.com/'] }, 'resource_not_granted'],
-    ['asked for a resource that only begins like its own', { resources: ['https://api.example.com/x'] }, 'resource_not_granted'],
-    ['asked for no resource at all, by an empty text', { resources: [''] }, 'resource_not_granted'],
-  ])('a refresh token that is %s is refused, and its grant stands as before', async (_, change, kind) => {
+    ['expired because it was idle for too long', { at: NOW + 14 * 86_400 }, 'expired'],
+    ['presented by another client', { clientId: randomUUID() }, 'foreign'],
+    ['of an unknown grant', { grantId: randomUUID() }, 'unknown'],
+    ['presented with a scope that was not granted', { scopes: ['enhancement', 'admin'] }, 'scope_not_granted'],
+    ['presented with a prefix of a granted scope', { scopes: ['enhance'] }, 'scope_not_granted'],
+    ['presented with a granted scope in another case', { scopes: ['Enhancement'] }, 'scope_not_granted'],
+    ['presented with a resource that was not granted', { resources: ['https://bank.example.com/'] }, 'resource_not_granted'],
+    [
+      'presented with a resource that a granted one is a prefix of',
+      { resources: ['https://api.example.com/x'] },
+      'resource_not_granted',
+    ],
+    ['presented with an empty resource', { resources: [''] }, 'resource_not_granted'],
+  ])('A refresh token that is %s is refused, and its grant and the token stay valid', async (_, change, kind) => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -172,7 +176,7 @@ export function refreshContract(subject: Subject): void {
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0))).kind, 'and the token still works').toBe('rotated')
   })
 
-  test('a refresh for fewer scopes and one resource moves the grant, which keeps all it had (RFC 6749 §6, RFC 8707 §2.2)', async () => {
+  test('A refresh for fewer scopes and one resource leaves the grant with all scopes and resources (RFC 6749 §6, RFC 8707 §2.2)', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     const narrowed = { scopes: ['profile'], resources: ['https://files.example.com/a?b=c'] }
@@ -184,7 +188,7 @@ export function refreshContract(subject: Subject): void {
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 1, { scopes: grant.scopes }))).kind).toBe('rotated')
   })
 
-  test('a retry inside the window that asks for more than was granted is refused and changes nothing', async () => {
+  test('A retry inside the retry window that requests a scope that was not granted is refused and changes nothing', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     await store.grants.rotateRefreshToken(rotationOf(grant, 0))
@@ -195,14 +199,14 @@ export function refreshContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toEqual(before)
   })
 
-  test('a replay ends the grant, whatever scopes it asks for', async () => {
+  test('A replayed refresh token ends the grant, even if the request names a scope that was not granted', async () => {
     const [store] = subject().nodes
     const grant = await rotatedTwice(store)
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { scopes: ['admin'] }))).kind).toBe('replayed')
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endReason: 'refresh_replayed' })
   })
 
-  test('a contract wallet’s grant moves on only when its receipt was checked; unchecked, the row stays as it is', async () => {
+  test("A contract wallet's grant is refreshed only after its receipt was checked; otherwise its row does not change", async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store, { walletKind: 'contract', receiptId: randomUUID() })
     const before = await store.grants.readGrant(grant.id)
@@ -219,7 +223,7 @@ export function refreshContract(subject: Subject): void {
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, { walletChecked: true }))).kind).toBe('repeated')
   })
 
-  test('a contract wallet’s grant is ended by a replay, its receipt checked or not', async () => {
+  test("A replayed refresh token ends a contract wallet's grant, even if its receipt was not checked", async () => {
     const [store] = subject().nodes
     for (const walletChecked of [true, false]) {
       const grant = await livingGrant(store, { walletKind: 'contract', receiptId: randomUUID() })
@@ -230,15 +234,15 @@ export function refreshContract(subject: Subject): void {
     }
   })
 
-  test('a grant bound to a key moves for that key alone; by another, or by none, no token of it does anything (RFC 9449 §5)', async () => {
+  test('A grant that is bound to a key is refreshed, and ended by a replay, with proofs of that key only (RFC 9449 §5)', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store, { dpopJkt: 'key-1' })
     const withKey = { dpopJkt: 'key-1' }
     const before = await store.grants.readGrant(grant.id)
     for (const dpopJkt of [null, 'key-2']) {
       for (const narrowed of [{}, { scopes: ['profile'] }]) {
-        const asked = rotationOf(grant, 0, { ...narrowed, dpopJkt })
-        expect(await store.grants.rotateRefreshToken(asked)).toEqual({ kind: 'wrong_key' })
+        const rotation = rotationOf(grant, 0, { ...narrowed, dpopJkt })
+        expect(await store.grants.rotateRefreshToken(rotation)).toEqual({ kind: 'wrong_key' })
       }
     }
     expect(await store.grants.readGrant(grant.id)).toEqual(before)
@@ -252,14 +256,14 @@ export function refreshContract(subject: Subject): void {
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, withKey))).kind).toBe('replayed')
   })
 
-  test('another client’s replay of an old token ends nothing', async () => {
+  test('An old refresh token that another client replays does not end the grant', async () => {
     const [store] = subject().nodes
     const grant = await rotatedTwice(store)
     expect(await store.grants.rotateRefreshToken(rotationOf(grant, 0, { clientId: randomUUID() }))).toEqual({ kind: 'foreign' })
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
   })
 
-  test('an ended grant stays ended: no token of any generation moves it or changes why it ended', async () => {
+  test('An ended grant stays ended: no refresh token of any generation revives it or changes why it ended', async () => {
     const [store] = subject().nodes
     const grant = await rotatedTwice(store)
     await store.grants.endGrant(grant.id, 'revoked', NOW + 200)

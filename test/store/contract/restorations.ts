@@ -1,14 +1,17 @@
-/** A database put back from a backup: all of it ends, and it counts as unconfirmed until somebody says otherwise. */
+/**
+ * A database that was restored from a backup: everything ends, and the restoration is unconfirmed until an operator confirms
+ * it.
+ */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { livingGrant, NOW, rotationOf, type Subject, someReceipt, someSession } from './subject.ts'
 
 export function restorationsContract(subject: Subject): void {
-  test('a store that was never put back knows of no restoration', async () => {
+  test('A store that was never restored from a backup has no restoration', async () => {
     expect(await subject().nodes[0].restorations.readRestoration()).toBeNull()
   })
 
-  test('a restoration is unconfirmed on every node until it is confirmed, and a later one is unconfirmed anew', async () => {
+  test('A restoration is unconfirmed on every node until it is confirmed, and a later one must be confirmed again', async () => {
     const [store, other] = subject().nodes
     const first = await store.restorations.beginRestoration(NOW)
     expect(await other.restorations.readRestoration()).toEqual({ number: first.number, begunAt: NOW, confirmedAt: null })
@@ -20,7 +23,7 @@ export function restorationsContract(subject: Subject): void {
     expect(await other.restorations.readRestoration()).toEqual({ number: second.number, begunAt: NOW + 10, confirmedAt: null })
   })
 
-  test('everything ends: more rows than a batch, of all wallets and clients; what had ended before keeps its reason', async () => {
+  test('A restoration ends every grant and session and withdraws every receipt; rows that had ended keep their time and reason', async () => {
     const [store, other] = subject().nodes
     const grants = await Promise.all(Array.from({ length: 1100 }, () => livingGrant(store)))
     const [first] = grants

@@ -1,4 +1,4 @@
-/** Access tokens revoked alone: noted in their grant's row until they expire. */
+/** Access tokens that are revoked alone. Each is recorded in its grant's row until it expires. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { NewGrant } from '../../../src/domain/model/request-store.ts'
@@ -15,7 +15,7 @@ export function revokedTokensContract(subject: Subject): void {
     at,
   })
 
-  test('an access token revoked alone is noted in its grant until it expires; the grant lives on (RFC 7009)', async () => {
+  test('An access token that is revoked alone is recorded in its grant with its expiry, and the grant stays valid (RFC 7009)', async () => {
     const [store, other] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -27,14 +27,14 @@ export function revokedTokensContract(subject: Subject): void {
     })
   })
 
-  test('a token revoked twice, or by fifty requests at once, is noted once', async () => {
+  test('An access token that fifty requests revoke at once is recorded once', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const outcomes = await race(subject(), 50, (store) => store.grants.revokeAccessToken(tokenOf(grant, 'jti-1')))
     expect(new Set(outcomes)).toEqual(new Set(['revoked']))
     expect(await subject().nodes[1].grants.readGrant(grant.id)).toMatchObject({ revokedTokens: { 'jti-1': NOW + 600 } })
   })
 
-  test('fifty different tokens revoked at once are all noted', async () => {
+  test('Fifty different access tokens of a grant that are revoked at once are all recorded', async () => {
     const grant = await livingGrant(subject().nodes[0])
     const names = Array.from({ length: 50 }, () => randomUUID())
     await race(subject(), 50, (store, index) => store.grants.revokeAccessToken(tokenOf(grant, names[index] ?? '')))
@@ -42,7 +42,7 @@ export function revokedTokensContract(subject: Subject): void {
     expect(Object.keys(after?.revokedTokens ?? {}).toSorted()).toEqual(names.toSorted())
   })
 
-  test('another client’s token, and one of a grant nobody made, are told apart and change nothing', async () => {
+  test("Revoking another client's token reads as foreign, and one of an unknown grant as unknown; neither changes anything", async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     const before = await store.grants.readGrant(grant.id)
@@ -51,7 +51,7 @@ export function revokedTokensContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toEqual(before)
   })
 
-  test('tokens that have expired are forgotten by the next revocation, so a row never grows with tokens issued', async () => {
+  test('A revocation removes the records of expired tokens, so that a row does not grow with every token issued', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     await store.grants.revokeAccessToken(tokenOf(grant, 'jti-1', NOW + 600))
@@ -60,7 +60,7 @@ export function revokedTokensContract(subject: Subject): void {
     expect((await store.grants.readGrant(grant.id))?.revokedTokens).toEqual({ 'jti-2': NOW + 700, 'jti-3': NOW + 1200 })
   })
 
-  test('a grant notes 64 revoked tokens; one more ends it, so that none of them is forgotten', async () => {
+  test('A grant records 64 revoked tokens; the next revocation ends the grant, so that no revoked token becomes valid again', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     for (let number = 1; number <= AT_MOST; number++) {
@@ -72,7 +72,7 @@ export function revokedTokensContract(subject: Subject): void {
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: NOW + 1, endReason: 'too_many_revoked_tokens' })
   })
 
-  test('a grant full of expired notes has room again', async () => {
+  test('A grant whose 64 recorded tokens have all expired records a new one', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     await Promise.all(
@@ -82,7 +82,7 @@ export function revokedTokensContract(subject: Subject): void {
     expect((await store.grants.readGrant(grant.id))?.revokedTokens).toEqual({ later: NOW + 1200 })
   })
 
-  test('revoking a token of an ended grant tells so, and leaves the ending as it was', async () => {
+  test('Revoking a token of an ended grant returns that the grant has ended, and does not change its time or reason', async () => {
     const [store] = subject().nodes
     const grant = await livingGrant(store)
     await store.grants.endGrant(grant.id, 'code_replayed', NOW)

@@ -1,4 +1,4 @@
-/** What an engine hands to the contract, and the records the contract asks it to keep. */
+/** What an engine passes to the contract, and the records that the contract stores. */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { pagesOf } from '../../../src/domain/model/pages.ts'
 import type { Client, EndReason, Grant, Receipt, Session } from '../../../src/domain/model/records.ts'
@@ -10,21 +10,21 @@ import type { Address } from '../../../src/wallet/address.ts'
 /** One engine on data of its own, empty at first, as two nodes see it. */
 export type StoreUnderTest = {
   nodes: [Store, Store]
-  /** closes both nodes and opens the same data anew */
+  /** closes both nodes and opens the same data again */
   restart(): Promise<Store>
-  /** makes every write fail, as a full disk or a lost connection does, until the function it resolves to is called */
+  /** makes every write fail, as a full disk or a lost connection does, until the returned function is called */
   refuseWrites(): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
-/** The engine under test, as the test at hand has it. */
+/** Returns the engine under test of the current test. */
 export type Subject = () => StoreUnderTest
 
-/** A moment, in epoch seconds; the store takes time from its callers. */
+/** A time in epoch seconds. The store gets the time from its callers. */
 export const NOW = 1_800_000_000
 export const DAY = 86_400
 
-/** Asks `count` times at once, half on each node. */
+/** Makes `count` calls at once, half of them on each node. */
 export function race<Outcome>(
   { nodes }: StoreUnderTest,
   count: number,
@@ -53,7 +53,7 @@ export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
     dpopJkt: null,
     authTime: NOW - 5,
     chainId: 8453,
-    // of a session: a test that redeems such a code starts the session first
+    // belongs to a session: a test that redeems a code with a session starts the session first
     sessionHash: null,
     sessionReceiptId: null,
     epoch: 0,
@@ -61,7 +61,7 @@ export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
   }
 }
 
-/** The refresh of a grant's token of one generation, asked for by an attempt of its own. */
+/** A refresh with a grant's token of one generation. Each call has an attempt id of its own. */
 export function rotationOf(grant: NewGrant, generation: number, rotation: Partial<Rotation> = {}): Rotation {
   return {
     grantId: grant.id,
@@ -81,7 +81,7 @@ export function rotationOf(grant: NewGrant, generation: number, rotation: Partia
   }
 }
 
-/** A grant that lives in the store, and the moves its tests begin with. */
+/** Stores a grant that has not ended, and returns it. */
 export async function livingGrant(store: Store, grant: Partial<NewGrant> = {}): Promise<NewGrant> {
   const born = newGrant(grant)
   await store.grants.redeemCode(born, randomUUID(), NOW)
@@ -136,6 +136,7 @@ export function someClient(client: Partial<Client> = {}): Client {
     defaultScopes: ['enhancement'],
     resources: ['https://api.example.com/'],
     resourceServer: null,
+    exchangeResources: [],
     consent: 'session',
     requirePkce: true,
     authMethod: 'client_secret_basic',
@@ -174,7 +175,7 @@ export function someKey(key: Partial<KeyRecord> = {}): KeyRecord {
   }
 }
 
-/** Ends every grant of a wallet, of a client, or of both, as the domain does. Returns how many ended. */
+/** Ends every grant of a wallet, of a client, or of both, as the domain does. Returns how many grants ended. */
 export async function endAll(
   { grants }: Pick<Store, 'grants'>,
   { wallet, clientId }: { wallet?: Address; clientId?: string },

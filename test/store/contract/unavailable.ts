@@ -1,4 +1,4 @@
-/** What holds when the store cannot be used, and after it was started anew. */
+/** A store that cannot be used, and a store after a restart. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type NewGrant } from '../../../src/domain/model/request-store.ts'
@@ -18,7 +18,7 @@ import {
 } from './subject.ts'
 
 export function unavailableContract(subject: Subject): void {
-  test('a store that takes no writes says StoreUnavailable to every move, and works again by itself', async () => {
+  test('Every write rejects with StoreUnavailable while the store accepts no writes, and succeeds again afterwards', async () => {
     const [store] = subject().nodes
     const [grant, code] = [await livingGrant(store), newGrant()]
     const rotation = rotationOf(grant, 0, { attemptId: 'attempt-1' })
@@ -30,13 +30,13 @@ export function unavailableContract(subject: Subject): void {
     ])
     await allowWrites()
     for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) })
-    // Whether a refused move happened after all is unknown to its caller; asked again by the same attempt it reads as done once.
+    // The caller cannot know if a failed write was committed. A retry by the same attempt reads as one success in both cases.
     await store.checkWritable()
     expect((await store.grants.redeemCode(code, 'attempt-1', NOW)).kind).toBe('redeemed')
     expect(await store.grants.rotateRefreshToken(rotation)).toMatchObject({ kind: 'rotated', grant: { generation: 1 } })
   })
 
-  test('a closed store says StoreUnavailable to every question, and may be closed again', async () => {
+  test('Every operation of a closed store rejects with StoreUnavailable, and closing it again does no harm', async () => {
     const [store] = subject().nodes
     await store.close()
     for (const [name, ask] of Object.entries({ ...everyWrite(store), ...everyRead(store) })) {
@@ -46,7 +46,7 @@ export function unavailableContract(subject: Subject): void {
     await store.close()
   })
 
-  test('a store that is closed while moves are under way answers them first', async () => {
+  test('Refreshes that are under way when their store is closed are completed first', async () => {
     const [store, other] = subject().nodes
     const grants = await Promise.all(Array.from({ length: 20 }, () => livingGrant(store)))
     const rotated = grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0)))
@@ -55,7 +55,7 @@ export function unavailableContract(subject: Subject): void {
     for (const { id } of grants) expect(await other.grants.readGrant(id)).toMatchObject({ generation: 1 })
   })
 
-  test('a code whose redemption is cut off by the closing of its store is redeemed already, or may be redeemed by another attempt', async () => {
+  test('A code whose redemption is cut off by closing its store is either redeemed or can be redeemed by another attempt', async () => {
     const [store, other] = subject().nodes
     const grants = Array.from({ length: 20 }, () => newGrant())
     const redeem = (at: Store, grant: NewGrant) => at.grants.redeemCode(grant, randomUUID(), NOW).then(({ kind }) => kind, String)
@@ -66,7 +66,7 @@ export function unavailableContract(subject: Subject): void {
       expect(await redeem(other, grant)).toBe(outcomes[index] === 'redeemed' ? 'taken' : 'redeemed')
   })
 
-  test('after a restart everything is as it was: the living live on, the ended stay ended', async () => {
+  test('After a restart every record reads as before, and ended grants and spent logins are still refused', async () => {
     const [store] = subject().nodes
     const [living, ended] = [await livingGrant(store), await livingGrant(store)]
     const [wallet, session, receipt, client, key] = [someWallet(), someSession(), someReceipt(), someClient(), someKey()]
@@ -102,7 +102,7 @@ export function unavailableContract(subject: Subject): void {
     expect(await restarted.sessions.startSession(session, randomUUID())).toBe('taken')
   })
 
-  test('checking that the store takes writes leaves nothing behind', async () => {
+  test('The check that the store accepts writes leaves nothing behind', async () => {
     const [store] = subject().nodes
     const before = await store.readRevision()
     await store.checkWritable()
@@ -113,7 +113,7 @@ export function unavailableContract(subject: Subject): void {
   })
 }
 
-/** Each move that writes, once. */
+/** One call of every operation that writes. */
 function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
   const { grants, wallets, sessions, receipts, clients, keys, spent, pushedRequests } = store
   const grant = newGrant()
@@ -148,7 +148,7 @@ function everyWrite(store: Store): Record<string, () => Promise<unknown>> {
   }
 }
 
-/** Each question, once. */
+/** One call of every operation that reads. */
 function everyRead({
   grants,
   wallets,

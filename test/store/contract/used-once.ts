@@ -1,4 +1,4 @@
-/** What may be used once: assertions, proofs and pushed requests. */
+/** Assertions, proofs and pushed requests, which may be used once. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { PushedRequest, SpentKind } from '../../../src/domain/model/request-store.ts'
@@ -11,14 +11,14 @@ function someUse(hash = someHash(), kind: SpentKind = 'assertion') {
 }
 
 export function spentContract(subject: Subject): void {
-  test('of fifty uses of one assertion at once, on two nodes, exactly one counts (RFC 7523 §3)', async () => {
+  test('Of fifty concurrent uses of one assertion, on two nodes, exactly one succeeds (RFC 7523 §3)', async () => {
     const hash = someHash()
     const outcomes = await race(subject(), 50, (store) => store.spent.spend(someUse(hash)))
     expect(outcomes.filter((outcome) => outcome === 'spent')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'spent_before')).toHaveLength(49)
   })
 
-  test('a use asked for again by its own attempt, after a lost answer, is no second use, on any node', async () => {
+  test('A use that the same attempt repeats after a lost response still counts as the first use, on any node', async () => {
     const [store, other] = subject().nodes
     const use = someUse()
     expect(await store.spent.spend(use)).toBe('spent')
@@ -27,7 +27,7 @@ export function spentContract(subject: Subject): void {
     expect(await store.spent.spend(use), 'a foreign attempt in between changes nothing').toBe('spent')
   })
 
-  test('each kind is by itself, and what was never used was not spent', async () => {
+  test('A hash that was used as one kind is not used as another kind, and a hash that was never used reads as unused', async () => {
     const [store, other] = subject().nodes
     const hash = someHash()
     await store.spent.spend(someUse(hash, 'dpop'))
@@ -37,7 +37,7 @@ export function spentContract(subject: Subject): void {
     expect(await other.spent.spend(someUse(hash, 'assertion'))).toBe('spent')
   })
 
-  test('a use leaves by its end, and what lives stays', async () => {
+  test('A record of a use is deleted one hour after it expires, and a record that expires later is kept', async () => {
     const [store, other] = subject().nodes
     const [over, living] = [someUse(), { ...someUse(), expiresAt: NOW + 61 }]
     for (const use of [over, living]) await store.spent.spend(use)
@@ -53,7 +53,7 @@ function somePushed(): Omit<PushedRequest, 'spentAt'> {
 }
 
 export function pushedRequestsContract(subject: Subject): void {
-  test('a pushed request is kept to the letter, and unknown ones are null (RFC 9126 §2)', async () => {
+  test('A pushed request is stored byte for byte, and an unknown one reads as null (RFC 9126 §2)', async () => {
     const [store, other] = subject().nodes
     const pushed = somePushed()
     await store.pushedRequests.push(pushed)
@@ -62,7 +62,7 @@ export function pushedRequestsContract(subject: Subject): void {
     expect(await other.pushedRequests.readPushed(someHash())).toBeNull()
   })
 
-  test('of fifty that spend one pushed request at once, on two nodes, exactly one does (RFC 9126 §4)', async () => {
+  test('Of fifty concurrent uses of one pushed request, on two nodes, exactly one succeeds (RFC 9126 §4)', async () => {
     const [store] = subject().nodes
     const pushed = somePushed()
     await store.pushedRequests.push(pushed)
@@ -72,7 +72,7 @@ export function pushedRequestsContract(subject: Subject): void {
     expect(await store.pushedRequests.readPushed(pushed.id)).toEqual({ ...pushed, spentAt: NOW + 5 })
   })
 
-  test('spending again by the same attempt reads as spent and keeps the first moment; unknown ones are unknown', async () => {
+  test('A pushed request that the same attempt uses again reads as used by it at the first time; an unknown one reads as unknown', async () => {
     const [store, other] = subject().nodes
     const pushed = somePushed()
     await store.pushedRequests.push(pushed)
@@ -83,7 +83,7 @@ export function pushedRequestsContract(subject: Subject): void {
     expect(await store.pushedRequests.spendPushed(someHash(), 'attempt-1', NOW)).toBe('unknown')
   })
 
-  test('a pushed request is over when it expires, and a spent one an hour after it was spent: then it leaves', async () => {
+  test('A pushed request can be deleted once it has expired, and a used one an hour after its use', async () => {
     const [store] = subject().nodes
     const [unspent, spent, living] = [somePushed(), somePushed(), { ...somePushed(), expiresAt: NOW + 61 }]
     for (const pushed of [unspent, spent, living]) await store.pushedRequests.push(pushed)

@@ -1,11 +1,11 @@
-/** Wallets and their epoch; sessions and the once-only gate of a login. */
+/** Wallets with their epochs, and sessions, each of which starts once per login. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Session } from '../../../src/domain/model/records.ts'
 import { NOW, race, type Subject, someSession, someWallet } from './subject.ts'
 
 export function walletsContract(subject: Subject): void {
-  test('a wallet never seen has epoch 0, and reading it leaves no trace', async () => {
+  test('An unknown wallet has epoch 0, and reading it stores nothing', async () => {
     const [store] = subject().nodes
     const wallet = someWallet()
     expect(await store.wallets.readWallet(wallet)).toEqual({ epoch: 0, provedItself: false })
@@ -13,7 +13,7 @@ export function walletsContract(subject: Subject): void {
     expect(await store.wallets.raiseEpoch(wallet)).toBe(1)
   })
 
-  test('a proof is remembered and tells the epoch, without raising it', async () => {
+  test("Recording a wallet's proof returns its epoch and does not raise it", async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
     expect(await store.wallets.rememberProof(wallet)).toBe(0)
@@ -23,7 +23,7 @@ export function walletsContract(subject: Subject): void {
     expect(await store.wallets.readEpoch(wallet)).toBe(1)
   })
 
-  test('a wallet that proved itself as an ordinary one has done so for ever, whatever ends', async () => {
+  test('A wallet that has proved to be an ordinary wallet stays recorded as such, however often its epoch is raised', async () => {
     const [store, other] = subject().nodes
     const [wallet, unproven] = [someWallet(), someWallet()]
     await store.wallets.raiseEpoch(wallet)
@@ -35,7 +35,7 @@ export function walletsContract(subject: Subject): void {
     expect(await store.wallets.readWallet(unproven)).toEqual({ epoch: 1, provedItself: false })
   })
 
-  test('fifty endings at once raise a wallet’s epoch fifty times, each to a number of its own', async () => {
+  test("Fifty concurrent endings raise a wallet's epoch fifty times, each to a different number", async () => {
     const [store] = subject().nodes
     const [wallet, bystander] = [someWallet(), someWallet()]
     const epochs = await race(subject(), 50, (node) => node.wallets.raiseEpoch(wallet))
@@ -46,7 +46,7 @@ export function walletsContract(subject: Subject): void {
 }
 
 export function sessionsContract(subject: Subject): void {
-  test('a session is kept as it was started', async () => {
+  test('A session reads exactly as it was started', async () => {
     const [store, other] = subject().nodes
     const session = someSession({ method: 'vouched', lastSeenAt: NOW + 1 })
     expect(await store.sessions.startSession(session, randomUUID())).toBe('started')
@@ -54,14 +54,14 @@ export function sessionsContract(subject: Subject): void {
     expect(await other.sessions.readSession(someSession().hash)).toBeNull()
   })
 
-  test('one login completed by fifty requests at once, on two nodes, starts one session', async () => {
+  test('A login that fifty requests complete at once, on two nodes, starts one session', async () => {
     const session = someSession()
     const outcomes = await race(subject(), 50, (store) => store.sessions.startSession(session, randomUUID()))
     expect(outcomes.filter((outcome) => outcome === 'started')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(49)
   })
 
-  test('a login spent once stays spent: a later start changes nothing in the session, ended or not', async () => {
+  test('A login cannot start a second session, and trying does not change the first one, ended or not', async () => {
     const [store] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
@@ -71,7 +71,7 @@ export function sessionsContract(subject: Subject): void {
     expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 1 })
   })
 
-  test('a start asked for again by its own attempt, after a lost answer, reads as started, on any node', async () => {
+  test('A session start that the same attempt repeats after a lost response reads as started, on any node', async () => {
     const [store, other] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, 'attempt-1')
@@ -79,7 +79,7 @@ export function sessionsContract(subject: Subject): void {
     expect(await other.sessions.startSession(session, 'attempt-2')).toBe('taken')
   })
 
-  test('a visit moves the last visit forward, never back', async () => {
+  test('Using a session moves the time of its last use forward, never back', async () => {
     const [store] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
@@ -88,7 +88,7 @@ export function sessionsContract(subject: Subject): void {
     expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, lastSeenAt: NOW + 700 })
   })
 
-  test('an ended session stays ended: visits and later endings change nothing', async () => {
+  test('An ended session stays ended: later uses and endings do not change it', async () => {
     const [store] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
@@ -98,7 +98,7 @@ export function sessionsContract(subject: Subject): void {
     expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 10 })
   })
 
-  test('a visit to, or the ending of, a session nobody started makes none', async () => {
+  test('Using or ending an unknown session creates none', async () => {
     const [store] = subject().nodes
     const { hash } = someSession()
     await store.sessions.touchSession(hash, NOW)
@@ -106,7 +106,7 @@ export function sessionsContract(subject: Subject): void {
     expect(await store.sessions.readSession(hash)).toBeNull()
   })
 
-  test('a wallet’s list of sessions holds those that live, the youngest first, and nobody else’s', async () => {
+  test("The list of a wallet's sessions contains its valid sessions only, the newest first", async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
     const older = someSession({ wallet, authTime: NOW, walletKind: 'contract', receiptId: randomUUID() })
@@ -120,17 +120,17 @@ export function sessionsContract(subject: Subject): void {
     expect(await other.sessions.listSessions(someWallet(), { at: NOW, limit: 100 })).toEqual([])
   })
 
-  test('of any number of attempts to end one session at once exactly one reads that it did', async () => {
+  test('Of twenty concurrent attempts to end one session, exactly one returns that it ended the session', async () => {
     const [store] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, randomUUID())
     const outcomes = await race(subject(), 20, (node) => node.sessions.endSession(session.hash, randomUUID(), NOW))
     expect(outcomes.filter((outcome) => outcome === 'ended')).toHaveLength(1)
     expect(await store.sessions.endSession(session.hash, randomUUID(), NOW)).toBe('ended_before')
-    expect(await store.sessions.endSession('nobody’s', randomUUID(), NOW)).toBe('ended_before')
+    expect(await store.sessions.endSession('unknown', randomUUID(), NOW)).toBe('ended_before')
   })
 
-  test('an ending that is repeated by its own attempt, after a lost answer, reads as ended, on any node, and keeps its moment', async () => {
+  test('An ending of a session that the same attempt repeats after a lost response reads as ended, on any node, at the first time', async () => {
     const [store, other] = subject().nodes
     const session = someSession()
     await store.sessions.startSession(session, 'attempt-0')
@@ -141,15 +141,15 @@ export function sessionsContract(subject: Subject): void {
     expect(await store.sessions.readSession(session.hash)).toEqual({ ...session, endedAt: NOW + 5 })
   })
 
-  test('ending several sessions ends those that live and names them, and names them again to its own attempt', async () => {
+  test('Ending several sessions returns those that it ended, and returns them again to a retry of the same attempt', async () => {
     const [store, other] = subject().nodes
     const [ended, first, second, bystander] = [someSession(), someSession(), someSession(), someSession()]
     for (const session of [ended, first, second, bystander]) await store.sessions.startSession(session, randomUUID())
     await store.sessions.endSession(ended.hash, randomUUID(), NOW)
     const hashes = [ended, first, second].map(({ hash }) => hash)
-    const told = [first.hash, second.hash].sort()
-    expect((await store.sessions.endSessions([...hashes, 'nobody’s'], 'attempt-1', NOW + 5)).sort()).toEqual(told)
-    expect((await other.sessions.endSessions(hashes, 'attempt-1', NOW + 9)).sort()).toEqual(told)
+    const endedNow = [first.hash, second.hash].sort()
+    expect((await store.sessions.endSessions([...hashes, 'unknown'], 'attempt-1', NOW + 5)).sort()).toEqual(endedNow)
+    expect((await other.sessions.endSessions(hashes, 'attempt-1', NOW + 9)).sort()).toEqual(endedNow)
     expect(await other.sessions.endSessions(hashes, 'attempt-2', NOW + 9)).toEqual([])
     expect(await store.sessions.endSessions([], 'attempt-3', NOW + 9)).toEqual([])
     expect(await store.sessions.readSession(ended.hash)).toMatchObject({ endedAt: NOW })
@@ -157,10 +157,10 @@ export function sessionsContract(subject: Subject): void {
     expect(await store.sessions.readSession(bystander.hash)).toEqual(bystander)
   })
 
-  test('a wallet’s sessions are listed page by page: each goes on where the one before ended, whatever ends meanwhile', async () => {
+  test("A wallet's sessions read page by page have no duplicates and no gaps if sessions end meanwhile", async () => {
     const [store, other] = subject().nodes
     const wallet = someWallet()
-    // More in one second than a page holds, so that the moment alone does not say where a page ended.
+    // More sessions in one second than a page holds, so that the time alone does not identify the end of a page.
     const sessions = Array.from({ length: 30 }, (_, index) => someSession({ wallet, authTime: NOW + Math.floor(index / 9) }))
     await Promise.all(sessions.map((session) => store.sessions.startSession(session, randomUUID())))
     const all = await store.sessions.listSessions(wallet, { at: NOW, limit: 100 })

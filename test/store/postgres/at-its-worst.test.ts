@@ -1,4 +1,7 @@
-/** PostgreSQL, and what stands in front of it, at its worst: settings, silence, nonsense, and no room. */
+/**
+ * PostgreSQL and the network in front of it under bad conditions: unusual settings, silence, malformed messages, and no free
+ * connections.
+ */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { type Clock, Connection } from '../../../src/store/postgres/connection/connection.ts'
@@ -7,7 +10,7 @@ import { addressOf, newPostgresDatabase } from '../../support/postgres.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf, someClient, someKey } from '../contract/subject.ts'
 
-async function migrated() {
+async function newMigratedDatabase() {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   return database
@@ -20,11 +23,11 @@ async function open(address: PostgresAddress) {
 }
 
 async function openNew(extra = '') {
-  const database = await migrated()
+  const database = await newMigratedDatabase()
   return { database, store: await open(addressOf(database.url, extra)) }
 }
 
-/** Some of many that are alike, or take seconds, are left to `npm run test:store`. */
+/** Of many similar or slow cases `npm test` runs a few. `npm run test:store` runs all. */
 const ALL = process.env.TEST_STORE === 'full'
 const someOf = <Case>(cases: Case[], few: number): Case[] => (ALL ? cases : cases.slice(0, few))
 
@@ -35,7 +38,7 @@ const message = (code: string, ...body: number[]) => {
   return Buffer.concat([head, Buffer.from(body)])
 }
 
-test('keys are read from a database that is set to write bytes as it did in the last century', async () => {
+test('A key is read byte for byte from a database with bytea_output set to escape', async () => {
   const { database } = await openNew()
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET bytea_output = 'escape'`)
   const store = await open(database.address)
@@ -44,70 +47,73 @@ test('keys are read from a database that is set to write bytes as it did in the 
   expect((await store.keys.listKeys())[0]?.wrapped).toEqual(key.wrapped)
 })
 
-const NONSENSE: [string, Buffer][] = [
+const MALFORMED: [string, Buffer][] = [
   ['an empty query', message('I')],
   ['a suspended portal', message('s')],
-  ['a wish to be sent a copy', message('G', 0, 0, 0)],
+  ['a request for COPY data', message('G', 0, 0, 0)],
   ['a row description without its fields', message('T', 0, 9)],
-  ['an authentication nobody knows', message('R', 0, 0, 0, 99)],
-  ['a letter that means nothing', message('~')],
-  ['a second readiness', message('Z', 73)],
+  ['an unknown authentication method', message('R', 0, 0, 0, 99)],
+  ['an unknown message type', message('~')],
+  ['a second ReadyForQuery', message('Z', 73)],
 ]
 
-test.each(someOf(NONSENSE, 1))(
-  'a server that answers with %s in place of a row ends no process, and the statement is told so',
-  async (_, nonsense) => {
-    const database = await migrated()
-    let mad = false
+test.each(someOf(MALFORMED, 1))(
+  'If a server sends %s in place of a row, the read fails with StoreUnavailable, and later reads work',
+  async (_, malformed) => {
+    const database = await newMigratedDatabase()
+    let malfunctioning = false
     const address = await proxied(addressOf(database.url, 'pool_size=1'), {
-      toClient: (bytes, { client }) => client.write(mad ? nonsense : bytes),
+      toClient: (bytes, { client }) => client.write(malfunctioning ? malformed : bytes),
     })
     const store = await open(address)
     const grant = await livingGrant(store)
-    mad = true
+    malfunctioning = true
     await expect(store.grants.readGrant(grant.id)).rejects.toBeInstanceOf(StoreUnavailable)
-    mad = false
+    malfunctioning = false
     const read = () => store.grants.readGrant(grant.id).catch(() => null)
     await expect.poll(read, { timeout: 5000 }).toMatchObject({ id: grant.id })
   },
 )
 
-test('a server that asks for a way to log in that we do not know is refused, and ends no process', async () => {
-  const database = await migrated()
+test('A server that requires an unsupported authentication method is refused with StoreUnavailable', async () => {
+  const database = await newMigratedDatabase()
   const address = await proxied(database.address, { toClient: (_, { client }) => client.write(message('R', 0, 0, 0, 7)) })
   await expect(openPostgresStore(address)).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
 const SILENT_AT: [string, boolean][] = [
   ['the start', true],
-  ['a search while it runs', false],
+  ['a read in operation', false],
 ]
 
-test.each(someOf(SILENT_AT, 1))('a server that lets us in and then says nothing is given up: at %s', async (_, starting) => {
-  const database = await migrated()
-  let silent = starting
-  const address = await proxied(addressOf(database.url, 'pool_size=1&connect_timeout=1&statement_timeout=300'), {
-    // What comes after the login is swallowed.
-    toServer: (bytes, { server }) => {
-      if (!(silent && (bytes[0] === 'P'.charCodeAt(0) || bytes[0] === 'Q'.charCodeAt(0)))) server.write(bytes)
-    },
-  })
-  if (starting) {
-    const told = openPostgresStore(address).catch((error: unknown) => error)
-    const late = new Promise((resolve) => setTimeout(() => resolve('still waiting'), 8000))
-    expect(await Promise.race([told, late])).toBeInstanceOf(StoreUnavailable)
-    return
-  }
-  const store = await open(address)
-  const grant = await livingGrant(store)
-  silent = true
-  for (let asked = 0; asked < 3; asked++) await store.grants.readGrant(grant.id).catch(() => undefined)
-  silent = false
-  await expect.poll(() => store.grants.readGrant(grant.id).catch(() => null), { timeout: 8000 }).toMatchObject({ id: grant.id })
-})
+test.each(someOf(SILENT_AT, 1))(
+  'A server that accepts a login and then stops responding does not block the store: at %s',
+  async (_, starting) => {
+    const database = await newMigratedDatabase()
+    let silent = starting
+    const address = await proxied(addressOf(database.url, 'pool_size=1&connect_timeout=1&statement_timeout=300'), {
+      // Every message after the login is dropped.
+      toServer: (bytes, { server }) => {
+        if (!(silent && (bytes[0] === 'P'.charCodeAt(0) || bytes[0] === 'Q'.charCodeAt(0)))) server.write(bytes)
+      },
+    })
+    if (starting) {
+      const opened = openPostgresStore(address).catch((error: unknown) => error)
+      const late = new Promise((resolve) => setTimeout(() => resolve('still waiting'), 8000))
+      expect(await Promise.race([opened, late])).toBeInstanceOf(StoreUnavailable)
+      return
+    }
+    const store = await open(address)
+    const grant = await livingGrant(store)
+    silent = true
+    for (let attempt = 0; attempt < 3; attempt++) await store.grants.readGrant(grant.id).catch(() => undefined)
+    silent = false
+    await expect.poll(() => store.grants.readGrant(grant.id).catch(() => null), { timeout: 8000 }).toMatchObject({ id: grant.id })
+  },
+)
 
-test('a server with no room for more connections is used over those there are', async () => {
-  const database = await migrated()
+test('If a server allows no more connections, the store works with the connections that are open', async () => {
+  const database = await newMigratedDatabase()
   const { sql, name } = database
   await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'p'`)
   onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
@@ -116,19 +122,19 @@ test('a server with no room for more connections is used over those there are', 
   const grants = await Promise.all(Array.from({ length: 200 }, () => livingGrant(store)))
   const refused: unknown[] = []
   for (let generation = 0; generation < 10; generation++) {
-    const told = await Promise.allSettled(
+    const outcomes = await Promise.allSettled(
       grants.flatMap((grant) => [
         store.grants.rotateRefreshToken(rotationOf(grant, generation)) as Promise<unknown>,
         store.grants.readGrant(grant.id),
       ]),
     )
-    refused.push(...told.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : [])))
+    refused.push(...outcomes.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : [])))
   }
   expect(new Set(refused)).toEqual(new Set())
 })
 
-test('a password that was changed does not cut the connections there are', async () => {
-  const database = await migrated()
+test('If the database password is changed, the open connections still work', async () => {
+  const database = await newMigratedDatabase()
   const { sql, name } = database
   await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD 'p'`)
   onTestFinished(async () => void (await sql.unsafe(`DROP OWNED BY ${name}; DROP ROLE ${name}`)))
@@ -136,8 +142,8 @@ test('a password that was changed does not cut the connections there are', async
   const store = await open({ ...database.address, user: name, password: 'p' })
   const grant = await livingGrant(store)
   await sql.unsafe(`ALTER ROLE ${name} PASSWORD 'another'`)
-  const told = await Promise.allSettled(Array.from({ length: 300 }, () => livingGrant(store)))
-  const refused = told.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+  const outcomes = await Promise.allSettled(Array.from({ length: 300 }, () => livingGrant(store)))
+  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
   expect(new Set(refused)).toEqual(new Set())
   expect(await store.grants.readGrant(grant.id)).toMatchObject({ id: grant.id })
 })
@@ -159,9 +165,9 @@ const ENVIRONMENT = {
 }
 
 test.each(someOf(Object.entries(ENVIRONMENT), 3))(
-  'the environment (%s) does not change whom we speak to, nor how',
+  'The environment variable %s does not change the server, or how the store connects to it',
   async (name, value) => {
-    const database = await migrated()
+    const database = await newMigratedDatabase()
     vi.stubEnv(name, value)
     onTestFinished(() => void vi.unstubAllEnvs())
     const store = await open(addressOf(database.url, 'application_name='))
@@ -173,11 +179,12 @@ test.each(someOf(Object.entries(ENVIRONMENT), 3))(
   },
 )
 
-test.runIf(ALL)('what nobody waits for any more is not sent: a connection that opened too late', async () => {
-  const database = await migrated()
+test.runIf(ALL)('A statement whose caller has timed out is not sent over a connection that opens later', async () => {
+  const database = await newMigratedDatabase()
   let slow = false
   const address = await proxied(addressOf(database.url, 'pool_size=3&connect_timeout=10'), {
-    // The connection that is stuck is free again, and another open, only when who asked after it has been told.
+    // The waiting connection is free again, and another one open, only after the caller of the second statement has got its
+    // error.
     toServer: (bytes, { server, number }) => void setTimeout(() => server.write(bytes), slow ? (number > 1 ? 800 : 300) : 0),
   })
   const store = await open(address)
@@ -194,7 +201,7 @@ test.runIf(ALL)('what nobody waits for any more is not sent: a connection that o
   })
 })
 
-test('reads go on while as many moves wait for a row as there are connections', async () => {
+test('Reads succeed while as many writes wait for a locked row as there are connections', async () => {
   const { database, store } = await openNew('pool_size=4')
   const [held, free] = [await livingGrant(store), await livingGrant(store)]
   await database.sql.begin(async (holder) => {
@@ -203,22 +210,22 @@ test('reads go on while as many moves wait for a row as there are connections', 
       store.grants.endGrant(held.id, 'revoked', NOW).catch((error: unknown) => error),
     )
     await new Promise((resolve) => setTimeout(resolve, 400))
-    // Before the first of them has given up and left its connection.
+    // Before the first of them has timed out and released its connection.
     expect(await Promise.race([store.grants.readGrant(free.id), ...stuck])).toMatchObject({ id: free.id })
     await Promise.all(stuck)
   })
 })
 
-test('a value that cannot be written is a defect of its own statement, and no other statement fails with it', async () => {
-  const database = await migrated()
+test('A value that cannot be serialized fails its own statement with a TypeError, and no other statement', async () => {
+  const database = await newMigratedDatabase()
   const connection = new Connection(addressOf(database.url, 'pool_size=1'), 'given' satisfies Clock)
   const store = storeOn(connection)
   onTestFinished(() => store.close())
   const grant = await livingGrant(store)
   const impossible = connection.prepare('move', 'UPDATE grants SET generation = :n WHERE id = :id')
   const rotated = store.grants.rotateRefreshToken(rotationOf(grant, 0))
-  const told = (async () => impossible({ n: 10n, id: grant.id }))().catch((error: unknown) => error)
-  expect(await told).toBeInstanceOf(TypeError)
+  const failure = (async () => impossible({ n: 10n, id: grant.id }))().catch((error: unknown) => error)
+  expect(await failure).toBeInstanceOf(TypeError)
   expect(await rotated).toMatchObject({ kind: 'rotated' })
   expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 1 })
 })

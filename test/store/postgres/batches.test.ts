@@ -1,4 +1,7 @@
-/** Requests that become one statement over many rows on PostgreSQL: what that saves, and that no request pays for another. */
+/**
+ * Requests that are combined into one statement over many rows on PostgreSQL. No request may fail or wait because of another in
+ * its batch.
+ */
 import { inspect } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Store } from '../../../src/domain/model/store.ts'
@@ -18,13 +21,13 @@ async function openNew(extra = '', prepare: (database: PostgresDatabase) => Prom
 
 const many = (store: Store, count: number) => Promise.all(Array.from({ length: count }, () => livingGrant(store)))
 
-/** By how many transactions the rows were written last. */
+/** Returns the number of transactions that wrote the current versions of the rows. */
 async function transactionsOf({ sql }: PostgresDatabase): Promise<number> {
   const [row] = await sql.unsafe<{ count: number }[]>('SELECT count(DISTINCT xmin::text)::integer AS count FROM grants')
   return row?.count ?? 0
 }
 
-/** Makes PostgreSQL refuse to move one grant, at once or when it commits. */
+/** Makes PostgreSQL refuse to update one grant, at once or at the commit. */
 async function refuseToMove({ sql }: PostgresDatabase, id: string, when: 'at once' | 'at the commit') {
   await sql.unsafe(`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -33,34 +36,34 @@ async function refuseToMove({ sql }: PostgresDatabase, id: string, when: 'at onc
       ${when === 'at once' ? '' : 'DEFERRABLE INITIALLY DEFERRED'} FOR EACH ROW EXECUTE FUNCTION refuse()`)
 }
 
-const settled = (told: PromiseSettledResult<{ kind: string }>[]) =>
-  told.map((each) => (each.status === 'fulfilled' ? each.value.kind : (each.reason as Error).name))
+const kindsOf = (outcomes: PromiseSettledResult<{ kind: string }>[]) =>
+  outcomes.map((each) => (each.status === 'fulfilled' ? each.value.kind : (each.reason as Error).name))
 
-test('refreshes that arrive at the same time share commits, and each gets the row of its own grant', async () => {
+test('Two hundred concurrent refreshes take fewer than 20 transactions, and each returns its own grant', async () => {
   const { database, store } = await openNew()
   const grants = await many(store, 200)
-  const told = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
-  expect(told.map((each) => each.kind === 'rotated' && [each.grant.id, each.grant.generation])).toEqual(
+  const outcomes = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+  expect(outcomes.map((each) => each.kind === 'rotated' && [each.grant.id, each.grant.generation])).toEqual(
     grants.map(({ id }) => [id, 1]),
   )
   expect(await transactionsOf(database)).toBeLessThan(20)
 })
 
 test.each(['at once', 'at the commit'] as const)(
-  'a change that PostgreSQL refuses %s is reported to its own caller; the others of its batch take effect',
+  'A change that PostgreSQL refuses %s fails for its own caller only; the others of its batch take effect',
   async (when) => {
     const { database, store } = await openNew()
     const grants = await many(store, 64)
     const refused = grants[40]?.id ?? ''
     await refuseToMove(database, refused, when)
-    const told = await Promise.allSettled(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
-    expect(settled(told)).toEqual(grants.map(({ id }) => (id === refused ? 'StoreUnavailable' : 'rotated')))
+    const outcomes = await Promise.allSettled(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 0))))
+    expect(kindsOf(outcomes)).toEqual(grants.map(({ id }) => (id === refused ? 'StoreUnavailable' : 'rotated')))
     const stored = await database.sql.unsafe<{ id: string; generation: number }[]>('SELECT id, generation FROM grants')
     expect(stored.filter(({ generation }) => generation === 0).map(({ id }) => id)).toEqual([refused])
   },
 )
 
-test('a locked row delays no other request of its batch, and only the requests for the locked row are refused', async () => {
+test('A locked row delays no other request of its batch, and only the requests for the locked row are refused', async () => {
   const { database, store } = await openNew('pool_size=4')
   const grants = await many(store, 64)
   const held = grants[20]?.id ?? ''
@@ -69,14 +72,14 @@ test('a locked row delays no other request of its batch, and only the requests f
     const rotate = (id: string) =>
       store.grants.rotateRefreshToken(rotationOf(grants.find((grant) => grant.id === id) ?? newGrant(), 0))
     const stuck = rotate(held).catch((error: unknown) => error)
-    // The lock is held until all of them have been answered.
+    // The lock is held until all of them have completed.
     const others = await Promise.all(grants.filter(({ id }) => id !== held).map(({ id }) => rotate(id)))
     expect(new Set(others.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
     expect(await stuck).toBeInstanceOf(StoreUnavailable)
   })
 })
 
-test('twenty requests for one locked row occupy one connection, and no other request fails meanwhile', async () => {
+test('Twenty requests for one locked row occupy one connection, and no other request fails meanwhile', async () => {
   const { database, store } = await openNew()
   const [held = newGrant(), ...free] = await many(store, 17)
   const others = await database.sql.begin(async (holder) => {
@@ -112,8 +115,8 @@ test('twenty requests for one locked row occupy one connection, and no other req
   for (const kinds of others) expect(kinds.length).toBeGreaterThan(10)
 })
 
-test('two nodes that refresh the same grants in opposite order cause no deadlock', async () => {
-  // So short that PostgreSQL would report a deadlock before a waiting statement times out.
+test('Two nodes that refresh the same grants in opposite order cause no deadlock', async () => {
+  // Short enough that PostgreSQL would report a deadlock before a waiting statement times out.
   const { database, store } = await openNew('', ({ sql, name }) =>
     sql.unsafe(`ALTER DATABASE ${name} SET deadlock_timeout = '10ms'`),
   )
@@ -134,13 +137,13 @@ test('two nodes that refresh the same grants in opposite order cause no deadlock
   expect(row?.deadlocks).toBe(0)
 })
 
-test('with a single connection, reads go on under a stream of writes, and writes under a stream of reads', async () => {
+test('With a single connection, reads succeed under a stream of writes, and writes succeed under a stream of reads', async () => {
   const { store } = await openNew('pool_size=1')
   const [grant = newGrant(), ...others] = await many(store, 20)
   const ended = new AbortController()
-  let asked = 0
-  const streamOf = async (ask: () => Promise<unknown>) => {
-    for (; !ended.signal.aborted; asked++) await ask()
+  let calls = 0
+  const streamOf = async (call: () => Promise<unknown>) => {
+    for (; !ended.signal.aborted; calls++) await call()
   }
   const streams = others.map((each, index) =>
     streamOf(() => (index % 2 === 0 ? store.grants.endGrant(each.id, 'revoked', NOW) : store.grants.readGrant(each.id))),
@@ -151,10 +154,10 @@ test('with a single connection, reads go on under a stream of writes, and writes
   }
   ended.abort()
   await Promise.all(streams)
-  expect(asked).toBeGreaterThan(100)
+  expect(calls).toBeGreaterThan(100)
 })
 
-test('a table that is altered breaks no statement that was prepared before', async () => {
+test('Statements that were prepared before a table was altered still succeed', async () => {
   const { database, store } = await openNew('pool_size=1')
   const grants = await many(store, 30)
   const [{ id } = newGrant()] = grants
@@ -162,18 +165,18 @@ test('a table that is altered breaks no statement that was prepared before', asy
   await store.grants.readGrant(id)
   await database.sql.unsafe('ALTER TABLE grants ALTER COLUMN chain_id TYPE integer')
   expect(await store.grants.readGrant(id)).toMatchObject({ generation: 1, chainId: 8453 })
-  const told = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 1))))
-  expect(new Set(told.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
+  const outcomes = await Promise.all(grants.map((grant) => store.grants.rotateRefreshToken(rotationOf(grant, 1))))
+  expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['rotated']))
 })
 
-test('an error of PostgreSQL is passed on without the values of the row', async () => {
+test('An error from PostgreSQL is passed on without the values of the row', async () => {
   const { database, store } = await openNew()
   await database.sql.unsafe(`
     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'broken' USING DETAIL = 'of ' || NEW.wallet, HINT = NEW.wallet, CONSTRAINT = NEW.wallet; END $$;
     CREATE TRIGGER fail BEFORE INSERT ON grants FOR EACH ROW EXECUTE FUNCTION fail()`)
   const grant = newGrant()
-  const told: unknown = await store.grants.redeemCode(grant, 'attempt', NOW).catch((error: unknown) => error)
-  expect(told).toMatchObject({ message: 'broken', code: 'P0001' })
-  expect(inspect(told, { depth: 9, showHidden: true })).not.toContain(grant.wallet)
+  const error: unknown = await store.grants.redeemCode(grant, 'attempt', NOW).catch((error: unknown) => error)
+  expect(error).toMatchObject({ message: 'broken', code: 'P0001' })
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(grant.wallet)
 })

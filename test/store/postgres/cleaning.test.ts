@@ -1,4 +1,4 @@
-/** What is over is found through an index on PostgreSQL too, whatever else is in the table; a refresh stays on its page. */
+/** Expired rows are found through an index on PostgreSQL too, whatever other rows the table has. A refresh writes no index. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
 import { Connection, type Kind } from '../../../src/store/postgres/connection/connection.ts'
@@ -41,8 +41,8 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => database.drop())
 
-/** Notes every statement it is asked to prepare. */
-class NotingConnection extends Connection {
+/** Records every statement that it prepares. */
+class RecordingConnection extends Connection {
   readonly sql: string[] = []
   override prepare<Row>(kind: Kind, sql: string) {
     this.sql.push(sql)
@@ -50,9 +50,9 @@ class NotingConnection extends Connection {
   }
 }
 
-test('each sweep finds its rows by index, and no table is scanned, by the database’s clock and by a given one', async () => {
+test('On PostgreSQL, each sweep finds expired rows by an index, without a table scan or a sort, by either clock', async () => {
   for (const clock of ['database', 'given'] as const) {
-    const connection = new NotingConnection(database.address, clock)
+    const connection = new RecordingConnection(database.address, clock)
     createCleaning(connection)
     const sweeps = connection.sql.filter((sql) => !sql.includes('leases'))
     expect(sweeps.map((sql) => sql.split(' ')[0])).toEqual(Array.from({ length: 6 }, () => ['SELECT', 'WITH']).flat())
@@ -69,9 +69,9 @@ test('each sweep finds its rows by index, and no table is scanned, by the databa
   }
 })
 
-test('a refresh writes no index: its new version stays on the page of the old one', async () => {
+test('A refresh on PostgreSQL writes no index: the new version of its row stays on the same page (HOT update)', async () => {
   const { sql } = database
-  // One row with a page to itself, which holds all its versions: among many, a full page would send one elsewhere by chance.
+  // One row on a page that has room for all its versions. With many rows, a full page could move a version to another page.
   await sql.unsafe('CREATE TEMPORARY TABLE one AS SELECT * FROM grants LIMIT 1')
   await sql.unsafe('TRUNCATE grants')
   await sql.unsafe('INSERT INTO grants SELECT * FROM one')

@@ -5,7 +5,7 @@ import { NOW } from '../contract/subject.ts'
 import { storeContract } from '../store-contract.ts'
 import { postgresUnderTest } from './under-test.ts'
 
-// One database for all tests of the contract, emptied before each: making one costs more than most tests.
+// One database for all tests of the contract, emptied before each one: creating a database takes longer than most tests.
 let database: PostgresDatabase
 beforeAll(async () => {
   database = await createPostgresDatabase()

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL without room: real full disks, which are small file systems in memory, so it needs root on Linux.
- * `npm run test:store` runs it.
+ * PostgreSQL on full disks. The disks are small file systems in memory, so the test needs root on Linux. `npm run test:store`
+ * runs it.
  */
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -17,7 +17,7 @@ import { livingGrant, NOW, newGrant, rotationOf, someSession } from '../contract
 
 const able = process.env.TEST_STORE === 'full' && process.platform === 'linux' && process.getuid?.() === 0
 
-describe.runIf(able)('a full disk', { timeout: 60_000 }, () => {
+describe.runIf(able)('PostgreSQL on a full disk', { timeout: 60_000 }, () => {
   let server: PostgresServer
   let disk: string
   beforeEach(async () => {
@@ -33,14 +33,14 @@ describe.runIf(able)('a full disk', { timeout: 60_000 }, () => {
     }
   })
 
-  /** A file system of its own, of so many megabytes, that belongs to whoever the server is. */
+  /** Mounts a file system of this many megabytes that belongs to the server's user. */
   function mountSmallDisk(megabytes: number): void {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', disk])
     const { uid, gid } = statSync(server.folder)
     chownSync(disk, uid, gid)
   }
 
-  /** Fills it to the last page. Returns what makes room again. */
+  /** Fills the disk completely. Returns the function that frees the space again. */
   function fillUp(): () => void {
     const ballast = join(disk, 'ballast')
     try {
@@ -51,20 +51,20 @@ describe.runIf(able)('a full disk', { timeout: 60_000 }, () => {
     return () => rmSync(ballast)
   }
 
-  /** Puts grants until there is no room for another. Returns those that were acknowledged, and what the refused one was told. */
+  /** Redeems codes until one fails. Returns the ids of the acknowledged grants, the errors, and the refused grants. */
   async function putUntilFull(store: Store) {
     const put: string[] = []
     for (;;) {
       const grants = Array.from({ length: 50 }, () => newGrant())
-      const told = await Promise.allSettled(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
-      put.push(...grants.filter((_, index) => told[index]?.status === 'fulfilled').map(({ id }) => id))
-      const refusals = told.filter((each) => each.status === 'rejected').map(({ reason }) => reason as unknown)
+      const outcomes = await Promise.allSettled(grants.map((grant) => store.grants.redeemCode(grant, randomUUID(), NOW)))
+      put.push(...grants.filter((_, index) => outcomes[index]?.status === 'fulfilled').map(({ id }) => id))
+      const refusals = outcomes.filter((each) => each.status === 'rejected').map(({ reason }) => reason as unknown)
       if (refusals.length > 0) return { put, refusals, refused: grants.filter(({ id }) => !put.includes(id)) }
       expect(put.length, 'a disk this small is full by now').toBeLessThan(500_000)
     }
   }
 
-  test('of the data: moves are StoreUnavailable and leave nothing half done, reads are answered, and room mends it', async () => {
+  test('If the data disk is full, writes fail with StoreUnavailable and leave nothing, reads succeed, and writes work once there is room', async () => {
     mountSmallDisk(48)
     const admin = addressOf(server.urlOf('postgres'))
     const { default: postgres } = await import('postgres')
@@ -78,9 +78,9 @@ describe.runIf(able)('a full disk', { timeout: 60_000 }, () => {
     const grant = await livingGrant(store)
     const makeRoom = fillUp()
     const { put, refusals, refused } = await putUntilFull(store)
-    for (const told of refusals) {
-      expect(told).toBeInstanceOf(StoreUnavailable)
-      expect(String(told)).toContain('53100')
+    for (const refusal of refusals) {
+      expect(refusal).toBeInstanceOf(StoreUnavailable)
+      expect(String(refusal)).toContain('53100')
     }
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 0, endedAt: null })
     for (const { id } of refused) expect(await store.grants.readGrant(id), 'refused means not there').toBeNull()
@@ -92,7 +92,7 @@ describe.runIf(able)('a full disk', { timeout: 60_000 }, () => {
     await store.close()
   })
 
-  test('of the log: PostgreSQL stops rather than forget; nothing acknowledged is lost, and the node goes on once it is back', async () => {
+  test('If the disk of the write-ahead log is full, no acknowledged write is lost, and the store works once the server is back', async () => {
     const address = addressOf(server.urlOf('postgres'))
     await migratePostgres(address, NOW)
     await server.stop('fast')
@@ -107,7 +107,7 @@ describe.runIf(able)('a full disk', { timeout: 60_000 }, () => {
     const grant = await livingGrant(store)
     const makeRoom = fillUp()
     const { put, refusals } = await putUntilFull(store)
-    for (const told of refusals) expect(told).toBeInstanceOf(StoreUnavailable)
+    for (const refusal of refusals) expect(refusal).toBeInstanceOf(StoreUnavailable)
     await expect(store.sessions.startSession(someSession(), 'a')).rejects.toBeInstanceOf(StoreUnavailable)
     await server.stop('immediate')
     makeRoom()

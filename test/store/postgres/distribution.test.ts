@@ -1,11 +1,14 @@
-/** Each table has its place on a Citus cluster. That `grantor migrate` puts it there is tested on a real cluster: test/citus. */
+/**
+ * Where each table lies on a Citus cluster. `test/citus` tests on a real cluster that `grantor migrate` distributes the tables
+ * so.
+ */
 import { expect, test } from 'vitest'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../../src/store/postgres/distribution.ts'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { NOW } from '../contract/subject.ts'
 
-test('every table has its place, and every unique key of a spread table holds the column it is spread by', async () => {
+test('Every table is either distributed or on the coordinator, and every unique key of a distributed table contains its distribution column', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
   const tables = await sql.unsafe(`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`)
@@ -20,5 +23,5 @@ test('every table has its place, and every unique key of a spread table holds th
     for (const { columns } of ofTable) expect(columns, `of ${table}`).toContain(column)
   }
   const foreign = await sql.unsafe(`SELECT 1 FROM pg_constraint WHERE contype = 'f'`)
-  expect(foreign, 'a foreign key would tie tables together that lie apart').toEqual([])
+  expect(foreign, 'a foreign key would link tables on different machines').toEqual([])
 })

@@ -1,4 +1,4 @@
-/** PostgreSQL in trouble: what a move says meanwhile, and that it works again by itself. */
+/** PostgreSQL that fails: the outcome of each operation, and the recovery without a restart. */
 import { randomUUID } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -22,11 +22,11 @@ async function openNew(extra = '') {
   return { database, address, store: await open(address) }
 }
 
-/** Ends all connections of the stores; resolves when they are gone. */
+/** Ends all connections of the stores. Resolves when they are closed. */
 const endConnections = ({ sql, name }: Awaited<ReturnType<typeof newPostgresDatabase>>) =>
   sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
 
-test('connections that are cut again and again, under load: every move is done once and told, none is lost or done twice', async () => {
+test('Every refresh takes effect exactly once and returns its result, although all connections are cut again and again', async () => {
   const { database, store } = await openNew()
   const grants = await Promise.all(Array.from({ length: 8 }, () => livingGrant(store)))
   const done = new AbortController()
@@ -38,14 +38,14 @@ test('connections that are cut again and again, under load: every move is done o
   })()
   const kinds = await Promise.all(
     grants.map(async (grant) => {
-      const told: string[] = []
+      const kindsOfGrant: string[] = []
       for (let generation = 0; generation < 40; generation++) {
         const rotation = rotationOf(grant, generation)
-        // A caller that is told 503 asks again, as the same attempt only where it is one.
+        // A caller that gets 503 sends its request again. The same attempt id marks it as a retry.
         const outcome = await store.grants.rotateRefreshToken(rotation).catch(() => store.grants.rotateRefreshToken(rotation))
-        told.push(outcome.kind)
+        kindsOfGrant.push(outcome.kind)
       }
-      return told
+      return kindsOfGrant
     }),
   )
   done.abort()
@@ -54,7 +54,7 @@ test('connections that are cut again and again, under load: every move is done o
   for (const grant of grants) expect(await store.grants.readGrant(grant.id)).toMatchObject({ generation: 40, endedAt: null })
 })
 
-test('a code whose insert waits when its connection is cut is redeemed by the retry, once', async () => {
+test('A code whose insert waits for a lock while its connection is cut is redeemed once, by the retry', async () => {
   const { database, store } = await openNew()
   const grant = newGrant()
   await store.checkWritable()
@@ -70,7 +70,7 @@ test('a code whose insert waits when its connection is cut is redeemed by the re
   expect(await store.grants.listGrants({ at: NOW, limit: 10 })).toHaveLength(1)
 })
 
-test('a row that stays locked is StoreUnavailable after two seconds, and nobody waits behind it for longer', async () => {
+test('A refresh of a locked row fails with StoreUnavailable in less than three seconds, and delays no refresh of another grant', async () => {
   const { database, store } = await openNew()
   const [locked, free] = [await livingGrant(store), await livingGrant(store)]
   const rotation = rotationOf(locked, 0)
@@ -85,25 +85,25 @@ test('a row that stays locked is StoreUnavailable after two seconds, and nobody 
   expect((await store.grants.rotateRefreshToken(rotation)).kind).toBe('rotated')
 })
 
-test('more than the line holds are refused at once, and those in it are answered', async () => {
+test('A read is refused at once when 10,000 statements wait, and the waiting statements are completed', async () => {
   const { database, store } = await openNew('pool_size=2')
   const grant = await livingGrant(store)
   const outcomes = await database.sql.begin(async (holder) => {
     await holder`SELECT 1 FROM grants WHERE id = ${grant.id} FOR UPDATE`
-    const asked = Array.from({ length: 10_002 }, () =>
+    const endings = Array.from({ length: 10_002 }, () =>
       store.grants.endGrant(grant.id, 'revoked', NOW).catch((error: unknown) => error),
     )
     const before = performance.now()
     await expect(store.grants.readGrant(grant.id)).rejects.toThrow('too many statements are waiting')
     expect(performance.now() - before).toBeLessThan(1000)
-    return { asked }
+    return { endings }
   })
-  const told = await Promise.all(outcomes.asked)
-  expect(told.filter((each) => each !== 'ended' && each !== 'ended_before' && !(each instanceof StoreUnavailable))).toEqual([])
+  const settled = await Promise.all(outcomes.endings)
+  expect(settled.filter((each) => each !== 'ended' && each !== 'ended_before' && !(each instanceof StoreUnavailable))).toEqual([])
   expect((await store.grants.readGrant(grant.id))?.endReason).toBe('revoked')
 })
 
-test('a read-only database is StoreUnavailable for moves while reads are answered, and passes by itself', async () => {
+test('If the database is read-only, writes fail with StoreUnavailable, reads succeed, and writes work again without a restart', async () => {
   const { database, store } = await openNew()
   const grant = await livingGrant(store)
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`)
@@ -115,7 +115,7 @@ test('a read-only database is StoreUnavailable for moves while reads are answere
   await expect.poll(end, { timeout: 4000, interval: 100 }).toMatch(/^ended/)
 })
 
-test('a user that may no longer connect, and too many connections, are StoreUnavailable and pass', async () => {
+test('A store does not open if the server has no free connection, the password is wrong or the database does not exist', async () => {
   const { database, store } = await openNew()
   await database.sql.unsafe(`ALTER DATABASE ${database.name} CONNECTION LIMIT 1`)
   await database.sql.unsafe(`CREATE ROLE ${database.name} LOGIN PASSWORD 'p'`)
@@ -128,13 +128,13 @@ test('a user that may no longer connect, and too many connections, are StoreUnav
   await store.checkWritable()
 })
 
-test('a server that was made to forget is refused', async () => {
+test('A database with synchronous_commit off is refused, because it acknowledges before it has stored', async () => {
   const { database, address } = await openNew()
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET synchronous_commit = off`)
   await expect(openPostgresStore(address)).rejects.toThrow('acknowledges before it has stored')
 })
 
-test('a server without TLS is not spoken to where TLS was asked for', async () => {
+test('A server without TLS is refused if sslmode requires TLS', async () => {
   const { database } = await openNew()
   for (const mode of ['require', 'verify-ca', 'verify-full']) {
     await expect(openPostgresStore(addressOf(database.url, `sslmode=${mode}`))).rejects.toBeInstanceOf(StoreUnavailable)
@@ -148,7 +148,7 @@ beforeAll(async () => {
 afterAll(() => server.remove())
 
 test.each(['fast', 'immediate', 'kill'] as const)(
-  'a server that is stopped (%s): StoreUnavailable, soon at once, and work again within seconds of its start, without a restart',
+  'While a server is stopped (%s) calls fail with StoreUnavailable, and after its start they work again without a restart',
   { timeout: 60_000 },
   async (how) => {
     const address = addressOf(server.urlOf('postgres'))
@@ -171,7 +171,7 @@ test.each(['fast', 'immediate', 'kill'] as const)(
   },
 )
 
-test('of several servers the one that takes writes is used, and the dead ones do not matter', async () => {
+test('Of several servers the store uses one that accepts writes, and an unreachable one does not prevent that', async () => {
   const address = addressOf(server.urlOf('postgres'))
   await migratePostgres(address, NOW)
   const [dead = 0] = await freePorts(1)
@@ -183,17 +183,17 @@ test('of several servers the one that takes writes is used, and the dead ones do
   await expect(openPostgresStore({ ...address, servers: [{ host: '127.0.0.1', port: dead }] })).rejects.toThrow('ECONNREFUSED')
 })
 
-test('a server that does not wait for its synchronous standby is refused: a promotion would forget what it acknowledged', async () => {
+test('A server that does not wait for its synchronous standby is refused, because a failover would lose acknowledged writes', async () => {
   const address = addressOf(server.urlOf('postgres'))
   const sql = postgres(server.urlOf('postgres'), { max: 1 })
-  // Set for good only once the connection itself waits for nobody: there is no such standby here.
+  // Set globally only after this connection itself no longer waits for a standby: the named standby does not exist.
   await sql.unsafe("ALTER SYSTEM SET synchronous_commit = 'local'")
   await sql.unsafe("ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'")
   await sql.unsafe('SELECT pg_reload_conf()')
   await expect.poll(() => openPostgresStore(address).catch(String)).toContain('acknowledges before it has stored')
   await sql.unsafe("ALTER SYSTEM SET synchronous_standby_names = ''")
   await sql.unsafe('SELECT pg_reload_conf()')
-  const whereThereIsNone = () => openPostgresStore(address).then((store) => store.close().then(() => 'opened'), String)
-  await expect.poll(whereThereIsNone, { interval: 50 }).toBe('opened')
+  const openWithoutStandby = () => openPostgresStore(address).then((store) => store.close().then(() => 'opened'), String)
+  await expect.poll(openWithoutStandby, { interval: 50 }).toBe('opened')
   await sql.end()
 })

@@ -1,4 +1,4 @@
-/** Servers, and proxies in front of them, that close a connection politely at the worst moment. */
+/** Servers, and proxies in front of them, that close a connection without an error at the worst time. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
@@ -28,52 +28,55 @@ const at = (server: Server) => [{ host: '127.0.0.1', port: (server.address() as 
 
 test.each<[string, (socket: Socket) => void, string]>([
   ['at once', (socket) => socket.end(), 'disable'],
-  ['after the first word', (socket) => socket.once('data', () => socket.end()), 'disable'],
+  ['after the first message', (socket) => socket.once('data', () => socket.end()), 'disable'],
   ['at once, over TLS', (socket) => socket.end(), 'require'],
   ['when TLS begins', (socket) => socket.once('data', () => socket.end('S')), 'require'],
-])('a server that takes a connection and closes it %s is refused soon, and not asked without end', async (_, answer, sslmode) => {
-  let connections = 0
-  const hangingUp = await listen((socket) => {
-    connections++
-    answer(socket)
-  })
-  const address = addressOf('postgres://nobody@127.0.0.1/nothing', `sslmode=${sslmode}`)
-  const told = await openPostgresStore({ ...address, servers: at(hangingUp) }).catch((error: unknown) => error)
-  expect(told).toBeInstanceOf(StoreUnavailable)
-  expect(connections).toBeLessThan(5)
-})
+])(
+  'A server that closes each connection %s is refused with StoreUnavailable after fewer than five connections',
+  async (_, answer, sslmode) => {
+    let connections = 0
+    const hangingUp = await listen((socket) => {
+      connections++
+      answer(socket)
+    })
+    const address = addressOf('postgres://nobody@127.0.0.1/nothing', `sslmode=${sslmode}`)
+    const outcome = await openPostgresStore({ ...address, servers: at(hangingUp) }).catch((error: unknown) => error)
+    expect(outcome).toBeInstanceOf(StoreUnavailable)
+    expect(connections).toBeLessThan(5)
+  },
+)
 
-test('connections that a proxy closes as a statement is sent, again and again: nothing hangs, nothing is done twice', async () => {
+test('Through a proxy that closes every seventh connection as a statement is sent, every refresh takes effect exactly once', async () => {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   const [behind] = database.address.servers
   if (!behind) throw new Error('no server')
-  let said = 0
-  // Every seventh time the service says something, it is hung up on instead, without an error.
+  let messages = 0
+  // The proxy closes the connection without an error instead of passing on every seventh message of the service.
   const proxy = await listen((socket) => {
     const onward = connect(behind.port, behind.host)
     open.push(onward)
     onward.on('error', () => undefined).on('data', (bytes) => socket.write(bytes))
     onward.on('close', () => socket.end())
-    socket.on('data', (bytes) => (++said % 7 === 0 ? socket.end() : onward.write(bytes)))
+    socket.on('data', (bytes) => (++messages % 7 === 0 ? socket.end() : onward.write(bytes)))
     socket.on('close', () => onward.destroy())
   })
   const address = { ...addressOf(database.url, 'pool_size=2'), servers: at(proxy) }
-  const store = await untilTold(() => openPostgresStore(address, { clock: 'given' }))
+  const store = await untilAvailable(() => openPostgresStore(address, { clock: 'given' }))
   onTestFinished(() => store.close())
-  const grant = await untilTold(() => livingGrant(store))
-  const told: string[] = []
+  const grant = await untilAvailable(() => livingGrant(store))
+  const kinds: string[] = []
   for (let generation = 0; generation < 60; generation++) {
     const rotation = rotationOf(grant, generation)
-    told.push((await untilTold(() => store.grants.rotateRefreshToken(rotation))).kind)
+    kinds.push((await untilAvailable(() => store.grants.rotateRefreshToken(rotation))).kind)
   }
-  expect(new Set(told)).toEqual(new Set(['rotated']))
-  expect(await untilTold(() => store.grants.readGrant(grant.id))).toMatchObject({ generation: 60, endedAt: null })
-  expect(said, 'hung up on several times').toBeGreaterThan(60)
+  expect(new Set(kinds)).toEqual(new Set(['rotated']))
+  expect(await untilAvailable(() => store.grants.readGrant(grant.id))).toMatchObject({ generation: 60, endedAt: null })
+  expect(messages, 'several connections were closed').toBeGreaterThan(60)
 })
 
-/** Asks until there is an answer, as a caller does who is told 503. */
-async function untilTold<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+/** Retries until a call succeeds, as a caller that gets 503 does. */
+async function untilAvailable<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let left = 5; ; left--) {
     try {
       return await ask()

@@ -1,4 +1,4 @@
-/** No request can hurt another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
+/** One request must not harm another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
 import { expect, onTestFinished, test } from 'vitest'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
@@ -9,7 +9,7 @@ import { startPostgres } from '../../support/postgres-server.ts'
 import { proxied } from '../../support/proxied.ts'
 import { livingGrant, NOW, rotationOf } from '../contract/subject.ts'
 
-async function migrated() {
+async function newMigratedDatabase() {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   return database
@@ -24,19 +24,22 @@ async function open(address: PostgresAddress) {
 const many = (store: Store, count: number) => Promise.all(Array.from({ length: count }, () => livingGrant(store)))
 const refusal = (error: unknown) => error
 
-/** What a network that goes silent lets through of everything that is sent once it is `silent`. */
+/**
+ * For each way in which a network goes silent: the bytes that still arrive, and the PostgreSQL version since which it is
+ * tested.
+ */
 const SILENCES: [string, (bytes: Buffer, sent: number) => Buffer, since: number][] = [
   ['after the first 2,920 bytes of a burst', (bytes, sent) => bytes.subarray(0, Math.max(0, 2920 - sent)), 15],
-  // The worst moment: every statement has run, and the commit never comes. Only `transaction_timeout` ends such a transaction if
-  // something between the two still acknowledges every packet, and PostgreSQL has it since version 17.
+  // The worst time: every statement has run, and the commit never arrives. Only `transaction_timeout` ends such a transaction
+  // if a middlebox still acknowledges every packet. PostgreSQL has this setting since version 17.
   ['right before the Sync that would commit', (bytes, sent) => (sent === 0 ? bytes.subarray(0, -5) : Buffer.alloc(0)), 17],
 ]
 
 test.for(SILENCES)(
-  'a network that goes silent %s keeps no row locked: another node refreshes every grant within seconds',
+  "If a node's network goes silent %s, another node can end all of its grants within seconds: no row stays locked",
   { timeout: 20_000 },
   async ([, passed, since], { skip }) => {
-    const database = await migrated()
+    const database = await newMigratedDatabase()
     const [version] = await database.sql`SELECT current_setting('server_version_num')::integer / 10000 AS major`
     skip(Number(version?.major) < since, 'this server has no transaction_timeout')
     let silent = false
@@ -65,8 +68,8 @@ test.for(SILENCES)(
   },
 )
 
-test('ten slow reads on a pool of ten are all answered, close no connection and delay no unrelated change', async () => {
-  const database = await migrated()
+test('Ten slow reads on a pool of ten all succeed, close no connection, and do not make an unrelated refresh fail', async () => {
+  const database = await newMigratedDatabase()
   const connection = new Connection(database.address, 'given')
   const store = storeOn(connection)
   onTestFinished(() => store.close())
@@ -86,20 +89,20 @@ test('ten slow reads on a pool of ten are all answered, close no connection and 
   expect(await pids()).toEqual(expect.arrayContaining(before))
 })
 
-test('at three times what the database can do, what changed was acknowledged and the rest was refused', async () => {
-  const database = await migrated()
+test("At three times the database's capacity some refreshes are refused, and over 80 % of those that took effect were acknowledged", async () => {
+  const database = await newMigratedDatabase()
   const store = await open(database.address)
   const grants = await many(store, 1200)
   await database.sql.unsafe(`
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.04); RETURN NEW; END $$;
     CREATE TRIGGER slow BEFORE UPDATE ON grants FOR EACH ROW EXECUTE FUNCTION slow()`)
-  const told: Promise<unknown>[] = []
-  // Nine connections do at most 225 rows a second.
+  const refreshes: Promise<unknown>[] = []
+  // Nine connections update at most 225 rows a second.
   for (const [index, grant] of grants.entries()) {
-    told.push(store.grants.rotateRefreshToken(rotationOf(grant, 0)).catch(refusal))
+    refreshes.push(store.grants.rotateRefreshToken(rotationOf(grant, 0)).catch(refusal))
     if (index % 27 === 26) await new Promise((resolve) => setTimeout(resolve, 40))
   }
-  const outcomes = await Promise.all(told)
+  const outcomes = await Promise.all(refreshes)
   const acknowledged = outcomes.filter((each) => !(each instanceof StoreUnavailable))
   await store.close()
   const [row] = await database.sql`SELECT count(*)::integer AS count FROM grants WHERE generation > 0`
@@ -108,11 +111,11 @@ test('at three times what the database can do, what changed was acknowledged and
   expect(acknowledged.length / Number(row?.count)).toBeGreaterThan(0.8)
 }, 20_000)
 
-test('a later connection that leads to a replica behind the same name is not used', async () => {
-  const database = await migrated()
+test('A new connection that leads to a read-only replica behind the same name is not used', async () => {
+  const database = await newMigratedDatabase()
   const store = await open(database.address)
   const grant = await livingGrant(store)
-  // What a replica reports of itself.
+  // A replica reports this setting.
   await database.sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`)
   const answers = await Promise.all([
     ...Array.from({ length: 50 }, () => store.sessions.readSession('none')),
@@ -127,7 +130,7 @@ test('a later connection that leads to a replica behind the same name is not use
 })
 
 test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
-  'a change whose wait for a synchronous standby an administrator ends with %s is not acknowledged',
+  'A refresh is not acknowledged if an administrator ends its wait for a synchronous standby with %s',
   async (end) => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())
@@ -140,7 +143,7 @@ test.each(['pg_cancel_backend', 'pg_terminate_backend'])(
     await admin`ALTER SYSTEM SET synchronous_standby_names = 'elsewhere'`
     await admin`SELECT pg_reload_conf()`
     const waiting = () => admin`SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
-    // The setting reaches the processes of the server one after the other.
+    // The processes of the server apply the setting one after the other.
     const commitWaits = async () => {
       void store.checkWritable().catch(refusal)
       return (await waiting()).length
@@ -164,7 +167,7 @@ async function administrator(address: PostgresAddress) {
   const { user = '', password = '', database } = address
   const sql = postgres({ host: at?.host ?? '', port: at?.port ?? 0, user, password, database, max: 1, onnotice: () => undefined })
   onTestFinished(() => sql.end())
-  // The administrator's own changes wait for no standby.
+  // The administrator's own changes do not wait for a standby.
   await sql`SET synchronous_commit = local`
   return sql
 }

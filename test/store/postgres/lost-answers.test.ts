@@ -1,4 +1,7 @@
-/** An ending that PostgreSQL committed and whose answer was lost is sent again by the store, and still says what it ended. */
+/**
+ * If PostgreSQL commits an ending and the response is lost, the store sends the ending again. The retry returns what the first
+ * try ended.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../../../src/store/postgres/index.ts'
@@ -6,19 +9,19 @@ import { losingAnswers } from '../../support/lost-answers.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
 import { livingGrant, NOW, someSession } from '../contract/subject.ts'
 
-test.each<[string, (store: Store) => Promise<{ id: string; table: string; end: () => Promise<unknown>; told: unknown }>]>([
+test.each<[string, (store: Store) => Promise<{ id: string; table: string; end: () => Promise<unknown>; expected: unknown }>]>([
   [
     'the ending of one session',
     async (store) => {
-      const { hash } = await started(store)
-      return { id: hash, table: 'sessions', end: () => store.sessions.endSession(hash, 'attempt', NOW), told: 'ended' }
+      const { hash } = await startSession(store)
+      return { id: hash, table: 'sessions', end: () => store.sessions.endSession(hash, 'attempt', NOW), expected: 'ended' }
     },
   ],
   [
     'the ending of several sessions',
     async (store) => {
-      const { hash } = await started(store)
-      return { id: hash, table: 'sessions', end: () => store.sessions.endSessions([hash], 'attempt', NOW), told: [hash] }
+      const { hash } = await startSession(store)
+      return { id: hash, table: 'sessions', end: () => store.sessions.endSessions([hash], 'attempt', NOW), expected: [hash] }
     },
   ],
   [
@@ -26,22 +29,22 @@ test.each<[string, (store: Store) => Promise<{ id: string; table: string; end: (
     async (store) => {
       const { id } = await livingGrant(store)
       const ending = { reason: 'user', attemptId: 'attempt', at: NOW } as const
-      return { id, table: 'grants', end: () => store.grants.endGrants([id], ending), told: [id] }
+      return { id, table: 'grants', end: () => store.grants.endGrants([id], ending), expected: [id] }
     },
   ],
-])('%s whose answer was lost is sent again, and still reads as ended by it', async (_, prepare) => {
+])('If the response to %s is lost, the store sends it again and returns what the first try ended', async (_, prepare) => {
   const database = await newPostgresDatabase()
   await migratePostgres(database.address, NOW)
   const way = await losingAnswers(database)
   const store = await openPostgresStore(way.address, { clock: 'given' })
   onTestFinished(() => store.close())
-  const { id, table, end, told } = await prepare(store)
+  const { id, table, end, expected } = await prepare(store)
   way.loseNext(id, `SELECT 1 FROM ${table} WHERE ended_at IS NOT NULL`)
-  expect(await end()).toEqual(told)
+  expect(await end()).toEqual(expected)
   expect(way.lost()).toBe(1)
 })
 
-async function started(store: Store) {
+async function startSession(store: Store) {
   const session = someSession()
   await store.sessions.startSession(session, 'login')
   return session

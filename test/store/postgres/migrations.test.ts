@@ -1,4 +1,4 @@
-/** The schema of a PostgreSQL database: brought forward once, by one, never guessed. */
+/** The schema of a PostgreSQL database. Each step is taken once, by one process. */
 import { expect, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import type { PostgresAddress } from '../../../src/store/postgres/index.ts'
@@ -11,7 +11,7 @@ import { startStoreProcess } from '../start-process.ts'
 
 const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 
-test('an empty database takes every step, in order, remembers when, and takes none twice', async () => {
+test('An empty PostgreSQL database takes every migration step in order, records the time, and takes no step twice', async () => {
   const { address } = await newPostgresDatabase()
   expect(await postgresMigrationStatus(address)).toMatchObject({ applied: [], pending: ALL })
   expect(await migratePostgres(address, NOW)).toMatchObject(ALL)
@@ -23,11 +23,11 @@ test('an empty database takes every step, in order, remembers when, and takes no
   await (await openPostgresStore(address)).close()
 })
 
-test('the steps are SQLite’s, number by number', () => {
+test('PostgreSQL has the same migration steps as SQLite, number by number', () => {
   expect(ALL).toEqual(ON_SQLITE.map(({ number, name, oldest }) => ({ number, name, oldest })))
 })
 
-test('both engines have the same tables with the same columns', async () => {
+test('PostgreSQL and SQLite have the same tables with the same columns', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
   const rows = await sql.unsafe(
@@ -48,14 +48,14 @@ test('both engines have the same tables with the same columns', async () => {
   expect(onPostgres.sort()).toEqual(names.filter((name) => !name.startsWith('sqlite_')).sort())
 })
 
-test('a database that was not migrated is refused with a line that says what to run, and stays as it is', async () => {
+test('A PostgreSQL database that was not migrated is refused with the command to run, and stays unchanged', async () => {
   const { address, sql } = await newPostgresDatabase()
   await expect(openPostgresStore(address)).rejects.toBeInstanceOf(SchemaMismatch)
   await expect(openPostgresStore(address)).rejects.toThrow(/^The database is not up to date\. Run: grantor migrate$/)
   expect(await sql.unsafe(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`)).toHaveLength(0)
 })
 
-test('a database made by a newer version is refused, by opening and by migrating, and left as it is', async () => {
+test('A PostgreSQL database of a newer, incompatible version is refused when it is opened and migrated, and stays unchanged', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
   await sql.unsafe(`INSERT INTO migrations VALUES (${MIGRATIONS.length + 1}, 'of tomorrow', ${NOW})`)
@@ -65,7 +65,7 @@ test('a database made by a newer version is refused, by opening and by migrating
   expect((await postgresMigrationStatus(address)).applied).toHaveLength(MIGRATIONS.length + 1)
 })
 
-test('a step that only adds leaves the version before at work: it opens the database, and its migrate finds nothing to do', async () => {
+test('A PostgreSQL database with a newer step that names this version as compatible is opened, and migrating it takes no step', async () => {
   const { address, sql } = await newPostgresDatabase()
   await migratePostgres(address, NOW)
   const last = MIGRATIONS.length
@@ -75,7 +75,7 @@ test('a step that only adds leaves the version before at work: it opens the data
   expect(await postgresMigrationStatus(address)).toMatchObject({ pending: [] })
 })
 
-test('a database of a version that did not say how old a program may be goes forward, and says so from then on', async () => {
+test('A PostgreSQL database whose steps name no compatible version is migrated, and the new steps name theirs', async () => {
   const { address, sql } = await newPostgresDatabase()
   await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
   for (const step of MIGRATIONS.slice(0, 3)) {
@@ -92,12 +92,12 @@ test('a database of a version that did not say how old a program may be goes for
   ])
 })
 
-test('a step that has to wait for a table lets everybody else go on meanwhile, and is taken in the end', {
+test('A migration step that waits for a lock delays other statements by less than 1.4 seconds, and is taken in the end', {
   timeout: 20_000,
 }, async () => {
   const { address, sql } = await newPostgresDatabase()
   await sql.unsafe('CREATE TABLE migrations (number bigint PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)')
-  // Somebody reads the table of steps for long, as a copy does; the first step of all changes it.
+  // A long-running read of the table of steps, such as a dump. The first step alters this table.
   const reader = await sql.reserve()
   await reader.unsafe('BEGIN; SELECT FROM migrations')
   const migrated = migratePostgres(address, NOW)
@@ -108,19 +108,19 @@ test('a step that has to wait for a table lets everybody else go on meanwhile, a
   expect(longest, 'a node’s statement times out after 1,500').toBeLessThan(1400)
 })
 
-/** How long one who reads the table of steps, again and again, had to wait at most; milliseconds. */
+/** Reads the table of steps again and again. Returns the longest duration of a read in milliseconds. */
 async function longestWait(address: PostgresAddress, forMs: number): Promise<number> {
   const until = performance.now() + forMs
   let longest = 0
   while (performance.now() < until) {
-    const asked = performance.now()
+    const before = performance.now()
     await postgresMigrationStatus(address)
-    longest = Math.max(longest, performance.now() - asked)
+    longest = Math.max(longest, performance.now() - before)
   }
   return longest
 }
 
-test('steps are taken all or none: where one fails the database is as before', async () => {
+test('If one migration step fails on PostgreSQL, none is taken and the database is unchanged', async () => {
   const { address, sql } = await newPostgresDatabase()
   await sql.unsafe('CREATE TABLE keys (mine text)')
   await expect(migratePostgres(address, NOW)).rejects.toThrow('relation "keys" already exists')
@@ -128,13 +128,15 @@ test('steps are taken all or none: where one fails the database is as before', a
   expect(tables.map(({ tablename }) => String(tablename))).toEqual(['keys'])
 })
 
-test('of several that migrate at once one takes the steps; the others find them taken', async () => {
+test('Of eight concurrent migrations in one process, one takes the steps and the others find them taken', async () => {
   const { address } = await newPostgresDatabase()
   const taken = await Promise.all(Array.from({ length: 8 }, () => migratePostgres(address, NOW)))
   expect(taken.map((steps) => steps.length).sort((one, other) => one - other)).toEqual([0, 0, 0, 0, 0, 0, 0, MIGRATIONS.length])
 })
 
-test('the same from five processes', { timeout: 60_000 }, async () => {
+test('Of five processes that migrate one database at once, one takes the steps and the others find them taken', {
+  timeout: 60_000,
+}, async () => {
   const { address, url } = await newPostgresDatabase()
   const processes = await Promise.all([1, 2, 3, 4, 5].map(() => startStoreProcess('migrate', url)))
   for (const each of processes) each.goOn()
@@ -143,7 +145,7 @@ test('the same from five processes', { timeout: 60_000 }, async () => {
   expect((await postgresMigrationStatus(address)).pending).toEqual([])
 })
 
-test('a server that is not there is StoreUnavailable, in words without the password', async () => {
+test('Migrating an unreachable server fails with StoreUnavailable, and the error contains no password', async () => {
   const { address } = await newPostgresDatabase()
   const nowhere = { ...address, servers: [{ host: '127.0.0.1', port: 1 }] }
   const error: unknown = await migratePostgres(nowhere, NOW).catch((reason: unknown) => reason)

@@ -1,4 +1,7 @@
-/** The whole contract on tables that are partitioned as a distributed engine would spread them. `npm run test:store` runs it. */
+/**
+ * The whole contract on tables that are partitioned as a distributed engine would distribute them. `npm run test:store` runs
+ * it.
+ */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { migratePostgres } from '../../../src/store/postgres/index.ts'
 import { createPostgresDatabase, type PostgresDatabase } from '../../support/postgres.ts'
@@ -7,8 +10,9 @@ import { NOW } from '../contract/subject.ts'
 import { storeContract } from '../store-contract.ts'
 import { postgresUnderTest } from './under-test.ts'
 
-// It takes as long as on one table, and finds what postgres-reach does not: `npm test` leaves it out.
-describe.runIf(process.env.TEST_STORE === 'full')('partitioned', () => {
+// This run takes as long as the contract on unpartitioned tables, and finds nothing that reach.test.ts does not find. `npm
+// test` skips it.
+describe.runIf(process.env.TEST_STORE === 'full')('The contract on partitioned tables', () => {
   let database: PostgresDatabase
   beforeAll(async () => {
     database = await createPostgresDatabase()

@@ -1,6 +1,7 @@
 /**
- * How far each statement reaches: on tables partitioned by the keys a distributed engine would spread them by, whatever a
- * request does on its way touches one partition. docs/reference/statements.md is made here: `npx vitest run test/store/postgres/reach -u`.
+ * How many partitions each statement uses, on tables that are partitioned by the keys by which a distributed engine would
+ * distribute them. A statement on a request's path uses one partition. This test writes docs/reference/statements.md: `npx
+ * vitest run test/store/postgres/reach -u`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Batched, Connection, type ForMany, type Kind } from '../../../src/store/postgres/connection/connection.ts'
@@ -36,12 +37,12 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => database.drop())
 
-/** Everything a store prepares: most of it when it is opened, lists when they are asked for. */
+/** Every statement that a store prepares: most when the store is opened, those for lists at their first use. */
 async function everyStatement(): Promise<Statement[]> {
-  const noted: Statement[] = []
-  class Noting extends Connection {
+  const recorded: Statement[] = []
+  class Recording extends Connection {
     override prepare<Row>(kind: Kind, sql: string, place?: Place) {
-      if (!noted.some((each) => each.sql === sql)) noted.push({ kind, sql, place })
+      if (!recorded.some((each) => each.sql === sql)) recorded.push({ kind, sql, place })
       return super.prepare<Row>(kind, sql, place)
     }
     /** Statements over many rows are not used if rows lie on several machines. */
@@ -53,7 +54,7 @@ async function everyStatement(): Promise<Statement[]> {
       return () => Promise.resolve([])
     }
   }
-  const store = storeOn(new Noting(database.address, 'given'))
+  const store = storeOn(new Recording(database.address, 'given'))
   const [wallet, clientId] = [someWallet(), 'c']
   for (const of of [{ wallet }, { clientId }, { wallet, clientId }, {}]) {
     await store.grants.listGrants({ ...of, at: NOW, limit: 1 })
@@ -66,10 +67,10 @@ async function everyStatement(): Promise<Statement[]> {
     await store.receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 1 })
   }
   await store.close()
-  return noted
+  return recorded
 }
 
-/** So many that some lie in every partition. */
+/** So many keys that each partition contains some. */
 const MANY = `{${Array.from({ length: 100 }, (_, index) => `n${index + 1}`).join(',')}}`
 
 const VALUES: Record<string, unknown> = {
@@ -83,12 +84,12 @@ const VALUES: Record<string, unknown> = {
   rotatedAt: 1, refreshExpiresAt: 9e9,
 } // biome-ignore format: a list of values
 
-/** Keys of rows that are not there. */
+/** Keys of rows that do not exist. */
 const FRESH = { id: 'new', grantId: 'new', hash: 'new', wallet: 'new', sessionHash: 'new' }
 
 const spread = (sql: string) => Object.keys(DISTRIBUTED).some((table) => new RegExp(`\\b${table}\\b`).test(sql))
 
-/** The partitions that were scanned or written while the statement ran, planned as one that is used often. */
+/** The partitions that a statement scans or writes with a generic plan. */
 async function partitionsOf({ sql }: Statement, values: Record<string, unknown>): Promise<string[]> {
   const { text, valuesOf } = compile(sql, 'database')
   const undo = new Error('undo')
@@ -120,22 +121,22 @@ async function reachOf(statement: Statement): Promise<Reach> {
   if (!spread(statement.sql)) return 'coordinator'
   const [there, fresh] = [await partitionsOf(statement, VALUES), await partitionsOf(statement, { ...VALUES, ...FRESH })]
   const tables = [...new Set(there.map((name) => name.replace(/_\d+$/, '')))]
-  // A wallet and its receipts lie together.
+  // A wallet and its receipts lie in the same partition.
   expect([1, tables.join() === 'receipts,wallets' ? 2 : 1], `one table: ${statement.sql}`).toContain(tables.length)
   const count = there.length / tables.length
   expect(fresh.length, `the same for a row that is not there: ${statement.sql}`).toBe(count)
   return count === 1 ? 'one' : count === PARTS ? 'every' : 'some'
 }
 
-test('whatever a request does on its way touches one partition, and what reaches every one is named', async () => {
+test("A statement on a request's path uses one partition, and each statement that uses every partition is listed by name", async () => {
   const reached = []
   for (const statement of statements) reached.push({ ...statement, reach: await reachOf(statement) })
   const names = reached.filter(({ sql }) => spread(sql)).map(({ sql }) => nameOf(sql))
-  expect(new Set(names).size, 'each its own name').toBe(names.length)
+  expect(new Set(names).size, 'every statement has a name of its own').toBe(names.length)
   for (const { sql, reach, place } of reached) {
     const expected = NAMED.find(({ is }) => is.test(sql))?.reach
     if (expected) expect(reach, `of ${sql}`).toBe(expected)
-    // On Citus, the place says which machine a statement waits for.
+    // On Citus, the place identifies the machine for which a statement waits.
     if (spread(sql)) {
       expect(place?.table, `of ${sql}`).toMatch(new RegExp(`^(${Object.keys(DISTRIBUTED).join('|')})$`))
       expect(place?.key === undefined, `of ${sql}`).toBe(reach !== 'one')
@@ -145,7 +146,7 @@ test('whatever a request does on its way touches one partition, and what reaches
   await expect(pageOf(reached)).toMatchFileSnapshot('../../../docs/reference/statements.md')
 })
 
-test('planned once for all values, the other partitions are left out when a statement begins', async () => {
+test("With a generic plan, a statement on a request's path skips all partitions but one, and scans no table", async () => {
   const hot = statements.filter(
     ({ sql }) => NAMED.some(({ is, reach }) => reach === 'one' && is.test(sql)) && !/^\s*INSERT/.test(sql),
   )
@@ -165,7 +166,7 @@ test('planned once for all values, the other partitions are left out when a stat
   await database.sql.unsafe('RESET plan_cache_mode')
 })
 
-test('a page of all grants is read in the order of their key, from wherever it begins: no sorting of millions', async () => {
+test('A page of all grants is read in the order of the primary key, from any start, without sorting', async () => {
   const { text, valuesOf } = compile(statements.find(({ sql }) => nameOf(sql) === 'list grants')?.sql ?? '', 'database')
   const [after, limit] = valuesOf({ ...VALUES, afterId: 'g4000' }).map(literal)
   const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) ${text.replace('$1', after ?? '').replace('$2', limit ?? '')}`)
@@ -180,8 +181,8 @@ function literal(value: unknown): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-// What Citus refuses in a statement that changes rows (its planner's own words, in multi_router_planner.c).
-test('no statement has what a distributed engine refuses: a clock or chance in a change, a clock inside CASE or COALESCE or ON CONFLICT', async () => {
+// Citus refuses these in a statement that changes rows (multi_router_planner.c).
+test('No write calls a volatile function, or the clock inside CASE, DO UPDATE or RETURNING, which a distributed engine refuses', async () => {
   const volatile = await database.sql.unsafe(
     `SELECT DISTINCT proname AS name FROM pg_proc WHERE provolatile = 'v' AND pronamespace = 'pg_catalog'::regnamespace`,
   )
@@ -195,7 +196,7 @@ test('no statement has what a distributed engine refuses: a clock or chance in a
       called.filter((name) => names.has(name)),
       `of ${text}`,
     ).toEqual([])
-    // What an insert gives a new row is computed before it is sent anywhere.
+    // The values of an inserted row are computed before they are sent to a machine.
     if (/^\s*INSERT(?![^]*DO UPDATE)/.test(text)) continue
     for (const [part] of text.matchAll(/\bCASE\b[^]*?\bEND\b|\bDO UPDATE\b[^]*|\bRETURNING\b[^)]*/g)) {
       expect(part, `of ${text}`).not.toContain('statement_timestamp')

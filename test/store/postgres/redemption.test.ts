@@ -24,7 +24,7 @@ async function reserve({ sql }: PostgresDatabase, store: Store, grant: NewGrant)
   })
 }
 
-test('A grant that is only reserved is not read as a grant, and the next attempt redeems its code with values of its own', async () => {
+test('A code whose grant is only reserved has no grant, and the next attempt redeems the code with its own values', async () => {
   const { database, store } = await openNew()
   const grant = newGrant({ dpopJkt: 'key-1' })
   await reserve(database, store, grant)
@@ -36,7 +36,7 @@ test('A grant that is only reserved is not read as a grant, and the next attempt
   expect((await store.grants.redeemCode(grant, 'attempt-3', NOW)).kind).toBe('taken')
 })
 
-test('An ending finds a grant that is only reserved, and its code can never be redeemed', async () => {
+test('Ending a grant that is only reserved succeeds, and its code can never be redeemed', async () => {
   const { database, store } = await openNew()
   const [one, all] = [newGrant(), newGrant()]
   for (const grant of [one, all]) await reserve(database, store, grant)

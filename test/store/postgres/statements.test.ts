@@ -1,4 +1,4 @@
-/** What each move costs on PostgreSQL: how many statements, how many rows written, and how each statement finds its rows. */
+/** The cost of each operation on PostgreSQL: its statements, the rows that it writes, and how each statement finds its rows. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCleaning } from '../../../src/store/postgres/cleaning.ts'
@@ -25,20 +25,20 @@ import {
   someWallet,
 } from '../contract/subject.ts'
 
-/** Notes what it prepares and what it asks. */
-class NotingConnection extends Connection {
+/** Records the statements that it prepares and runs. */
+class RecordingConnection extends Connection {
   readonly prepared: string[] = []
-  asked: string[] = []
+  executed: string[] = []
   override prepare<Row>(kind: Kind, sql: string): Ask<Row> {
     this.prepared.push(sql)
     const ask = super.prepare<Row>(kind, sql)
     return (named) => {
-      this.asked.push(sql.trim().split(/\s/)[0] ?? '')
+      this.executed.push(sql.trim().split(/\s/)[0] ?? '')
       return ask(named)
     }
   }
   readonly forMany: ForMany[] = []
-  /** Each statement by itself, so that the statements of one request can be counted. */
+  /** Runs each statement alone, so that the statements of one request can be counted. */
   override prepareBatched<Row>(batched: Batched): Ask<Row> {
     this.forMany.push(batched)
     return this.prepare(batched.kind, batched.one)
@@ -50,9 +50,9 @@ class NotingConnection extends Connection {
 }
 
 let database: PostgresDatabase
-let connection: NotingConnection
-let books: ReturnType<typeof booksOf>
-const booksOf = (on: Connection) => ({
+let connection: RecordingConnection
+let stores: ReturnType<typeof storesOn>
+const storesOn = (on: Connection) => ({
   grants: createGrantStore(on),
   wallets: createWalletStore(on),
   sessions: createSessionStore(on),
@@ -64,9 +64,9 @@ const booksOf = (on: Connection) => ({
 beforeAll(async () => {
   database = await createPostgresDatabase()
   await migratePostgres(database.address, NOW)
-  // One connection, so that its transactions are counted in one place.
-  connection = new NotingConnection({ ...database.address, poolSize: 1 }, 'given')
-  books = booksOf(connection)
+  // One connection, so that all transactions are counted in one place.
+  connection = new RecordingConnection({ ...database.address, poolSize: 1 }, 'given')
+  stores = storesOn(connection)
   const filler = `SELECT 'g' || n, 'c' || n % 100, 'w' || n % 1000, '[]', '[]', n, n, n, 0, 'k', n, 'a' FROM generate_series(1, 20000) AS n`
   await database.sql.unsafe(`
     INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
@@ -85,9 +85,12 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Statements of a move, by their first word, each a transaction of its own; and the rows that were written in this database. */
+/**
+ * The statements of an operation by their first words, each a transaction of its own, and the number of rows written in this
+ * database.
+ */
 async function costOf(move: () => Promise<unknown>) {
-  // Told by the connection that moves, which counts for itself and says so when it is asked to.
+  // The same connection reads the counters, because each connection counts for itself until its counters are flushed.
   const flush = connection.prepare('read', 'SELECT pg_stat_force_next_flush()')
   const count = connection.prepare<{ rows: number }>(
     'read',
@@ -98,97 +101,97 @@ async function costOf(move: () => Promise<unknown>) {
     return (await count())[0]?.rows ?? 0
   }
   const before = await written()
-  connection.asked = []
+  connection.executed = []
   await move()
-  const statements = [...connection.asked]
+  const statements = [...connection.executed]
   return { statements, writes: (await written()) - before }
 }
 
-const living = () => livingGrant({ grants: books.grants } as never)
+const newLivingGrant = () => livingGrant({ grants: stores.grants } as never)
 
 test.each<[string, () => Promise<() => Promise<unknown>>, { statements: string[]; writes: number }]>([
   [
-    'redeem',
-    async () => () => books.grants.redeemCode(newGrant(), randomUUID(), NOW),
+    'redeeming a code',
+    async () => () => stores.grants.redeemCode(newGrant(), randomUUID(), NOW),
     { statements: ['INSERT', 'SELECT', 'UPDATE'], writes: 2 },
   ],
   [
-    'refresh',
+    'a refresh',
     async () => {
-      const grant = await living()
-      return () => books.grants.rotateRefreshToken(rotationOf(grant, 0))
+      const grant = await newLivingGrant()
+      return () => stores.grants.rotateRefreshToken(rotationOf(grant, 0))
     },
     { statements: ['UPDATE'], writes: 1 },
   ],
   [
-    'a repeated refresh, which writes nothing,',
+    'a retried refresh, which writes nothing',
     async () => {
-      const grant = await living()
-      await books.grants.rotateRefreshToken(rotationOf(grant, 0))
-      return () => books.grants.rotateRefreshToken(rotationOf(grant, 0))
+      const grant = await newLivingGrant()
+      await stores.grants.rotateRefreshToken(rotationOf(grant, 0))
+      return () => stores.grants.rotateRefreshToken(rotationOf(grant, 0))
     },
     { statements: ['UPDATE', 'WITH'], writes: 0 },
   ],
   [
     'a replayed refresh',
     async () => {
-      const grant = await living()
-      await books.grants.rotateRefreshToken(rotationOf(grant, 0))
-      await books.grants.rotateRefreshToken(rotationOf(grant, 1))
-      return () => books.grants.rotateRefreshToken(rotationOf(grant, 0))
+      const grant = await newLivingGrant()
+      await stores.grants.rotateRefreshToken(rotationOf(grant, 0))
+      await stores.grants.rotateRefreshToken(rotationOf(grant, 1))
+      return () => stores.grants.rotateRefreshToken(rotationOf(grant, 0))
     },
     { statements: ['UPDATE', 'WITH'], writes: 1 },
   ],
   [
     'revoking a grant',
     async () => {
-      const { id } = await living()
-      return () => books.grants.endGrant(id, 'revoked', NOW)
+      const { id } = await newLivingGrant()
+      return () => stores.grants.endGrant(id, 'revoked', NOW)
     },
     { statements: ['UPDATE'], writes: 1 },
   ],
   [
     'revoking an access token',
     async () => {
-      const { id, clientId } = await living()
-      return () => books.grants.revokeAccessToken({ grantId: id, clientId, jti: 'j', expiresAt: NOW + 9, at: NOW })
+      const { id, clientId } = await newLivingGrant()
+      return () => stores.grants.revokeAccessToken({ grantId: id, clientId, jti: 'j', expiresAt: NOW + 9, at: NOW })
     },
     { statements: ['UPDATE'], writes: 1 },
   ],
-  ['introspect', async () => () => books.grants.readGrant('g1'), { statements: ['SELECT'], writes: 0 }],
-  ['reading a session', async () => () => books.sessions.readSession('h1'), { statements: ['SELECT'], writes: 0 }],
-  ['reading an epoch', async () => () => books.wallets.readEpoch(someWallet()), { statements: ['SELECT'], writes: 0 }],
+  ['introspecting a token', async () => () => stores.grants.readGrant('g1'), { statements: ['SELECT'], writes: 0 }],
+  ['reading a session', async () => () => stores.sessions.readSession('h1'), { statements: ['SELECT'], writes: 0 }],
+  ['reading an epoch', async () => () => stores.wallets.readEpoch(someWallet()), { statements: ['SELECT'], writes: 0 }],
   [
     'starting a session',
-    async () => () => books.sessions.startSession(someSession(), 'a'),
+    async () => () => stores.sessions.startSession(someSession(), 'a'),
     { statements: ['INSERT'], writes: 1 },
   ],
   [
-    'keeping a receipt',
+    'storing a receipt',
     async () => {
       const receipt = someReceipt()
-      await books.wallets.rememberProof(receipt.wallet)
-      return () => books.receipts.insertReceipt(receipt, 0)
+      await stores.wallets.rememberProof(receipt.wallet)
+      return () => stores.receipts.insertReceipt(receipt, 0)
     },
     { statements: ['INSERT'], writes: 1 },
   ],
   [
-    'keeping the first receipt of a wallet without a row, such as a contract,',
-    async () => () => books.receipts.insertReceipt(someReceipt(), 0),
+    'storing the first receipt of a wallet without a row, such as a contract',
+    async () => () => stores.receipts.insertReceipt(someReceipt(), 0),
     { statements: ['INSERT', 'INSERT', 'INSERT'], writes: 2 },
   ],
   [
     'a use of an assertion or a proof',
-    async () => () => books.spent.spend({ kind: 'assertion', hash: 'new', expiresAt: NOW, attemptId: 'a' }),
+    async () => () => stores.spent.spend({ kind: 'assertion', hash: 'new', expiresAt: NOW, attemptId: 'a' }),
     { statements: ['INSERT'], writes: 1 },
   ],
-  ['registering a client', async () => () => books.clients.insertClient(someClient()), { statements: ['WITH'], writes: 2 }],
-])('%s costs what was promised', async (_, prepare, cost) => {
+  ['registering a client', async () => () => stores.clients.insertClient(someClient()), { statements: ['WITH'], writes: 2 }],
+])('The number of statements and written rows is as documented for: %s', async (_, prepare, cost) => {
   const move = await prepare()
   expect(await costOf(move)).toEqual(cost)
 })
 
-/** How each table is gone through: the kind of scan and its index, a line each. */
+/** How each table is scanned: the kind of scan and its index, one line each. */
 async function planOf(sql: string): Promise<string[]> {
   const { text } = compile(sql, 'given')
   const name = `s${randomUUID().replaceAll('-', '')}`
@@ -197,7 +200,7 @@ async function planOf(sql: string): Promise<string[]> {
     `SELECT cardinality(parameter_types) AS count FROM pg_prepared_statements WHERE name = '${name}'`,
   )
   const count = Number(types?.count)
-  // As a statement used often is planned: without a look at its values.
+  // The plan of a statement that is used often: it does not depend on the values.
   await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
   const nulls = count === 0 ? '' : `(${Array.from({ length: count }, () => 'NULL').join(', ')})`
   const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) EXECUTE ${name}${nulls}`)
@@ -206,15 +209,15 @@ async function planOf(sql: string): Promise<string[]> {
     .filter((line) => /(Seq |Index |Bitmap |Index Only )Scan/.test(line))
 }
 
-test('redeem, rotate, end, revoke, read, start a session, use once, push a request: each finds its row by the primary key of its table, and no other way', async () => {
-  const noting = new NotingConnection(database.address, 'database')
-  createGrantStore(noting)
-  createWalletStore(noting)
-  createSessionStore(noting)
-  createSpentStore(noting)
-  createPushedRequestStore(noting)
-  const hot = noting.prepared.filter((sql) => !/wallet = :wallet|= ANY \(:/.test(sql))
-  await noting.close()
+test("On PostgreSQL, each statement on a request's path finds its row by the primary key of its table", async () => {
+  const recording = new RecordingConnection(database.address, 'database')
+  createGrantStore(recording)
+  createWalletStore(recording)
+  createSessionStore(recording)
+  createSpentStore(recording)
+  createPushedRequestStore(recording)
+  const hot = recording.prepared.filter((sql) => !/wallet = :wallet|= ANY \(:/.test(sql))
+  await recording.close()
   expect(hot.length).toBeGreaterThan(12)
   for (const sql of hot) {
     const steps = await planOf(sql)
@@ -226,13 +229,13 @@ test('redeem, rotate, end, revoke, read, start a session, use once, push a reque
   }
 })
 
-test('a statement over many rows finds each of them by the primary key of its table, planned once for all values', async () => {
-  const noting = new NotingConnection(database.address, 'database')
-  storeOn(noting)
-  await noting.close()
-  expect(noting.forMany.length).toBeGreaterThan(8)
+test('On PostgreSQL, a statement over many rows finds each row by the primary key of its table, with a generic plan', async () => {
+  const recording = new RecordingConnection(database.address, 'database')
+  storeOn(recording)
+  await recording.close()
+  expect(recording.forMany.length).toBeGreaterThan(8)
   await database.sql.unsafe('SET plan_cache_mode = force_generic_plan')
-  for (const [index, { forMany, parameters }] of noting.forMany.entries()) {
+  for (const [index, { forMany, parameters }] of recording.forMany.entries()) {
     await database.sql.unsafe(`PREPARE many${index} AS ${compileForMany(forMany, parameters, 'database').text}`)
     const empty = Object.keys(parameters).map(() => `'{}'`)
     const rows = await database.sql.unsafe(`EXPLAIN (COSTS OFF) EXECUTE many${index}(${empty.join(', ')})`)
@@ -245,11 +248,11 @@ test('a statement over many rows finds each of them by the primary key of its ta
   await database.sql.unsafe('RESET plan_cache_mode')
 })
 
-test('what is over is found through an index on when that was, never by a scan', async () => {
-  const noting = new NotingConnection(database.address, 'database')
-  createCleaning(noting)
-  const statements = noting.prepared.filter((sql) => / FROM (grants|sessions|receipts|spent|pushed_requests)\b/.test(sql))
-  await noting.close()
+test('On PostgreSQL, expired rows are found through an index on their expiry, never by a table scan', async () => {
+  const recording = new RecordingConnection(database.address, 'database')
+  createCleaning(recording)
+  const statements = recording.prepared.filter((sql) => / FROM (grants|sessions|receipts|spent|pushed_requests)\b/.test(sql))
+  await recording.close()
   expect(statements).toHaveLength(10)
   for (const sql of statements) {
     const plan = (await planOf(sql)).filter((step) => !step.startsWith('Bitmap Heap Scan'))
@@ -259,17 +262,17 @@ test('what is over is found through an index on when that was, never by a scan',
   }
 })
 
-test('a page of what a wallet has is read in the order of an index, from where the page begins, without what has ended', async () => {
-  const noting = new NotingConnection(database.address, 'given')
-  const { grants, receipts } = booksOf(noting)
+test("On PostgreSQL, a page of a wallet's grants, sessions or receipts is read in the order of one index, without a sort", async () => {
+  const recording = new RecordingConnection(database.address, 'given')
+  const { grants, receipts } = storesOn(recording)
   const wallet = someWallet()
   for (const of of [{}, { clientId: 'c' }]) {
     await grants.listUnendedGrants({ wallet, ...of, limit: 50 })
     await receipts.listReceipts(wallet, { ...of, limit: 50 })
     await receipts.listReceipts(wallet, { ...of, state: 'withdrawn', limit: 50 })
   }
-  const pages = noting.prepared.filter((sql) => /wallet = :wallet[^]*ORDER BY/.test(sql))
-  await noting.close()
+  const pages = recording.prepared.filter((sql) => /wallet = :wallet[^]*ORDER BY/.test(sql))
+  await recording.close()
   expect(pages).toHaveLength(7)
   for (const sql of pages) {
     const index = '(grants_by_wallet|sessions_unended|receipts_by_client)'
@@ -279,21 +282,21 @@ test('a page of what a wallet has is read in the order of an index, from where t
   }
 })
 
-test('going through what a young client has looks at its own grants alone, however many others there are', async () => {
+test('On PostgreSQL, listing the grants of a new client reads its own grants only, however many others there are', async () => {
   const fresh = await createPostgresDatabase()
-  const noting = new NotingConnection(fresh.address, 'given')
+  const recording = new RecordingConnection(fresh.address, 'given')
   try {
     await migratePostgres(fresh.address, NOW)
-    // Ids begin with their time, so the youngest grants are the last.
+    // Ids begin with their time, so the newest grants are the last.
     await fresh.sql.unsafe(`
       INSERT INTO grants (id, client_id, wallet, scopes, resources, created_at, expires_at, refresh_expires_at, generation,
                           refresh_key_id, rotated_at, attempt_id)
         SELECT to_char(n, '000000'), CASE WHEN n > 28500 THEN 'young' ELSE 'old' END, 'w' || n, '[]', '[]', n, n, n, 0, 'k', n, 'a'
         FROM generate_series(1, 30000) AS n;
       ANALYZE`)
-    const ledger = createGrantStore(noting)
+    const ledger = createGrantStore(recording)
     expect(await endAll({ grants: ledger }, { clientId: 'young' }, 'client_deleted', NOW)).toBe(1500)
-    const { text, valuesOf } = compile(noting.prepared.at(-1) ?? '', 'given')
+    const { text, valuesOf } = compile(recording.prepared.at(-1) ?? '', 'given')
     const values = valuesOf({ clientId: 'young', afterMadeAt: 0, afterId: '', limit: 100 })
     for (const mode of ['force_generic_plan', 'force_custom_plan']) {
       await fresh.sql.unsafe(`SET plan_cache_mode = ${mode}`)
@@ -302,20 +305,20 @@ test('going through what a young client has looks at its own grants alone, howev
       expect(plan, `under ${mode}`).toMatch(/Limit .*rows=100[^]*Index Scan using grants_by_client_and_age on grants .*rows=10\d/)
     }
   } finally {
-    await noting.close()
+    await recording.close()
     await fresh.drop()
   }
 })
 
-test('a thousand refreshes add no row, touch no index, and stay on their page', async () => {
-  const grant = await living()
+test('On PostgreSQL, a thousand refreshes add no row, and at least 950 of them are HOT updates, which write no index', async () => {
+  const grant = await newLivingGrant()
   const rows = async () => Number((await database.sql.unsafe('SELECT count(*) AS count FROM grants'))[0]?.count)
   const before = await rows()
   for (let generation = 0; generation < 1000; generation++) {
-    expect((await books.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
+    expect((await stores.grants.rotateRefreshToken(rotationOf(grant, generation))).kind).toBe('rotated')
   }
   expect(await rows()).toBe(before)
-  // The counters are told late; every update of this connection is in them once it has gone.
+  // The counters arrive late. They include every update of this connection once it is closed.
   await connection.close()
   await expect
     .poll(async () => {

@@ -1,4 +1,4 @@
-/** TLS to a real PostgreSQL that takes nothing else: whom the service believes, and whom it does not. */
+/** TLS to a real PostgreSQL server that refuses connections without TLS: which certificates are accepted and which are refused. */
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   ca = makeCertificate(folder, 'ca')
   stranger = makeCertificate(folder, 'stranger')
   client = makeCertificate(folder, 'grantor', { issuer: ca })
-  // The name that is right; the address the server is reached at is not in it.
+  // The certificate names `localhost`. The server's address is not in the certificate.
   const own = makeCertificate(folder, 'server', { issuer: ca, names: 'DNS:localhost' })
   server = await startPostgres()
   await speakTlsOnly(own)
@@ -41,7 +41,7 @@ async function speakTlsOnly(own: Certificate): Promise<void> {
     chownSync(path, uid, gid)
     chmodSync(path, 0o600)
   }
-  // The database `secret` is only for those who speak TLS, `certified` for those who show a certificate besides.
+  // The database `secret` requires TLS. The database `certified` requires a client certificate too.
   const rules = ['hostssl certified all all scram-sha-256 clientcert=verify-full', 'hostssl secret all all scram-sha-256']
   writeFileSync(join(server.folder, 'pg_hba.conf'), [...rules, 'host postgres all all scram-sha-256', ''].join('\n'))
   const sql = postgres(server.urlOf('postgres'), { max: 1 })
@@ -53,13 +53,13 @@ async function speakTlsOnly(own: Certificate): Promise<void> {
   await sql.end()
 }
 
-/** The server under one of its names, as the setting is written. */
+/** The address of the server by one of its names, with the parameters of the setting. */
 function at(host: 'localhost' | '127.0.0.1', parameters: Record<string, string>, database = 'secret'): PostgresAddress {
   const url = server.urlOf(database).replace('127.0.0.1', host)
   return addressOf(url, new URLSearchParams(parameters).toString())
 }
 
-async function opens(address: PostgresAddress): Promise<void> {
+async function expectToOpen(address: PostgresAddress): Promise<void> {
   await migratePostgres(address, NOW)
   const store = await openPostgresStore(address, { clock: 'given' })
   const grant = await livingGrant(store)
@@ -67,55 +67,55 @@ async function opens(address: PostgresAddress): Promise<void> {
   await store.close()
 }
 
-const refused = async (address: PostgresAddress, code: string | RegExp) => {
-  const told: unknown = await openPostgresStore(address).catch((error: unknown) => error)
-  expect(told).toBeInstanceOf(StoreUnavailable)
-  expect(String(told)).toMatch(code)
-  expect(`${(told as Error).stack} ${JSON.stringify(told)}`).not.toContain(address.password)
+const expectRefusal = async (address: PostgresAddress, code: string | RegExp) => {
+  const error: unknown = await openPostgresStore(address).catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(StoreUnavailable)
+  expect(String(error)).toMatch(code)
+  expect(`${(error as Error).stack} ${JSON.stringify(error)}`).not.toContain(address.password)
 }
 
-test('verify-full: the server whose certificate names it and whose issuer is believed is used', async () => {
-  await opens(at('localhost', { sslmode: 'verify-full', sslrootcert: ca.cert }))
+test('With verify-full, a server is used if its certificate names it and comes from the trusted issuer', async () => {
+  await expectToOpen(at('localhost', { sslmode: 'verify-full', sslrootcert: ca.cert }))
 })
 
-test('verify-full: a certificate for another name, or of an issuer nobody named, is refused', async () => {
-  await refused(at('127.0.0.1', { sslmode: 'verify-full', sslrootcert: ca.cert }), 'ERR_TLS_CERT_ALTNAME_INVALID')
-  await refused(at('localhost', { sslmode: 'verify-full', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
-  await refused(at('localhost', { sslmode: 'verify-full' }), /UNABLE_TO_\w+|SELF_SIGNED/)
+test('With verify-full, a certificate for another name or from an unknown issuer is refused', async () => {
+  await expectRefusal(at('127.0.0.1', { sslmode: 'verify-full', sslrootcert: ca.cert }), 'ERR_TLS_CERT_ALTNAME_INVALID')
+  await expectRefusal(at('localhost', { sslmode: 'verify-full', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
+  await expectRefusal(at('localhost', { sslmode: 'verify-full' }), /UNABLE_TO_\w+|SELF_SIGNED/)
 })
 
-test('verify-ca: any name will do, but not any issuer', async () => {
-  await opens(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ca.cert }))
-  await refused(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
+test('With verify-ca, a certificate for another name is accepted, and one from another issuer is refused', async () => {
+  await expectToOpen(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ca.cert }))
+  await expectRefusal(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: stranger.cert }), /UNABLE_TO_\w+|SELF_SIGNED/)
 })
 
-test('require: encrypted to whoever answers', async () => {
-  await opens(at('127.0.0.1', { sslmode: 'require' }))
+test('With sslmode require, a server is used over TLS without a check of its certificate', async () => {
+  await expectToOpen(at('127.0.0.1', { sslmode: 'require' }))
 })
 
-test('without TLS a server that asks for it is not used, and what is told holds no password', async () => {
-  await refused(at('127.0.0.1', { sslmode: 'disable' }), '28000')
+test('With sslmode disable, a server that requires TLS is refused, and the error contains no password', async () => {
+  await expectRefusal(at('127.0.0.1', { sslmode: 'disable' }), '28000')
 })
 
-test('a server that asks for a certificate gets the one that is set, and refuses whoever has none', async () => {
+test('A server that requires a client certificate accepts the configured one, and refuses a connection without one', async () => {
   const trust = { sslmode: 'verify-full', sslrootcert: ca.cert }
-  await opens(at('localhost', { ...trust, sslcert: client.cert, sslkey: client.key }, 'certified'))
-  await refused(at('localhost', trust, 'certified'), '28000')
+  await expectToOpen(at('localhost', { ...trust, sslcert: client.cert, sslkey: client.key }, 'certified'))
+  await expectRefusal(at('localhost', trust, 'certified'), '28000')
 })
 
-test('a server that dies while it is spoken to over TLS is found again, and nothing breaks meanwhile', async () => {
+test('If a server stops while reads over TLS are under way, they return or fail with StoreUnavailable, and later reads work', async () => {
   const store = await openPostgresStore(at('localhost', { sslmode: 'verify-full', sslrootcert: ca.cert }), { clock: 'given' })
   const grant = await livingGrant(store)
-  const asked = Array.from({ length: 100 }, () => store.grants.readGrant(grant.id).catch((error: unknown) => error))
+  const reads = Array.from({ length: 100 }, () => store.grants.readGrant(grant.id).catch((error: unknown) => error))
   await server.stop('immediate')
   await server.start()
-  for (const told of await Promise.all(asked)) expect(told instanceof StoreUnavailable || told).toBeTruthy()
+  for (const outcome of await Promise.all(reads)) expect(outcome instanceof StoreUnavailable || outcome).toBeTruthy()
   const read = () => store.grants.readGrant(grant.id).catch(() => null)
   await expect.poll(read, { timeout: 5000, interval: 50 }).toMatchObject({ id: grant.id })
   await store.close()
 })
 
-test('an answer that is broken on the way says nothing about what happened: a client that was made is not made again', async () => {
+test('A registration whose TLS response is corrupted fails with StoreUnavailable and is not repeated: the client exists', async () => {
   const address = at('127.0.0.1', { sslmode: 'require', pool_size: '1' })
   let breaking = false
   const proxy = createServer((socket) => {
@@ -124,7 +124,7 @@ test('an answer that is broken on the way says nothing about what happened: a cl
     socket.on('data', (bytes) => onward.write(bytes)).on('close', () => onward.destroy())
     onward.on('close', () => socket.destroy())
     onward.on('data', (bytes: Buffer) => {
-      // The last byte belongs to the seal of the record.
+      // The last byte belongs to the authentication tag of the TLS record.
       if (breaking) bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
       breaking = false
       socket.write(bytes)
@@ -144,28 +144,24 @@ test('an answer that is broken on the way says nothing about what happened: a cl
 })
 
 test.each<[string, (socket: Socket) => void, string | RegExp]>([
-  [
-    'says more than it may before TLS (CVE-2021-23222)',
-    (socket) => socket.write('SR\0\0\0'),
-    'error establishing an SSL connection',
-  ],
-  ['takes no TLS', (socket) => socket.write('N'), 'does not support SSL'],
-  ['hangs up', (socket) => socket.destroy(), /ECONNRESET|terminated unexpectedly/],
-  ['says nothing', () => undefined, 'connection timeout'],
-])('a server that %s is not used', async (_, answer, code) => {
-  const asked: Buffer[] = []
+  ['sends data before TLS starts (CVE-2021-23222)', (socket) => socket.write('SR\0\0\0'), 'error establishing an SSL connection'],
+  ['declines TLS', (socket) => socket.write('N'), 'does not support SSL'],
+  ['closes the connection', (socket) => socket.destroy(), /ECONNRESET|terminated unexpectedly/],
+  ['never responds', () => undefined, 'connection timeout'],
+])('A server that %s is refused if TLS is required, and gets nothing but the request for TLS', async (_, answer, code) => {
+  const received: Buffer[] = []
   const impostor = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (bytes: Buffer) => {
-      asked.push(bytes)
-      if (asked.length === 1) answer(socket)
+      received.push(bytes)
+      if (received.length === 1) answer(socket)
     })
   })
   impostor.listen(0, '127.0.0.1')
   await once(impostor, 'listening')
   const { port } = impostor.address() as AddressInfo
   const address = { ...at('127.0.0.1', { sslmode: 'require', connect_timeout: '1' }), servers: [{ host: '127.0.0.1', port }] }
-  await refused(address, code)
-  expect(Buffer.concat(asked).toString('latin1'), 'nobody is named in the clear').toBe('\0\0\0\x08\x04\xd2\x16\x2f')
+  await expectRefusal(address, code)
+  expect(Buffer.concat(received).toString('latin1'), 'no user name is sent in the clear').toBe('\0\0\0\x08\x04\xd2\x16\x2f')
   impostor.close()
 })

@@ -1,4 +1,4 @@
-/** Two nodes on one migrated database, empty at first, as the contract asks for them. */
+/** Two nodes on one migrated, empty database, for the contract. */
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresDatabase } from '../../support/postgres.ts'
 import type { StoreUnderTest } from '../store-contract.ts'
@@ -19,13 +19,13 @@ export async function postgresUnderTest(database: PostgresDatabase): Promise<Sto
       return store
     },
     async refuseWrites() {
-      const everybodyLeaves = () =>
+      const endConnections = () =>
         sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
       await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-      await everybodyLeaves()
+      await endConnections()
       return async () => {
         await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
-        await everybodyLeaves()
+        await endConnections()
       }
     },
     close: async () => void (await closeAll()),

@@ -8,7 +8,7 @@ import { NOW } from '../contract/subject.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 import { startStoreProcess } from '../start-process.ts'
 
-/** More changed rows than start a step of the checkpoint thread. */
+/** More changed rows than the number that starts a step of the checkpoint thread. */
 const MANY = 600
 const PAGE = 4096
 
@@ -34,14 +34,14 @@ async function openPages() {
   }
 }
 
-test('committed pages are copied into the database file before the log is long enough for a checkpoint within a commit', async () => {
+test('Committed pages are copied into the SQLite file before the log is long enough for a checkpoint within a commit', async () => {
   const { change, isInFile, pagesInLog } = await openPages()
   await change('first text')
   await expect.poll(() => isInFile('first text'), { timeout: 15_000 }).toBe(true)
   expect(pagesInLog(), 'pages in the log, fewer than start a checkpoint within a commit').toBeLessThan(2000)
 })
 
-test('the write-ahead log starts again while writes go on, so that it stays small', async () => {
+test("SQLite's write-ahead log restarts while writes continue, so that it stays small", async () => {
   const { change, isInFile, pagesInLog } = await openPages()
   for (let round = 0; round < 12; round++) {
     await change(`text ${round}`)
@@ -50,7 +50,7 @@ test('the write-ahead log starts again while writes go on, so that it stays smal
   expect(pagesInLog(), `pages in the log after ${12 * MANY} were written`).toBeLessThan(4000)
 })
 
-test('a program that replicates the log holds it by a read transaction: the log does not start again, and keeps every page', async () => {
+test("While a replication program holds a read transaction, SQLite's log does not restart, and keeps every page", async () => {
   const { path, change, isInFile } = await openPages()
   await change('old text')
   await expect.poll(() => isInFile('old text'), { timeout: 15_000 }).toBe(true)
@@ -70,7 +70,7 @@ test('a program that replicates the log holds it by a read transaction: the log 
   expect(texts.all()).toEqual([{ text: 'text 11' }])
 })
 
-test('closing ends the checkpoint thread, keeps every committed row and leaves no file beside the database', async () => {
+test('Closing a SQLite store ends the checkpoint thread, keeps every committed row and leaves no file beside the database', async () => {
   const { path, connection, change } = await openPages()
   await change('last text')
   await connection.close()
@@ -80,7 +80,7 @@ test('closing ends the checkpoint thread, keeps every committed row and leaves n
   expect(reopened.prepare("SELECT count(*) AS count FROM pages WHERE body LIKE 'last text%'").get()).toEqual({ count: MANY })
 })
 
-test('if the checkpoint thread cannot start, a warning says so, and writes go on with checkpoints within commits', async () => {
+test('If the checkpoint thread cannot start, one warning is logged, and every acknowledged write is still stored', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   // Node's permission model refuses threads.

@@ -1,4 +1,4 @@
-/** One tick, one commit: what a SQLite connection promises to the moves that share it. */
+/** One commit per iteration of the event loop, and what a SQLite connection guarantees to the writes that share it. */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
-/** A connection to a file with one table, and what another process would read in it. */
+/** A connection to a file with one table, and a reader of the same file outside of the connection. */
 async function openNotes() {
   const path = await newSqlitePath()
   const connection = new Connection(path)
@@ -29,25 +29,25 @@ async function openNotes() {
   }
 }
 
-test('moves asked for in one turn of the event loop become durable together, and are told only afterwards', async () => {
+test('Writes of one event-loop iteration share a commit, and each is acknowledged only after that commit', async () => {
   const { connection, note, insert, seenOutside } = await openNotes()
   const first = note('first').then(seenOutside)
   const during = connection.write(() => {
     insert('second')
     return seenOutside()
   })
-  expect(await during, 'nothing is seen before the commit').toEqual([])
-  expect(await first, 'what is told is there for everybody').toEqual(['first', 'second'])
+  expect(await during, 'other connections see nothing before the commit').toEqual([])
+  expect(await first, 'other connections see every acknowledged write').toEqual(['first', 'second'])
 })
 
-test('a commit waits for the disk: a write-ahead log, synced at every commit', async () => {
+test('A commit waits for the disk: SQLite uses a write-ahead log and syncs it at every commit', async () => {
   const { connection } = await openNotes()
   expect(connection.prepareWrite('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
   expect(connection.prepareWrite('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
   expect(connection.prepareWrite('PRAGMA busy_timeout').get(), 'and never for a lock').toEqual({ timeout: 0 })
 })
 
-test('a move that throws is undone alone, and its caller reads what it threw', async () => {
+test('A write that throws is rolled back alone, and its caller gets the error', async () => {
   const { connection, note, insert, seenOutside } = await openNotes()
   const defect = new TypeError('a defect')
   const outcomes = await Promise.allSettled([
@@ -67,16 +67,16 @@ test('a move that throws is undone alone, and its caller reads what it threw', a
   expect(seenOutside()).toEqual(['first', 'third'])
 })
 
-test('a move sees what the moves before it in the same tick did', async () => {
+test('A write sees the changes of earlier writes in the same event-loop iteration', async () => {
   const { connection, note } = await openNotes()
   const count = connection.prepareWrite('SELECT count(*) AS count FROM notes')
   void note('first')
   expect(await connection.write(() => count.get())).toEqual({ count: 1 })
 })
 
-test('where the commit itself fails, every move of the tick is told so, nothing of it is there, and the next tick works', async () => {
+test('If a shared commit fails, every write in it fails and is rolled back, and the next write succeeds', async () => {
   const { connection, note, insert, seenOutside } = await openNotes()
-  // A broken deferred constraint is found by COMMIT, and leaves the transaction open.
+  // COMMIT detects a violated deferred constraint, and leaves the transaction open.
   connection.execute('PRAGMA foreign_keys = ON')
   connection.execute('CREATE TABLE answers (note TEXT REFERENCES notes DEFERRABLE INITIALLY DEFERRED) STRICT')
   const answer = connection.prepareWrite('INSERT INTO answers VALUES (?)')
@@ -95,19 +95,19 @@ test('where the commit itself fails, every move of the tick is told so, nothing 
   expect(seenOutside()).toEqual(['later'])
 })
 
-test('a full disk is StoreUnavailable, and the store works again by itself once there is room', async () => {
+test('On a full disk a write fails with StoreUnavailable, and writes succeed again without a restart once there is room', async () => {
   const { connection, note, seenOutside } = await openNotes()
   connection.execute('PRAGMA max_page_count = 10')
   const outcomes = await Promise.allSettled([note('first'), note('second', 'x'.repeat(100_000))])
   expect(outcomes[1]).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) })
-  const told = outcomes[0]?.status === 'fulfilled' ? ['first'] : []
-  expect(seenOutside(), 'only what was told as done is there').toEqual(told)
+  const acknowledged = outcomes[0]?.status === 'fulfilled' ? ['first'] : []
+  expect(seenOutside(), 'only acknowledged writes are stored').toEqual(acknowledged)
   connection.execute('PRAGMA max_page_count = 1000000')
   await note('third', 'x'.repeat(100_000))
-  expect(seenOutside()).toEqual([...told, 'third'])
+  expect(seenOutside()).toEqual([...acknowledged, 'third'])
 })
 
-test('a read-only file is StoreUnavailable for moves, while reads are answered, and passes', async () => {
+test('If the file is read-only, writes fail with StoreUnavailable, reads succeed, and writes work again afterwards', async () => {
   const { connection, note, seenOutside } = await openNotes()
   await note('first')
   const count = connection.prepareRead('SELECT count(*) AS count FROM notes')
@@ -120,7 +120,7 @@ test('a read-only file is StoreUnavailable for moves, while reads are answered, 
   expect(seenOutside()).toEqual(['first', 'fourth'])
 })
 
-test('a read is answered from what is committed, never from a tick under way', async () => {
+test('A read returns committed data only, not that of a pending shared commit', async () => {
   const { connection, note } = await openNotes()
   const count = connection.prepareRead('SELECT count(*) AS count FROM notes')
   const noted = note('first')
@@ -129,14 +129,14 @@ test('a read is answered from what is committed, never from a tick under way', a
   expect(await connection.read(() => count.get())).toEqual({ count: 1 })
 })
 
-test('a read that is a defect is told as it is', async () => {
+test('A read that fails because of a programming error passes on the original error', async () => {
   const { connection } = await openNotes()
   const missing = connection.read(() => connection.prepareRead('SELECT * FROM nowhere').all())
   await expect(missing).rejects.toThrow('no such table')
   await expect(missing).rejects.not.toBeInstanceOf(StoreUnavailable)
 })
 
-test('closing answers the moves asked for before and takes none after', async () => {
+test('Closing a connection completes earlier writes and refuses later ones', async () => {
   const { connection, note, seenOutside } = await openNotes()
   const before = note('before')
   const closed = connection.close()
@@ -147,7 +147,7 @@ test('closing answers the moves asked for before and takes none after', async ()
   expect(seenOutside()).toEqual(['before'])
 })
 
-test('the file and those beside it are readable by their owner only, whatever the umask', async () => {
+test('The database file and the files beside it are readable by their owner only, whatever the umask is', async () => {
   const umask = process.umask(0)
   onTestFinished(() => void process.umask(umask))
   const { path, note } = await openNotes()
@@ -155,7 +155,7 @@ test('the file and those beside it are readable by their owner only, whatever th
   for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777, `mode of ${file}`).toBe(0o600)
 })
 
-test('a name that means something to SQLite is a file’s name all the same', async () => {
+test('A path that SQLite would read as a URI or as :memory: is used as the name of a file', async () => {
   const folder = dirname(await newSqlitePath())
   const before = process.cwd()
   onTestFinished(() => process.chdir(before))
@@ -169,7 +169,7 @@ test('a name that means something to SQLite is a file’s name all the same', as
   }
 })
 
-test('a file that cannot be opened is StoreUnavailable, naming it', async () => {
+test('A file that cannot be opened fails with StoreUnavailable, which names the file', async () => {
   const path = await newSqlitePath()
   expect(() => new Connection(join(path, 'below/grantor.sqlite'))).toThrow(StoreUnavailable)
   mkdirSync(path)
@@ -181,7 +181,7 @@ test('a file that cannot be opened is StoreUnavailable, naming it', async () => 
   expect(() => new Connection(`${path}-text`)).toThrow(StoreUnavailable)
 })
 
-test('a process that commits in every turn of the event loop leaves turns out while another process writes, so that the other gets the lock', async () => {
+test('A process that commits all the time pauses while another process writes, so that the other gets the lock', async () => {
   const { note, outside } = await openNotes()
   let turns = 0
   let counting = setImmediate(function count() {
@@ -202,7 +202,7 @@ test('a process that commits in every turn of the event loop leaves turns out wh
 })
 
 test.runIf(process.platform === 'linux')(
-  'a second connection in one process leaves the locks of the first in place, by which other processes see that the file is in use',
+  "A second connection in one process keeps the first one's file locks, which show other processes that the file is in use",
   async () => {
     const path = await newSqlitePath()
     const locks = () =>

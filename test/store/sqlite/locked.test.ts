@@ -1,4 +1,4 @@
-/** Another process has the file: waiting without standing still, and giving up after two seconds. */
+/** Another process holds the lock of the file. A write waits for two seconds without blocking the event loop, and then fails. */
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
@@ -18,7 +18,7 @@ async function openLocked() {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('a move waits for another process’s lock without holding up anything else, and succeeds once it is gone', async () => {
+test("A write waits for another process's lock without blocking the event loop, and succeeds once the lock is released", async () => {
   const { store, holder, redeem } = await openLocked()
   const redeemed = redeem()
   let longest = 0
@@ -27,12 +27,12 @@ test('a move waits for another process’s lock without holding up anything else
     longest = Math.max(longest, performance.now() - before)
     before = performance.now()
   }
-  expect(longest, 'the longest turn of the event loop, in milliseconds').toBeLessThan(1000)
+  expect(longest, 'the longest iteration of the event loop, in milliseconds').toBeLessThan(1000)
   holder.goOn()
   expect((await redeemed).kind).toBe('redeemed')
 })
 
-test('a file that stays locked for two seconds is StoreUnavailable, told after two seconds, and works again by itself', async () => {
+test('A write to a file that stays locked for two seconds fails with StoreUnavailable, and a later one succeeds without a restart', async () => {
   const { holder, redeem } = await openLocked()
   const before = performance.now()
   const refused = redeem().catch((error: unknown) => error)
@@ -44,7 +44,7 @@ test('a file that stays locked for two seconds is StoreUnavailable, told after t
   expect((await waiting).kind).toBe('redeemed')
 })
 
-test('a move that comes later waits its own two seconds', async () => {
+test('A write that starts to wait later waits for its own two seconds', async () => {
   const { holder, redeem } = await openLocked()
   const early = redeem().then(
     () => 'redeemed',
@@ -57,7 +57,7 @@ test('a move that comes later waits its own two seconds', async () => {
   expect((await late).kind).toBe('redeemed')
 })
 
-test('20,000 moves may wait; the next is StoreUnavailable at once, and those that wait are answered', async () => {
+test('If 20,000 writes wait for a lock, the next one fails at once with StoreUnavailable, and the waiting ones succeed', async () => {
   const { holder, redeem } = await openLocked()
   const waiting = Array.from({ length: 20_000 }, redeem)
   const nextTurn = new Promise((resolve) => setImmediate(resolve, 'later'))
@@ -67,7 +67,7 @@ test('20,000 moves may wait; the next is StoreUnavailable at once, and those tha
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(20_000)
 })
 
-test('closing while another process has the file waits for the moves under way', async () => {
+test('Closing a store while another process holds the lock waits until the pending write is committed', async () => {
   const { path, store, holder, redeem } = await openLocked()
   const redeemed = redeem()
   const closed = store.close()

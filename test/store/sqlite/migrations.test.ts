@@ -1,4 +1,4 @@
-/** The schema of a SQLite file: brought forward once, never guessed. */
+/** The schema of a SQLite file. Each step is taken once. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { newSqlitePath } from '../sqlite-file.ts'
 
 const ALL = MIGRATIONS.map(({ number, name, oldest }) => ({ number, name, oldest }))
 
-test('a new file takes every step, in order, and remembers when', async () => {
+test('A new SQLite file takes every migration step in order, and records the time', async () => {
   const path = await newSqlitePath()
   const taken = await migrateSqlite(path, NOW)
   expect(taken.map(({ number, name, oldest }) => ({ number, name, oldest }))).toEqual(ALL)
@@ -17,11 +17,11 @@ test('a new file takes every step, in order, and remembers when', async () => {
   await openSqliteStore(path).close()
 })
 
-test('steps are numbered one after the other from 1, each once', () => {
+test('Migration steps are numbered consecutively from 1', () => {
   expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1))
 })
 
-test('a file that is up to date takes no step, and keeps what it holds', async () => {
+test('A SQLite file that is up to date takes no migration step, and keeps its data', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const store = openSqliteStore(path)
@@ -35,7 +35,7 @@ test('a file that is up to date takes no step, and keeps what it holds', async (
 })
 
 test.each(MIGRATIONS.slice(0, -1))(
-  'a file of step $number takes the steps after it, and keeps its grants and sessions',
+  'A SQLite file of step $number takes the steps after it, and keeps its grants and sessions',
   async ({ number }) => {
     const path = await newSqlitePath()
     const database = new DatabaseSync(path)
@@ -75,14 +75,14 @@ test.each(MIGRATIONS.slice(0, -1))(
   },
 )
 
-test('an empty file is refused with a line that says what to run, and stays empty', async () => {
+test('An empty SQLite file is refused with the command to run, and stays empty', async () => {
   const path = await newSqlitePath()
   expect(() => openSqliteStore(path)).toThrow(SchemaMismatch)
   expect(() => openSqliteStore(path)).toThrow(/^The database is not up to date\. Run: grantor migrate$/)
   expect(await sqliteMigrationStatus(path)).toMatchObject({ applied: [], pending: ALL })
 })
 
-test('a file made by a newer version is refused, by opening and by migrating, and left as it is', async () => {
+test('A SQLite file of a newer, incompatible version is refused when it is opened and migrated, and stays unchanged', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const newer = new DatabaseSync(path)
@@ -96,7 +96,7 @@ test('a file made by a newer version is refused, by opening and by migrating, an
   expect((await sqliteMigrationStatus(path)).applied).toHaveLength(MIGRATIONS.length + 1)
 })
 
-test('a step that only adds leaves the version before at work: it opens the file, and its migrate finds nothing to do', async () => {
+test('A SQLite file with a newer step that names this version as compatible is opened, and migrating it takes no step', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const newer = new DatabaseSync(path)
@@ -106,17 +106,17 @@ test('a step that only adds leaves the version before at work: it opens the file
   expect(await migrateSqlite(path, NOW)).toEqual([])
 })
 
-test('steps are taken all or none: where one fails the file is as before', async () => {
+test('If one migration step fails on SQLite, none is taken and the file is unchanged', async () => {
   const path = await newSqlitePath()
   const database = new DatabaseSync(path)
-  // In the way of a table the first step makes, after others it makes before.
+  // Conflicts with a table that the first step creates after other tables.
   database.exec('CREATE TABLE keys (mine TEXT)')
   await expect(migrateSqlite(path, NOW)).rejects.toThrow('table keys already exists')
   expect(database.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'keys' }])
   database.close()
 })
 
-test('nothing is left beside the file once it is closed', async () => {
+test('After a SQLite file is migrated and closed, no file is left beside it', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   expect([path, `${path}-wal`, `${path}-shm`].map((file) => existsSync(file))).toEqual([true, false, false])

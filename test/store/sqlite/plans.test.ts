@@ -1,4 +1,4 @@
-/** How SQLite finds the rows: on the hot paths always by a table's own key. */
+/** How SQLite finds rows. Statements on a request's path always use a table's primary key. */
 
 import { expect, onTestFinished, test } from 'vitest'
 import { createCleaning } from '../../../src/store/sqlite/cleaning.ts'
@@ -15,8 +15,8 @@ import { createWalletStore } from '../../../src/store/sqlite/wallets.ts'
 import { NOW, newGrant, rotationOf, someSession, someWallet } from '../contract/subject.ts'
 import { newSqlitePath } from '../sqlite-file.ts'
 
-/** Notes every statement it is asked to prepare. */
-class NotingConnection extends Connection {
+/** Records every statement that it prepares. */
+class RecordingConnection extends Connection {
   readonly sql = new Set<string>()
   override prepareWrite(sql: string) {
     this.sql.add(sql)
@@ -28,24 +28,24 @@ class NotingConnection extends Connection {
   }
 }
 
-async function openNoting() {
-  const connection = new NotingConnection(await newSqlitePath())
+async function openRecording() {
+  const connection = new RecordingConnection(await newSqlitePath())
   onTestFinished(() => connection.close())
   await migrate(connection, NOW)
   connection.sql.clear()
   return connection
 }
 
-/** How each table is gone through, a line each. Lists inside a row and rows already found are no tables. */
-function planOf(connection: NotingConnection, sql: string): string[] {
+/** How each table is scanned, one line each. Lists inside a row and rows that are found already are not tables. */
+function planOf(connection: RecordingConnection, sql: string): string[] {
   const steps = connection.prepareRead(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
   return steps
     .map(({ detail }) => detail)
     .filter((detail) => /^(SCAN|SEARCH) (?!\(subquery|CONSTANT ROW)/.test(detail) && !detail.includes('VIRTUAL TABLE'))
 }
 
-test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, start a session, use once, push a request: each finds its row by primary key', async () => {
-  const connection = await openNoting()
+test("On SQLite, each statement on a request's path finds its row by the primary key of its table", async () => {
+  const connection = await openRecording()
   createGrantStore(connection)
   createWalletStore(connection)
   createSessionStore(connection)
@@ -68,8 +68,8 @@ test('redeem, rotate, end, revoke a token, read a grant, a session, an epoch, st
   }
 })
 
-test('what a wallet allowed, or a client was allowed, is listed through an index', async () => {
-  const connection = await openNoting()
+test('On SQLite, the grants of a wallet or of a client are listed through an index', async () => {
+  const connection = await openRecording()
   const grants = createGrantStore(connection)
   const [wallet, clientId] = [someWallet(), 'client']
   connection.sql.clear()
@@ -80,8 +80,8 @@ test('what a wallet allowed, or a client was allowed, is listed through an index
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byIndex])
 })
 
-test('a page of all grants, or of a client’s, is read in the order of an index, from wherever it begins: no sorting of millions', async () => {
-  const connection = await openNoting()
+test("On SQLite, a page of all grants or of a client's grants is read in the order of an index, without a sort", async () => {
+  const connection = await openRecording()
   const grants = createGrantStore(connection)
   connection.sql.clear()
   const after = { id: newGrant().id, createdAt: NOW }
@@ -99,8 +99,8 @@ test('a page of all grants, or of a client’s, is read in the order of an index
   }
 })
 
-test('a page of what a wallet has is read in the order of an index, from where the page begins, without what has ended', async () => {
-  const connection = await openNoting()
+test("On SQLite, a page of a wallet's grants, sessions or receipts is read in the order of one index, without a sort", async () => {
+  const connection = await openRecording()
   const [grants, sessions, receipts] = [
     createGrantStore(connection),
     createSessionStore(connection),
@@ -130,8 +130,8 @@ test('a page of what a wallet has is read in the order of an index, from where t
   }
 })
 
-test('what a wallet signed is read and withdrawn by its key', async () => {
-  const connection = await openNoting()
+test('On SQLite, receipts are read and withdrawn by their primary key', async () => {
+  const connection = await openRecording()
   createReceiptStore(connection)
   const statements = [...connection.sql].filter((sql) => !/^\s*INSERT|ORDER BY|FROM wallets/.test(sql))
   expect(statements.length).toBeGreaterThan(3)
@@ -139,8 +139,8 @@ test('what a wallet signed is read and withdrawn by its key', async () => {
   for (const sql of statements) expect(planOf(connection, sql), `plan of ${sql}`).toEqual([byKey])
 })
 
-test('what is over is found through an index on when that was, never by a scan, and each row by its own key', async () => {
-  const connection = await openNoting()
+test('On SQLite, expired rows are found through an index on their expiry, and deleted by their own keys, without a sort', async () => {
+  const connection = await openRecording()
   createCleaning(connection)
   const statements = [...connection.sql].filter((sql) => /^\s*DELETE/.test(sql))
   expect(statements).toHaveLength(6)
@@ -156,8 +156,8 @@ test('what is over is found through an index on when that was, never by a scan, 
   }
 })
 
-test('a refresh and a visit change their row alone: no index is written, so cleaning costs them nothing', async () => {
-  const connection = await openNoting()
+test('On SQLite, a refresh or a use of a session changes its row only and writes no index', async () => {
+  const connection = await openRecording()
   createGrantStore(connection)
   createSessionStore(connection)
   const statements = [...connection.sql].filter((sql) => sql.includes('generation + 1') || sql.includes('SET last_seen_at'))
@@ -169,8 +169,8 @@ test('a refresh and a visit change their row alone: no index is written, so clea
   }
 })
 
-test('nothing on the hot paths prepares a statement while it answers', async () => {
-  const connection = await openNoting()
+test("On SQLite, no operation on a request's path prepares a statement", async () => {
+  const connection = await openRecording()
   const [grants, wallets, sessions] = [
     createGrantStore(connection),
     createWalletStore(connection),

@@ -1,4 +1,4 @@
-/** Several processes on one SQLite file, and one that dies. */
+/** Several processes on one SQLite file, and a process that is killed. */
 import { expect, onTestFinished, test } from 'vitest'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
 import { MIGRATIONS } from '../../../src/store/sqlite/migrations.ts'
@@ -14,7 +14,7 @@ async function openMigrated() {
   return { path, store }
 }
 
-test('of three processes that redeem the same 200 codes at once, exactly one wins each (RFC 6749 §4.1.2)', async () => {
+test('Of three processes that redeem the same 200 codes at once, exactly one redeems each code (RFC 6749 §4.1.2)', async () => {
   const { path, store } = await openMigrated()
   const others = await Promise.all([startStoreProcess('redeem', path), startStoreProcess('redeem', path)])
   for (const other of others) other.goOn()
@@ -29,52 +29,53 @@ test('of three processes that redeem the same 200 codes at once, exactly one win
   }
 })
 
-test('a process killed in the middle of its work has lost nothing it told as done', async () => {
+test('A process that is killed while it writes loses no acknowledged write, and leaves the file unlocked', async () => {
   const { path, store } = await openMigrated()
   const writer = await startStoreProcess('write', path)
   writer.goOn()
-  const told: string[] = []
-  // Enough for several steps of the checkpoint thread.
-  while (told.length < 2000) told.push((await writer.line()) ?? '')
+  const acknowledged: string[] = []
+  // Enough writes for several steps of the checkpoint thread.
+  while (acknowledged.length < 2000) acknowledged.push((await writer.line()) ?? '')
   await writer.kill('SIGKILL')
-  for (let line = await writer.line(); line !== undefined; line = await writer.line()) if (line.length === 36) told.push(line)
-  for (const id of told) expect(await store.grants.readGrant(id)).toMatchObject({ id, generation: 0, endedAt: null })
-  // And the file is not left locked.
+  for (let line = await writer.line(); line !== undefined; line = await writer.line())
+    if (line.length === 36) acknowledged.push(line)
+  for (const id of acknowledged) expect(await store.grants.readGrant(id)).toMatchObject({ id, generation: 0, endedAt: null })
+  // The file is not left locked.
   expect((await store.grants.redeemCode(newGrant(), 'attempt', NOW)).kind).toBe('redeemed')
 })
 
-test('what a killed process told as done is there when the file is opened next', async () => {
+test('Acknowledged writes of a killed process are stored when the file is opened next', async () => {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const writer = await startStoreProcess('write', path)
   writer.goOn()
-  const told: string[] = []
-  while (told.length < 200) told.push((await writer.line()) ?? '')
+  const acknowledged: string[] = []
+  while (acknowledged.length < 200) acknowledged.push((await writer.line()) ?? '')
   await writer.kill('SIGKILL')
   const store = openSqliteStore(path)
   onTestFinished(() => store.close())
-  for (const id of told) expect(await store.grants.readGrant(id)).not.toBeNull()
+  for (const id of acknowledged) expect(await store.grants.readGrant(id)).not.toBeNull()
 })
 
 test.runIf(process.platform === 'linux')(
-  'a disk that refuses writes is StoreUnavailable; nothing told as done is lost, and it works again without a restart',
+  'If the disk refuses writes, a write fails with StoreUnavailable, no acknowledged write is lost, and later writes succeed',
   async () => {
     const { path, store } = await openMigrated()
     const writer = await startStoreProcess('fill', path)
     writer.limitFileSize(200_000)
     writer.goOn()
     expect(await writer.line()).toBe('StoreUnavailable')
-    const told = JSON.parse((await writer.line()) ?? '[]') as string[]
-    expect(told.length).toBeGreaterThan(0)
+    const acknowledged = JSON.parse((await writer.line()) ?? '[]') as string[]
+    expect(acknowledged.length).toBeGreaterThan(0)
     writer.limitFileSize('unlimited')
     writer.goOn()
     expect(await writer.line()).toBe('redeemed')
-    for (const id of told) expect(await store.grants.readGrant(id)).not.toBeNull()
-    expect(await store.grants.listGrants({ at: NOW, limit: 10_000 })).toHaveLength(told.length + 1)
+    for (const id of acknowledged) expect(await store.grants.readGrant(id)).not.toBeNull()
+    expect(await store.grants.listGrants({ at: NOW, limit: 10_000 })).toHaveLength(acknowledged.length + 1)
   },
 )
 
-test('four processes that migrate and open one new file at once: one takes the steps, all can use it', async () => {
+test('Of four processes that migrate and open one new file at once, one takes the steps, and the file is usable', async () => {
   const path = await newSqlitePath()
   const processes = await Promise.all([1, 2, 3, 4].map(() => startStoreProcess('migrate', path)))
   for (const each of processes) each.goOn()

@@ -1,4 +1,4 @@
-/** Reads of one turn share a read transaction; what each of them promises stays. */
+/** Reads of one event-loop iteration share a read transaction. */
 import { expect, onTestFinished, test } from 'vitest'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/sqlite/connection.ts'
@@ -23,7 +23,7 @@ async function openNotes() {
   }
 }
 
-test('what was told as durable is seen by every read asked for afterwards, whoever wrote it and however many read', async () => {
+test('Every later read sees an acknowledged write of any connection, even if several reads share a transaction', async () => {
   const { note, another, count } = await openNotes()
   const other = another()
   const insert = other.prepareWrite('INSERT INTO notes VALUES (?)')
@@ -37,7 +37,7 @@ test('what was told as durable is seen by every read asked for afterwards, whoev
   }
 })
 
-test('a read that fails fails alone', async () => {
+test('A read that throws does not affect the other reads that share its transaction', async () => {
   const { connection, note, count } = await openNotes()
   await note('one')
   const defect = new TypeError('a defect')
@@ -52,7 +52,7 @@ test('a read that fails fails alone', async () => {
   expect(await count()).toBe(1)
 })
 
-test('reads asked for before closing are answered, and none after', async () => {
+test('Reads that started before closing succeed, and later ones fail with StoreUnavailable', async () => {
   const { connection, note, count } = await openNotes()
   await note('one')
   const before = [count(), count()]
@@ -61,7 +61,7 @@ test('reads asked for before closing are answered, and none after', async () => 
   await expect(count()).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
-test('a move of one statement that breaks a rule is undone alone, without a savepoint', async () => {
+test('A single-statement write that violates a constraint is rolled back alone, without a savepoint', async () => {
   const { note, count } = await openNotes()
   const outcomes = await Promise.allSettled([note('one'), note('one'), note('two')])
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

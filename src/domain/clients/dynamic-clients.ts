@@ -1,0 +1,78 @@
+/**
+ * Dynamic client registration (RFC 7591) without a row: the client id is the sealed registration itself. An open endpoint therefore
+ * writes nothing, every node accepts the client, and the client ends when the sealing key is retired.
+ */
+import type { KeyRing } from '../../keys/key-ring.ts'
+import { sealedFormat } from '../../keys/sealed.ts'
+import type { GrantType } from '../../oauth/grant-types.ts'
+import { invalidClientMetadata, invalidRedirectUri } from '../../oauth/oauth-error.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
+import type { Client } from '../model/records.ts'
+import { type ClientMetadata, clientOfMetadata, readMembers } from './client-metadata.ts'
+
+/** In characters. Grants contain the client id, and PostgreSQL indexes it. */
+const CLIENT_ID_AT_MOST = 1_200
+/** What such clients may request: to know who the user is. */
+const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
+
+// A packed registration is an array: member names would make the client id longer.
+type Packed = [
+  name: string,
+  redirectUris: string[],
+  grantTypes: GrantType[],
+  authMethod: ClientMetadata['authMethod'],
+  jwksUri: string | null,
+  jwks: ClientMetadata['jwks'],
+  registeredAt: number,
+]
+const REGISTRATION = sealedFormat<Packed>('clientRegistration')
+
+/** RFC 7591 §3.2.1. Members that the service does not use, such as `logo_uri` or `software_statement`, are ignored (§2, §3.1.1). */
+export type RegistrationResponse = {
+  client_id: string
+  client_id_issued_at: number
+  client_name?: string
+  redirect_uris: string[]
+  grant_types: GrantType[]
+  response_types: ['code']
+  token_endpoint_auth_method: ClientMetadata['authMethod']
+  jwks_uri?: string
+  jwks?: NonNullable<ClientMetadata['jwks']>
+}
+
+/** `schemes`: private-use schemes without a dot that the operator allows. Throws the refusals of RFC 7591 §3.2.2. */
+export function registerDynamically(
+  { keys, now, schemes }: { keys: KeyRing; now: () => number; schemes: readonly string[] },
+  request: unknown,
+): RegistrationResponse {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) throw invalidClientMetadata('metadata_not_json')
+  const rules = { ownHost: null, schemes, otherMethods: 'replace_by_none' } as const
+  const metadata = readMembers(request as Record<string, unknown>, rules)
+  if (metadata === 'metadata_redirect_uris') throw invalidRedirectUri()
+  if (typeof metadata === 'string') throw invalidClientMetadata(metadata)
+  const { name, redirectUris, grantTypes, authMethod, jwksUri, jwks } = metadata
+  const at = now()
+  const clientId = REGISTRATION.seal(keys, [name, redirectUris, grantTypes, authMethod, jwksUri, jwks, at])
+  if (clientId.length > CLIENT_ID_AT_MOST) throw invalidClientMetadata('metadata_too_long')
+  return {
+    client_id: clientId,
+    client_id_issued_at: at,
+    ...(name === '' ? {} : { client_name: name }),
+    redirect_uris: redirectUris,
+    grant_types: grantTypes,
+    response_types: ['code'],
+    token_endpoint_auth_method: authMethod,
+    ...(jwksUri === null ? {} : { jwks_uri: jwksUri }),
+    ...(jwks === null ? {} : { jwks }),
+  }
+}
+
+/** The client of a sealed registration; null for a text that this service did not seal, or whose key is retired. */
+export function openDynamicClient(keys: KeyRing, clientId: string): Client | null {
+  if (clientId.length > CLIENT_ID_AT_MOST) return null
+  const packed = REGISTRATION.open(keys, clientId)
+  if (!packed) return null
+  const [name, redirectUris, grantTypes, authMethod, jwksUri, jwks] = packed
+  const type = authMethod === 'none' ? 'native' : 'confidential'
+  return clientOfMetadata(clientId, { name, redirectUris, grantTypes, authMethod, jwksUri, jwks, type }, ALLOWED)
+}

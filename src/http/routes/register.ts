@@ -1,0 +1,51 @@
+/**
+ * `POST /oauth/register` (RFC 7591 §3, §5: over TLS, as every URL of the service beyond loopback): a client registers itself. Nothing is stored: the client id is the sealed registration. The route
+ * exists only if the operator switched registration on.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { registerDynamically } from '../../domain/clients/dynamic-clients.ts'
+import { invalidToken, tooManyRegistrations } from '../../oauth/oauth-error.ts'
+import { networkOf } from '../../ops/network.ts'
+import { ANY_ORIGIN } from '../cross-origin.ts'
+import { JSON_HEADERS, replyWithError } from '../error-reply.ts'
+import type { Service } from '../service.ts'
+
+const PATH = '/oauth/register'
+
+export function registerRoute(server: FastifyInstance, service: Service): void {
+  const { deps, limits } = service
+  const { dynamicRegistration } = deps.settings
+  if (dynamicRegistration === null) return
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, server.getDefaultJsonParser('error', 'error'))
+  server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
+  // A client that is not registered yet has no origin that could be allowed. The response gives no access.
+  server.addHook('onRequest', async (_request, reply) => void reply.headers(ANY_ORIGIN))
+
+  server.options(PATH, async (_request, reply) =>
+    reply
+      .code(204)
+      .headers({ 'access-control-allow-headers': 'authorization, content-type', 'access-control-allow-methods': 'POST' })
+      .send(),
+  )
+  server.post(PATH, async (request, reply) => {
+    requireInitialAccessToken(request, dynamicRegistration.token)
+    const verdict = limits.count('registrations', networkOf(request.ip))
+    if (!verdict.allowed) throw tooManyRegistrations(verdict.retryAfter)
+    const response = registerDynamically({ ...deps, schemes: dynamicRegistration.schemes }, request.body)
+    deps.audit({ event: 'client_registered_itself' })
+    return reply.code(201).headers(JSON_HEADERS).send(response)
+  })
+}
+
+/** RFC 7591 §3: "the registration endpoint MAY be an OAuth 2.0 protected resource and it MAY accept an initial access token". */
+function requireInitialAccessToken(request: FastifyRequest, expected: string | undefined): void {
+  if (expected === undefined) return
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  const [, token = ''] = /^Bearer +([!-~]{1,512})$/i.exec(request.headers.authorization ?? '') ?? []
+  if (timingSafeEqual(digest(token), digest(expected))) return
+  const refusal = invalidToken('registration_token_wrong')
+  refusal.tokenScheme = 'Bearer'
+  throw refusal
+}

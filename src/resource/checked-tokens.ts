@@ -1,0 +1,20 @@
+import type { AccessToken } from './access-token.ts'
+
+/** Forgotten with its request. */
+const tokens = new WeakMap<object, AccessToken>()
+
+/** Keeps the checked token of a request for its handler. */
+export function keepAccessToken(request: object, token: AccessToken): void {
+  tokens.set(request, token)
+}
+
+/**
+ * The checked access token of a request.
+ *
+ * @throws Error if no `requireToken` ran before the handler: a route that someone forgot to protect must not work.
+ */
+export function accessTokenOf(request: object): AccessToken {
+  const token = tokens.get(request)
+  if (!token) throw new Error('this request has no checked access token: put requireToken before the handler')
+  return token
+}

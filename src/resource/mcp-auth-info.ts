@@ -1,0 +1,50 @@
+import type { AccessToken } from './access-token.ts'
+import { headerValues, type PresentedRequest } from './presented-token.ts'
+import type { ProtectedResource } from './protected-resource.ts'
+import { ResourceError } from './resource-error.ts'
+
+/** `AuthInfo` of the MCP SDK: what a tool reads about its caller. */
+export interface AuthInfo {
+  /** The token as it was sent: a server needs it to exchange it for the token of an API behind it (RFC 8693). */
+  token: string
+  clientId: string
+  scopes: string[]
+  expiresAt: number
+  resource: URL
+  /** The wallet for which the client calls, and the whole checked token. */
+  extra: { wallet: string; accessToken: AccessToken }
+}
+
+export function authInfoOf({ metadata }: ProtectedResource, request: PresentedRequest, token: AccessToken): AuthInfo {
+  const [authorization = ''] = headerValues(request, 'authorization')
+  const { clientId, scopes, expiresAt, wallet } = token
+  return {
+    token: authorization.slice(authorization.indexOf(' ') + 1).trim(),
+    clientId,
+    scopes: [...scopes],
+    expiresAt,
+    resource: new URL(metadata.resource),
+    extra: { wallet, accessToken: token },
+  }
+}
+
+/**
+ * The verifier that the SDK's own `requireBearerAuth` takes. `requireBearerAuth` does not pass the request, so tokens
+ * that are bound to a key are refused, and its challenge has fewer parameters than that of `requireToken`.
+ *
+ * @param reject makes the SDK's error: `({ description }) => new InvalidTokenError(description)` with 1.x, `({
+ * description }) => new OAuthError(OAuthErrorCode.InvalidToken, description)` with 2.x. The SDK answers any other error
+ * with 500, and so a token that could not be checked.
+ */
+export function createTokenVerifier(resource: ProtectedResource, reject: (error: ResourceError) => Error) {
+  async function verifyAccessToken(token: string): Promise<AuthInfo> {
+    const request = { headers: { authorization: `Bearer ${token}` } }
+    try {
+      return authInfoOf(resource, request, await resource.check(request))
+    } catch (error) {
+      resource.answerRefusal(error)
+      throw error instanceof ResourceError && error.status !== 503 ? reject(error) : error
+    }
+  }
+  return { verifyAccessToken }
+}

@@ -1,0 +1,85 @@
+/** `grantor/resource/mcp`: protects a server of the official MCP SDK, `@modelcontextprotocol/server` 2.x or `/sdk` 1.x. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { send } from './express.ts'
+import { toResponse } from './fetch-answer.ts'
+import { type AuthInfo, authInfoOf } from './mcp-auth-info.ts'
+import { checkTools, readMessage, type ToolNeeds } from './mcp-message.ts'
+import { pathOf } from './presented-token.ts'
+import type { Answer, ProtectedResource } from './protected-resource.ts'
+import type { Needs } from './token-check.ts'
+
+export { serveMetadata } from './express.ts'
+export { type AuthInfo, createTokenVerifier } from './mcp-auth-info.ts'
+
+/** What every call needs, and what single tools need in addition. */
+export type McpNeeds = Needs & { tools?: ToolNeeds }
+
+/** `createMcpHandler` of `@modelcontextprotocol/server`, and what is like it. */
+interface McpHandler {
+  fetch(request: Request, options: { authInfo: AuthInfo; parsedBody?: unknown }): Promise<Response>
+}
+
+/**
+ * Protects a handler of `@modelcontextprotocol/server` 2.x. The result serves the metadata document (RFC 9728) and, at
+ * the path of the resource, the MCP server.
+ *
+ * A call of a tool whose scopes the token lacks is answered with 403 `insufficient_scope`, so that the client steps up.
+ */
+export function protectMcp(resource: ProtectedResource, handler: McpHandler, needs: McpNeeds = {}) {
+  const path = new URL(resource.metadata.resource).pathname
+
+  async function fetch(request: Request): Promise<Response> {
+    const metadata = resource.answerMetadata(request)
+    if (metadata) return toResponse(metadata)
+    if (pathOf(request.url) !== path) return new Response(null, { status: 404 })
+    const admission = await resource.admit(request, needs)
+    if (admission.kind === 'refused') return toResponse(admission.answer)
+    const authInfo = authInfoOf(resource, request, admission.token)
+    if (!needs.tools || request.method !== 'POST') return handler.fetch(request, { authInfo })
+    // After the token, so that a call without a token makes this server read no body.
+    const message = await readMessage(request)
+    if (message.kind === 'unreadable') return message.response
+    try {
+      checkTools(resource, admission.token, needs.tools, message.body)
+    } catch (error) {
+      return toResponse(resource.answerRefusal(error))
+    }
+    // The body that was checked, and no other, is what the SDK executes.
+    return handler.fetch(message.request, { authInfo, parsedBody: message.body })
+  }
+
+  return { fetch }
+}
+
+type NodeRequest = IncomingMessage & { originalUrl?: string; body?: unknown; auth?: unknown }
+
+/**
+ * Middleware before the transport of `@modelcontextprotocol/sdk` 1.x, for Express. It sets `request.auth`, which the
+ * transport passes to the tools. If `needs.tools` is set, `express.json()` must run before it.
+ */
+export function requireToken(resource: ProtectedResource, { tools, ...needs }: McpNeeds = {}) {
+  async function admit(request: NodeRequest): Promise<AuthInfo | Answer> {
+    const admission = await resource.admit(request, needs)
+    if (admission.kind === 'refused') return admission.answer
+    if (tools && request.method === 'POST') {
+      // A body that nobody parsed yet would be parsed by the transport, and nobody would have checked it.
+      if (request.body === undefined || !request.readableEnded) return UNPARSED
+      try {
+        checkTools(resource, admission.token, tools, request.body)
+      } catch (error) {
+        return resource.answerRefusal(error)
+      }
+    }
+    return authInfoOf(resource, request, admission.token)
+  }
+
+  return (request: NodeRequest, response: ServerResponse, next: (error?: unknown) => void): void => {
+    admit(request).then((admitted) => {
+      if ('status' in admitted) return send(response, admitted)
+      request.auth = admitted
+      next()
+    }, next)
+  }
+}
+
+const UNPARSED: Answer = { status: 415, headers: { 'Content-Type': 'text/plain' }, body: 'The body must be JSON.' }

@@ -1,0 +1,172 @@
+/** The snippets of docs/guides/mcp.md in their frameworks, which nobody here wrote: registered by the page's commands, called with real tokens. */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { getRequestListener } from '@hono/node-server'
+import * as mcp from '@modelcontextprotocol/client'
+import type { FastifyInstance } from 'fastify'
+import type { Hono } from 'hono'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { freePorts } from '../support/free-ports.ts'
+import { type Grantor, startGrantor } from '../support/start.ts'
+import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
+import { recipeOf, register, writeRecipe } from './recipe.ts'
+
+const RESOURCE_FOLDER = join(import.meta.dirname, '../../src/resource')
+const REDIRECT_URI = 'http://127.0.0.1:7777/callback'
+
+let grantor: Grantor
+beforeAll(async () => {
+  grantor = await startGrantor()
+})
+afterAll(() => grantor.close())
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+let made = 0
+
+/** Registers an API and its client as the page does, for a free port, and describes the API as in `resource.js`. */
+async function describeApi(path: string) {
+  const [port = 0] = await freePorts(1)
+  const resource = `http://127.0.0.1:${port}${path}`
+  const places = { 'https://api.example.com/notes': resource }
+  const api = await register(grantor, 'api', places, 'mcp')
+  const agent = await register(grantor, 'agent', places, 'mcp')
+  const values: Record<string, string> = {
+    ISSUER: grantor.authUrl,
+    RESOURCE: resource,
+    CLIENT_ID: api.client_id,
+    CLIENT_SECRET: api.client_secret,
+  }
+  // Each description has its own values and the test's clock.
+  const described = recipeOf('js', 'resource', 'mcp')
+    .replaceAll(/process\.env\.([A-Z_]+)/g, (_, name: string) => JSON.stringify(values[name]))
+    .replace(/onRefusal: .*/, `now: () => ${grantor.clock.now()},`)
+  const resourceFile = writeRecipe(`resource.${made++}.mjs`, withPaths(described))
+  return { port, resource, agentId: agent.client_id, resourceFile }
+}
+
+/** A snippet's `grantor/resource` is this checkout's. */
+function withPaths(snippet: string): string {
+  return snippet.replaceAll(/'grantor\/resource(?:\/(\w+))?'/g, (_, name = 'index') =>
+    JSON.stringify(pathToFileURL(join(RESOURCE_FOLDER, `${name}.ts`)).href),
+  )
+}
+
+async function importSnippet<Exports>(mark: string, { resourceFile }: { resourceFile: string }): Promise<Exports> {
+  const snippet = recipeOf('js', mark, 'mcp').replaceAll(
+    /'[./]*\/resource\.js'/g,
+    JSON.stringify(pathToFileURL(resourceFile).href),
+  )
+  const path = writeRecipe(`${mark}.${made++}.mjs`, withPaths(snippet))
+  // oxlint-disable-next-line import/no-dynamic-require -- the test has just written this module from a block of the page
+  return (await import(pathToFileURL(path).href)) as Exports
+}
+
+async function listen(listener: RequestListener | Server, port: number): Promise<void> {
+  const server = typeof listener === 'function' ? createServer(listener) : listener
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()))
+  closing.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+}
+
+/** A wallet's token for the agent, with these scopes. */
+async function tokenFor({ agentId, resource }: { agentId: string; resource: string }, scope: string): Promise<string> {
+  const walk = new Walk(grantor)
+  const request = { response_type: 'code', client_id: agentId, redirect_uri: REDIRECT_URI, scope, resource, ...PKCE }
+  const { code } = await walk.signIn(request)
+  const exchange = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, code_verifier: CODE_VERIFIER }
+  const answer = await walk.token({ id: agentId, secret: '' }, exchange)
+  return String(answer.json().access_token)
+}
+
+/** What the page promises of `/notes`: GET needs `notes.read`, POST needs `notes.write` too. */
+async function expectProtected(api: Awaited<ReturnType<typeof describeApi>>): Promise<void> {
+  const call = async (method: string, token?: string) => {
+    const answer = await fetch(api.resource, { method, headers: token ? { authorization: `Bearer ${token}` } : {} })
+    return [answer.status, (await answer.json()) as unknown, answer.headers.get('www-authenticate')] as const
+  }
+  const metadata = `http://127.0.0.1:${api.port}/.well-known/oauth-protected-resource/notes`
+  expect(await (await fetch(metadata)).json()).toMatchObject({
+    resource: api.resource,
+    authorization_servers: [grantor.authUrl],
+    scopes_supported: ['notes.read', 'notes.write'],
+  })
+  expect(await call('GET')).toMatchObject([401, {}, expect.stringContaining(`resource_metadata="${metadata}"`)])
+  const wallet = new Walk(grantor).wallet.address
+  const reading = await tokenFor(api, 'notes.read')
+  expect((await call('GET', reading)).slice(0, 2)).toEqual([200, { of: wallet }])
+  expect(await call('POST', reading)).toMatchObject([
+    403,
+    { error: 'insufficient_scope' },
+    expect.stringContaining('scope="notes.read notes.write"'),
+  ])
+  expect((await call('POST', await tokenFor(api, 'notes.read notes.write'))).slice(0, 2)).toEqual([200, { by: wallet }])
+}
+
+test('Fastify: the snippet protects its routes', async () => {
+  const api = await describeApi('/notes')
+  const { app } = await importSnippet<{ app: FastifyInstance }>('fastify', api)
+  await app.listen({ host: '127.0.0.1', port: api.port })
+  closing.push(() => app.close())
+  await expectProtected(api)
+})
+
+test('Express: the snippet protects its routes', async () => {
+  const api = await describeApi('/notes')
+  await listen((await importSnippet<{ app: RequestListener }>('express', api)).app, api.port)
+  await expectProtected(api)
+})
+
+test('Hono: the snippet protects its routes', async () => {
+  const api = await describeApi('/notes')
+  const { app } = await importSnippet<{ app: Hono }>('hono', api)
+  const listener = getRequestListener(app.fetch)
+  await listen((request, response) => void listener(request, response), api.port)
+  await expectProtected(api)
+})
+
+test('Next.js: the snippets of the two files are route handlers that protect their route', async () => {
+  const api = await describeApi('/notes')
+  type Route = Record<string, (request: Request) => Promise<Response>>
+  const routes = {
+    '/notes': await importSnippet<Route>('next', api),
+    '/.well-known/oauth-protected-resource/notes': await importSnippet<Route>('next-metadata', api),
+  }
+  const listener = getRequestListener(async (request) => {
+    const route: Route | undefined = routes[new URL(request.url).pathname as keyof typeof routes]
+    return (await route?.[request.method]?.(request)) ?? new Response(null, { status: 404 })
+  })
+  await listen((request, response) => void listener(request, response), api.port)
+  await expectProtected(api)
+})
+
+test.each([
+  ['2.x', 'mcp'],
+  ['1.x', 'mcp-1'],
+])(
+  'MCP SDK %s: a client calls the tools of the snippet, and is asked for the scope of the second one',
+  async (_version, mark) => {
+    const api = await describeApi('/mcp')
+    await listen((await importSnippet<{ app: RequestListener | Server }>(mark, api)).app, api.port)
+    const connect = async (scope: string) => {
+      const token = await tokenFor(api, scope)
+      const client = new mcp.Client({ name: 'agent', version: '1.0.0' })
+      const authProvider = { token: async () => token }
+      await client.connect(new mcp.StreamableHTTPClientTransport(new URL(api.resource), { authProvider }))
+      closing.push(() => client.close())
+      return client
+    }
+    const reading = await connect('notes.read')
+    const read = await reading.callTool({ name: 'read_note' })
+    expect(read.content).toEqual([{ type: 'text', text: `the note of ${new Walk(grantor).wallet.address}` }])
+    await expect(reading.callTool({ name: 'clear_note' })).rejects.toThrow(mcp.InsufficientScopeError)
+    const cleared = await (await connect('notes.read notes.write')).callTool({ name: 'clear_note' })
+    expect(cleared.content).toEqual([{ type: 'text', text: 'cleared' }])
+  },
+)

@@ -1,0 +1,116 @@
+/** What every adapter does, over a real socket: the same small API in each framework. */
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { createProtectedResource, type ProtectedResource } from 'grantor/resource'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LittleIssuer, ok, startLittleIssuer, wallet } from './little-issuer.ts'
+
+export type LittleApi = { url: string; close: () => Promise<unknown> }
+
+const RESOURCE = 'https://api.example.com/api'
+const METADATA = '/.well-known/oauth-protected-resource/api'
+
+/**
+ * The API of each adapter: `GET /api/me` needs the scope `enhancement` and answers `{ wallet }`, `GET /api/transfer`
+ * needs in its handler a sign-in of the last minute, `GET /api/open` reads the token of a route that is not protected.
+ */
+export function adapterContract(name: string, start: (resource: ProtectedResource) => Promise<LittleApi>): void {
+  let issuer: LittleIssuer
+  let api: LittleApi
+  const reasons: string[] = []
+  beforeAll(async () => {
+    issuer = await startLittleIssuer()
+    const resource = createProtectedResource({
+      issuer: issuer.url,
+      resource: RESOURCE,
+      now: () => issuer.clock.now,
+      onRefusal: ({ reason }) => reasons.push(reason),
+    })
+    api = await start(resource)
+  })
+  afterAll(async () => {
+    await api.close()
+    await issuer.close()
+  })
+
+  const call = async (path: string, claims?: Record<string, unknown>) => {
+    const token = claims && (await issuer.sign({ aud: RESOURCE, ...claims }))
+    return fetch(`${api.url}${path}`, token ? { headers: { authorization: `Bearer ${token}` } } : {})
+  }
+
+  test(`${name}: the metadata document is served at the path of RFC 9728 §3.1, to any origin`, async () => {
+    const answer = await fetch(`${api.url}${METADATA}`)
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      expect.stringMatching(/^application\/json\b/),
+      '*',
+    ])
+    expect(await answer.json()).toMatchObject({ resource: RESOURCE, authorization_servers: [issuer.url] })
+    const preflight = await fetch(`${api.url}${METADATA}`, { method: 'OPTIONS' })
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, '*'])
+  })
+
+  test(`${name}: a call without a token is answered with 401, the address of the metadata and the scope (RFC 9728 §5.1)`, async () => {
+    const answer = await call('/api/me')
+    expect([answer.status, answer.headers.get('www-authenticate'), answer.headers.get('cache-control')]).toEqual([
+      401,
+      `Bearer realm="${RESOURCE}", scope="enhancement", resource_metadata="https://api.example.com${METADATA}"`,
+      'no-store',
+    ])
+    expect(await answer.json()).toEqual({ error_description: 'This call needs an access token.' })
+  })
+
+  test(`${name}: the handler of a protected route reads the checked token`, async () => {
+    const answer = await call('/api/me', {})
+    expect([answer.status, await answer.json()]).toEqual([200, { wallet }])
+  })
+
+  test(`${name}: a token without the scope is answered with 403 insufficient_scope (RFC 6750 §3.1)`, async () => {
+    const answer = await call('/api/me', { scope: 'profile' })
+    expect([answer.status, await answer.json()]).toMatchObject([403, { error: 'insufficient_scope' }])
+    expect(answer.headers.get('www-authenticate')).toContain('error="insufficient_scope"')
+    expect(reasons.at(-1)).toBe('scope_missing')
+  })
+
+  test(`${name}: a refusal that the handler throws is answered with its challenge (RFC 9470 §3)`, async () => {
+    const answer = await call('/api/transfer', { auth_time: issuer.clock.now - 61 })
+    expect([answer.status, await answer.json()]).toMatchObject([401, { error: 'insufficient_user_authentication' }])
+    expect(answer.headers.get('www-authenticate')).toContain('max_age="60"')
+    expect((await call('/api/transfer', { auth_time: issuer.clock.now - 60 })).status).toBe(200)
+  })
+
+  test(`${name}: an Authorization header that is sent twice does not reach the handler (RFC 6750 §2)`, async () => {
+    const token = await issuer.sign({ aud: RESOURCE })
+    const { status, body } = await sendTwice(`${api.url}/api/me`, `Bearer ${token}`)
+    expect(status === 400 || status === 401).toBe(true)
+    expect(body).not.toHaveProperty('wallet')
+  })
+
+  test(`${name}: a route that is not protected has no token, and fails instead of answering`, async () => {
+    expect((await call('/api/open', {})).status).toBe(500)
+  })
+
+  test(`${name}: while the authorization server fails, calls are answered with 503 and Retry-After`, async () => {
+    const other = await startLittleIssuer()
+    const resource = createProtectedResource({ issuer: other.url, resource: RESOURCE, now: () => other.clock.now })
+    const closed = await start(resource)
+    other.answers.jwks = () => ({ ...ok({}), status: 500 })
+    const headers = { authorization: `Bearer ${await other.sign({ aud: RESOURCE })}` }
+    const answer = await fetch(`${closed.url}/api/me`, { headers })
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(answer.headers.get('www-authenticate')).toBeNull()
+    await closed.close()
+    await other.close()
+  })
+}
+
+function sendTwice(url: string, authorization: string): Promise<{ status: number | undefined; body: unknown }> {
+  const headers = ['Host', 'api', 'Connection', 'close', 'Authorization', authorization, 'Authorization', authorization]
+  return new Promise((resolve, reject) => {
+    request(url, { headers }, (answer) => {
+      json(answer).then((body) => resolve({ status: answer.statusCode, body }), reject)
+    })
+      .on('error', reject)
+      .end()
+  })
+}

@@ -1,0 +1,22 @@
+import Fastify from 'fastify'
+import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from 'grantor/resource/fastify'
+import { adapterContract } from './adapter-contract.ts'
+
+adapterContract('Fastify', async (resource) => {
+  const app = Fastify()
+  app.setErrorHandler(answerRefusals(resource))
+  await app.register(serveMetadata(resource))
+  app.get('/api/open', async (request) => accessTokenOf(request))
+  app.get('/api/me', { onRequest: requireToken(resource, { scopes: ['enhancement'] }) }, async (request) => {
+    return { wallet: accessTokenOf(request).wallet }
+  })
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', requireToken(resource))
+    scope.get('/api/transfer', async (request) => {
+      resource.require(accessTokenOf(request), { maxAge: 60 })
+      return {}
+    })
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return { url, close: () => app.close() }
+})

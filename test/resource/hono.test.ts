@@ -1,0 +1,24 @@
+import { getRequestListener } from '@hono/node-server'
+import { accessTokenOf, answerRefusals, requireToken, serveMetadata } from 'grantor/resource/hono'
+import { Hono } from 'hono'
+import { adapterContract } from './adapter-contract.ts'
+import { listening } from './listening.ts'
+
+adapterContract('Hono', async (resource) => {
+  const app = new Hono()
+  app.use(serveMetadata(resource))
+  const api = new Hono()
+  api.get('/open', (context) => context.json(accessTokenOf(context)))
+  api.get('/me', requireToken(resource, { scopes: ['enhancement'] }), (context) => {
+    return context.json({ wallet: accessTokenOf(context).wallet })
+  })
+  api.get('/transfer', requireToken(resource), (context) => {
+    resource.require(accessTokenOf(context), { maxAge: 60 })
+    return context.json({})
+  })
+  app.route('/api', api)
+  app.onError(answerRefusals(resource))
+  // Without it, the errors that are no refusals are written to the standard error output.
+  const errorHandler = () => new Response(null, { status: 500 })
+  return listening(getRequestListener(app.fetch, { errorHandler }))
+})

@@ -1,0 +1,256 @@
+/** `grantor/resource/mcp` with the servers of the official SDK: 2.x on the Fetch standard, and 1.x on Express. */
+import { request as httpRequest, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
+import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
+import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+// @ts-expect-error -- Express publishes no types, and the adapter needs none
+import express from 'express'
+import { createProtectedResource, type ProtectedResource } from 'grantor/resource'
+import { type AuthInfo, createTokenVerifier, type McpNeeds, protectMcp, requireToken, serveMetadata } from 'grantor/resource/mcp'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listening } from './listening.ts'
+import { clientId, type LittleIssuer, startLittleIssuer, wallet } from './little-issuer.ts'
+
+const RESOURCE = 'https://api.example.com/mcp'
+const METADATA = '/.well-known/oauth-protected-resource/mcp'
+const NEEDS: McpNeeds = {
+  scopes: ['read'],
+  tools: { write: { scopes: ['write'] }, pay: { maxAge: 60 }, both: { scopes: ['write', 'admin'] } },
+}
+const TOOLS = ['whoami', 'write', 'pay', 'both']
+
+let issuer: LittleIssuer
+let resource: ProtectedResource
+let reasons: string[]
+beforeAll(async () => {
+  issuer = await startLittleIssuer()
+  reasons = []
+  resource = createProtectedResource({
+    issuer: issuer.url,
+    resource: RESOURCE,
+    // The transports of 1.x compare `expiresAt` with the machine's clock.
+    now: () => issuer.clock.now,
+    onRefusal: ({ reason }) => reasons.push(reason),
+  })
+})
+afterAll(() => issuer.close())
+
+const described = (authInfo: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(authInfo) }] })
+
+function startModern() {
+  const handler = createMcpHandler(({ authInfo }) => {
+    const server = new McpServer({ name: 'test', version: '1.0.0' })
+    for (const name of TOOLS) server.registerTool(name, {}, () => described(authInfo))
+    return server
+  })
+  const listener = getRequestListener(protectMcp(resource, handler, NEEDS).fetch)
+  return listening(listener)
+}
+
+type App = RequestListener & { use(...handlers: unknown[]): void; all(path: string, ...handlers: unknown[]): void }
+type Parsed = IncomingMessage & { body?: unknown }
+
+function startLegacy(guard: unknown = requireToken(resource, NEEDS), parse: unknown = (express as { json(): unknown }).json()) {
+  const app = (express as () => App)()
+  app.use(serveMetadata(resource))
+  app.use(parse)
+  app.all('/mcp', guard, async (request: Parsed, response: ServerResponse) => {
+    const server = new McpServer1({ name: 'test', version: '1.0.0' })
+    for (const name of TOOLS) server.registerTool(name, {}, ({ authInfo }) => described(authInfo))
+    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
+    await server.connect(transport)
+    await transport.handleRequest(request, response, request.body)
+  })
+  return listening(app)
+}
+
+const called = (name: unknown, id = 1) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } })
+
+async function post(url: string, body: unknown, claims: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
+  const token = await issuer.sign({ aud: RESOURCE, scope: 'read', ...claims })
+  const answer = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const text = await answer.text()
+  return { token, answer, text, challenge: answer.headers.get('www-authenticate') ?? '' }
+}
+
+/** The result of a tool, out of JSON or of a stream of events. */
+function resultOf(text: string): { content?: { text: string }[] } {
+  const json = text.startsWith('{') ? text : (/^data: (\{.*\})$/m.exec(text)?.[1] ?? '{}')
+  return (JSON.parse(json) as { result?: { content?: { text: string }[] } }).result ?? {}
+}
+
+describe.each([
+  ['2.x', startModern],
+  ['1.x', startLegacy],
+] as const)('a server of the SDK %s', (_version, start) => {
+  let url: string
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    ;({ url, close } = await start())
+  })
+  afterAll(() => close())
+
+  test('serves the metadata document at the path of RFC 9728 §3.1', async () => {
+    const answer = await fetch(`${url}${METADATA}`)
+    expect([answer.status, await answer.json()]).toEqual([200, resource.metadata])
+  })
+
+  test('answers a call without a token with 401 and the challenge of RFC 9728 §5.1', async () => {
+    const answer = await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer realm="${RESOURCE}", scope="read", resource_metadata="https://api.example.com${METADATA}"`,
+    ])
+  })
+
+  test('gives the tool the wallet, the client, the scopes, the resource and the token of the call', async () => {
+    const { token, text } = await post(url, called('whoami'))
+    const authInfo = JSON.parse(resultOf(text).content?.[0]?.text ?? '{}') as AuthInfo
+    expect(authInfo).toMatchObject({ token, clientId, scopes: ['read'], resource: RESOURCE, extra: { wallet } })
+    expect(authInfo.expiresAt).toBe(issuer.clock.now + 600)
+  })
+
+  test('answers a tool call without the scope of the tool with 403 and the scopes that the call needs (RFC 6750 §3.1)', async () => {
+    const { answer, challenge } = await post(url, called('both'))
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([403, 'no-store'])
+    expect(challenge).toMatch(/error="insufficient_scope".*scope="write admin"/)
+    expect((await post(url, called('both'), { scope: 'read write admin' })).answer.status).toBe(200)
+  })
+
+  test('answers a tool call after an old sign-in with 401 and max_age (RFC 9470 §3)', async () => {
+    const { answer, challenge } = await post(url, called('pay'), { auth_time: issuer.clock.now - 61 })
+    expect([answer.status, challenge]).toEqual([401, expect.stringContaining('max_age="60"')])
+    expect((await post(url, called('pay'), { auth_time: issuer.clock.now - 60 })).answer.status).toBe(200)
+  })
+
+  test('needs for a batch of messages what each of its messages needs', async () => {
+    expect((await post(url, [called('whoami'), called('write', 2)])).answer.status).toBe(403)
+    expect((await post(url, [called('whoami'), called('whoami', 2)])).answer.status).not.toBe(403)
+  })
+
+  test('checks the same member that it executes, if a message names two tools', async () => {
+    const twice =
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"},"params":{"name":"write","arguments":{}}}'
+    expect((await post(url, twice)).answer.status).toBe(403)
+  })
+
+  test.each(['constructor', '__proto__', 'toString', 7, null, ['write'], { name: 'write' }])(
+    'a tool of the name %j needs no scope of its own',
+    async (name) => {
+      const { answer } = await post(url, called(name))
+      expect(answer.status).toBeLessThan(500)
+      expect(answer.status).not.toBe(403)
+    },
+  )
+
+  test.each(['null', '7', '"tools/call"', '[null]', '{"method":"tools/call"}', '{"method":"tools/call","params":null}', '[]'])(
+    'a message that is no call, %s, is left to the SDK',
+    async (body) => {
+      const { answer } = await post(url, body)
+      expect(answer.status).toBeLessThan(500)
+      expect([401, 403]).not.toContain(answer.status)
+    },
+  )
+
+  test('a message that is not JSON is refused with 400', async () => {
+    expect((await post(url, '{"jsonrpc":')).answer.status).toBe(400)
+  })
+
+  test('a message of another media type is refused, and its tool is not called', async () => {
+    const headers = { 'content-type': 'text/plain; a=application/json' }
+    const { answer, text } = await post(url, called('write'), {}, headers)
+    expect([403, 415]).toContain(answer.status)
+    expect(text).not.toContain(wallet)
+  })
+})
+
+describe('protectMcp', () => {
+  test('serves the MCP server at the path of its resource only', async () => {
+    const { url, close } = await startModern()
+    for (const path of ['/', '/mcp/', '/mcp2', '/.well-known/oauth-authorization-server'])
+      expect((await fetch(`${url}${path}`)).status).toBe(404)
+    expect((await fetch(`${url}/mcp?a=b`)).status).toBe(401)
+    await close()
+  })
+
+  test('refuses a message of more than 4 MiB with 413', async () => {
+    const { url, close } = await startModern()
+    const { answer } = await post(url, `"${'a'.repeat(4 * 1024 * 1024)}"`)
+    expect(answer.status).toBe(413)
+    await close()
+  })
+
+  test('answers a call without a token before it reads the body', async () => {
+    const { url, close } = await startModern()
+    const status = await new Promise((resolve, reject) => {
+      const sending = httpRequest(`${url}/mcp`, { method: 'POST', headers: { 'content-type': 'application/json' } })
+      sending.on('response', ({ statusCode }) => resolve(statusCode)).on('error', reject)
+      sending.write('{')
+    })
+    expect(status).toBe(401)
+    await close()
+  })
+
+  test('answers a call whose proof of the bound key is missing with both challenges (RFC 9449 §7.2)', async () => {
+    const bound = createProtectedResource({ issuer: issuer.url, resource: RESOURCE, dpop: { origin: 'https://api.example.com' } })
+    const handler = { fetch: async () => new Response('reached') }
+    const answer = await protectMcp(bound, handler).fetch(new Request(RESOURCE, { method: 'POST' }))
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, expect.stringMatching(/^Bearer .*, DPoP /)])
+  })
+})
+
+describe('the middleware for 1.x', () => {
+  test('answers 415 if nothing has parsed the body: the transport would parse one that was not checked', async () => {
+    const pass = (_request: unknown, _response: unknown, next: () => void) => next()
+    const asExpress4 = (request: Parsed, _response: unknown, next: () => void) => {
+      request.body = {}
+      next()
+    }
+    for (const parse of [pass, asExpress4]) {
+      const { url, close } = await startLegacy(requireToken(resource, NEEDS), parse)
+      const { answer, text } = await post(url, called('write'))
+      expect([answer.status, text]).toEqual([415, 'The body must be JSON.'])
+      await close()
+    }
+  })
+})
+
+describe('the verifier for requireBearerAuth of the SDK 1.x', () => {
+  const guard = () => {
+    const verifier = createTokenVerifier(resource, ({ description }) => new InvalidTokenError(description))
+    return requireBearerAuth({ verifier, requiredScopes: ['read'], resourceMetadataUrl: resource.metadataUrl })
+  }
+
+  test('lets a valid token in, and the tool reads who calls', async () => {
+    const { url, close } = await startLegacy(guard())
+    const { text } = await post(url, called('whoami'))
+    expect(JSON.parse(resultOf(text).content?.[0]?.text ?? '{}')).toMatchObject({ clientId, extra: { wallet } })
+    await close()
+  })
+
+  test('refuses a token of another resource with the SDK’s own 401, and the log gets the reason', async () => {
+    const { url, close } = await startLegacy(guard())
+    const { answer, challenge } = await post(url, called('whoami'), { aud: 'https://api.example.com/other' })
+    expect([answer.status, challenge]).toEqual([401, expect.stringContaining(`resource_metadata="${resource.metadataUrl}"`)])
+    expect(reasons.at(-1)).toBe('claim_aud')
+    await close()
+  })
+
+  test('a token that could not be checked is not reported as bad', async () => {
+    const down = createProtectedResource({ issuer: 'http://127.0.0.1:1', resource: RESOURCE })
+    const { verifyAccessToken } = createTokenVerifier(down, () => new InvalidTokenError('bad'))
+    await expect(verifyAccessToken(await issuer.sign({ aud: RESOURCE }))).rejects.toMatchObject({ status: 503 })
+  })
+})
