@@ -37,7 +37,7 @@ afterEach(() => page.context().close())
 
 const done = () => page.getByRole('heading', { name: 'Your device is signed in' }).waitFor()
 
-test('a person types the code, compares the request, signs once, and the device has its tokens', async () => {
+test('A person types the code, compares the request, signs once, and the device has its tokens', async () => {
   const { signed } = await installWallet(page, wallet, { name: 'Foxglove' })
   await page.goto(device.verification_uri)
   await page.getByLabel('Code').fill(device.user_code.toLowerCase().replace('-', ' '))
@@ -55,7 +55,7 @@ test('a person types the code, compares the request, signs once, and the device 
   expect(tokensOf(await poll(walk, client, device)).scope).toBe('enhancement profile')
 })
 
-test('on a phone the link of the QR code leads to the request: one tap, then the wallet', async () => {
+test('On a phone the link of the QR code leads to the request: one tap, then the wallet', async () => {
   await page.context().close()
   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
   page = await context.newPage()
@@ -70,7 +70,7 @@ test('on a phone the link of the QR code leads to the request: one tap, then the
   expect((await poll(walk, client, device)).status).toBe(200)
 })
 
-test('a wrong code shows the form again and says what to do', async () => {
+test('A wrong code shows the form again and says what to do', async () => {
   await page.goto(device.verification_uri)
   await page.getByLabel('Code').fill('BBBB-BBBB')
   await page.getByRole('button', { name: 'Continue' }).click()
@@ -78,7 +78,7 @@ test('a wrong code shows the form again and says what to do', async () => {
   expect(await page.getByLabel('Code').evaluate((each) => each.matches('[aria-invalid="true"]:focus'))).toBe(true)
 })
 
-test('a person who did not start a device stops the request, and the device is told so', async () => {
+test('A person who did not start a device stops the request, and the device is told so', async () => {
   await page.goto(device.verification_uri_complete)
   await page.getByText('Somebody sent you this code or this link?').waitFor()
   await page.getByRole('button', { name: 'Give no access', exact: true }).click()
@@ -86,7 +86,7 @@ test('a person who did not start a device stops the request, and the device is t
   expectRefusal(await poll(walk, client, device), 'access_denied')
 })
 
-test('a person declines on the login page, and the device is told so', async () => {
+test('A person declines on the login page, and the device is told so', async () => {
   await page.goto(device.verification_uri_complete)
   await page.getByRole('button', { name: 'The codes match' }).click()
   await page.getByRole('button', { name: 'Cancel and give no access' }).click()
@@ -94,7 +94,7 @@ test('a person declines on the login page, and the device is told so', async () 
   expectRefusal(await poll(walk, client, device), 'access_denied')
 })
 
-test('without script the forms of the development login finish the request', async () => {
+test('Without script the forms of the development login finish the request', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await page.goto(device.verification_uri_complete)

@@ -211,6 +211,15 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
     expect((await askForDevice(walk, roomy)).json()).toMatchObject({ error: 'invalid_request' })
   })
 
+  test('At the device authorization endpoint a repeated parameter is refused, an empty one is absent, and an unknown one is ignored (RFC 8628 §3.1)', async () => {
+    expect((await askForDevice(walk, client, { scope: ['enhancement', 'profile'] })).json()).toMatchObject({
+      error: 'invalid_request',
+    })
+    const device = await authorizedDevice(walk, client, { scope: '', dpop_jkt: '', state: 'unknown' })
+    await allowDevice(walk, device)
+    expect(tokensOf(await poll(walk, client, device)).scope).toBe('enhancement')
+  })
+
   test('A confidential client authenticates at the device authorization endpoint as at the token endpoint (RFC 8628 §3.1)', async () => {
     const confidential = await createDeviceClient(grantor, { type: 'confidential', consent: 'session' })
     expectRefusal(await askForDevice(walk, { ...confidential, secret: 'wrong' }), 'invalid_client')

@@ -127,23 +127,25 @@ describe('The page for the code of a device', () => {
       expires_at: grantor.clock.now() + 5,
       may_choose_scopes: true,
     })
+    const path = await walk.prove(challenge)
     const page = await openDevicePage(walk, device.user_code)
     grantor.clock.advance(5)
+    expect(noticeOf(await walk.complete(path))).toBe('expired')
     expect((await walk.describe(challenge)).status).toBe(410)
     const late = await decide(walk, page, 'allow')
     expect([late.status, noticeOf(late)]).toEqual([410, 'device_expired'])
     expect((await openDevicePage(walk, device.user_code)).status).toBe(400)
   })
 
-  test('A wallet on another device can finish the login, and the device gets its tokens', async () => {
+  test('A login for a device continues on a phone by way of the page with the code, and is then finished on both (RFC 8628 §5.4)', async () => {
     const device = await authorizedDevice(walk, client)
     const challenge = await challengeOfDevice(walk, device)
-    const { resume_url } = (await walk.describe(challenge)).json() as { resume_url: string }
-    const phone = new Walk(grantor)
-    const { location } = await phone.browse({ path: new URL(resume_url).pathname + new URL(resume_url).search })
-    const resumed = new URL(location).searchParams.get('login_challenge') ?? ''
-    expect(noticeOf(await phone.complete(await phone.prove(resumed)))).toBe('device_allowed')
-    expect((await walk.describe(challenge)).json()).toMatchObject({ error: 'continued_elsewhere' })
+    const proof = await walk.proof(challenge)
+    expect((await walk.describe(challenge)).json()).toMatchObject({ resume_url: device.verification_uri_complete })
+    expect((await walk.browse({ path: `/login/resume?login_challenge=${challenge}` })).status).toBe(400)
+    expect(noticeOf(await allowDevice(new Walk(grantor), device))).toBe('device_allowed')
+    expect((await walk.describe(challenge)).json()).toMatchObject({ error: 'already_used' })
+    expect((await walk.loginApi('/login/accept', proof)).json()).toMatchObject({ error: 'already_used' })
     expect((await poll(walk, client, device)).status).toBe(200)
   })
 

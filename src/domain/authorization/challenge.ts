@@ -29,6 +29,9 @@ export type LoginPurpose =
   | { kind: 'account' }
   | { kind: 'end_everything' }
 
+/** The purposes in which the wallet consents to a client. */
+export type ConsentPurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
+
 export type Challenge = {
   /** the number of the template of the text to sign */
   template: number
@@ -73,23 +76,21 @@ export function sealChallenge(deps: Deps, purpose: LoginPurpose, client: Client 
   return sealFor(deps, challenge, purpose.kind === 'app' ? purpose.request.pushedId : null)
 }
 
-/** The purposes with which another device can continue a login. */
-export type ResumablePurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
-
 /**
  * The challenge for another device that continues the login, with the same text and the same expiry. The app's `state` and
  * `code_challenge` are removed: they are useful only in the browser that requested the login.
  */
 export function resumeChallenge(
   deps: Deps,
-  challenge: Challenge & { purpose: ResumablePurpose },
+  challenge: Challenge,
+  request: AuthorizationRequest,
   browserKey: string,
 ): string | null {
-  const { purpose } = challenge
-  const resumed = { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true }
-  if (purpose.kind === 'device') return sealFor(deps, resumed, null)
-  const request = { ...purpose.request, state: null, codeChallenge: null, nonce: null, pushedId: null }
-  return sealFor(deps, { ...resumed, purpose: { kind: 'app', request } }, purpose.request.pushedId)
+  const purpose = {
+    kind: 'app' as const,
+    request: { ...request, state: null, codeChallenge: null, nonce: null, pushedId: null },
+  }
+  return sealFor(deps, { ...challenge, browserHash: hashBrowserKey(browserKey), elsewhere: true, purpose }, request.pushedId)
 }
 
 /** The contents of a challenge, also of an expired one. Undefined if this service did not seal the text, or if the pushed request cannot be read. */

@@ -2,8 +2,12 @@
 import type { Deps } from '../model/deps.ts'
 import type { DeviceRequest } from '../model/device-request.ts'
 import type { Session } from '../model/records.ts'
-import { storeAnswer } from '../tokens/device-code.ts'
+import { readAnswer, storeAnswer } from '../tokens/device-code.ts'
 import type { CodeBasis } from './redirects.ts'
+
+export async function isAnswered(deps: Deps, request: DeviceRequest): Promise<boolean> {
+  return (await readAnswer(deps, request)) !== null
+}
 
 /** What the user allowed with a signature. */
 export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt'> & { scopes: string[] }

@@ -14,16 +14,10 @@ import type { Deps } from '../model/deps.ts'
 import type { DevicePlace, DeviceRequest } from '../model/device-request.ts'
 import { newGrantId } from '../model/grant-id.ts'
 import type { Client } from '../model/records.ts'
-import {
-  DEVICE_CODE,
-  DEVICE_CODE_LIFETIME,
-  DEVICE_REQUEST,
-  POLL_INTERVAL,
-  readAnswer,
-  rowOfUserCode,
-} from '../tokens/device-code.ts'
+import { DEVICE_CODE, DEVICE_CODE_LIFETIME, DEVICE_REQUEST, POLL_INTERVAL, rowOfUserCode } from '../tokens/device-code.ts'
 import { type DpopProof, type PresentedProof, readProof, spendProof } from '../tokens/dpop.ts'
 import { readKeyThumbprint, readResources, readScopes } from './authorize-parameters.ts'
+import { isAnswered } from './device-answer.ts'
 
 /** Characters. A login challenge contains the request and must fit in a URL. */
 const REQUEST_AT_MOST = 2000
@@ -64,15 +58,20 @@ export async function authorizeDevice(
   if (proof) await spendProof(deps, proof)
   const request = await storeRequest(deps, checked)
   deps.audit({ event: 'device_requested', client_id: client.id })
-  const verificationUri = `${deps.settings.authUrl}/device`
   return {
     device_code: DEVICE_CODE.seal(deps.keys, request),
     user_code: showUserCode(request.userCode),
-    verification_uri: verificationUri,
-    verification_uri_complete: `${verificationUri}?user_code=${showUserCode(request.userCode)}`,
+    // §3.3: the user types this URI, so it is short and does not contain the code.
+    verification_uri: `${deps.settings.authUrl}/device`,
+    verification_uri_complete: verificationUriOf(deps.settings.authUrl, request),
     expires_in: DEVICE_CODE_LIFETIME,
     interval: POLL_INTERVAL,
   }
+}
+
+/** §3.3.1: the URI of the page with the code in it. */
+export function verificationUriOf(authUrl: string, { userCode }: DeviceRequest): string {
+  return `${authUrl}/device?user_code=${showUserCode(userCode)}`
 }
 
 /** As at a pushed request (RFC 9449 §10.1): a proof has the same effect as the parameter `dpop_jkt`. */
@@ -122,7 +121,7 @@ export async function openDeviceRequest(deps: Deps, sealed: string): Promise<Ope
   if (request.expiresAt <= deps.now()) return 'device_request_expired'
   const client = await clientOfDevice(deps, request)
   if (!client) return 'device_client_unknown'
-  return (await readAnswer(deps, request)) === null ? { request, client, sealed } : 'user_code_answered'
+  return (await isAnswered(deps, request)) ? 'user_code_answered' : { request, client, sealed }
 }
 
 /** The client of a request; null if the client is disabled or may no longer use device authorization. */

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { clientPlace } from '../../oauth/client-id-url.ts'
 import { loginRequired } from '../../oauth/oauth-error.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
-import { type Challenge, isOfBrowser, openChallenge, type ResumablePurpose, sessionIdOf } from '../authorization/challenge.ts'
+import { type Challenge, type ConsentPurpose, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
 import { allowDevice, denyDevice } from '../authorization/device-answer.ts'
 import { codeRedirect, deniedRedirect, errorRedirect } from '../authorization/redirects.ts'
 import { endEverything, endSession } from '../consent/end-grants.ts'
@@ -48,7 +48,7 @@ type CompleteRequest = {
   sessionId: string | null
 }
 
-type RequestedApp = { client: Client; purpose: ResumablePurpose; app: RequestingApp }
+type RequestedApp = { client: Client; purpose: ConsentPurpose; app: RequestingApp }
 
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = await openChallenge(deps, request.challenge ?? '')

@@ -10,6 +10,8 @@ import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { showUserCode } from '../../oauth/user-code.ts'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
+import { isAnswered } from '../authorization/device-answer.ts'
+import { verificationUriOf } from '../authorization/device-authorization.ts'
 import type { Deps } from '../model/deps.ts'
 import type { LoginMethod, WalletKind } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
@@ -103,8 +105,14 @@ export async function describeChallenge(deps: Deps, text: string): Promise<Chall
     until: app ? challenge.until : challengeExpiresAt(challenge),
     ...(purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}),
     ...(purpose.kind === 'device' ? { user_code: showUserCode(purpose.request.userCode) } : {}),
-    resume_url: app === null || challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
+    resume_url: resumeUrlOf(deps, text, challenge),
   }
+}
+
+/** For a device the URL of its page, which shows on the other device too what the user must compare (RFC 8628 §5.4). */
+function resumeUrlOf({ settings: { authUrl } }: Deps, text: string, { purpose, elsewhere }: Challenge): string | null {
+  if (purpose.kind === 'device') return verificationUriOf(authUrl, purpose.request)
+  return purpose.kind !== 'app' || elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`
 }
 
 /** The URI whose place the page shows. A device has none. */
@@ -197,6 +205,10 @@ async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
   if (use === 'key_retired') throw new LoginError('expired', 'session_key_retired')
   if (use === 'already_used') throw new LoginError(use, 'challenge_already_used')
   if (use === 'continued_elsewhere') throw new LoginError(use, 'challenge_continued_elsewhere')
+  // The user may have answered in another browser, which has a challenge of its own.
+  if (challenge.purpose.kind === 'device' && (await isAnswered(deps, challenge.purpose.request))) {
+    throw new LoginError('already_used', 'challenge_already_used')
+  }
 }
 
 function clientIdOf({ purpose }: Challenge): { client_id?: string } {
@@ -204,7 +216,10 @@ function clientIdOf({ purpose }: Challenge): { client_id?: string } {
 }
 
 function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: LoginVerifier['proof']): string {
-  const { nonce, browserHash, elsewhere } = challenge
-  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
+  const { nonce, browserHash, elsewhere, purpose } = challenge
+  const expiresAt = deps.now() + VERIFIER_LIFETIME
+  // After the end of its code, a device could not get the tokens.
+  const end = purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
+  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: end, proof }
   return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
 }

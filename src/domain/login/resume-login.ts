@@ -7,10 +7,9 @@ export type ResumeOutcome = { kind: 'login'; to: string; browserKey: string } | 
 
 export async function resumeLogin(deps: Deps, text: string | null, browserKey: string | null): Promise<ResumeOutcome> {
   const challenge: Challenge | undefined = await openChallenge(deps, text ?? '')
-  const purpose = challenge?.purpose
-  if (!challenge || challenge.elsewhere || (purpose?.kind !== 'app' && purpose?.kind !== 'device')) return { kind: 'broken' }
+  if (challenge?.purpose.kind !== 'app' || challenge.elsewhere) return { kind: 'broken' }
   if (challengeExpiresAt(challenge) <= deps.now()) return { kind: 'expired' }
   const key = browserKey ?? newBrowserKey()
-  const resumed = resumeChallenge(deps, { ...challenge, purpose }, key)
+  const resumed = resumeChallenge(deps, challenge, challenge.purpose.request, key)
   return resumed === null ? { kind: 'broken' } : { kind: 'login', to: loginPageUrl(deps, resumed), browserKey: key }
 }

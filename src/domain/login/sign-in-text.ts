@@ -11,7 +11,7 @@ import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet
 import { type Address, parseAddress } from '../../wallet/address.ts'
 import { composeConsentMessage } from '../../wallet/consent-message.ts'
 import { composeDeviceConsent } from '../../wallet/device-consent.ts'
-import { type Challenge, challengeExpiresAt, type ResumablePurpose, requestIdOf } from '../authorization/challenge.ts'
+import { type Challenge, type ConsentPurpose, challengeExpiresAt, requestIdOf } from '../authorization/challenge.ts'
 import { clientOfDevice } from '../authorization/device-authorization.ts'
 import { clientOfRequest } from '../authorization/redirects.ts'
 import type { Deps } from '../model/deps.ts'
@@ -61,24 +61,24 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
 }
 
 /** The client of a login's request. Throws if the client can no longer make this request. */
-export async function requireClient(deps: Deps, purpose: ResumablePurpose): Promise<Client> {
+export async function requireClient(deps: Deps, purpose: ConsentPurpose): Promise<Client> {
   const client = await clientOfPurpose(deps, purpose)
   if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
   return client
 }
 
 /** The client; null if the client is disabled or can no longer make this request. */
-export function clientOfPurpose(deps: Deps, purpose: ResumablePurpose): Promise<Client | null> {
+export function clientOfPurpose(deps: Deps, purpose: ConsentPurpose): Promise<Client | null> {
   return purpose.kind === 'device' ? clientOfDevice(deps, purpose.request) : clientOfRequest(deps, purpose.request)
 }
 
 /** Whether the user may decline single scopes: only if tokens depend on the signed consent, not on the session. */
-export function mayChooseScopes(client: Client, purpose: ResumablePurpose): boolean {
+export function mayChooseScopes(client: Client, purpose: ConsentPurpose): boolean {
   return needsSignature(client, purpose)
 }
 
 /** Access for a device always needs a signed consent, whatever the client's rule is: the session is in another browser. */
-export function needsSignature(client: Client, purpose: ResumablePurpose): boolean {
+export function needsSignature(client: Client, purpose: ConsentPurpose): boolean {
   return purpose.kind === 'device' || client.consent === 'signed'
 }
 
@@ -91,7 +91,7 @@ function readAddress(text: string): Address {
 }
 
 /** The scopes that the user did not decline, in the order of the request. */
-function readScopes(client: Client, purpose: ResumablePurpose, scope: string | null): string[] {
+function readScopes(client: Client, purpose: ConsentPurpose, scope: string | null): string[] {
   const { request } = purpose
   const chosen = scope === null ? request.scopes : parseScope(scope)
   if (!chosen || !isSubset(chosen, request.scopes)) throw new LoginError('invalid_request', 'scope_not_asked_for')

@@ -1,5 +1,5 @@
 /**
- * Device codes (RFC 8628 §3.2), and the answers to the requests of devices.
+ * Device codes (RFC 8628 §3.2, §5.2), and the answers to the requests of devices.
  *
  * A device code is sealed: it contains the request, so a poll reads nothing but the answer. The user's answer is a row under the id of
  * the request; the row of the first answer stays. An answer that allows contains everything that the redemption needs, like an

@@ -33,6 +33,7 @@ export function deviceAuthorizationRoute(server: FastifyInstance, service: Servi
 /** The name of the first product of `User-Agent` (RFC 9110 §10.1.5). */
 const PROGRAM = /^([A-Za-z0-9][A-Za-z0-9._-]{0,39})(?:[/ ]|$)/
 
+/** RFC 8628 §5.4: what the page shows about the device. */
 export function placeOf(request: FastifyRequest): DevicePlace {
   const [, program = ''] = PROGRAM.exec(request.headers['user-agent'] ?? '') ?? []
   // Every browser sends this name.

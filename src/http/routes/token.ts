@@ -76,6 +76,7 @@ const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
     }),
   client_credentials: (deps, client, { scope, resource: resources }, proof) =>
     grantToClient(deps, client, { scope, resources, proof }),
+  // RFC 8628 §3.4
   [DEVICE_CODE_GRANT]: (deps, client, { device_code: deviceCode, resource: resources }, proof) =>
     grantToDevice(deps, client, { deviceCode: required(deviceCode, 'device_code'), resources, proof }),
   // RFC 8693 §2.1
