@@ -31,6 +31,7 @@ test('the standards of the service are there, each with its requirements, and wh
       '7636',
       '7662',
       '8414',
+      '8628',
       '8693',
       '8707',
       '9068',

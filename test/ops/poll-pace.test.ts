@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createInTurn } from '../../src/ops/in-turn.ts'
 import { createPollPace } from '../../src/ops/poll-pace.ts'
 
-test('a poll within the interval is too soon, and the next one counts from it', () => {
+test('A poll within the interval is too soon, and the next one counts from it', () => {
   let at = 1000
   const pace = createPollPace({ now: () => at })
   const polls: boolean[] = []
@@ -13,7 +13,7 @@ test('a poll within the interval is too soon, and the next one counts from it', 
   expect(polls).toEqual([false, true, true, false, false])
 })
 
-test('a poll after the clock jumped back is not too soon', () => {
+test('A poll after the clock jumped back is not too soon', () => {
   let at = 1000
   const pace = createPollPace({ now: () => at })
   pace.isTooSoon('a', 5)
@@ -21,14 +21,14 @@ test('a poll after the clock jumped back is not too soon', () => {
   expect(pace.isTooSoon('a', 5)).toBe(false)
 })
 
-test('at most the given number of keys stays in memory, the latest ones', () => {
+test('At most the given number of keys stays in memory, the latest ones', () => {
   const pace = createPollPace({ now: () => 1000, maxKeys: 2 })
   for (const key of ['a', 'b', 'a', 'c']) pace.isTooSoon(key, 5)
   expect(['a', 'c'].map((key) => pace.isTooSoon(key, 5))).toEqual([true, true])
   expect(pace.isTooSoon('b', 5)).toBe(false)
 })
 
-test('tasks of one key run one after the other, also after a failure, and tasks of other keys beside them', async () => {
+test('Tasks of one key run one after the other, also after a failure, and tasks of other keys beside them', async () => {
   const inTurn = createInTurn()
   const order: string[] = []
   const task =
