@@ -22,6 +22,10 @@ export type AccessTokenClaims = {
   jti: string
   scope: string
   grant_id?: string
+  /** when the wallet signed in (RFC 9068 §2.2.1); absent without a user, and in grants of a version before OpenID Connect */
+  auth_time?: number
+  /** how the wallet signed in (RFC 9068 §2.2.1); absent without a user */
+  acr?: string
   /** thumbprint of the key that the token is bound to (RFC 9449 §6.1) */
   cnf?: { jkt: string }
   /** present if the token was issued in exchange for another one (RFC 8693 §4.1) */

@@ -1,4 +1,4 @@
-/** The load of the bench, against real servers. */
+/** The load of the bench, sent to real servers. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ function work(count: number, accept: Work['accept'] = (answer) => requireStatus(
   return { next: () => (left-- > 0 ? REQUEST : undefined), accept }
 }
 
-test('an answer counts when it is there as a whole, however it is cut', () => {
+test('The bench reads a response only when it is complete, and refuses one without Content-Length or with trailing data', () => {
   const whole = 'HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 4\r\n\r\nbody'
   for (let cut = 0; cut < whole.length; cut++) expect(readAnswer(whole.slice(0, cut))).toBeUndefined()
   expect(readAnswer(whole)).toMatchObject({ status: 200, body: 'body' })
@@ -40,17 +40,17 @@ test('an answer counts when it is there as a whole, however it is cut', () => {
   expect(() => readAnswer('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')).toThrow('without Content-Length')
 })
 
-test('every request is sent once and every answer counted', async () => {
-  let heard = 0
-  const port = await serve((_request, response) => void response.setHeader('content-length', 2).end(`${heard++ % 10}\n`))
+test('The bench sends every request once and counts every response', async () => {
+  let received = 0
+  const port = await serve((_request, response) => void response.setHeader('content-length', 2).end(`${received++ % 10}\n`))
   expect(await sendAll(port, work(500), 8)).toMatchObject({ all: 500 })
-  expect(heard).toBe(500)
+  expect(received).toBe(500)
 })
 
-test('one wrong answer among many ends the run, and says no more of it than its error code', async () => {
-  let heard = 0
+test('One response with a wrong status ends the run of the bench, and the error repeats only the status and the error code', async () => {
+  let received = 0
   const port = await serve((_request, response) => {
-    const body = heard++ === 20 ? '{"error":"invalid_grant","secret":"do-not-tell"}' : '{}'
+    const body = received++ === 20 ? '{"error":"invalid_grant","secret":"do-not-tell"}' : '{}'
     response.writeHead(body === '{}' ? 200 : 400, { 'content-length': body.length }).end(body)
   })
   const failed = await closedLoop(port, work(1000), { connections: 4, seconds: 5 }).catch(String)
@@ -58,25 +58,25 @@ test('one wrong answer among many ends the run, and says no more of it than its 
   expect(failed).not.toContain('do-not-tell')
 })
 
-test('an answer that lacks what was asked for ends the run too', async () => {
+test('A response that lacks the required text ends the run of the bench', async () => {
   const port = await serve((_request, response) => void response.setHeader('content-length', 16).end('{"active":false}'))
   const active = work(5, (answer) => requireText(answer, '"active":true', 'introspect'))
   await expect(sendAll(port, active, 1)).rejects.toThrow('introspect: the answer lacks "active":true')
 })
 
-test('a server that hangs up under load ends the run', async () => {
+test('A server that closes a connection under load ends the run of the bench', async () => {
   const port = await serve((request) => void request.socket.destroy())
   await expect(sendAll(port, work(5), 1)).rejects.toThrow('closed')
 })
 
-test('a refresh is sent with the token of the answer before it, and no token twice', async () => {
-  const heard: string[] = []
+test('Each refresh of the bench sends the refresh token of the response before it, and no token is sent twice', async () => {
+  const received: string[] = []
   const port = await serve((request, response) => {
     let body = ''
     request.on('data', (piece) => void (body += piece))
     request.on('end', () => {
       const token = new URLSearchParams(body).get('refresh_token') ?? ''
-      heard.push(token)
+      received.push(token)
       const answer = JSON.stringify({ access_token: 'a.b.c', refresh_token: `${token}+` })
       response.setHeader('content-length', answer.length).end(answer)
     })
@@ -85,20 +85,20 @@ test('a refresh is sent with the token of the answer before it, and no token twi
   const chains = refreshing(target, ['one', 'two', 'three'])
   let left = 30
   await sendAll(port, { ...chains, next: () => (left-- > 0 ? chains.next() : undefined) }, 2)
-  expect(heard).toHaveLength(30)
-  expect(new Set(heard).size).toBe(30)
-  expect(heard.filter((token) => token.startsWith('two'))).toHaveLength(10)
+  expect(received).toHaveLength(30)
+  expect(new Set(received).size).toBe(30)
+  expect(received.filter((token) => token.startsWith('two'))).toHaveLength(10)
 })
 
-test('who came while a server stalled is counted as having waited, whether or not a connection was free', async () => {
+test('The latency of a request that is due while the server stalls includes the wait for a free connection', async () => {
   const stalledFor = 400
-  let [heard, stallEnds] = [0, 0]
+  let [received, stallEnds] = [0, 0]
   const port = await serve((_request, response) => {
     const answer = () => response.setHeader('content-length', 2).end('{}')
-    if (++heard === 100) stallEnds = performance.now() + stalledFor
+    if (++received === 100) stallEnds = performance.now() + stalledFor
     setTimeout(answer, Math.max(0, stallEnds - performance.now()))
   })
-  // The first half second is not counted; in the second one, four of five requests are due while the server stalls.
+  // The first half second is not counted. In the second one, four of five requests are due while the server stalls.
   const { p50, requests } = await openLoop(port, work(10_000), { connections: 4, rate: 200, seconds: 0.5 })
   expect(requests).toBe(100)
   expect(p50).toBeGreaterThan(50)

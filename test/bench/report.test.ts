@@ -1,4 +1,4 @@
-/** From measurements to what is published. */
+/** From measurements to the published figures. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { checksOf } from '../../bench/checks.ts'
@@ -27,24 +27,24 @@ function refreshed(ours: number[], theirs: number[], p99: [number, number], memo
   }
 }
 
-test('a ratio is one median over the other, whatever a single round did', () => {
+test('A published ratio is the quotient of two medians, so that single outliers do not change it', () => {
   const [check] = checksOf(refreshed([3000, 9000, 6100], [2000, 100, 2100], [1, 1]))
   expect(check).toMatchObject({ what: 'refresh', ours: '6,100/s', theirs: '2,000/s', measured: '3.05 ×', reached: true })
 })
 
-test('what was not reached is published as not reached', () => {
+test('A target that was not reached is published as not reached', () => {
   const checks = checksOf(refreshed([5999], [2000], [3, 2], 144))
   expect(checks.map(({ what, reached }) => [what, reached])).toEqual([
     ['refresh', false],
     ['p99 of refresh at 1,000/s', false],
-    // 144 MiB are 151 MB
+    // 144 MiB is 151 MB.
     ['memory at its highest, under load', false],
   ])
   expect(checksTable(checks).match(/\*\*not reached\*\*/g)).toHaveLength(3)
   expect(checksTable(checksOf(refreshed([6000], [2000], [2, 2], 143)))).not.toContain('not reached')
 })
 
-test('p99.9 of a refresh on SQLite at half load is published as reached up to 25 ms', () => {
+test('The target for p99.9 of a refresh on SQLite at half load is published as reached up to 25 ms', () => {
   const slowest = (p999: number) => ({ requests: 30_000, p50: 1, p99: 5, p999, max: 40 })
   const part = (p999: number): PartResult => ({
     part: 'stalls',
@@ -63,14 +63,14 @@ test('p99.9 of a refresh on SQLite at half load is published as reached up to 25
   )
 })
 
-test('tables and chart of docs/evidence/performance.md say what docs/evidence/bench holds, and nothing else', () => {
+test('The tables and the chart of docs/evidence/performance.md are those that docs/evidence/bench generates', () => {
   const page = readFileSync(PAGE, 'utf8')
   expect(kept().map(({ part }) => part)).toContain('peer')
   expect(withFigures(page, kept()), 'run: npm run bench, or edit what is outside of the marks').toBe(page)
   expect(chartFrom(kept())).toBe(readFileSync(CHART, 'utf8'))
 })
 
-test('only a whole run replaces the published figures by itself', () => {
+test('Only a complete run of the bench replaces the published figures without --write-docs', () => {
   expect(parseOptions([])).toMatchObject({
     writeDocs: true,
     parts: ['peer', 'postgres', 'workers', 'grants', 'stalls'],
@@ -82,7 +82,7 @@ test('only a whole run replaces the published figures by itself', () => {
   expect(parseOptions(['peer', '--write-docs'])).toMatchObject({ writeDocs: true })
 })
 
-test('a word the bench does not know is refused', () => {
+test('The bench refuses an unknown part, operation or option, and a wrong value', () => {
   expect(() => parseOptions(['pear'])).toThrow('there is no part pear')
   expect(() => parseOptions(['--only', 'refresh,reload'])).toThrow('there is no operation reload')
   expect(() => parseOptions(['--seconds', '0'])).toThrow('--seconds')

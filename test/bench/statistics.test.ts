@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { median, percentile, spread } from '../../bench/statistics.ts'
 
-test('a median is the middle figure, and between two middle ones their mean', () => {
+test('The median is the middle value, or the mean of the two middle values', () => {
   expect(median([9, 1, 5])).toBe(5)
   expect(median([4, 1, 3, 2])).toBe(2.5)
   expect(median([7])).toBe(7)
   expect(median([])).toBeNaN()
 })
 
-test('a percentile is the smallest figure that so many do not exceed', () => {
+test('A percentile is the smallest value that the given part of all values does not exceed', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
   expect(percentile(hundred, 0.5)).toBe(50)
   expect(percentile(hundred, 0.99)).toBe(99)
@@ -18,7 +18,7 @@ test('a percentile is the smallest figure that so many do not exceed', () => {
   expect(percentile([], 0.99)).toBeNaN()
 })
 
-test('the spread of a measurement is told as a part of its median', () => {
+test('The spread of a measurement is the difference of its extremes divided by its median', () => {
   expect(spread([90, 100, 120])).toBeCloseTo(0.3)
   expect(spread([5])).toBe(0)
 })

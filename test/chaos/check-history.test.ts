@@ -20,7 +20,7 @@ import {
   tokens,
 } from './stories.ts'
 
-describe('an honest history passes', () => {
+describe('Histories without a violation', () => {
   test.each<[string, Story]>([
     [
       'a plain life',
@@ -83,32 +83,32 @@ describe('an honest history passes', () => {
       'a session that was signed out before another code',
       story().code().tell('', { op: 'sign_out', wallet: ALICE, session: 's' }, { kind: 'done', already: true }).redeem(),
     ],
-  ])('%s', (_, { entries }) => {
+  ])('A history without a violation passes: %s', (_, { entries }) => {
     expect(checkHistory(entries, RULES)).toEqual([])
   })
 })
 
-describe('I1, a code yields at most one living grant:', () => {
-  test('two redemptions that were both answered with tokens', () => {
+describe('I1: a code yields at most one valid grant', () => {
+  test('Two redemptions of one code that both return tokens are a violation of I1', () => {
     expect(granted().redeem(tokens(7, { grantId: 'h' }), { at: 1 }).broken).toContain('I1')
   })
 
-  test('a grant that lives on after its code was presented again', () => {
+  test('A grant that stays valid after its code was presented again is a violation of I1', () => {
     expect(granted().redeem(refused).introspect('a0', active).broken).toEqual(['I3'])
   })
 })
 
-describe('I2, at most one live refresh leaf:', () => {
-  test('different successors for identical retries', () => {
+describe('I2: a grant has at most one usable refresh token', () => {
+  test('Different successors for identical retries are a violation of I2', () => {
     expect(granted().refresh('r0', tokens(1), { at: 20 }).refresh('r0', tokens(2), { at: 21 }).broken).toEqual(['I2'])
   })
 
-  test('a token that still works after its successor was used', () => {
+  test('A token that still works after its successor was used is a violation of I2', () => {
     expect(granted().refresh('r0', tokens(1)).refresh('r1', tokens(2)).refresh('r0', tokens(1)).broken).toContain('I2')
   })
 })
 
-describe('I3, an acknowledged ending holds:', () => {
+describe('I3: an acknowledged ending holds', () => {
   test.each<[string, Story]>([
     ['active after a revocation', granted().revoke('r0', done).introspect('a0', active)],
     [
@@ -125,7 +125,7 @@ describe('I3, an acknowledged ending holds:', () => {
     ],
     ['refreshed after a race for the code', granted().redeem(refused, { at: 9 }).refresh('r0', tokens(1))],
     ['active again when a clock came back', granted().revoke('r0', done, { offset: 600 }).introspect('a0', active)],
-  ])('%s', (_, { broken }) => {
+  ])('A use after an acknowledged ending is a violation of I3: %s', (_, { broken }) => {
     expect(broken).toContain('I3')
   })
 
@@ -147,33 +147,33 @@ describe('I3, an acknowledged ending holds:', () => {
         .tell('', { op: 'end_app', wallet: ALICE, client: 'signed app' }, done)
         .authorize('signed app', code),
     ],
-  ])('%s', (_, { broken }) => {
+  ])('A use after an acknowledged ending is reported as a violation of I3 and of nothing else: %s', (_, { broken }) => {
     expect(broken).toEqual(['I3'])
   })
 
-  test('a code from before a sign-out that gives a grant', () => {
+  test('A code from before a sign-out that yields a grant is a violation of I3', () => {
     const { entries, broken } = story().code().tell('', { op: 'sign_out', wallet: ALICE, session: 's' }, done).redeem()
     expect([entries.length, broken]).toEqual([3, ['I3']])
   })
 
-  test('a session that gives a code after it was signed out', () => {
+  test('A session that yields a code after its sign-out is a violation of I3', () => {
     const signedOut = story().tell('', { op: 'sign_out', wallet: ALICE, session: 's' }, done).code()
     expect(signedOut.broken).toEqual(['I3'])
   })
 })
 
-describe('I4, what was acknowledged survives:', () => {
+describe('I4: what was acknowledged is kept', () => {
   test.each<[string, Story]>([
     ['an access token that nobody ended', granted().introspect('a0', inactive)],
     ['a leaf that nobody used', granted().refresh('r0', refused)],
     ['the successor of a refresh', granted().refresh('r0', tokens(1)).refresh('r1', refused)],
     ['a code that nobody used', story().code().redeem(refused)],
     ['a grant that another client tried to revoke', granted().revoke('r0', refused, {}, 'other').introspect('a0', inactive)],
-  ])('%s', (_, { broken }) => {
+  ])('A grant that is lost after its acknowledgement is a violation of I4: %s', (_, { broken }) => {
     expect(broken).toEqual(['I4'])
   })
 
-  test('a session that nobody ended', () => {
+  test('A session that is gone although nothing ended it is a violation of I4', () => {
     const asked: Asked = { op: 'authorize', wallet: ALICE, session: 's', client: 'app' }
     const gone = story()
       .tell('', { op: 'sign_in', wallet: ALICE, session: 's', client: 'app' }, done)
@@ -181,33 +181,33 @@ describe('I4, what was acknowledged survives:', () => {
     expect(gone.broken).toEqual(['I4'])
   })
 
-  test('a session that nobody but itself ended others from', () => {
+  test('A session that is gone although it only ended other sessions is a violation of I4', () => {
     expect(story().signIn().endOthers('s').authorize('app', login).broken).toEqual(['I4'])
   })
 
-  test('a consent that nobody withdrew', () => {
+  test('A consent that is gone although it was not withdrawn is a violation of I4', () => {
     expect(story().signIn('signed app').endApp(done).authorize('signed app', login).broken).toEqual(['I4'])
   })
 })
 
-describe('I5, what was not acknowledged is wholly there or wholly not:', () => {
-  test('a lost refresh that cannot be retried', () => {
+describe('I5: what was not acknowledged happened completely or not at all', () => {
+  test('A refresh without a response that cannot be retried is a violation of I5', () => {
     expect(granted().refresh('r0', lost).refresh('r0', refused).broken).toEqual(['I5'])
   })
 
-  test('one of several simultaneous refreshes that is refused', () => {
+  test('One refused refresh among several simultaneous ones is a violation of I5', () => {
     expect(granted().refresh('r0', tokens(1), { at: 20 }).refresh('r0', refused, { at: 21 }).broken).toEqual(['I5'])
   })
 
-  test('a lost revocation that ended the token, but not the refreshing', () => {
+  test('A revocation without a response that ended the access token but not the refresh token is a violation of I5', () => {
     expect(granted().revoke('r0', lost).introspect('a0', inactive).refresh('r0', tokens(1)).broken).toEqual(['I5'])
   })
 
-  test('a lost revocation that ended the refreshing, but not the token', () => {
+  test('A revocation without a response that ended the refresh token but not the access token is a violation of I5', () => {
     expect(granted().revoke('r0', lost).refresh('r0', refused).introspect('a0', active).broken).toEqual(['I5'])
   })
 
-  test('a lost ending of everything that ended one app’s grant, and another’s not', () => {
+  test('An ending of everything without a response that ended the grant of one app only is a violation of I5', () => {
     const two = granted()
       .code('d', ALICE, 'other')
       .redeem(tokens(5, { grantId: 'h', clientId: 'other' }), {}, 'd', 'other')
@@ -218,13 +218,13 @@ describe('I5, what was not acknowledged is wholly there or wholly not:', () => {
     expect(half.broken).toEqual(['I5'])
   })
 
-  test('a lost refresh of a public client that cannot be retried within its window', () => {
+  test('A refresh of a public client without a response that cannot be retried within the window is a violation of I5', () => {
     const begun = story().code('c', ALICE, 'public app').redeem(tokens(0, ofPublic), {}, 'c', 'public app')
     const retried = begun.refresh('r0', lost, {}, 'public app').refresh('r0', refused, { at: 7000 }, 'public app')
     expect(retried.broken).toEqual(['I5'])
   })
 
-  test('a lost ending of an app that ended one grant, and another not', () => {
+  test('An ending of an app without a response that ended one of two grants is a violation of I5', () => {
     const two = granted()
       .code('d')
       .redeem(tokens(5, { grantId: 'h' }), {}, 'd')
@@ -232,7 +232,7 @@ describe('I5, what was not acknowledged is wholly there or wholly not:', () => {
   })
 })
 
-describe('I6, no answer mixes two wallets or clients:', () => {
+describe('I6: no response mixes wallets or clients', () => {
   test.each<[string, Story]>([
     [
       'tokens of another wallet',
@@ -257,11 +257,11 @@ describe('I6, no answer mixes two wallets or clients:', () => {
         .redeem(tokens(0, { grantId: 'h' }), {}, 'd'),
     ],
     ['a refresh that leads to another grant', granted().refresh('r0', tokens(1, { grantId: 'h' }))],
-  ])('%s', (_, { broken }) => {
+  ])('A response with data of another wallet or client is a violation of I6: %s', (_, { broken }) => {
     expect(broken).toContain('I6')
   })
 })
 
-test('an answer that is none of those a request may get is a violation of its own', () => {
+test('A response that is not one of the responses of its request is a violation of its own', () => {
   expect(granted().introspect('a0', { kind: 'unexpected', status: 500, body: '' }).broken).toEqual(['defect'])
 })

@@ -9,7 +9,7 @@ const ofSigned = tokens(0, { clientId: 'signed app' })
 const handedOver = () => held().changeOwner().signIn('app', done, 't').code('d', ALICE, 'app', 't')
 const consented = () => story().signIn('signed app').changeOwner().signIn('app', done, 't')
 
-describe('an honest history passes', () => {
+describe('Histories of owners without a violation', () => {
   test.each<[string, Story]>([
     ['a wallet that changed hands', held().changeOwner().refresh('r0', refused).introspect('a0', inactive)],
     ['one whose apps have not asked since', held().changeOwner().introspect('a0', active)],
@@ -28,7 +28,7 @@ describe('an honest history passes', () => {
       'a refresh that was told what another one had asked',
       held().refresh('r0', tokens(1), { at: 90, took: 50 }).changeOwner({ at: 100 }).refresh('r0', tokens(1), { at: 120 }),
     ],
-  ])('%s', (_, { entries }) => {
+  ])('A history of owners without a violation passes: %s', (_, { entries }) => {
     expect(checkHistory(entries, RULES)).toEqual([])
   })
 })
@@ -45,7 +45,7 @@ test.each<[string, Story]>([
     consented().code('c', ALICE, 'signed app', 't').redeem(ofSigned, {}, 'c', 'signed app'),
   ],
   ['a former owner who signs in', held().changeOwner().asFormer(done)],
-])('I3, whoever does not own the wallet any more gets nothing: %s', (_, { broken }) => {
+])('I3: a former owner of a contract wallet gets nothing: %s', (_, { broken }) => {
   expect(broken).toEqual(['I3'])
 })
 
@@ -54,15 +54,15 @@ test.each<[string, Story]>([
   ['code', handedOver().redeem(refused, {}, 'd')],
   ['session', held().changeOwner().signIn('app', done, 't').authorize('app', login, 't')],
   ['consent', consented().signIn('signed app', done, 'u').authorize('signed app', login, 'u')],
-])('I4, what the new owner was given survives: a %s', (_, { broken }) => {
+])('I4: what the new owner of a contract wallet was granted is kept: %s', (_, { broken }) => {
   expect(broken).toEqual(['I4'])
 })
 
-test('I5, a grant that was found to be a former owner’s stays dead', () => {
+test("I5: a grant that was found to be a former owner's stays ended", () => {
   expect(held().changeOwner().refresh('r0', refused).introspect('a0', active).broken).toEqual(['I5'])
 })
 
-test('an owner who was never replaced loses nothing', () => {
+test('An owner who was never replaced loses nothing', () => {
   expect(held().refresh('r0', refused).broken).toEqual(['I4'])
   expect(story().signIn().authorize('app', code).broken).toEqual([])
 })

@@ -29,24 +29,24 @@ const ask = async (path: string): Promise<string> => {
   return answer ? answer.text() : 'lost'
 }
 
-test('without an order everything passes', async () => {
+test('Without an order the proxy passes every request', async () => {
   expect(await Promise.all([ask('/1'), ask('/2')])).toEqual(['done', 'done'])
   expect(proxy.cuts()).toBe(0)
 })
 
-test('cut before: the request never arrives, and the next one passes', async () => {
+test('With the order "cut before" the request never arrives, and the next one passes', async () => {
   proxy.cutNext('before')
   expect([await ask('/1'), await ask('/2')]).toEqual(['lost', 'done'])
   expect([worked, proxy.cuts()]).toEqual([['/2'], 1])
 })
 
-test('cut after: the request is worked on, and its answer is lost', async () => {
+test('With the order "cut after" the request is processed, and its response is lost', async () => {
   proxy.cutNext('after')
   expect([await ask('/1'), await ask('/2')]).toEqual(['lost', 'done'])
   expect([worked, proxy.cuts()]).toEqual([['/1', '/2'], 1])
 })
 
-test('refusing: nobody gets in until it ends', async () => {
+test('With the order "refuse" no connection is accepted until the order ends', async () => {
   proxy.refuse(true)
   expect(await ask('/1')).toBe('lost')
   proxy.refuse(false)

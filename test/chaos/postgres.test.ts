@@ -21,7 +21,11 @@ beforeAll(async () => {
 })
 afterAll(() => scene.close())
 
-test.for(runs)('$name', { timeout: (seconds + 90) * 1000 }, async ({ name, faults }, { annotate }) => {
-  const databaseUrl = await scene.newDatabase(`chaos_${runs.findIndex((run) => run.name === name)}`)
-  await prove({ name, nodes: 3, databaseUrl, faults: faults(), settling: SETTLING }, annotate)
-})
+test.for(runs)(
+  'Load and failures on PostgreSQL: $name',
+  { timeout: (seconds + 90) * 1000 },
+  async ({ name, faults }, { annotate }) => {
+    const databaseUrl = await scene.newDatabase(`chaos_${runs.findIndex((run) => run.name === name)}`)
+    await prove({ name, nodes: 3, databaseUrl, faults: faults(), settling: SETTLING }, annotate)
+  },
+)

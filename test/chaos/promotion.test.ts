@@ -1,7 +1,8 @@
 /** The ledger under fire while a standby takes over from its primary. How it is run, and repeated, is told in docs/evidence/reliability.md. */
-import { afterAll, beforeAll, test } from 'vitest'
+
+import { test as base, FILE, started } from '../support/fixtures.ts'
 import { cutConnections, killNode } from './faults.ts'
-import { type PostgresPair, setUpPair } from './postgres-pair.ts'
+import { setUpPair } from './postgres-pair.ts'
 import { prove, seconds } from './prove.ts'
 
 /** A statement that a node sent may wait for others, and for the standby, after the node is gone. */
@@ -9,13 +10,16 @@ const SETTLING = 1000
 /** A short run has time for one fault, and it is this one. */
 const isShort = seconds < 10
 
-let pair: PostgresPair
-beforeAll(async () => {
-  pair = await setUpPair()
-})
-afterAll(() => pair.close())
+const test = base.extend(
+  'pair',
+  FILE,
+  started(setUpPair, (pair) => pair.close()),
+)
 
-test('PostgreSQL, three nodes, promotion', { timeout: (seconds + 90) * 1000 }, async ({ annotate }) => {
+test('Load and failures on PostgreSQL: three nodes, and a standby that is promoted', { timeout: (seconds + 90) * 1000 }, async ({
+  pair,
+  annotate,
+}) => {
   const name = 'PostgreSQL, three nodes, promotion'
   const others = isShort ? [] : [pair.promoteStandby, pair.killStandby, pair.promoteAfterAbsence, killNode, cutConnections]
   const faults = [pair.promoteStandby, ...others]

@@ -6,16 +6,16 @@ const draws = (seed: number, name: string): number[] => {
   return Array.from({ length: 100 }, () => random.below(1000))
 }
 
-test('a seed replays its schedule, stream by stream', () => {
+test('A seed repeats its schedule, stream by stream', () => {
   expect(draws(7, 'faults')).toEqual(draws(7, 'faults'))
 })
 
-test('another seed, or another stream of the same, is another schedule', () => {
+test('Another seed, or another stream of the same seed, gives another schedule', () => {
   expect(draws(7, 'faults')).not.toEqual(draws(8, 'faults'))
   expect(draws(7, 'faults')).not.toEqual(draws(7, 'person 1'))
 })
 
-test('chance is spread evenly', () => {
+test('Random numbers are distributed evenly', () => {
   const random = seeded(1)
   const counts = Array.from({ length: 10 }, () => 0)
   for (let draw = 0; draw < 10_000; draw++) counts[random.below(10)]!++

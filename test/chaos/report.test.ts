@@ -14,7 +14,7 @@ const refreshed = (begin: number, end: number, told: Told = tokens(1)): Entry =>
   offset: [0, 0],
 })
 
-test('the service is back with the first answer to a request that was sent afterwards and had to write', () => {
+test('The service counts as available again with the first response to a request that was sent afterwards and had to write', () => {
   const history = [refreshed(900, 1100), refreshed(1050, 3000, lost), refreshed(1500, 4500), refreshed(2000, 2500)]
   const marks = [
     { after: 'a crash', at: 1000 },

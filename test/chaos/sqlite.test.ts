@@ -11,4 +11,6 @@ const runs = [
   { name: 'SQLite, two processes, clock jumps', nodes: 2, faults: [jumpClock, jumpClock, cutConnections, breakChain] },
 ]
 
-test.for(runs)('$name', { timeout: (seconds + 60) * 1000 }, (run, { annotate }) => prove(run, annotate))
+test.for(runs)('Load and failures on SQLite: $name', { timeout: (seconds + 60) * 1000 }, (run, { annotate }) =>
+  prove(run, annotate),
+)

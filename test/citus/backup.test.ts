@@ -24,7 +24,7 @@ test.for([
   { from: 'Citus', to: 'PostgreSQL' },
   { from: 'PostgreSQL', to: 'Citus' },
 ])(
-  'a dump from $from is restored into $to, and migrate --restored ends everything',
+  'A dump from $from is restored into $to, and migrate --restored ends everything',
   { timeout: 120_000 },
   async ({ from, to }) => {
     const machine = machineIn(newFolder())

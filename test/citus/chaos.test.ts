@@ -93,7 +93,7 @@ test.for<[string, Fault[]]>([
   ['Citus, frozen workers', [freezeWorker]],
   ['Citus, statements cut', [cutStatements]],
   ['Citus, shards moved', [moveShard, moveShard, killNode]],
-])('%s', { timeout: (seconds + 120) * 1000 }, async ([name, faults], { annotate }) => {
+])('Load and failures on Citus: %s', { timeout: (seconds + 120) * 1000 }, async ([name, faults], { annotate }) => {
   database = await cluster.newDatabase({ ports: proxies.workers.map(({ port }) => port) })
   const databaseUrl = database.url.replace(`:${cluster.coordinator.port}/`, `:${proxies.coordinator.port}/`)
   await prove({ name, nodes: 3, databaseUrl, faults, settling: SETTLING }, annotate)

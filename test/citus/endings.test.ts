@@ -41,7 +41,7 @@ async function grantsOf(wallet = someWallet(), clientId: string = randomUUID()) 
 
 const isLiving = async (id: string): Promise<boolean> => (await store.grants.readGrant(id))?.endedAt === null
 
-test('an ending is acknowledged only if every grant has ended, while connections to the workers are cut', {
+test('An ending is acknowledged only if every grant has ended, also while connections to the workers are cut', {
   timeout: 180_000,
 }, async () => {
   const random = seeded(Number(process.env.TEST_SEED ?? 13))
@@ -66,7 +66,7 @@ test('an ending is acknowledged only if every grant has ended, while connections
   expect(acknowledged).toBeGreaterThan(20)
 })
 
-test('no statement of a request or of an ending needs a two-phase commit', async () => {
+test('No statement of a request or of an ending needs a two-phase commit', async () => {
   cluster.forgetLog()
   const { wallet, clientId, ids } = await grantsOf()
   const [first = ''] = ids

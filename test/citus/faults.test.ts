@@ -74,7 +74,7 @@ function during(milliseconds: number, ...loads: readonly (readonly [Store, reado
   return Promise.all(loads.map(([node, grants]) => refreshing(grants, signal, node)))
 }
 
-test('a node finds the machine of a row as Citus does', async () => {
+test('A node finds the machine of a row as Citus does', async () => {
   const shards = await database.sql.unsafe<Shard[]>(READ_SHARDS)
   const machines = new Machines(10)
   machines.update(shards)
@@ -103,7 +103,7 @@ test.for<[string, Change, Change]>([
   ['dead', (cluster: Cluster) => cluster.workers[0]?.stop('kill'), (cluster: Cluster) => cluster.workers[0]?.start()],
   ['silent', (cluster: Cluster) => cluster.workers[0]?.freeze(), (cluster: Cluster) => cluster.workers[0]?.thaw()],
 ])(
-  'while one worker is %s, grants on the others keep at least 80 percent of their rate, and then all are served again',
+  'While one worker is %s, grants on the others keep at least 80 percent of their rate, and afterwards all are served again',
   { timeout: 120_000 },
   async ([, harm, mend], { annotate }) => {
     const { there, elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, 2 * GRANTS)
@@ -147,7 +147,7 @@ test.for<[string, Change, Change]>([
   },
 )
 
-test('a worker that is away does not make a node unready', async () => {
+test('A worker that does not respond does not make a node unready', async () => {
   await cluster.workers[1]?.stop('kill')
   onTestFinished(() => cluster.workers[1]?.start())
   for (let count = 0; count < 20; count++) {
@@ -156,7 +156,7 @@ test('a worker that is away does not make a node unready', async () => {
   }
 })
 
-test('a coordinator that is killed is found again, and nothing but lost connections is reported meanwhile', async () => {
+test('Nodes reconnect to a coordinator that was killed, and report only lost connections meanwhile', async () => {
   const { elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, GRANTS)
   const failures = new Set<string>()
   const signal = AbortSignal.timeout(6000)

@@ -4,8 +4,8 @@ import { run } from './run.ts'
 
 const names = commands.map(({ name }) => name)
 
-describe('help', () => {
-  test.each(names)('grantor %s --help tells usage, every option, an example and the exit codes', async (name) => {
+describe('The help of the command line', () => {
+  test.each(names)('The help of grantor %s has the usage, every option, an example and the exit codes', async (name) => {
     const { exit, out, err } = await run([...name.split(' '), '--help'])
     expect([exit, err]).toEqual([0, ''])
     expect(out).toContain(`Usage: grantor ${name}`)
@@ -17,45 +17,45 @@ describe('help', () => {
     expect(out.split('\n').filter((line) => line.length > 100 && !/^ {2}(grantor|GRANTOR_)/.test(line))).toEqual([])
   })
 
-  test('it is shown even beside arguments that are wrong', async () => {
+  test('The option -h prints the help even if other arguments are wrong', async () => {
     expect(await run(['clients', 'show', '--nonsense', '-h'])).toMatchObject({ exit: 0 })
   })
 
-  test('every setting a server reads is in its help', async () => {
+  test('The help of serve lists settings that serve reads, and the help of migrate leaves out a setting that migrate does not read', async () => {
     const { out } = await run(['serve', '--help'])
     for (const name of ['AUTH_URL', 'SECRET', 'TRUSTED_PROXIES', 'KEY_ROTATION_DAYS']) expect(out).toContain(`GRANTOR_${name}`)
     expect((await run(['migrate', '--help'])).out).not.toContain('GRANTOR_LOGIN_URL')
   })
 
-  test.each([['--help'], ['-h'], ['help']])('grantor %s lists every command', async (word) => {
+  test.each([['--help'], ['-h'], ['help']])('The command line grantor %s lists every command', async (word) => {
     const { exit, out } = await run([word])
     expect(exit).toBe(0)
     for (const name of names) expect(out).toContain(`  ${name} `)
   })
 
-  test('grantor help COMMAND is its --help', async () => {
+  test('The command line grantor help COMMAND prints the same as grantor COMMAND --help', async () => {
     expect(await run(['help', 'clients', 'create'])).toEqual(await run(['clients', 'create', '--help']))
   })
 
-  test('without a command the list goes to standard error, and the exit code is 2', async () => {
+  test('Without a command, grantor prints the commands to standard error and exits with 2', async () => {
     const { exit, out, err } = await run([])
     expect([exit, out]).toEqual([2, ''])
     expect(err).toContain('clients create')
   })
 
-  test('a group such as clients lists its own commands', async () => {
+  test('The name of a group of commands, such as clients, lists the commands of this group', async () => {
     expect(await run(['clients'])).toMatchObject({ exit: 2, err: expect.stringContaining('rotate-secret') })
-    const asked = await run(['clients', '--help'])
-    expect(asked.exit).toBe(0)
-    expect(asked.out).not.toContain('keys rotate')
+    const help = await run(['clients', '--help'])
+    expect(help.exit).toBe(0)
+    expect(help.out).not.toContain('keys rotate')
   })
 
-  test('--version prints the version of the package', async () => {
+  test('The option --version prints the version of the package', async () => {
     expect(await run(['--version'])).toEqual({ exit: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
   })
 })
 
-describe('a wrong command line ends with 2 and says what was meant', () => {
+describe('Wrong command lines', () => {
   test.each([
     [['strat'], '"strat" is not a command; did you mean grantor start?'],
     [['clents', 'create'], '"clents" is not a command; did you mean grantor clients create?'],
@@ -72,13 +72,13 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
     [['clients', 'show', 'a', 'b'], '"b" is one argument too many'],
     [['clients', 'list', '--', '--json'], '"--json" is one argument too many'],
     [['start', '--ports', '65532'], '--ports must be a port from 1 to 65531, the first of five, not "65532"'],
-  ])('grantor %j', async (argv, message) => {
+  ])('The wrong command line %j exits with 2, and the error names the fault', async (argv, message) => {
     const { exit, out, err } = await run(argv)
     expect([exit, out]).toEqual([2, ''])
     expect(err).toContain(`grantor: ${message}`)
   })
 
-  test('all faults of one command line are told together', async () => {
+  test('All faults of one command line are reported at once', async () => {
     const { err } = await run(['clients', 'show', '--jsn', '--data=', 'a'])
     expect(err).toContain('did you mean --json?')
     expect(err).toContain('--data needs a value')

@@ -5,12 +5,12 @@ import { knownNames } from '../../src/config/table.ts'
 
 const page = readFileSync(new URL('../../docs/operating/operations.md', import.meta.url), 'utf8')
 
-test('docs/operating/operations.md names only settings that exist', () => {
+test('The page docs/operating/operations.md names only settings that exist', () => {
   const named = new Set(page.match(/GRANTOR_[A-Z_]*[A-Z]/g))
   expect([...named].filter((name) => !knownNames.includes(name))).toEqual([])
 })
 
-test('docs/operating/operations.md names only commands and options that exist', async () => {
+test('The page docs/operating/operations.md names only commands and options that exist', async () => {
   for (const { name, load } of commands) {
     const { options } = await load()
     for (const [, rest = ''] of page.matchAll(new RegExp(`grantor ${name}\\b([^\\n\`]*)`, 'g'))) {

@@ -1,4 +1,4 @@
-/** Runs the command line: in this process with a captured world, or as a process of its own. */
+/** Runs the command line in this process with captured output, or in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { OWN_ENVIRONMENT } from '../support/own-environment.ts'
 export type Ran = { exit: number; out: string; err: string }
 type Environment = Record<string, string | undefined>
 
-/** A command in this process. `at` is its clock. */
+/** Runs a command in this process. `at` is the time of the command's clock. */
 export async function run(argv: string[], env: Environment = {}, at = 1_800_000_000): Promise<Ran> {
   let [out, err] = ['', '']
   const exit = await main(argv, {
@@ -43,13 +43,13 @@ export type Running = {
   child: ChildProcess
   out: () => string
   err: () => string
-  /** resolves once the text was printed to standard output; rejects when the process ends before */
+  /** Resolves when the text was printed to standard output. Rejects if the process ends first. */
   printed(text: string): Promise<void>
-  /** the exit code, and how many milliseconds after this call it came */
+  /** Resolves when the process has ended, with the exit code and the milliseconds since this call. */
   ended(): Promise<{ code: number | null; ms: number }>
 }
 
-/** `node bin/grantor.js …` with nothing of this process's environment but the path. */
+/** Starts `node bin/grantor.js …` with `env`, and of this process's environment only `OWN_ENVIRONMENT`. */
 export function launch(argv: string[], env: Environment = {}): Running {
   const child = spawn(process.execPath, [BIN, ...argv], {
     env: { ...OWN_ENVIRONMENT, ...env },
@@ -78,7 +78,7 @@ export function launch(argv: string[], env: Environment = {}): Running {
   }
 }
 
-/** Begins a request whose body, `token=x`, is still to come; resolves once the server has read its head (RFC 9110 §10.1.1). */
+/** Sends the head of a request, without its body `token=x`. Resolves when the server has read the head (RFC 9110 §10.1.1). */
 export async function beginRequest(socket: Socket): Promise<void> {
   const head = [
     'POST /oauth/introspect HTTP/1.1',
@@ -92,8 +92,8 @@ export async function beginRequest(socket: Socket): Promise<void> {
   if (!answer.toString().startsWith('HTTP/1.1 100 ')) throw new Error(answer.toString())
 }
 
-/** The same for one test: with the test it ends. */
-export function launched(argv: string[], env: Environment = {}): Running {
+/** Starts the process for one test. The process is killed when the test ends. */
+export function launchForTest(argv: string[], env: Environment = {}): Running {
   const started = launch(argv, env)
   onTestFinished(() => void started.child.kill('SIGKILL'))
   return started

@@ -27,7 +27,7 @@ function faultsOf(more: Record<string, string>, program: 'serve' | 'login-server
   return reading.kind === 'faults' ? reading.faults : []
 }
 
-test('a certificate and its key are taken, RSA and EC, with the chain that follows', () => {
+test('An EC certificate and an RSA certificate with a chain are accepted, each with its key', () => {
   expect(faultsOf({ GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: KEY })).toEqual([])
   const chain = file('chain.pem', RSA.cert + TEST_CERTIFICATE)
   expect(faultsOf({ GRANTOR_TLS_CERT_FILE: chain, GRANTOR_TLS_KEY_FILE: file('rsa.key', RSA.key) })).toEqual([])
@@ -49,16 +49,19 @@ test.each([
     { GRANTOR_TLS_CERT_FILE: CERT, GRANTOR_TLS_KEY_FILE: KEY, GRANTOR_AUTH_URL: 'http://localhost:4000' },
     /^GRANTOR_AUTH_URL must be https/,
   ],
-] as [Record<string, string>, RegExp][])('one line tells what is wrong before anything starts: %#', (more, words) => {
-  expect(faultsOf(more)).toEqual([expect.stringMatching(words)])
-})
+] as [Record<string, string>, RegExp][])(
+  'A wrong combination of certificate, key and URL is reported as one fault: case %#',
+  (more, words) => {
+    expect(faultsOf(more)).toEqual([expect.stringMatching(words)])
+  },
+)
 
-test('two wrong files are two lines of one message, and neither repeats what the files hold', () => {
+test('A wrong certificate file and a wrong key file are two faults, and no fault repeats the content of a file', () => {
   const faults = faultsOf({ GRANTOR_TLS_CERT_FILE: file('a', 'no pem'), GRANTOR_TLS_KEY_FILE: file('b', 'my secret') })
   expect(faults).toHaveLength(2)
   expect(faults.join()).not.toMatch(/no pem|my secret/)
 })
 
-test('a program that listens to nobody leaves them unread', () => {
+test('A program that does not listen, such as migrate, does not read the certificate and key files', () => {
   expect(faultsOf({ GRANTOR_TLS_CERT_FILE: '/nowhere', GRANTOR_TLS_KEY_FILE: '/nowhere' }, 'migrate')).toEqual([])
 })

@@ -10,12 +10,12 @@ function faultOf(setting: unknown): string {
   return 'fault' in parsed ? parsed.fault : 'none'
 }
 
-/** The fault of chain 1 when this member of it is so. */
+/** The fault of chain 1 with these members. */
 function faultWith(members: Record<string, unknown>): string {
   return faultOf({ 1: { ...mainnet, ...members } })
 }
 
-test('a chain has a name, one or two RPCs, and may be home', () => {
+test('GRANTOR_CHAINS accepts chains with a name and one or two RPCs, one of which is the home chain', () => {
   expect(chains(JSON.stringify({ 1: mainnet, 8453: base }))).toEqual({
     value: [
       { chainId: 1, name: 'Ethereum', rpc: mainnet.rpc, home: true },
@@ -24,24 +24,30 @@ test('a chain has a name, one or two RPCs, and may be home', () => {
   })
 })
 
-test('no chain at all is fine: ordinary wallets need none', () => {
+test('GRANTOR_CHAINS may be empty, because ordinary wallets need no chain', () => {
   expect(chains('{}')).toEqual({ value: [] })
 })
 
-test.each(['', '[]', 'null', '1', '"1"', '{"1":', 'https://rpc.example.com'])('what is no JSON object is a fault: %s', (text) => {
-  expect(faultOf(text)).toMatch(/^must be a JSON object from chain ids to chains, as in \{"1":/)
-})
+test.each(['', '[]', 'null', '1', '"1"', '{"1":', 'https://rpc.example.com'])(
+  'GRANTOR_CHAINS refuses a value that is not a JSON object: %s',
+  (text) => {
+    expect(faultOf(text)).toMatch(/^must be a JSON object from chain ids to chains, as in \{"1":/)
+  },
+)
 
-test('exactly one chain is home', () => {
+test('GRANTOR_CHAINS refuses a value with no home chain or with two', () => {
   expect(faultOf({ 8453: base })).toBe('names no home chain: give exactly one chain "home":true')
   expect(faultOf({ 1: mainnet, 8453: { ...base, home: true } })).toContain('names 2 home chains (1, 8453)')
 })
 
-test.each(['0', '01', '1.5', '-1', '0x1', 'mainnet', '9999999999999999'])('a chain id is a whole number: %s', (id) => {
-  expect(faultOf({ [id]: mainnet })).toContain('must be a chain id, as in "1"')
-})
+test.each(['0', '01', '1.5', '-1', '0x1', 'mainnet', '9999999999999999'])(
+  'GRANTOR_CHAINS refuses a chain id that is not a positive whole number in decimal digits: %s',
+  (id) => {
+    expect(faultOf({ [id]: mainnet })).toContain('must be a chain id, as in "1"')
+  },
+)
 
-test('one RPC alone needs the word of the operator, except on loopback', () => {
+test('A chain with one RPC is refused unless it sets "one_rpc" or its RPC is on loopback; two RPCs with "one_rpc" are refused', () => {
   const [one = ''] = mainnet.rpc
   expect(faultWith({ rpc: [one] })).toContain('has one RPC: name a second one of another operator, or set "one_rpc":true')
   expect(faultWith({ rpc: [one], one_rpc: true })).toBe('none')
@@ -49,7 +55,7 @@ test('one RPC alone needs the word of the operator, except on loopback', () => {
   expect(faultWith({ one_rpc: true })).toContain('has two RPCs and "one_rpc":true')
 })
 
-test('two RPCs are of different hosts', () => {
+test('A chain with both RPCs on one host is refused; on loopback only the same port is refused', () => {
   const same = 'https://a.example.com/other-key'
   for (const second of [
     same,
@@ -64,7 +70,7 @@ test('two RPCs are of different hosts', () => {
   expect(faultWith({ rpc: ['http://localhost:8545', 'http://localhost:8545/b'] })).toContain('has both RPCs at localhost:8545')
 })
 
-test('an RPC is reached by https, except on loopback', () => {
+test('An RPC with plain http is refused, except on loopback', () => {
   expect(faultWith({ rpc: ['http://a.example.com/hidden-key'], one_rpc: true })).toContain(
     'the RPC at a.example.com must use https',
   )
@@ -75,27 +81,27 @@ test.each([
   ['text instead of a list', { rpc: 'https://a.example.com' }, '"rpc" must be a list of one or two URLs'],
   ['an empty list', { rpc: [] }, '"rpc" must be a list of one or two URLs'],
   ['three URLs', { rpc: [...mainnet.rpc, ...base.rpc] }, '"rpc" must be a list of one or two URLs'],
-  ['no list', { rpc: undefined }, '"rpc" must be a list of one or two URLs'],
-  ['no URL', { rpc: ['a.example.com', 7] }, '"rpc" must hold URLs'],
-  ['another scheme', { rpc: ['wss://a.example.com'] }, '"rpc" must hold URLs'],
-  ['a password', { rpc: ['https://me:hidden@a.example.com'] }, 'must not have a user name or password'],
-  ['no name', { name: undefined }, '"name" must be 1 to 40 printable ASCII characters'],
+  ['a missing list', { rpc: undefined }, '"rpc" must be a list of one or two URLs'],
+  ['entries that are not URLs', { rpc: ['a.example.com', 7] }, '"rpc" must hold URLs'],
+  ['a URL of another scheme', { rpc: ['wss://a.example.com'] }, '"rpc" must hold URLs'],
+  ['a URL with a password', { rpc: ['https://me:hidden@a.example.com'] }, 'must not have a user name or password'],
+  ['a missing name', { name: undefined }, '"name" must be 1 to 40 printable ASCII characters'],
   ['an empty name', { name: '' }, '"name" must be'],
-  ['a name of another script', { name: 'Эфириум' }, '"name" must be'],
-  ['a long name', { name: 'E'.repeat(41) }, '"name" must be'],
-  ['home in words', { home: 'yes' }, '"home" must be true or false'],
-  ['one_rpc in words', { one_rpc: 'yes' }, '"one_rpc" must be true or false'],
-  ['a member nobody reads', { rpcs: [] }, 'has the unknown member "rpcs"; use name, rpc, home, one_rpc'],
-])('every other mistake has a clear line: %s', (_, members, fault) => {
+  ['a name in Cyrillic', { name: 'Эфириум' }, '"name" must be'],
+  ['a name of 41 characters', { name: 'E'.repeat(41) }, '"name" must be'],
+  ['home as text', { home: 'yes' }, '"home" must be true or false'],
+  ['one_rpc as text', { one_rpc: 'yes' }, '"one_rpc" must be true or false'],
+  ['an unknown member', { rpcs: [] }, 'has the unknown member "rpcs"; use name, rpc, home, one_rpc'],
+])('A chain with a wrong member is refused, and the fault names the chain and the member: %s', (_, members, fault) => {
   expect(faultWith(members)).toContain(`chain "1": ${fault.startsWith('must not') ? 'the RPC at a.example.com ' : ''}${fault}`)
 })
 
-test('what is no chain has a clear line', () => {
+test('A chain that is not a JSON object is refused, and the fault names the chain', () => {
   for (const entry of [null, [], 'https://rpc.example.com', 1])
     expect(faultOf({ 1: entry })).toContain('chain "1": must be an object')
 })
 
-test('all faults of all chains are told at once, and none repeats more of a URL than its host', () => {
+test('All faults of all chains are reported at once, and no fault repeats more of a URL than its host', () => {
   const fault = faultOf({
     0: { ...mainnet, rpc: ['http://a.example.com/hidden-key'] },
     10: { ...base, name: '', rpc: ['https://me:hidden@b.example.com/hidden-key'] },
@@ -106,7 +112,7 @@ test('all faults of all chains are told at once, and none repeats more of a URL 
   expect(fault).not.toContain('hidden')
 })
 
-test('the home chain is one that wallets may sign in on', () => {
+test('A home chain that GRANTOR_CHAIN_IDS does not allow is a fault, if GRANTOR_CHAIN_IDS is set', () => {
   const GRANTOR_CHAINS = JSON.stringify({ 1: mainnet })
   const faultsOf = (more: Record<string, string>): string[] => {
     const reading = readSettings('serve', { GRANTOR_CHAINS, ...more })

@@ -9,14 +9,14 @@ function postgres(url: string): PostgresUrl {
   return parsed.value
 }
 
-test('a SQLite database is a file; one in memory would forget everything', () => {
+test('A sqlite: URL names a file; a SQLite database in memory and other schemes are refused', () => {
   expect(read('sqlite:data/grantor.sqlite')).toEqual({ value: { kind: 'sqlite', path: 'data/grantor.sqlite' } })
   const refused = ['sqlite:', 'sqlite://x', 'sqlite::memory:', 'mysql://h/db', '/var/lib/x.sqlite', 'postgres:h']
   expect(refused.filter((text) => 'value' in read(text))).toEqual([])
 })
 
-describe('a PostgreSQL database', () => {
-  test('is named as libpq names it, under either scheme, everything percent-decoded', () => {
+describe('The URL of a PostgreSQL database', () => {
+  test('A postgres:// or postgresql:// URL is read as by libpq, with user, password and database percent-decoded', () => {
     for (const scheme of ['postgres', 'postgresql']) {
       expect(postgres(`${scheme}://us%40er:p%3Aa%2Fss%3F@db.example.com:6432/gr%61ntor`)).toMatchObject({
         servers: [{ host: 'db.example.com', port: 6432 }],
@@ -27,7 +27,7 @@ describe('a PostgreSQL database', () => {
     }
   })
 
-  test('may be on several servers, of which the one that takes writes is meant unless the URL says otherwise', () => {
+  test('A PostgreSQL URL may name several servers, and then connects to the one that accepts writes unless target_session_attrs is set', () => {
     const { servers, target } = postgres('postgres://a,b:6000,[::1]:7000,[2001:db8::1]/db')
     expect(servers).toEqual([
       { host: 'a', port: 5432 },
@@ -42,7 +42,7 @@ describe('a PostgreSQL database', () => {
     expect(postgres('postgres://a/db?target_session_attrs=primary').target).toBe('read-write')
   })
 
-  test('may be reached through the folder of a Unix socket', () => {
+  test('A PostgreSQL URL may name the folder of a Unix socket, and then uses no TLS', () => {
     expect(postgres('postgres://grantor@%2Fvar%2Frun%2Fpostgresql/db')).toMatchObject({
       servers: [{ host: '/var/run/postgresql', port: 5432 }],
       tls: null,
@@ -60,15 +60,21 @@ describe('a PostgreSQL database', () => {
     ['postgres://db/g?sslmode=verify-ca&sslrootcert=/etc/ca.pem', { verify: 'verify-ca', rootCert: '/etc/ca.pem' }],
     ['postgres://db/g?sslrootcert=system', { verify: 'verify-full' }],
     ['postgres://db/g?sslcert=/c.pem&sslkey=/k.pem', { verify: 'verify-full', cert: '/c.pem', key: '/k.pem' }],
-  ])('%s: TLS with a checked certificate everywhere but on this machine, unless the URL says otherwise', (url, tls) => {
-    expect(postgres(url).tls).toEqual(tls)
-  })
+  ])(
+    'PostgreSQL connections verify the server’s certificate unless all servers are on loopback or the URL sets otherwise: %s',
+    (url, tls) => {
+      expect(postgres(url).tls).toEqual(tls)
+    },
+  )
 
-  test.each(['prefer', 'allow'])('sslmode=%s is refused: anybody on the way could turn it off', (mode) => {
-    expect(read(`postgres://db/g?sslmode=${mode}`)).toEqual(fault('verify-full'))
-  })
+  test.each(['prefer', 'allow'])(
+    'The PostgreSQL option sslmode=%s is refused, because an attacker on the network could turn TLS off',
+    (mode) => {
+      expect(read(`postgres://db/g?sslmode=${mode}`)).toEqual(fault('verify-full'))
+    },
+  )
 
-  test('its pool and its times are parameters too, within bounds', () => {
+  test('A PostgreSQL URL sets pool size, timeouts and application name, and values out of bounds are refused', () => {
     const preset = { poolSize: 10, connectTimeoutMs: 2000, statementTimeoutMs: 1500, applicationName: 'grantor' }
     expect(postgres('postgres://h/db')).toMatchObject(preset)
     const url = 'postgres://h/db?pool_size=40&connect_timeout=5&statement_timeout=1200&application_name=node%201'
@@ -102,11 +108,11 @@ describe('a PostgreSQL database', () => {
     ['postgres://a,,b/db', 'must name its servers'],
     ['postgres://u:p%ZZ@h/db', 'hexadecimal'],
     ['postgres://u:p@ss@h/db', 'written as %XX'],
-  ])('%s is refused, in words', (url, words) => {
+  ])('The malformed or contradictory PostgreSQL URL %s is refused, and the fault names the reason', (url, words) => {
     expect(read(url)).toEqual(fault(words))
   })
 
-  test('no fault repeats the password', () => {
+  test('No fault of a PostgreSQL URL repeats its password', () => {
     for (const end of ['@h', '@h:0/db', '@h/db?sslmode=hunter2', '@h/db?pool_size=hunter2', '@x@h/db', '%ZZ@h/db', '#@h/db']) {
       const parsed = read(`postgres://user:hunter2${end}`)
       expect(parsed).toEqual({ fault: expect.not.stringContaining('hunter2') })

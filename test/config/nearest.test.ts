@@ -9,10 +9,10 @@ test.each([
   ['migrat', 'migrate'],
   ['client create', 'clients create'],
   ['key rotate', 'keys rotate'],
-])('%s probably means %s', (typed, meant) => {
+])('For the mistyped command "%s", "%s" is proposed', (typed, meant) => {
   expect(nearest(typed, commands)).toBe(meant)
 })
 
-test.each(['', 'x', 'completely else', 'stop'])('%s means nothing known, so nothing is proposed', (typed) => {
+test.each(['', 'x', 'completely else', 'stop'])('For "%s", which resembles no command, nothing is proposed', (typed) => {
   expect(nearest(typed, commands)).toBeUndefined()
 })

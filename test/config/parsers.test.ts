@@ -5,7 +5,7 @@ import { runs } from '../support/runs.ts'
 
 const accepted = (parsed: read.Parsed<unknown>) => 'value' in parsed
 
-describe('addresses of the servers', () => {
+describe('The URLs of the servers', () => {
   test.each([
     'https://auth.example.com',
     'https://auth.example.com:8443',
@@ -15,7 +15,7 @@ describe('addresses of the servers', () => {
     'http://127.0.0.1:4000',
     'http://127.9.9.9',
     'http://[::1]:4000',
-  ])('%s is taken as it is', (url) => {
+  ])('The server URL %s is accepted unchanged', (url) => {
     expect(read.origin(url)).toEqual({ value: url })
   })
 
@@ -26,7 +26,7 @@ describe('addresses of the servers', () => {
     'http://127.0.0.1.example.com',
     'http://[::2]:4000',
     'http://0.0.0.0:4000',
-  ])('%s is refused: plain http is for loopback only', (url) => {
+  ])('The server URL %s is refused, because plain http is allowed on loopback only', (url) => {
     expect(read.origin(url)).toEqual({ fault: expect.stringContaining('must use https') })
   })
 
@@ -39,18 +39,18 @@ describe('addresses of the servers', () => {
     'https://AUTH.example.com',
     'https://user@auth.example.com',
     ' https://auth.example.com',
-  ])('%s is refused, and what was probably meant is proposed: the issuer is compared byte for byte (RFC 8414 §3.3)', (url) => {
+  ])('The server URL "%s" is refused with a proposal, because the issuer is compared byte for byte (RFC 8414 §3.3)', (url) => {
     expect(read.origin(url)).toEqual({ fault: expect.stringContaining('did you mean https://auth.example.com?') })
   })
 
   test.each(['', 'auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'https://', 'https:auth', 'null'])(
-    '%s is refused',
+    'The server URL "%s" is refused, because it is not an http or https origin',
     (url) => {
       expect(accepted(read.origin(url))).toBe(false)
     },
   )
 
-  test('whatever is taken is its own origin, and safe', () => {
+  test('Every accepted server URL equals its own origin, and uses https or a loopback host', () => {
     fc.assert(
       fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string()), (text) => {
         const parsed = read.origin(text)
@@ -64,7 +64,7 @@ describe('addresses of the servers', () => {
   })
 })
 
-test('listen addresses are host and port, IPv6 in brackets', () => {
+test('A listen address is a host and a port from 1 to 65535, with IPv6 in brackets', () => {
   expect(read.hostAndPort('127.0.0.1:4000')).toEqual({ value: { host: '127.0.0.1', port: 4000 } })
   expect(read.hostAndPort('[::1]:4000')).toEqual({ value: { host: '::1', port: 4000 } })
   expect(read.hostAndPort('auth:65535')).toEqual({ value: { host: 'auth', port: 65_535 } })
@@ -75,7 +75,7 @@ test('listen addresses are host and port, IPv6 in brackets', () => {
   ).toEqual([])
 })
 
-test('trusted proxies are addresses and networks, never everybody', () => {
+test('Trusted proxies are addresses and networks, and a network of all addresses is refused', () => {
   expect(read.networks('10.0.0.5, 10.1.0.0/16,2001:db8::/32')).toEqual({ value: ['10.0.0.5', '10.1.0.0/16', '2001:db8::/32'] })
   expect(
     ['0.0.0.0/0', '::/0', '10.0.0.0/33', '10.0.0.0/', 'proxy.example.com', '10.0.0.5;10.0.0.6', 'true'].filter((text) =>
@@ -84,12 +84,12 @@ test('trusted proxies are addresses and networks, never everybody', () => {
   ).toEqual([])
 })
 
-test('chain ids are positive whole numbers, each once (EIP-155)', () => {
+test('Chain ids are positive whole numbers, and a repeated id counts once (EIP-155)', () => {
   expect(read.chainIds('1, 8453,1')).toEqual({ value: [1, 8453] })
   expect(['', ',', '0', '-1', '0x1', '1;2', '1,two'].filter((text) => accepted(read.chainIds(text)))).toEqual([])
 })
 
-test('whole numbers stay within their bounds, and nothing else passes for one', () => {
+test('A numeric setting accepts decimal digits within its bounds and nothing else', () => {
   const seconds = read.integer(10, 600, 'seconds')
   expect([seconds('10'), seconds('600')]).toEqual([{ value: 10 }, { value: 600 }])
   expect(
@@ -97,7 +97,7 @@ test('whole numbers stay within their bounds, and nothing else passes for one', 
   ).toEqual([])
 })
 
-test('a default resource is an absolute URI without fragment, in characters a signed text can hold (RFC 8707 §2)', () => {
+test('A default resource is an absolute URI without a fragment, in characters that a signed text can contain (RFC 8707 §2)', () => {
   expect(
     ['https://api.example.com/', 'http://localhost:4003', 'urn:example:api'].every((text) => accepted(read.resourceUri(text))),
   ).toBe(true)
@@ -113,7 +113,7 @@ test('a default resource is an absolute URI without fragment, in characters a si
   ).toEqual([])
 })
 
-test('scope descriptions are a JSON object from scope names to words', () => {
+test('Scope descriptions are a JSON object from scope names to texts of 1 to 200 characters', () => {
   expect(read.scopeDescriptions('{"profile":"see your profile"}')).toEqual({ value: { profile: 'see your profile' } })
   expect(
     ['', 'profile', '[]', 'null', '{"a b":"x"}', '{"a":""}', '{"a":1}', `{"a":"${'x'.repeat(201)}"}`].filter((text) =>
@@ -122,7 +122,7 @@ test('scope descriptions are a JSON object from scope names to words', () => {
   ).toEqual([])
 })
 
-test('a fault is one line, whatever the value was', () => {
+test('The fault of a setting is one line for every value', () => {
   const parsers = [
     read.origin,
     read.hostAndPort,

@@ -3,25 +3,25 @@ import { describeSettings, settingsPage } from '../../src/config/describe.ts'
 import { readSettings } from '../../src/config/settings.ts'
 import { knownNames, type Setting, table } from '../../src/config/table.ts'
 
-// To write the page anew after a change of the table: npx vitest run test/config -u
-test('docs/reference/settings.md says what the program reads, word for word', async () => {
+// After a change of the table, this command writes the page: npx vitest run test/config -u
+test('The page docs/reference/settings.md equals the page that the table of settings generates', async () => {
   await expect(settingsPage()).toMatchFileSnapshot('../../docs/reference/settings.md')
 })
 
-test('every name the environment may hold is on the page', () => {
+test('Every name of a setting is on the generated settings page', () => {
   const page = settingsPage()
   for (const name of knownNames) expect(page).toContain(`\`${name}\``)
 })
 
-test('every documented default is one its own setting accepts', () => {
+test('Every documented default is accepted by its own setting', () => {
   for (const { name, preset, parse } of Object.values<Setting>(table)) {
     if (preset !== undefined) expect({ name, ...parse(preset) }).toHaveProperty('value')
   }
 })
 
-test("a program's help tells exactly which settings it cannot do without", () => {
+test('The help of serve marks exactly those settings as required without which serve does not start', () => {
   const reading = readSettings('serve', {})
   const missing = reading.kind === 'faults' ? reading.faults.map((fault) => fault.split(' ')[0]) : []
-  const told = describeSettings('serve').filter(({ words }) => words.endsWith('Must be set.'))
-  expect(new Set(told.map(({ name }) => name))).toEqual(new Set(missing))
+  const required = describeSettings('serve').filter(({ words }) => words.endsWith('Must be set.'))
+  expect(new Set(required.map(({ name }) => name))).toEqual(new Set(missing))
 })

@@ -31,7 +31,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-test('plain http at *.test is for grantor start alone (RFC 6761 §6.2)', () => {
+test('Plain http at *.test is allowed in grantor start and refused in serve (RFC 6761 §6.2)', () => {
   const plain = { GRANTOR_AUTH_URL: 'http://grantor.test:4000', GRANTOR_LOGIN_URL: 'http://grantor.test:4001' }
   expect(faultsOf(plain, 'start')).toEqual([])
   expect(faultsOf(plain, 'serve')).toEqual([
@@ -41,8 +41,8 @@ test('plain http at *.test is for grantor start alone (RFC 6761 §6.2)', () => {
   expect(faultsOf({ ...plain, GRANTOR_AUTH_URL: 'http://grantor.test.example.com' }, 'start')).toHaveLength(1)
 })
 
-describe('what is there without being set', () => {
-  test('the lifetimes and limits are the documented ones', () => {
+describe('Defaults of the settings', () => {
+  test('The default lifetimes, limits and switches are the documented ones', () => {
     expect(settingsOf()).toMatchObject({
       accessTokenLifetime: 600,
       codeLifetime: 60,
@@ -69,7 +69,7 @@ describe('what is there without being set', () => {
     expect(settingsOf().scopeDescriptions).toHaveProperty('enhancement')
   })
 
-  test("the servers listen on loopback, at their URL's port", () => {
+  test('By default, the servers listen on loopback at the port of their URL', () => {
     const { listen, loginListen } = settingsOf({
       GRANTOR_AUTH_URL: 'http://localhost:4000',
       GRANTOR_LOGIN_URL: 'https://login.example.com',
@@ -78,12 +78,12 @@ describe('what is there without being set', () => {
     expect(loginListen).toEqual({ host: '127.0.0.1', port: 443 })
   })
 
-  test('tokens asked for without a resource are for the auth URL (RFC 9068 §3)', () => {
+  test('The default resource of tokens is the URL of the auth service, unless set (RFC 9068 §3)', () => {
     expect(settingsOf().defaultResource).toBe('https://auth.example.com')
     expect(settingsOf({ GRANTOR_DEFAULT_RESOURCE: 'https://api.example.com/' }).defaultResource).toBe('https://api.example.com/')
   })
 
-  test('a shorter whole lifetime shortens the idle one, and a switched off retry window is off for everybody', () => {
+  test('A shorter lifetime also limits the default idle lifetime, and a retry window of 0 applies to public clients, too', () => {
     const settings = settingsOf({
       GRANTOR_REFRESH_LIFETIME: '3600',
       GRANTOR_SESSION_LIFETIME: '600',
@@ -92,7 +92,7 @@ describe('what is there without being set', () => {
     expect(settings).toMatchObject({ refreshIdleLifetime: 3600, sessionIdleLifetime: 600, refreshRetryWindowPublic: 0 })
   })
 
-  test('serve and login-server have no defaults for addresses and secrets', () => {
+  test('The programs serve and login-server have no default for a URL, a database or a secret', () => {
     const names = ['GRANTOR_AUTH_URL', 'GRANTOR_LOGIN_URL', 'GRANTOR_LOGIN_SECRET (or GRANTOR_LOGIN_SECRET_FILE)']
     const unset = (program: Program) => {
       const reading = readSettings(program, {})
@@ -102,14 +102,14 @@ describe('what is there without being set', () => {
     expect(unset('serve')).toHaveLength(5)
   })
 
-  test('an empty value counts as not set', () => {
+  test('An empty value of a setting counts as not set', () => {
     expect(settingsOf({ GRANTOR_LOG_LEVEL: '', GRANTOR_SECRET_FILE: '' }).logLevel).toBe('info')
     expect(faultsOf({ GRANTOR_SECRET: '' })).toEqual(['GRANTOR_SECRET (or GRANTOR_SECRET_FILE) is not set'])
   })
 })
 
-describe('everything wrong is told at once', () => {
-  test('five faults of five kinds make five lines, each with its name', () => {
+describe('Faults in the settings', () => {
+  test('All invalid settings are reported at once, with one fault per setting that starts with its name', () => {
     const faults = faultsOf({
       GRANTOR_AUTH_URL: 'http://auth.example.com',
       GRANTOR_SECRET: 'short',
@@ -129,16 +129,16 @@ describe('everything wrong is told at once', () => {
     ['GRANTOR_SECRETFILE', 'GRANTOR_SECRET_FILE'],
     ['GRANTOR_REFRESH_LIFE_TIME', 'GRANTOR_REFRESH_LIFETIME'],
     ['GRANTOR_CHAIN_ID', 'GRANTOR_CHAIN_IDS'],
-  ])('%s is unknown, and the message asks whether %s was meant', (typed, meant) => {
+  ])('The unknown setting %s is a fault that proposes %s', (typed, meant) => {
     expect(faultsOf({ [typed]: 'x' })).toEqual([`${typed} is not a setting of Grantor; did you mean ${meant}?`])
   })
 
-  test('a name nothing comes close to is refused without a guess, and names of others are left alone', () => {
+  test('An unknown setting that resembles no other is a fault without a proposal, and variables without the prefix GRANTOR_ are ignored', () => {
     expect(faultsOf({ GRANTOR_FROBNICATE: 'x' })).toEqual(['GRANTOR_FROBNICATE is not a setting of Grantor'])
     expect(faultsOf({ TEST_RUNS: '1', PATH: '/bin', grantor_x: '1' })).toEqual([])
   })
 
-  test('every program accepts every documented name, also those it has no use for', () => {
+  test('Every program accepts settings that only other programs use', () => {
     const everything = {
       ...complete,
       GRANTOR_METRICS_LISTEN: '127.0.0.1:9090',
@@ -150,24 +150,24 @@ describe('everything wrong is told at once', () => {
     }
   })
 
-  test('a bad value is a fault in every program, also in those that have no use for it', () => {
+  test('An invalid value is a fault also in a program that does not use the setting', () => {
     expect(faultsOf({ GRANTOR_ACCESS_TOKEN_LIFETIME: 'ten minutes' }, 'login-server')).toHaveLength(1)
   })
 })
 
-describe('secrets', () => {
-  test('come from files too, without the newline an editor leaves', () => {
+describe('Secrets in the settings', () => {
+  test('A secret is read from a file without the newline at its end', () => {
     const settings = settingsOf({ GRANTOR_SECRET: '', GRANTOR_SECRET_FILE: file('secret', `${SECRET}\n`) })
     expect(settings.secret).toBe(SECRET)
   })
 
-  test('a secret set twice is a fault, even when both agree', () => {
+  test('A secret that is set both directly and by file is a fault, even if both values are equal', () => {
     expect(faultsOf({ GRANTOR_SECRET_FILE: file('same', SECRET) })).toEqual([
       'GRANTOR_SECRET and GRANTOR_SECRET_FILE are both set: keep one',
     ])
   })
 
-  test('a file that is not there or too short is a fault that names the file setting', () => {
+  test('A secret file that is missing or too short is a fault that names the file’s setting', () => {
     expect(faultsOf({ GRANTOR_SECRET: undefined, GRANTOR_SECRET_FILE: join(folder, 'none') })[0]).toMatch(
       /^GRANTOR_SECRET_FILE .*ENOENT/,
     )
@@ -176,22 +176,25 @@ describe('secrets', () => {
     )
   })
 
-  test('a program reads only the files of secrets it uses, so the login server needs no access to the other', () => {
+  test('A program reads only the secret files that it uses: the login server starts without the file of GRANTOR_SECRET', () => {
     const path = file('unreadable', SECRET)
     chmodSync(path, 0o000)
     const { GRANTOR_SECRET: _, ...rest } = complete
     expect(readSettings('login-server', { ...rest, GRANTOR_SECRET_FILE: join(folder, 'not-there') }).kind).toBe('settings')
   })
 
-  test.each(['a'.repeat(31), 'a'.repeat(64)])('%s is refused: under 32 characters, or one character repeated', (weak) => {
-    expect(faultsOf({ GRANTOR_SECRET: weak })).toHaveLength(1)
-  })
+  test.each(['a'.repeat(31), 'a'.repeat(64)])(
+    'A secret that is shorter than 32 characters or repeats one character is refused: %s',
+    (weak) => {
+      expect(faultsOf({ GRANTOR_SECRET: weak })).toHaveLength(1)
+    },
+  )
 
-  test('both servers must not share one secret for everything', () => {
+  test('GRANTOR_LOGIN_SECRET must differ from GRANTOR_SECRET', () => {
     expect(faultsOf({ GRANTOR_LOGIN_SECRET: SECRET })).toEqual(['GRANTOR_LOGIN_SECRET must not be the same as GRANTOR_SECRET'])
   })
 
-  test('the secret that was replaced may be there beside the new one, from a file too, and is another', () => {
+  test('A previous secret may be set beside the new one, also by file, and must differ from the new one', () => {
     const previous = `${SECRET}-previous`
     expect(settingsOf({ GRANTOR_SECRET_PREVIOUS_FILE: file('previous', `${previous}\n`) }).secretPrevious).toBe(previous)
     expect(settingsOf({ GRANTOR_LOGIN_SECRET_PREVIOUS: previous })).toMatchObject({ loginSecretPrevious: previous })
@@ -201,7 +204,7 @@ describe('secrets', () => {
     ])
   })
 
-  test('no fault repeats a secret, a database password or a password in a URL', () => {
+  test('No fault of the settings repeats a secret, a database password or a credential in a URL', () => {
     const faults = faultsOf({
       GRANTOR_SECRET: 'hunter2',
       GRANTOR_LOGIN_SECRET: 'hunter2',
@@ -215,20 +218,20 @@ describe('secrets', () => {
   })
 })
 
-describe('what must not go together', () => {
-  test('auth service and login server cannot share an origin', () => {
+describe('Settings that exclude each other', () => {
+  test('GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL', () => {
     expect(faultsOf({ GRANTOR_LOGIN_URL: complete.GRANTOR_AUTH_URL })).toEqual([
       'GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL',
     ])
   })
 
-  test('an idle lifetime longer than the whole one is a mistake somebody should look at', () => {
+  test('An idle lifetime that is longer than the total lifetime is a fault', () => {
     expect(faultsOf({ GRANTOR_REFRESH_LIFETIME: '3600', GRANTOR_REFRESH_IDLE_LIFETIME: '7200' })).toHaveLength(1)
     expect(faultsOf({ GRANTOR_SESSION_LIFETIME: '3600', GRANTOR_SESSION_IDLE_LIFETIME: '7200' })).toHaveLength(1)
   })
 
   test.each(['serve', 'login-server', 'migrate', 'clients', 'grants', 'keys'] as const)(
-    'the development wallet stops %s: it is for grantor start alone',
+    'GRANTOR_DEV_WALLET=on is a fault in %s, and GRANTOR_DEV_WALLET=off is not',
     (program) => {
       expect(faultsOf({ GRANTOR_DEV_WALLET: 'on' }, program).join()).toMatch(/GRANTOR_DEV_WALLET is on/)
       expect(faultsOf({ GRANTOR_DEV_WALLET: 'off' }, program)).toEqual([])

@@ -1,4 +1,4 @@
-/** docs/evidence/conformance.md says of each sentence of a standard where it is held, and which test shows it. */
+/** docs/evidence/conformance.md lists for each sentence of a standard the file that implements it and the test that shows it. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { citationsIn, lineOfCitation } from '../../scripts/conformance/citations.ts'
@@ -9,18 +9,18 @@ import { readTable, readTables } from '../../scripts/conformance/tables.ts'
 import { passed, type Report, titlesIn } from '../../scripts/conformance/titles.ts'
 
 const HERE = 'test/docs/conformance.test.ts'
-const TITLE = 'each requirement has a file whose comment names it, and one test of the title it gives'
+const TITLE = 'Each requirement names a file with a comment that cites its section, and one existing test'
 
-test('each requirement has a file whose comment names it, and one test of the title it gives', () => {
+test('Each requirement names a file with a comment that cites its section, and one existing test', () => {
   expect(faultsOf(readTables())).toEqual([])
 })
 
-test('docs/evidence/conformance.md is what its tables make; otherwise run: npm run conformance', () => {
+test('The page docs/evidence/conformance.md is up to date with its tables; otherwise run: npm run conformance', () => {
   const page = readFileSync(new URL('../../docs/evidence/conformance.md', import.meta.url), 'utf8')
   expect(withoutLineNumbers(page)).toBe(withoutLineNumbers(conformancePage(readTables())))
 })
 
-test('the standards of the service are there, each with its requirements, and what is not held says why', () => {
+test('The tables contain each standard that the service implements, with at least four requirements', () => {
   const standards = readTables()
   expect(standards.map(({ name }) => name)).toEqual([
     ...[
@@ -51,7 +51,7 @@ test('the standards of the service are there, each with its requirements, and wh
   expect(standards.filter(({ requirements }) => requirements.length < 4)).toEqual([])
 })
 
-describe('a row that promises what nothing shows is a fault', () => {
+describe('Faults of a row of the conformance tables', () => {
   const row = (outcome: Partial<Held>, section = '4.1.2'): Standard => ({
     name: 'RFC 6749',
     title: 'The OAuth 2.0 Authorization Framework',
@@ -73,33 +73,37 @@ describe('a row that promises what nothing shows is a fault', () => {
   })
 
   test.each<[string, Standard, RegExp]>([
-    ['a file that is gone', row({ file: 'src/grants/no-such-file.ts' }), /no file/],
-    ['a section that the file does not name', row({}, '4.1.9'), /no comment/],
-    ['a section of which it names only a part', row({}, '4.1'), /no comment/],
-    ['a test that is gone', row({ shown: { file: HERE, title: 'no such test' } }), /0 tests/],
-    ['a title that is there only as words', row({ shown: { file: HERE, title: 'a file that is gone' } }), /0 tests/],
-    ['a file of tests that is gone', row({ shown: { file: 'test/docs/no-such.test.ts', title: TITLE } }), /0 tests/],
-  ])('%s', (_, standard, fault) => {
+    ['a file that does not exist', row({ file: 'src/grants/no-such-file.ts' }), /no file/],
+    ['a section that no comment of its file cites', row({}, '4.1.9'), /no comment/],
+    ['a section of which its file cites only a subsection', row({}, '4.1'), /no comment/],
+    ['a test that does not exist', row({ shown: { file: HERE, title: 'no such test' } }), /0 tests/],
+    [
+      'a title that its file contains only as other text',
+      row({ shown: { file: HERE, title: 'a file that does not exist' } }),
+      /0 tests/,
+    ],
+    ['a test file that does not exist', row({ shown: { file: 'test/docs/no-such.test.ts', title: TITLE } }), /0 tests/],
+  ])('A row that names %s is a fault', (_, standard, fault) => {
     expect(faultsOf([standard])).toEqual([expect.stringMatching(fault)])
   })
 
-  const report = (...told: [title: string, status: string][]): Report => ({
+  const report = (...results: [title: string, status: string][]): Report => ({
     testResults: [
       {
         name: `/somewhere/${HERE}`,
-        assertionResults: told.map(([title, status]) => ({ ancestorTitles: ['a group'], title, status })),
+        assertionResults: results.map(([title, status]) => ({ ancestorTitles: ['a group'], title, status })),
       },
     ],
   })
 
-  test('a test that failed, was skipped, or did not run', () => {
+  test('A row is a fault if its test failed, was skipped or did not run', () => {
     expect(faultsOf([row({})], report([TITLE, 'passed']))).toEqual([])
     for (const status of ['failed', 'skipped', 'pending'])
       expect(faultsOf([row({})], report([TITLE, status]))).toEqual([expect.stringMatching(/did not pass/)])
     expect(faultsOf([row({})], report(['another', 'passed']))).toEqual([expect.stringMatching(/did not pass/)])
   })
 
-  test('of a title with places to fill in, each row must have passed, and those of the named group alone count', () => {
+  test('A title with placeholders has passed only if each of its cases passed, and a named group limits the cases to this group', () => {
     const rows = report(['%s is a, b', 'passed'], ['x is refused', 'passed'], ['y is refused', 'failed'])
     expect(passed(rows, HERE, '%s is refused')).toBe(false)
     expect(passed(report(['x is refused', 'passed']), HERE, 'a group › %s is refused')).toBe(true)
@@ -107,7 +111,7 @@ describe('a row that promises what nothing shows is a fault', () => {
   })
 })
 
-test('a section belongs to the standard named before it in its comment, else to those the file opens with', () => {
+test('A section belongs to the standard that its comment names before it, or else to the standard of the opening comment', () => {
   const source = [
     '/** Codes (RFC 6749 §4.1.2). */',
     "const url = 'https://example.com/§9'",
@@ -125,27 +129,32 @@ test('a section belongs to the standard named before it in its comment, else to 
   ])
 })
 
-test('the line of a section is that of a comment beside the code, or else that of the opening comment', () => {
+test('The line of a section is the line of the comment at the code, or else of the opening comment', () => {
   const source = ['/**', ' * Codes (RFC 6749 §4.1.2, §4.1.3).', ' */', 'const a = 1', '// A replay', '// (§4.1.2).'].join('\n')
   expect(lineOfCitation(source, 'RFC 6749 §4.1.2')).toBe(6)
   expect(lineOfCitation(source, 'RFC 6749 §4.1.3')).toBe(2)
   expect(lineOfCitation(source, 'RFC 6749 §5.2')).toBeUndefined()
 })
 
-test('a test is found by its title, and by its group where titles repeat', () => {
+test('A test is found by its title and by its group with its title', () => {
   const titles = titlesIn(HERE)
   expect(titles).toContain(TITLE)
-  expect(titles).toContain('a row that promises what nothing shows is a fault › a test that failed, was skipped, or did not run')
+  expect(titles).toContain(
+    'Faults of a row of the conformance tables › A row is a fault if its test failed, was skipped or did not run',
+  )
 })
 
 test.each([
-  ['no standard', 'something'],
-  ['no address of its sections', 'JARM: A\n\n§1 MUST: b.\n  not held: c'],
+  ['no name of a standard', 'something'],
+  ['no URL of its sections', 'JARM: A\n\n§1 MUST: b.\n  not held: c'],
   ['a row without a level', 'RFC 1: A\n\n§1 MAY: b.\n  not held: c'],
   ['a row without an outcome', 'RFC 1: A\n\n§1 MUST: b.'],
-  ['a row that is held and is not', 'RFC 1: A\n\n§1 MUST: b.\n  held: src/a.ts\n  shown: test/a.test.ts: d\n  not held: c'],
+  [
+    'a row that is both held and not held',
+    'RFC 1: A\n\n§1 MUST: b.\n  held: src/a.ts\n  shown: test/a.test.ts: d\n  not held: c',
+  ],
   ['a row without a test', 'RFC 1: A\n\n§1 MUST: b.\n  held: src/a.ts'],
-  ['a word that means nothing', 'RFC 1: A\n\n§1 MUST: b.\n  hold: src/a.ts\n  shown: test/a.test.ts: d'],
-])('a table with %s is refused, with file and line', (_, text) => {
+  ['an unknown keyword', 'RFC 1: A\n\n§1 MUST: b.\n  hold: src/a.ts\n  shown: test/a.test.ts: d'],
+])('A table with %s is refused, with the file and the line', (_, text) => {
   expect(() => readTable('a.txt', text)).toThrow(/^a\.txt:\d+/)
 })

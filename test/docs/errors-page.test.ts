@@ -5,25 +5,25 @@ import { errorsPage } from '../../scripts/errors-page.ts'
 import { loginErrors, oauthErrors, pageReasons } from '../../src/oauth/reasons.ts'
 import { resourceReasons } from '../../src/resource/resource-reasons.ts'
 
-// To write the page anew after a change of the tables: npx vitest run test/docs/errors-page -u
-test('docs/reference/errors.md is what the tables of errors and reasons make', async () => {
+// After a change of the tables, this command writes the page: npx vitest run test/docs/errors-page -u
+test('The page docs/reference/errors.md equals the page that the tables of errors and reasons generate', async () => {
   await expect(errorsPage()).toMatchFileSnapshot('../../docs/reference/errors.md')
 })
 
-test('every meaning and every advice is one or more whole sentences', () => {
+test('Every description and every advice in the tables of errors starts as a sentence and ends with a full stop', () => {
   for (const { description, act, reasons } of [...Object.values(oauthErrors), ...Object.values(loginErrors)]) {
     const texts = [description, act, ...Object.values<readonly [unknown, ...string[]]>(reasons).flatMap(([, ...words]) => words)]
     for (const text of texts) expect(text).toMatch(/^[A-Z`].*\.$/)
   }
 })
 
-test('every reason of the tables is used by the service; one that is no longer used loses its row', () => {
+test('Every reason in the tables of errors is used by the source code', () => {
   const src = new URL('../../src/', import.meta.url)
   const code = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.endsWith('reasons.ts'))
     .map((path) => readFileSync(new URL(path, src), 'utf8'))
     .join('')
-  // A reason is a text of its own, or it is put together: `pushed_${outcome}`, `${parameter}_missing`.
+  // A reason is a literal or a template, such as `pushed_${outcome}` and `${parameter}_missing`.
   const templates = [...code.matchAll(/`([a-z_]*_)?\$\{[\w.]+\}(_[a-z0-9_]+)?`/g)].map(([, before = '', after = '']) => [
     before,
     after,
@@ -40,7 +40,7 @@ test('every reason of the tables is used by the service; one that is no longer u
   expect(unused).toEqual([])
 })
 
-/** In the tables of RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 8707 §2, RFC 9101 §7, RFC 9449 §5 and §8, OpenID Connect Core §3.1.2.6. */
+/** The errors of RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 8707 §2, RFC 9101 §7, RFC 9449 §5 and §8, OpenID Connect Core §3.1.2.6. */
 const REGISTERED = [
   'access_denied',
   'account_selection_required',
@@ -71,6 +71,6 @@ const REGISTERED = [
   'use_dpop_nonce',
 ]
 
-test('every error of an OAuth endpoint is one that a standard defines (RFC 6749 §11.4)', () => {
+test('The errors of the OAuth endpoints are those that a standard defines (RFC 6749 §11.4)', () => {
   expect(Object.keys(oauthErrors).sort()).toEqual(REGISTERED)
 })

@@ -33,7 +33,7 @@ function brokenLinksOf(page: string): string[] {
     .map(([link]) => `${relative(ROOT, join(ROOT, page))} ${link}`)
 }
 
-test('every link in a document leads to a file of the repository, and to a heading of it', () => {
+test('Every relative link in a document leads to an existing file, and to an existing heading of this file', () => {
   expect(PAGES.length).toBeGreaterThan(40)
   expect(PAGES.filter((page) => existsSync(join(ROOT, page))).flatMap(brokenLinksOf)).toEqual([])
 })

@@ -28,7 +28,7 @@ afterEach(() => page.context().close())
 
 const goOn = () => page.getByRole('button', { name: 'Go on to sign' }).click()
 
-test('one signature, without any session, ends every app and every session of the wallet, and of no other', async () => {
+test('One signature without a session ends every app and every session of the wallet, and of no other wallet', async () => {
   const apps = [await connectApp(grantor, client, wallet), await connectApp(grantor, other, wallet)]
   const stranger = await connectApp(grantor, client, testWallet(1))
   const signedIn = await newPage(browser)
@@ -57,7 +57,7 @@ test('one signature, without any session, ends every app and every session of th
   expect(new URL(page.url()).origin).toBe(grantor.loginUrl)
 })
 
-test('the page that signs says what it is for, so that nobody takes it for a sign-in', async () => {
+test('The page that requests the signature says that it ends everything, so that it is not mistaken for a sign-in', async () => {
   await page.goto(`${grantor.authUrl}/account/end-everything`)
   await goOn()
   await page.waitForURL(`${grantor.loginUrl}/login**`)
@@ -67,7 +67,7 @@ test('the page that signs says what it is for, so that nobody takes it for a sig
   expect(await page.locator('#cancel').innerText()).toBe('Cancel and end nothing')
 })
 
-test('cancelling ends nothing', async () => {
+test('A cancelled request to end everything ends nothing', async () => {
   const app = await connectApp(grantor, client, wallet)
   await page.goto(`${grantor.authUrl}/account/end-everything`)
   await goOn()
@@ -76,7 +76,7 @@ test('cancelling ends nothing', async () => {
   expect(await app.isActive()).toBe(true)
 })
 
-test('it works without script, with a signature made elsewhere', async () => {
+test('Everything can be ended without script, with a signature from another program', async () => {
   await page.context().close()
   page = await newPage(browser, { javaScriptEnabled: false })
   const app = await connectApp(grantor, client, wallet)
@@ -90,7 +90,7 @@ test('it works without script, with a signature made elsewhere', async () => {
   expect(await app.isActive()).toBe(false)
 })
 
-test('who is signed in sees for which wallet, and gets there from the account page', async () => {
+test('A signed-in user sees which wallet is meant, and reaches the page from the account page', async () => {
   await openAccount(page, grantor, wallet)
   await page.locator('#end-everything').click()
   expect(await page.locator('.signer').innerText()).toContain('0xf39F…2266')

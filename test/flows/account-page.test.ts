@@ -23,7 +23,7 @@ afterEach(async () => {
   await grantor.close()
 })
 
-test('the account page opens by a signature of its own, over a text that allows no app anything (ERC-4361)', async () => {
+test('The account page opens with a signature over a text of its own, which allows no app anything (ERC-4361)', async () => {
   const signed = await openAccount(page, grantor, wallet)
   expect(signed).toHaveLength(1)
   expect(signed[0]).toContain('Sign in to see and end what apps may do for this address. This allows no app anything.')
@@ -33,7 +33,7 @@ test('the account page opens by a signature of its own, over a text that allows 
   expect(await page.locator('#no-apps').innerText()).toContain('No app has access to anything.')
 })
 
-test('the page says what is signed for: the way to it, not a way into an app', async () => {
+test('The login page says that the signature opens the account page and signs in to no app', async () => {
   await page.goto(`${grantor.authUrl}/account`)
   const head = await page.locator('.slip-head').innerText()
   expect(head).toContain('See your connected apps')
@@ -42,7 +42,7 @@ test('the page says what is signed for: the way to it, not a way into an app', a
   expect(await page.getByRole('switch').count()).toBe(0)
 })
 
-test('each connected app is told with what it may do, since when, until when and when it was last used', async () => {
+test('Each connected app is shown with its permissions, their start and end, and the last use', async () => {
   const client = await grantor.createClient({ name: 'Aurora Notes' })
   const { walk, refreshToken } = await connectApp(grantor, client, wallet)
   grantor.clock.advance(2 * 86_400)
@@ -57,7 +57,7 @@ test('each connected app is told with what it may do, since when, until when and
   expect(words).toMatch(/Last used\s+5 minutes ago/)
 })
 
-test('ending one app ends its tokens at once, and no other app’s (RFC 7662 §2.2, RFC 6749 §5.2)', async () => {
+test('Ending one app ends its tokens at once, and the tokens of no other app (RFC 7662 §2.2, RFC 6749 §5.2)', async () => {
   const [client, other] = [await grantor.createClient({ name: 'Aurora Notes' }), await grantor.createClient({ name: 'Harbour' })]
   const ended = await connectApp(grantor, client, wallet)
   const untouched = await connectApp(grantor, other, wallet)
@@ -74,7 +74,7 @@ test('ending one app ends its tokens at once, and no other app’s (RFC 7662 §2
   expect(await stranger.isActive()).toBe(true)
 })
 
-test('sessions elsewhere are listed, and each is ended with one button', async () => {
+test('Sessions on other devices are listed, and one button ends each of them', async () => {
   await openAccount(page, grantor, wallet)
   const elsewhere = await newPage(browser)
   await openAccount(elsewhere, grantor, wallet)
@@ -88,7 +88,7 @@ test('sessions elsewhere are listed, and each is ended with one button', async (
   await elsewhere.context().close()
 })
 
-test('all other sessions end at once, and this one goes on', async () => {
+test('All other sessions end at once, and this session continues', async () => {
   const others = [await newPage(browser), await newPage(browser)]
   for (const other of others) await openAccount(other, grantor, wallet)
   await openAccount(page, grantor, wallet)
@@ -103,7 +103,7 @@ test('all other sessions end at once, and this one goes on', async () => {
   }
 })
 
-test('signing out ends this browser’s session, and the page says that apps keep what they were given', async () => {
+test('Signing out ends the session of this browser, and the page says that apps keep their permissions', async () => {
   await openAccount(page, grantor, wallet)
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
@@ -112,7 +112,7 @@ test('signing out ends this browser’s session, and the page says that apps kee
   expect(new URL(page.url()).origin).toBe(grantor.loginUrl)
 })
 
-test('who was only vouched for sees the apps and no receipts, and is told why', async () => {
+test('A user whom the login server vouched for sees the apps, no receipts, and the reason', async () => {
   const client = await grantor.createClient({ name: 'Aurora Notes' })
   await connectApp(grantor, client, wallet)
   const walk = new Walk(grantor, wallet)
@@ -130,7 +130,7 @@ test('who was only vouched for sees the apps and no receipts, and is told why', 
   expect(await page.locator('a[href*="receipts"]').count()).toBe(0)
 })
 
-test('a hostile name stays a name, on the account page and on its receipt', async () => {
+test('A hostile client name is shown as text on the account page and on its receipt', async () => {
   const name = '<img src=x onerror=document.title="pwned">'
   const client = await grantor.createClient({ name, consent: 'signed' })
   await connectApp(grantor, client, wallet)

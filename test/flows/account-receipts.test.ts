@@ -42,7 +42,7 @@ const openReceipt = async () => {
   await page.locator('#message').waitFor()
 }
 
-test('a receipt shows the very text that the wallet signed, with its signature', async () => {
+test('A receipt shows the exact text that the wallet signed, and its signature', async () => {
   await openReceipt()
   expect(await page.locator('#message').textContent()).toBe(signed[0])
   expect(await page.locator('#signature').textContent()).toBe(wallet.sign(signed[0] ?? ''))
@@ -53,7 +53,7 @@ test('a receipt shows the very text that the wallet signed, with its signature',
   expect(head).toContain('In force')
 })
 
-test('a downloaded receipt is the four members and holds before grantor verify-receipt, without the service', async () => {
+test('A downloaded receipt has four members, and grantor verify-receipt accepts it without the service', async () => {
   await openReceipt()
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#download').click()])
   const file = await download.path()
@@ -72,7 +72,7 @@ test('a downloaded receipt is the four members and holds before grantor verify-r
   expect(out).not.toContain('profile')
 })
 
-test('ending an app withdraws its receipts: it has to be signed for anew', async () => {
+test('Ending an app withdraws its receipts, so that the next sign-in needs a new signature', async () => {
   await page.getByText('What you signed: one receipt').click()
   const receipt = (await page.getByRole('link', { name: 'View' }).getAttribute('href')) ?? ''
   await page.getByRole('button', { name: 'End access of Aurora Notes' }).click()
@@ -83,7 +83,7 @@ test('ending an app withdraws its receipts: it has to be signed for anew', async
   await openLogin(page, grantor, client)
 })
 
-test('a receipt that has run out says so', async () => {
+test('An expired receipt says that it has expired', async () => {
   await page.getByText('What you signed: one receipt').click()
   const receipt = (await page.getByRole('link', { name: 'View' }).getAttribute('href')) ?? ''
   grantor.clock.advance(grantor.deps.settings.lifetimes.grant)
@@ -95,7 +95,7 @@ test('a receipt that has run out says so', async () => {
   expect(await page.locator('.facts').innerText()).toMatch(/Over since \d+ \w+ \d{4}/)
 })
 
-test('nobody sees the receipt of another wallet: it is as if there were none', async () => {
+test('The receipt of another wallet is answered like a receipt that does not exist', async () => {
   await page.getByText('What you signed: one receipt').click()
   const receipt = (await page.getByRole('link', { name: 'View' }).getAttribute('href')) ?? ''
   const other = await newPage(browser)

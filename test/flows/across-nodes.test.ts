@@ -25,7 +25,7 @@ const engines = [
   },
 ]
 
-describe.each(engines)('two nodes on one $engine database', ({ open }) => {
+describe.each(engines)('Two nodes on one $engine database', ({ open }) => {
   let env: Record<string, string>
   let client: TestClient
   let first: Walk
@@ -86,7 +86,7 @@ describe.each(engines)('two nodes on one $engine database', ({ open }) => {
     return tokensOf(await first.exchange(client, parameterOf(location, 'code')))
   }
 
-  test('a client that is disabled or registered is so on both within a second', async () => {
+  test('A client that is disabled or registered on one node is so on the other within a second', async () => {
     const other = await newClient()
     const statuses = async () => Promise.all([first, second].map(async (node) => (await node.introspect(other, 'x')).status))
     await soon(statuses, [200, 200], 40)
@@ -94,7 +94,7 @@ describe.each(engines)('two nodes on one $engine database', ({ open }) => {
     await soon(statuses, [401, 401], 40)
   })
 
-  test('a key that is rotated is announced by both within a second', async () => {
+  test('A key that is rotated on one node is published by the other within a second', async () => {
     const keys = async () =>
       Promise.all(
         [first, second].map(async ({ grantor }) => {
@@ -110,7 +110,7 @@ describe.each(engines)('two nodes on one $engine database', ({ open }) => {
     expect(one).toContain(before)
   })
 
-  test('a grant that is ended on one is ended on the other from the answer on', async () => {
+  test('A grant that ended on one node is ended on the other from the response on', async () => {
     const tokens = await freshTokens()
     expect((await second.introspect(client, tokens.access_token)).json().active).toBe(true)
     expect((await first.revoke(client, tokens.refresh_token)).status).toBe(200)
@@ -118,7 +118,7 @@ describe.each(engines)('two nodes on one $engine database', ({ open }) => {
     expect((await second.refresh(client, tokens.refresh_token)).status).toBe(400)
   })
 
-  test('a session that is ended on one is over on the other from the answer on', async () => {
+  test('A session that ended on one node is ended on the other from the response on', async () => {
     expect(parameterOf((await second.authorize(requestOf(client))).location, 'code')).not.toBe('')
     const origin = env.GRANTOR_AUTH_URL ?? ''
     expect((await first.postForm('/account/sign-out', {}, { origin })).status).toBe(200)

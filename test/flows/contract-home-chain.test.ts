@@ -50,25 +50,25 @@ async function proveOn(chainId: number, wallet: TestWallet, of = home.grantor, c
   return { walk, answer }
 }
 
-test('whoever owns the address on another chain does not sign in as it, on that chain or at home: 401, nothing stored', async () => {
+test('The owner of the address on another chain cannot sign in, on that chain or on the home chain: 401, and nothing is stored', async () => {
   for (const chainId of [AWAY, 1]) {
     await home.expectRefused(async () => (await proveOn(chainId, { address, sign: mallory.sign })).answer, 401, 'not_proven')
   }
   expect(away.asked).toEqual([])
 })
 
-test('its owner at home does not sign in with a text of another chain, and no RPC is asked: 401', async () => {
+test('The owner on the home chain cannot sign in with a text of another chain: 401, and no RPC is called', async () => {
   const asked = await home.questions(() =>
     home.expectRefused(async () => (await proveOn(AWAY, { address, sign: alice.sign })).answer, 401, 'not_proven'),
   )
   expect([...asked, ...away.asked]).toEqual([])
 })
 
-test('its owner at home signs in at home', async () => {
+test('The owner on the home chain signs in on the home chain', async () => {
   expect((await proveOn(1, { address, sign: alice.sign })).answer.status).toBe(200)
 })
 
-test('an ordinary wallet signs in on any chain of the list, with no RPC of any chain asked', async () => {
+test('An ordinary wallet signs in on every allowed chain, and no RPC is called', async () => {
   const asked = await home.questions(async () => {
     for (const chainId of [1, AWAY]) {
       const { walk, answer } = await proveOn(chainId, testWallet(0))
@@ -78,7 +78,7 @@ test('an ordinary wallet signs in on any chain of the list, with no RPC of any c
   expect([...asked, ...away.asked]).toEqual([])
 })
 
-test('a chain that has an RPC but is not on the list signs nobody in: 403', async () => {
+test('A chain with an RPC that is not an allowed chain is refused: 403', async () => {
   const grantor = await startGrantor({
     settings: { chainIds: [1] },
     chains: [
@@ -100,7 +100,7 @@ test('a chain that has an RPC but is not on the list signs nobody in: 403', asyn
   }
 })
 
-test('where no chain is configured a contract wallet does not sign in: 401, nothing stored', async () => {
+test('Without a configured chain a contract wallet cannot sign in: 401, and nothing is stored', async () => {
   const grantor = await startGrantor()
   try {
     const client = await grantor.createClient()
@@ -112,7 +112,7 @@ test('where no chain is configured a contract wallet does not sign in: 401, noth
   }
 })
 
-test('a signature that only a contract could accept is malformed where no contract is asked: 400', async () => {
+test('A signature that only a contract could accept is malformed if no contract is called: 400', async () => {
   const attempt = () => proveOn(AWAY, { address, sign: () => `0x${'11'.repeat(130)}` })
   await home.expectRefused(async () => (await attempt()).answer, 400, 'invalid_request')
 })

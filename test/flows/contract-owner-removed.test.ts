@@ -35,8 +35,8 @@ async function nextCode({ walk }: Pick<Connected, 'walk'>, client = home.client)
   return location.startsWith(home.grantor.loginUrl) ? '' : parameterOf(location, 'code')
 }
 
-describe('at the next refresh', () => {
-  test('the grant ends: invalid_grant, and introspection says inactive at once', async () => {
+describe('The first refresh after the removal of an owner', () => {
+  test('The first refresh after the removal of the owner ends the grant: invalid_grant, and introspection is inactive at once', async () => {
     const connected = await home.connect(wallet)
     expect(await home.isActive(connected)).toBe(true)
     await removeAlice()
@@ -48,7 +48,7 @@ describe('at the next refresh', () => {
     )
   })
 
-  test('it stays ended when the owner comes back', async () => {
+  test('The grant stays ended if the owner is added again', async () => {
     const connected = await home.connect(wallet)
     await removeAlice()
     await connected.walk.refresh(home.client, connected.tokens.refresh_token)
@@ -57,7 +57,7 @@ describe('at the next refresh', () => {
     expect(await home.isActive(connected)).toBe(false)
   })
 
-  test('an owner who is still there refreshes, each time asked of each RPC once', async () => {
+  test('An owner who was not removed can refresh, and each refresh calls each RPC once', async () => {
     const connected = await home.connect(wallet)
     const asked = await home.questions(async () => {
       const answer = await connected.walk.refresh(home.client, connected.tokens.refresh_token)
@@ -67,14 +67,14 @@ describe('at the next refresh', () => {
     expect(await home.grantOf(connected)).toMatchObject({ generation: 1, endedAt: null })
   })
 
-  test('a wallet whose code is gone is one whose owner is gone', async () => {
+  test('A wallet whose code is gone counts as a wallet whose owner was removed', async () => {
     const connected = await home.connect(wallet)
     await home.chain.setCode(wallet.address, '0x')
     expectRefusal(await connected.walk.refresh(home.client, connected.tokens.refresh_token), 'invalid_grant')
     expect(await home.grantOf(connected)).toMatchObject({ endReason: 'wallet_changed' })
   })
 
-  test('one RPC that says the owner is gone ends nothing: both must say so', async () => {
+  test('One RPC that reports the removal ends nothing: both must agree', async () => {
     const connected = await home.connect(wallet)
     home.beside.setFault('deny')
     expect((await connected.walk.refresh(home.client, connected.tokens.refresh_token)).status).toBe(200)
@@ -82,8 +82,8 @@ describe('at the next refresh', () => {
   })
 })
 
-describe('a code issued before the removal', () => {
-  test('is not redeemed: invalid_grant, and no grant is made', async () => {
+describe('A code that was issued before the removal', () => {
+  test('A code from before the removal is refused with invalid_grant, and creates no grant', async () => {
     const attempt = await home.prove(wallet)
     const code = await home.finish(attempt)
     await removeAlice()
@@ -92,7 +92,7 @@ describe('a code issued before the removal', () => {
     expect(grants).toEqual([])
   })
 
-  test('neither is one that the session gave without a new signature', async () => {
+  test('A code that the session issued without a new signature is refused as well', async () => {
     const connected = await home.connect(wallet)
     const code = await nextCode(connected)
     expect(code).not.toBe('')
@@ -100,7 +100,7 @@ describe('a code issued before the removal', () => {
     expectRefusal(await connected.walk.exchange(home.client, code), 'invalid_grant')
   })
 
-  test('redeemed before and presented again after, ends what it gave, as any code presented twice (RFC 6749 §4.1.2)', async () => {
+  test('A code that was redeemed before the removal and is presented again ends its grant (RFC 6749 §4.1.2)', async () => {
     const attempt = await home.prove(wallet)
     const code = await home.finish(attempt)
     const tokens = (await attempt.walk.exchange(home.client, code)).json()
@@ -109,7 +109,7 @@ describe('a code issued before the removal', () => {
     expect((await attempt.walk.introspect(home.client, tokens.access_token as string)).json()).toEqual({ active: false })
   })
 
-  test('presented twice while no RPC answers, ends what it gave, too: a second use is no question to a chain', async () => {
+  test('A code that is presented twice while no RPC responds ends its grant: a replay needs no chain', async () => {
     const attempt = await home.prove(wallet)
     const code = await home.finish(attempt)
     const tokens = (await attempt.walk.exchange(home.client, code)).json()
@@ -120,7 +120,7 @@ describe('a code issued before the removal', () => {
   })
 })
 
-describe('the session of the former owner, while a consent of the new owner stands', () => {
+describe('The session of a former owner, while a consent of the new owner is valid', () => {
   let strict: TestClient
   let former: Connected
   beforeEach(async () => {
@@ -132,7 +132,7 @@ describe('the session of the former owner, while a consent of the new owner stan
     await home.connect(ofBob(), { client: strict })
   })
 
-  test('gives no tokens: the code is refused, and the session ends', async () => {
+  test('The session of a former owner yields no tokens: the code is refused, and the session ends', async () => {
     const code = await nextCode(former, strict)
     expect(code).not.toBe('')
     expectRefusal(await former.walk.exchange(strict, code), 'invalid_grant')
@@ -140,11 +140,11 @@ describe('the session of the former owner, while a consent of the new owner stan
     expect(await sessions()).toHaveLength(1)
   })
 
-  test('refreshes nothing', async () => {
+  test('The session of a former owner cannot refresh', async () => {
     expectRefusal(await former.walk.refresh(strict, former.tokens.refresh_token), 'invalid_grant')
   })
 
-  test('sees no account page and no receipt of the new owner, and ends none of their apps', async () => {
+  test('The session of a former owner opens no account page and no receipt of the new owner, and ends no app', async () => {
     const ofNewOwner = (await receipts()).find(({ withdrawnAt }) => withdrawnAt === null)
     expect((await former.walk.postForm('/account/apps/end', { client_id: strict.id })).status).toBe(401)
     for (const path of ['/account', `/account/receipts/${ofNewOwner?.id}.json`])
@@ -153,7 +153,7 @@ describe('the session of the former owner, while a consent of the new owner stan
   })
 })
 
-test('a grant whose consent another owner signed ends when the owner who signed in is removed', async () => {
+test('A grant whose consent another owner signed ends when the owner who signed in is removed', async () => {
   const strict = await home.grantor.createClient({ consent: 'signed', scopes: ['enhancement'] })
   // Bob consents; the session is Alice's, who signed in for another app.
   await removeAlice()
@@ -170,7 +170,7 @@ test('a grant whose consent another owner signed ends when the owner who signed 
   expect((await walk.browse({ path: '/account' })).location).toContain('/login?login_challenge=')
 })
 
-test('an account page of a contract wallet whose proof cannot be checked any more is 503, and ends nothing', async () => {
+test("The account page is 503 and ends nothing while the wallet's signature cannot be checked", async () => {
   const { walk } = await home.connect(wallet)
   home.setFaults('429')
   expect((await walk.browse({ path: '/account' })).status).toBe(200)
@@ -179,8 +179,8 @@ test('an account page of a contract wallet whose proof cannot be checked any mor
   expect(await sessions()).toHaveLength(1)
 })
 
-describe('the session and the consent that rested on the signature', () => {
-  test('go once it was found not to hold: the app’s next request leads to the login, not to a code that nobody redeems', async () => {
+describe('The session and the consent of a signature that is no longer valid', () => {
+  test("They end when the check fails: the app's next request leads to the login, not to a code that cannot be redeemed", async () => {
     const connected = await home.connect(wallet)
     await removeAlice()
     await connected.walk.exchange(home.client, await nextCode(connected))
@@ -190,7 +190,7 @@ describe('the session and the consent that rested on the signature', () => {
     expect((await connected.walk.browse({ path: '/account' })).location).toContain('/login?login_challenge=')
   })
 
-  test('the new owner signs in, in the same browser, and gets tokens', async () => {
+  test('The new owner signs in in the same browser and gets tokens', async () => {
     const before = await home.connect(wallet)
     await removeAlice()
     await before.walk.refresh(home.client, before.tokens.refresh_token)
@@ -199,7 +199,7 @@ describe('the session and the consent that rested on the signature', () => {
     expect(await home.isActive(before)).toBe(false)
   })
 
-  test('where each app needs a signed consent, the former owner’s consent does not stand in for the new owner’s', async () => {
+  test('If each app needs a signed consent, the consent of the former owner does not count for the new owner', async () => {
     const strict = await home.grantor.createClient({ consent: 'signed', scopes: ['enhancement'] })
     await home.connect(wallet, { client: strict })
     await removeAlice()
@@ -214,7 +214,7 @@ describe('the session and the consent that rested on the signature', () => {
     expect((await walk.refresh(strict, after.tokens.refresh_token)).status).toBe(200)
   })
 
-  test('other sessions and consents of the wallet, of owners who are still there, are left alone', async () => {
+  test('Sessions and consents of owners who were not removed are not changed', async () => {
     const former = await home.connect(wallet)
     await removeAlice()
     const present = await home.connect(ofBob())

@@ -45,28 +45,31 @@ test.each([
   ['deployed', () => home.walletOf(alice)],
   ['not deployed yet (ERC-6492)', () => home.undeployedWalletOf(alice)],
   ['a Safe of two owners', safeWallet],
-])('downloads as it was signed and holds, by grantor verify-receipt --rpc, with two RPCs that agree: %s', async (_, make) => {
-  const wallet = await make()
-  const answer = await download(await home.connect(wallet), wallet)
-  expect(answer.status).toBe(200)
-  expect(answer.headers['content-disposition']).toMatch(/^attachment; filename="grantor-receipt-[0-9a-f-]{36}\.json"$/)
-  const receipt = answer.json()
-  expect(Object.keys(receipt)).toEqual(['message', 'signature', 'address', 'chain_id'])
-  expect(receipt).toMatchObject({ address: wallet.address, chain_id: 1, signature: wallet.sign(receipt.message as string) })
+])(
+  'The receipt of a contract wallet is downloaded as it was signed, and grantor verify-receipt --rpc accepts it: %s',
+  async (_, make) => {
+    const wallet = await make()
+    const answer = await download(await home.connect(wallet), wallet)
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-disposition']).toMatch(/^attachment; filename="grantor-receipt-[0-9a-f-]{36}\.json"$/)
+    const receipt = answer.json()
+    expect(Object.keys(receipt)).toEqual(['message', 'signature', 'address', 'chain_id'])
+    expect(receipt).toMatchObject({ address: wallet.address, chain_id: 1, signature: wallet.sign(receipt.message as string) })
 
-  const { exit, out } = await verify(answer.body, home.chain.url, home.beside.url)
-  expect([exit, JSON.parse(out)]).toMatchObject([
-    0,
-    {
-      verdict: 'holds',
-      wallet: 'contract',
-      expired: false,
-      consent: { address: wallet.address, client_id: home.client.id, chain_id: 1 },
-    },
-  ])
-})
+    const { exit, out } = await verify(answer.body, home.chain.url, home.beside.url)
+    expect([exit, JSON.parse(out)]).toMatchObject([
+      0,
+      {
+        verdict: 'holds',
+        wallet: 'contract',
+        expired: false,
+        consent: { address: wallet.address, client_id: home.client.id, chain_id: 1 },
+      },
+    ])
+  },
+)
 
-test('says nothing while no RPC is named, or one of two does not answer or lies', async () => {
+test('No verdict is given if no RPC is named, or if one of two RPCs does not respond or lies', async () => {
   const wallet = await home.undeployedWalletOf(bob)
   const { body } = await download(await home.connect(wallet), wallet)
   const verdictOf = async (...rpcs: string[]) => {
@@ -80,7 +83,7 @@ test('says nothing while no RPC is named, or one of two does not answer or lies'
   }
 })
 
-test('does not hold with a changed text, or another signature, whatever the chain', async () => {
+test('A receipt with a changed text or another signature is not accepted, whatever the chain says', async () => {
   const wallet = await home.walletOf(alice)
   const receipt = (await download(await home.connect(wallet), wallet)).json()
   const message = (receipt.message as string).replace('MyApp', 'Another')
@@ -90,7 +93,7 @@ test('does not hold with a changed text, or another signature, whatever the chai
   }
 })
 
-test('no longer holds once the owner was removed: it proves what the wallet says today', async () => {
+test('A receipt is no longer accepted after its owner was removed: the check shows what the wallet says today', async () => {
   const wallet = await home.changeableWalletOf(alice)
   const { body } = await download(await home.connect(wallet), wallet)
   expect((await verify(body, home.chain.url)).exit).toBe(0)
@@ -99,7 +102,7 @@ test('no longer holds once the owner was removed: it proves what the wallet says
   expect([exit, JSON.parse(out)]).toEqual([1, { verdict: 'does_not_hold', reason: 'not_signed' }])
 })
 
-test('is shown to nobody else: another wallet’s session gets 404', async () => {
+test('The receipt of a contract wallet is shown to no other wallet: 404', async () => {
   const wallet = await home.walletOf(alice)
   await home.connect(wallet)
   const stranger = await home.connect(await home.walletOf(bob))

@@ -28,11 +28,11 @@ const refresh = (token: string): Promise<Answer> => connected.walk.refresh(home.
 const times = (length: number, token: string): Promise<Answer[]> => Promise.all(Array.from({ length }, () => refresh(token)))
 const fiftyTimes = (token: string): Promise<Answer[]> => times(50, token)
 
-describe('fifty simultaneous refreshes of one token', () => {
+describe('Fifty simultaneous refreshes with one token', () => {
   test.each([
     ['an hour after the last check, so that each of them needs an answer of the chain', GRACE],
     ['soon after the sign-in', 1],
-  ])('all get the one same successor: %s', async (_, later) => {
+  ])('Fifty simultaneous refreshes all get the same successor: %s', async (_, later) => {
     home.grantor.clock.advance(later)
     const answers = await fiftyTimes(connected.tokens.refresh_token)
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
@@ -42,7 +42,7 @@ describe('fifty simultaneous refreshes of one token', () => {
     expect((await refresh([...successors][0] ?? '')).status).toBe(200)
   })
 
-  test('of an owner who was removed all are refused, and the grant has ended once', async () => {
+  test('Fifty simultaneous refreshes after the removal of the owner are all refused, and the grant ends once', async () => {
     await home.chain.send(wallet.address, changeOwner(bob.address))
     for (const answer of await fiftyTimes(connected.tokens.refresh_token)) expectRefusal(answer, 'invalid_grant')
     expect(await home.grantOf(connected)).toMatchObject({ generation: 0 })
@@ -50,7 +50,7 @@ describe('fifty simultaneous refreshes of one token', () => {
     expect(await home.isActive(connected)).toBe(false)
   })
 
-  test('while an RPC answers only some of them, yield one successor and 503, and never end the grant', async () => {
+  test('If an RPC answers only some of fifty refreshes, the others get 503, there is one successor, and the grant stays valid', async () => {
     home.grantor.clock.advance(GRACE)
     const first = fiftyTimes(connected.tokens.refresh_token)
     home.beside.setFault('429')
@@ -65,22 +65,22 @@ describe('fifty simultaneous refreshes of one token', () => {
   })
 })
 
-test('a question that is being asked is not asked again: ten refreshes at once are one question to each RPC', async () => {
+test('A check in progress is shared: ten refreshes at once call each RPC once', async () => {
   // both keep it waiting until all ten have come
   home.setFaults('hang')
   const asked = await home.questions(() => times(10, connected.tokens.refresh_token))
   expect(asked).toEqual(['eth_call', 'eth_call'])
 })
 
-describe('a refresh whose answer was lost', () => {
-  test('may be repeated within the retry window, and yields the same successor', async () => {
+describe('A refresh whose response was lost', () => {
+  test('A lost refresh can be repeated within the retry window, and gets the same successor', async () => {
     const { refresh_token } = tokensOf(await refresh(connected.tokens.refresh_token))
     home.grantor.clock.advance(59)
     expect(tokensOf(await refresh(connected.tokens.refresh_token)).refresh_token).toBe(refresh_token)
     expect(await home.grantOf(connected)).toMatchObject({ generation: 1, endedAt: null })
   })
 
-  test('repeated after the window ends the grant (RFC 9700 §4.14.2)', async () => {
+  test('A lost refresh that is repeated after the window ends the grant (RFC 9700 §4.14.2)', async () => {
     const { access_token } = tokensOf(await refresh(connected.tokens.refresh_token))
     home.grantor.clock.advance(60)
     expectRefusal(await refresh(connected.tokens.refresh_token), 'invalid_grant')
@@ -88,7 +88,7 @@ describe('a refresh whose answer was lost', () => {
     expect((await connected.walk.introspect(home.client, access_token)).json()).toEqual({ active: false })
   })
 
-  test('repeated within the window by an owner who was removed meanwhile ends the grant', async () => {
+  test('A lost refresh that is repeated within the window, after the removal of the owner, ends the grant', async () => {
     await refresh(connected.tokens.refresh_token)
     await home.chain.send(wallet.address, changeOwner(bob.address))
     expectRefusal(await refresh(connected.tokens.refresh_token), 'invalid_grant')
@@ -96,7 +96,7 @@ describe('a refresh whose answer was lost', () => {
   })
 })
 
-test('a token older than the one before the living one ends the grant, and no RPC is asked', async () => {
+test('A token older than the previous one ends the grant, and no RPC is called', async () => {
   const oldest = connected.tokens.refresh_token
   const { refresh_token } = tokensOf(await refresh(oldest))
   const { refresh_token: living } = tokensOf(await refresh(refresh_token))
@@ -106,7 +106,7 @@ test('a token older than the one before the living one ends the grant, and no RP
   expectRefusal(await refresh(living), 'invalid_grant')
 })
 
-test('a refresh that is refused anyway asks no RPC: another client’s token, a scope never granted, a grant that has ended', async () => {
+test("A refresh that would be refused anyway calls no RPC: another client's token, a scope that was not granted, an ended grant", async () => {
   const other = await home.grantor.createClient({ scopes: ['enhancement', 'profile', 'admin'] })
   const asked = await home.questions(async () => {
     expectRefusal(await connected.walk.refresh(other, connected.tokens.refresh_token), 'invalid_grant')
@@ -117,7 +117,7 @@ test('a refresh that is refused anyway asks no RPC: another client’s token, a 
   expect(asked).toEqual([])
 })
 
-test('a grant that is ended while its chain is asked gives no token', async () => {
+test('A grant that ends while its chain is called yields no token', async () => {
   // one RPC keeps the check waiting until the revocation is through
   home.beside.setFault('hang')
   const before = home.beside.asked.length

@@ -52,7 +52,7 @@ async function expectNotChecked(): Promise<void> {
   expect(allRows(home.grantor.databasePath)).toEqual(before)
 }
 
-test('to the last second of the grace period refreshes go on as they were; the next second is 503, and the token stays good', async () => {
+test('Refreshes work until the last second of the grace period; then they are 503, and the token stays valid', async () => {
   home.setFaults('429')
   home.grantor.clock.advance(GRACE - 1)
   expect((await refresh()).status).toBe(200)
@@ -64,7 +64,7 @@ test('to the last second of the grace period refreshes go on as they were; the n
   expect((await refresh()).status).toBe(200)
 })
 
-test('a good check begins the grace period anew, a check that nobody answered does not', async () => {
+test('A successful check starts the grace period again, and a check without a response does not', async () => {
   home.grantor.clock.advance(GRACE)
   expect((await refresh()).status).toBe(200)
   const at = home.grantor.clock.now()
@@ -77,13 +77,13 @@ test('a good check begins the grace period anew, a check that nobody answered do
   await expectNotChecked()
 })
 
-test('access tokens are told active meanwhile: introspection asks no chain', async () => {
+test('Access tokens stay active meanwhile: introspection calls no chain', async () => {
   home.setFaults('hang')
   const asked = await home.questions(async () => expect(await home.isActive(connected)).toBe(true))
   expect(asked).toEqual([])
 })
 
-test('an owner removed while no RPC answered is found out by the first check that is answered', async () => {
+test('An owner who was removed while no RPC responded is found by the first check with a response', async () => {
   home.setFaults('429')
   await home.chain.send(wallet.address, changeOwner(bob.address))
   expect((await refresh()).status).toBe(200)
@@ -94,7 +94,7 @@ test('an owner removed while no RPC answered is found out by the first check tha
   expect(await home.grantOf(connected)).toMatchObject({ endReason: 'wallet_changed' })
 })
 
-test('a clock set back does not lengthen the grace: a last check in the future counts for nothing', async () => {
+test('A clock that is set back does not extend the grace period: a check in the future does not count', async () => {
   home.grantor.clock.advance(GRACE)
   await refresh()
   home.setFaults('429')
@@ -104,9 +104,9 @@ test('a clock set back does not lengthen the grace: a last check in the future c
   expect((await refresh()).status).toBe(200)
 })
 
-describe('past the grace period', () => {
+describe('After the grace period', () => {
   test.each<RpcFault>(['hang', 'huge', 'cut', 'redirect', 'malformed', 'swapped_chain'])(
-    'both RPCs at fault are 503 within seconds: %s',
+    'If both RPCs fail, a refresh is 503 within seconds: %s',
     async (fault) => {
       home.grantor.clock.advance(GRACE)
       home.setFaults(fault)
@@ -114,7 +114,7 @@ describe('past the grace period', () => {
     },
   )
 
-  test('one RPC that says yes beside one that says no is 503, and ends nothing', async () => {
+  test('One RPC that accepts beside one that refuses is 503, and ends nothing', async () => {
     home.grantor.clock.advance(GRACE)
     home.beside.setFault('deny')
     await expectNotChecked()
@@ -122,7 +122,7 @@ describe('past the grace period', () => {
     expect((await refresh()).status).toBe(200)
   })
 
-  test('a code is not spent by a chain that does not answer: 503, and it is redeemed when the chain is back', async () => {
+  test('A code is not spent while the chain does not respond: 503, and it can be redeemed afterwards', async () => {
     home.grantor.clock.advance(GRACE)
     const { location } = await connected.walk.authorize(requestOf(home.client))
     const code = parameterOf(location, 'code')
@@ -134,7 +134,7 @@ describe('past the grace period', () => {
     expect((await connected.walk.exchange(home.client, code)).status).toBe(200)
   })
 
-  test('a token used before the one that lives still ends the grant: a replay is no question to a chain', async () => {
+  test('A token older than the current one still ends the grant: a replay needs no chain', async () => {
     const oldest = connected.tokens.refresh_token
     await refresh()
     await refresh()
@@ -147,7 +147,7 @@ describe('past the grace period', () => {
     expect(await home.grantOf(connected)).toMatchObject({ endReason: 'refresh_replayed' })
   })
 
-  test('a revocation works as ever', async () => {
+  test('Revocation works while no RPC responds', async () => {
     home.grantor.clock.advance(GRACE)
     home.setFaults('hang')
     expect((await connected.walk.revoke(home.client, connected.tokens.refresh_token)).status).toBe(200)
@@ -155,7 +155,7 @@ describe('past the grace period', () => {
   })
 })
 
-test('with a grace of 0 every refresh needs an answer', async () => {
+test('With a grace period of 0 every refresh needs a response of the chain', async () => {
   const strict = await startOnChain({ lifetimes: { contractGrace: 0 } })
   try {
     const once = await strict.connect(await strict.walletOf(alice))

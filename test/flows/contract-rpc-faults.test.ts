@@ -44,22 +44,22 @@ async function expectKept(): Promise<void> {
   expect(await home.finish({ ...attempt, answer: again })).not.toBe('')
 }
 
-describe('both RPCs at fault: 503 with Retry-After for the owner and the forger alike, and the same challenge works later', () => {
-  test.each(UNHELPFUL)('%s', async (fault) => {
+describe('If both RPCs fail, the owner and a forger both get 503 with Retry-After, and the challenge works later', () => {
+  test.each(UNHELPFUL)('Both RPCs at fault: %s', async (fault) => {
     home.setFaults(fault)
     expect(await isDoneWithin(6_000, expectKept())).toBe(true)
   })
 })
 
-describe('one RPC at fault beside an honest one: the same', () => {
-  test.each(UNHELPFUL)('%s', async (fault) => {
+describe('If one RPC fails beside one that works, the result is the same', () => {
+  test.each(UNHELPFUL)('One RPC at fault: %s', async (fault) => {
     home.beside.setFault(fault)
     await expectKept()
   })
 })
 
-describe('one RPC lies beside an honest one', () => {
-  test('that says yes to all: 503 for a forger, never a login, whichever of the two it is; the owner signs in', async () => {
+describe('One RPC lies beside an honest one', () => {
+  test('An RPC that accepts everything gives a forger 503 and never a login, whichever RPC it is; the owner signs in', async () => {
     for (const rpc of [home.chain, home.beside]) {
       home.setFaults(null)
       rpc.setFault('lie')
@@ -69,7 +69,7 @@ describe('one RPC lies beside an honest one', () => {
     }
   })
 
-  test('that says no to all: 503 for the owner, never "wrong signature"; the challenge is kept', async () => {
+  test('An RPC that refuses everything gives the owner 503 and never "wrong signature"; the challenge stays valid', async () => {
     home.beside.setFault('deny')
     const attempt = await home.prove(wallet)
     await home.expectRefused(() => home.proveAgain(attempt, wallet), 503, 'temporarily_unavailable')
@@ -78,7 +78,7 @@ describe('one RPC lies beside an honest one', () => {
   })
 })
 
-test('both lying the same lie still sign nobody in as an address without a key, or with what is no signature', async () => {
+test('Two RPCs with the same lie sign in no address without a key and nothing that is not a signature', async () => {
   home.setFaults('lie')
   const zero = `0x${'0'.repeat(40)}`
   const { walk, challenge } = await home.prove(wallet)
@@ -91,7 +91,7 @@ test('both lying the same lie still sign nobody in as an address without a key, 
   )
 })
 
-test('a redirect is not followed, and nothing of the answer of an RPC, nor its URL, reaches the person or the log', async () => {
+test('A redirect of an RPC is not followed, and neither its response nor its URL reaches the user or the log', async () => {
   const lines = home.grantor.logLines.length
   home.setFaults({ body: '{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"words of the RPC"}}' })
   const { answer } = await home.prove(wallet, { walk: from('203.0.113.12') })
@@ -106,7 +106,7 @@ test('a redirect is not followed, and nothing of the answer of an RPC, nor its U
   }
 })
 
-test('a wallet that could not be checked is nobody’s failure: twenty times 503, and the challenge still signs in', async () => {
+test('A wallet that could not be checked is not a failure of the caller: after twenty 503 the challenge still works', async () => {
   home.setFaults('429')
   const walk = from('203.0.113.9')
   const attempt = await home.prove(wallet, { walk })
@@ -115,7 +115,7 @@ test('a wallet that could not be checked is nobody’s failure: twenty times 503
   expect((await home.proveAgain(attempt, wallet)).status).toBe(200)
 })
 
-test('the login page’s own door says the same: 503 with Retry-After, and the form can be sent again', async () => {
+test('The login page responds in the same way: 503 with Retry-After, and the form can be sent again', async () => {
   home.setFaults('429')
   const walk = from('203.0.113.10')
   const challenge = await walk.challenge(requestOf(home.client))
@@ -135,7 +135,7 @@ test('the login page’s own door says the same: 503 with Retry-After, and the f
   expect(await taken.json()).toMatchObject({ status: 'success' })
 })
 
-test('meanwhile ordinary wallets sign in as if there were no chain', async () => {
+test('Ordinary wallets sign in meanwhile as if there were no chain', async () => {
   home.setFaults('hang')
   const walk = from('203.0.113.11', testWallet(0))
   expect((await walk.signIn(requestOf(home.client))).code).not.toBe('')

@@ -21,7 +21,7 @@ afterEach(() => app.close())
 
 const get = (url: string, cookie = '') => app.inject({ url, headers: { host: 'localhost:4002', cookie } })
 
-test('a demo app whose authorization service is down says so, and works as soon as that one does', async () => {
+test('A demo app whose authorization service is down says so, and works again when the service does', async () => {
   const failed = await get('/start')
   expect(failed.headers.location).toBe('/')
   const cookie = String(failed.headers['set-cookie']).split(';', 1)[0] ?? ''
@@ -32,7 +32,7 @@ test('a demo app whose authorization service is down says so, and works as soon 
   await grantor.close()
 })
 
-test('the demo app asks with state and an S256 challenge, new each time (RFC 7636 §4.1)', async () => {
+test('The demo app sends a new state and a new S256 challenge with each request (RFC 7636 §4.1)', async () => {
   const grantor = await startGrantor({ ports })
   const asked = await Promise.all([get('/start'), get('/start')])
   const [one, two] = asked.map(({ headers }) => new URL(String(headers.location)).searchParams)
@@ -43,12 +43,12 @@ test('the demo app asks with state and an S256 challenge, new each time (RFC 763
   await grantor.close()
 })
 
-test('under another name of this machine the demo app sends the browser to its own address, where its cookie counts', async () => {
+test('Under another name of this machine the demo app redirects the browser to its own address, where its cookie is valid', async () => {
   const answer = await app.inject({ url: '/callback?code=a', headers: { host: '127.0.0.1:4002' } })
   expect([answer.statusCode, answer.headers.location]).toEqual([302, `${baseUrl}/`])
 })
 
-test('every page of the demo app forbids scripts, frames and other sites', async () => {
+test('Every page of the demo app forbids scripts, frames and other sites', async () => {
   for (const url of ['/', '/callback', '/nothing']) {
     const { headers } = await get(url)
     expect(headers['content-security-policy']).toBe(
@@ -62,7 +62,7 @@ test('every page of the demo app forbids scripts, frames and other sites', async
   }
 })
 
-test('the demo app keeps a bounded number of sessions, whoever asks', async () => {
+test('The demo app keeps a bounded number of sessions', async () => {
   const grantor = await startGrantor({ ports })
   const cookieOf = async (cookie = '') => String((await get('/start', cookie)).headers['set-cookie']).split(';', 1)[0] ?? ''
   const first = await cookieOf()

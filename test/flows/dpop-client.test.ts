@@ -33,44 +33,47 @@ test.each([
   ['ES256', 'public', false],
   ['Ed25519', 'confidential', true],
   ['PS256', 'public', true],
-] as const)('%s, a %s client, nonces %s: every step, and a refresh', async (alg, type, dpopNonce) => {
-  grantor = await startGrantor({ settings: { dpopNonce } })
-  const registered = await grantor.createClient({ type, redirectUris: [REDIRECT_URI], scopes: ['openid'], dpopBound: true })
-  const authentication = type === 'public' ? client.None() : client.ClientSecretBasic(registered.secret)
-  // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
-  const insecure = client.allowInsecureRequests
-  const options = { execute: [insecure] }
-  const config = await client.discovery(new URL(grantor.authUrl), registered.id, undefined, authentication, options)
-  expect(config.serverMetadata().dpop_signing_alg_values_supported).toEqual(['ES256', 'PS256', 'EdDSA'])
-  const keys = await client.randomDPoPKeyPair(alg)
-  const DPoP = client.getDPoPHandle(config, keys)
+] as const)(
+  '%s, a %s client, nonces %s: every step and a refresh work with bound tokens (RFC 9449)',
+  async (alg, type, dpopNonce) => {
+    grantor = await startGrantor({ settings: { dpopNonce } })
+    const registered = await grantor.createClient({ type, redirectUris: [REDIRECT_URI], scopes: ['openid'], dpopBound: true })
+    const authentication = type === 'public' ? client.None() : client.ClientSecretBasic(registered.secret)
+    // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
+    const insecure = client.allowInsecureRequests
+    const options = { execute: [insecure] }
+    const config = await client.discovery(new URL(grantor.authUrl), registered.id, undefined, authentication, options)
+    expect(config.serverMetadata().dpop_signing_alg_values_supported).toEqual(['ES256', 'PS256', 'EdDSA'])
+    const keys = await client.randomDPoPKeyPair(alg)
+    const DPoP = client.getDPoPHandle(config, keys)
 
-  const codeVerifier = client.randomPKCECodeVerifier()
-  const asked = {
-    redirect_uri: REDIRECT_URI,
-    scope: 'openid',
-    code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
-    code_challenge_method: 'S256',
-  }
-  const walk = new Walk(grantor)
-  const to = await client.buildAuthorizationUrlWithPAR(config, asked, { DPoP })
-  const signedIn = await walk.signIn(to.search.slice(1))
-  const checks = { pkceCodeVerifier: codeVerifier, idTokenExpected: true }
-  const tokens = await client.authorizationCodeGrant(config, new URL(signedIn.to), checks, undefined, { DPoP })
-  expect(tokens.token_type).toBe('dpop')
-  const { jkt } = claimsOf(tokens.access_token).cnf as { jkt: string }
+    const codeVerifier = client.randomPKCECodeVerifier()
+    const asked = {
+      redirect_uri: REDIRECT_URI,
+      scope: 'openid',
+      code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+    }
+    const walk = new Walk(grantor)
+    const to = await client.buildAuthorizationUrlWithPAR(config, asked, { DPoP })
+    const signedIn = await walk.signIn(to.search.slice(1))
+    const checks = { pkceCodeVerifier: codeVerifier, idTokenExpected: true }
+    const tokens = await client.authorizationCodeGrant(config, new URL(signedIn.to), checks, undefined, { DPoP })
+    expect(tokens.token_type).toBe('dpop')
+    const { jkt } = claimsOf(tokens.access_token).cnf as { jkt: string }
 
-  expect(await client.fetchUserInfo(config, tokens.access_token, walk.wallet.address, { DPoP })).toEqual({
-    sub: walk.wallet.address,
-  })
-  const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP })
-  expect(claimsOf(refreshed.access_token).cnf).toEqual({ jkt })
+    expect(await client.fetchUserInfo(config, tokens.access_token, walk.wallet.address, { DPoP })).toEqual({
+      sub: walk.wallet.address,
+    })
+    const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP })
+    expect(claimsOf(refreshed.access_token).cnf).toEqual({ jkt })
 
-  const api = await startApi()
-  const call = () => client.fetchProtectedResource(config, refreshed.access_token, api.url, 'GET', null, undefined, { DPoP })
-  expect((await call()).status).toBe(204)
-  await expect(client.fetchProtectedResource(config, refreshed.access_token, api.url, 'GET')).rejects.toMatchObject({
-    status: 401,
-  })
-  api.close()
-})
+    const api = await startApi()
+    const call = () => client.fetchProtectedResource(config, refreshed.access_token, api.url, 'GET', null, undefined, { DPoP })
+    expect((await call()).status).toBe(204)
+    await expect(client.fetchProtectedResource(config, refreshed.access_token, api.url, 'GET')).rejects.toMatchObject({
+      status: 401,
+    })
+    api.close()
+  },
+)

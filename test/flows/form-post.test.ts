@@ -57,7 +57,7 @@ const ANSWER = {
   iss: expect.stringMatching(/^http:/),
 }
 
-test('With script the answer is posted to the app at once, and once, under a policy that names the origin of the app', async () => {
+test('With script the response is posted to the app at once, and once, under a policy that names the origin of the app', async () => {
   const problems: string[] = []
   await comeFromApp(true)
   page.on('console', (message) => problems.push(message.text()))
@@ -65,7 +65,7 @@ test('With script the answer is posted to the app at once, and once, under a pol
   expect(problems).toEqual([])
 })
 
-test('Without script one button posts the answer to the app', async () => {
+test('Without script one button posts the response to the app', async () => {
   await comeFromApp(false)
   expect(app.requests).toEqual([])
   expect(await seriousAxeViolations(page)).toEqual([])

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => page.context().close())
 
-test('choosing scopes is accessible, with the text below that says what is left', async () => {
+test('The choice of scopes is accessible, with the text below that lists the remaining scopes', async () => {
   const resources = ['https://api.example.com/', 'https://files.example.com/v1']
   const scopes = ['enhancement', 'profile']
   const client = await grantor.createClient({ name: 'Aurora Notes', scopes, resources, consent: 'signed' })
@@ -39,7 +39,7 @@ test('choosing scopes is accessible, with the text below that says what is left'
   await expectGoodLooks(page, 'scope-choice', TWO_LOOKS)
 })
 
-test('a scope that cannot be switched off and the account that the app expects are accessible; the switch is not freed by the script', async () => {
+test('A scope that cannot be switched off and the expected account are accessible; the script does not free the switch', async () => {
   grantor.deps.settings.scopeDescriptions.openid = 'Know that it is you, by your wallet’s address'
   const client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['openid', 'profile'], consent: 'signed' })
   await installWallet(page, testWallet(0), { name: 'Foxglove' })
@@ -53,20 +53,20 @@ test('a scope that cannot be switched off and the account that the app expects a
   await expectGoodLooks(page, 'openid-choice', TWO_LOOKS)
 })
 
-test('the question whether to sign out is accessible', async () => {
+test('The question whether to sign out is accessible', async () => {
   const asked = { action: '/oauth/logout/confirm', question: 'q', walletShort: '0xf39F…2266' }
   await show(page, grantor.authUrl, signOutPage({ ...asked, clientName: 'Aurora Notes', clientHost: 'app.example.net' }))
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   await expectGoodLooks(page, 'sign-out')
 })
 
-test('the panel with the code for a phone is accessible', async () => {
+test('The panel with the code for a phone is accessible', async () => {
   await show(page, grantor.loginUrl, loginPage(login))
   await page.getByText('Use a wallet on your phone', { exact: true }).click()
   await expectGoodLooks(page, 'phone-panel', TWO_LOOKS)
 })
 
-test('the wallet apps on a phone are accessible', async () => {
+test('The list of wallet apps on a phone is accessible', async () => {
   await page.context().close()
   const context = await browser.newContext({ viewport: { width: 320, height: 800 }, isMobile: true, hasTouch: true })
   page = await context.newPage()
@@ -79,7 +79,7 @@ test('the wallet apps on a phone are accessible', async () => {
   if (process.env.TEST_KEEP_SCREENSHOTS === '1') await page.screenshot({ path: 'docs/screenshots/wallet-apps-320-light.png' })
 })
 
-test('signing in for no app is accessible: to the account page, and to end everything', async () => {
+test('A sign-in without an app is accessible: to the account page, and to end everything', async () => {
   for (const purpose of ['account', 'end_everything'] as const) {
     const request = { ...login.request, purpose, clientName: '', scopes: [], resumeUrl: null }
     await show(page, grantor.loginUrl, loginPage({ ...login, request }))
@@ -88,7 +88,7 @@ test('signing in for no app is accessible: to the account page, and to end every
   }
 })
 
-test('what can go wrong without script is accessible: no scope left, a signature that could not be checked', async () => {
+test('Errors without script are accessible: no scope left, a signature that could not be checked', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await show(page, grantor.loginUrl, loginPage({ ...login, chosen: [] }))

@@ -42,26 +42,26 @@ async function openAndSign(by: TestWallet = wallet): Promise<{ signed: string[] 
   return installation
 }
 
-test('a wallet that is a contract signs in as any other (ERC-1271)', async () => {
+test('A contract wallet signs in on the login page as any other wallet does (ERC-1271)', async () => {
   const { signed } = await openAndSign()
   expect((await backAtApp(page)).has('code')).toBe(true)
   expect(signed[0]).toContain(wallet.address)
 })
 
-test('a signature that its contract does not accept is told as one of another account', async () => {
+test('A signature that the contract refuses is described as a signature of another account', async () => {
   await openAndSign({ address: wallet.address, sign: owner('mallory').sign })
   expect(await wordsIn(page, 'problem')).toContain('That signature did not come from')
   expect(await page.locator('#sign').innerText()).toBe('Sign with Foxglove')
 })
 
-test('while the chain is asked and takes its time, the page says so; no answer is never "wrong signature"', async () => {
+test('While the chain is slow the page says so, and a missing response is never described as a wrong signature', async () => {
   chain.setFault('hang')
   await openAndSign()
   await page.getByText('A wallet that is a contract is asked on its chain').waitFor()
   expect(await wordsIn(page, 'problem')).toContain('We could not check your signature right now. Nothing is lost')
 })
 
-test('what could not be checked is kept: once the chain answers, one click sends it again, and nobody signs twice', async () => {
+test('A signature that could not be checked is kept: when the chain responds, one click sends it again without a new signature', async () => {
   chain.setFault('429')
   const { signed } = await openAndSign()
   expect(await wordsIn(page, 'problem')).toContain('you need not sign again')
@@ -73,7 +73,7 @@ test('what could not be checked is kept: once the chain answers, one click sends
   expect(signed).toHaveLength(1)
 })
 
-test('a kept signature is forgotten with its text: another account signs anew', async () => {
+test('A kept signature is dropped with its text: another account signs again', async () => {
   chain.setFault('500')
   const installation = await installWallet(page, wallet, { accounts: [wallet, alice], name: 'Foxglove' })
   await openLogin(page, grantor, client)
@@ -86,7 +86,7 @@ test('a kept signature is forgotten with its text: another account signs anew', 
   expect(installation.signed).toHaveLength(2)
 })
 
-test('too many checks of one address are answered with a time to wait, and the signature is kept', async () => {
+test('Too many checks of one address show the time to wait, and the signature is kept', async () => {
   chain.setFault('500')
   await openAndSign()
   for (let check = 0; check < 31; check++) {
@@ -100,7 +100,7 @@ test('too many checks of one address are answered with a time to wait, and the s
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('without script a signature that could not be checked stays in its field, with words beside it', async () => {
+test('Without script a signature that could not be checked stays in its field, with an explanation', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   chain.setFault('hang')

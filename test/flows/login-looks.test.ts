@@ -33,7 +33,7 @@ afterEach(() => page.context().close())
 const icon = (colour: string): string =>
   `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96"><rect width="96" height="96" rx="20" fill="${colour}"/><circle cx="48" cy="48" r="21" fill="none" stroke="#fff" stroke-width="10"/></svg>`)}`
 
-test('choosing a wallet is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async () => {
+test('The choice of a wallet is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async () => {
   await installWallet(page, wallet, { name: 'Foxglove', icon: icon('#e2761b') })
   await installWallet(page, testWallet(1), { name: 'Harbour Wallet', icon: icon('#3b5bdb') })
   await openLogin(page, grantor, client)
@@ -41,14 +41,14 @@ test('choosing a wallet is accessible at 320 px and on a desktop, light and dark
   await expectGoodLooks(page, 'choose-wallet')
 })
 
-test('having no wallet is accessible', async () => {
+test('The page for a browser without a wallet is accessible', async () => {
   await openLogin(page, grantor, client)
   await page.locator('#no-wallet').waitFor()
   await page.locator('#by-hand summary').click()
   await expectGoodLooks(page, 'no-wallet', TWO_LOOKS)
 })
 
-test('reading the text, and a refusal below it, are accessible', async () => {
+test('The text to sign, and a refusal below it, are accessible', async () => {
   await installWallet(page, wallet, { name: 'Foxglove', accounts: [wallet, testWallet(1)], policy: 'reject' })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -59,7 +59,7 @@ test('reading the text, and a refusal below it, are accessible', async () => {
   await expectGoodLooks(page)
 })
 
-test('the end of time on an open page is accessible', async () => {
+test('The notice that an open page has expired is accessible', async () => {
   await page.clock.install()
   await openLogin(page, grantor, client)
   await page.clock.fastForward(11 * 60_000)
@@ -67,7 +67,7 @@ test('the end of time on an open page is accessible', async () => {
   await expectGoodLooks(page)
 })
 
-test('the way without script is accessible, with its errors', async () => {
+test('The page without script is accessible, with its errors', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await openLogin(page, grantor, client)
@@ -84,7 +84,7 @@ test('the way without script is accessible, with its errors', async () => {
   await expectGoodLooks(page)
 })
 
-test('the development login is accessible, with its errors', async () => {
+test('The development login is accessible, with its errors', async () => {
   await openLogin(page, grantor, client)
   await page.locator('#address').fill('0x12')
   await page.locator('#sign-in').click()
@@ -96,7 +96,7 @@ test('the development login is accessible, with its errors', async () => {
   await expectGoodLooks(page, 'development-approve')
 })
 
-test.each(Object.keys(noticeTexts) as NoticeKind[])('every notice is accessible: %s', async (kind) => {
+test.each(Object.keys(noticeTexts) as NoticeKind[])('Every notice is accessible: %s', async (kind) => {
   const retryUrl = kind === 'unavailable' ? '/login?login_challenge=C' : undefined
   const requestId = kind === 'defect' ? '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11' : undefined
   await show(
@@ -107,7 +107,7 @@ test.each(Object.keys(noticeTexts) as NoticeKind[])('every notice is accessible:
   await expectGoodLooks(page, kind === 'expired' ? 'notice' : undefined, TWO_LOOKS)
 })
 
-test('The reason and the number of a request that cannot be used are the last line of the page, and can be read in every look', async () => {
+test('The reason and the request id of a request that cannot be used are the last line of the page, and readable in every look', async () => {
   const requestId = '4f6f5c1e-2f64-4a5c-9e0f-6a0f2b1c7d11'
   await show(page, grantor.authUrl, noticePage({ kind: 'unknown_client', reason: 'client_unknown_or_disabled', requestId }))
   await expectGoodLooks(page, 'request-refused')
@@ -121,7 +121,7 @@ test('The reason and the number of a request that cannot be used are the last li
   }
 })
 
-test('moving on is accessible, whatever the outcome', async () => {
+test('The page that moves on is accessible for every outcome', async () => {
   // 204: an app that answers nothing to show, so that the page stays
   await page.route('https://silent.example.net/**', (route) => route.fulfill({ status: 204 }))
   for (const outcome of ['signed_in', 'denied', 'allowed', 'failed'] as const) {
@@ -131,7 +131,7 @@ test('moving on is accessible, whatever the outcome', async () => {
   }
 })
 
-test('the pages about an app on the device are accessible', async () => {
+test('The pages about an app on the device are accessible', async () => {
   const app = { clientName: 'Aurora Notes', clientHost: '', clientScheme: 'com.example.aurora.notes.for.the.whole.family' }
   const scopes = [{ name: 'enhancement', description: 'Use the enhancement features for you' }]
   await show(
@@ -142,14 +142,14 @@ test('the pages about an app on the device are accessible', async () => {
   await expectGoodLooks(page, 'device-app')
 })
 
-test('the one button for a native app is accessible', async () => {
+test('The one button for a native app is accessible', async () => {
   const scopes = [{ name: 'enhancement', description: 'Use the enhancement features for you' }]
   const app = { clientName: 'Aurora Notes', clientHost: 'localhost', scopes, walletShort: '0xf39F…2266' }
   await show(page, grantor.loginUrl, confirmPage({ action: '/oauth/confirm', confirmation: 'sealed', ...app }))
   await expectGoodLooks(page, 'confirm', TWO_LOOKS)
 })
 
-test('whatever has the focus shows it, all along the page', async () => {
+test('Every focused element shows the focus', async () => {
   await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').waitFor()
@@ -167,7 +167,7 @@ test('whatever has the focus shows it, all along the page', async () => {
   expect(reached).toEqual(['wallet', 'SUMMARY', 'SUMMARY', 'address', 'sign-in', 'cancel'].map((place) => `${place}: solid 3px`))
 })
 
-test('who asks for less motion gets none', async () => {
+test('A user who prefers less motion sees no motion', async () => {
   const moving = async (): Promise<string> =>
     page.evaluate(() => getComputedStyle(document.querySelector('#sign-in') as Element).transitionDuration)
   await openLogin(page, grantor, client)

@@ -78,7 +78,7 @@ async function signOnPhone(): Promise<void> {
 test.each([
   { width: 1280, colorScheme: 'light' },
   { width: 320, colorScheme: 'dark' },
-] as const)('the code on the page is the link beside it, at $width px and $colorScheme', async (look) => {
+] as const)('The QR code contains the link beside it, at $width px and $colorScheme', async (look) => {
   await page.context().close()
   page = await newVisitor(browser, look)
   await openLogin(page, grantor, client)
@@ -87,7 +87,7 @@ test.each([
   expect(await readCode(page)).toBe(await link())
 })
 
-test('who signs on the phone gets a session there and no code, and the first page says that it went on there', async () => {
+test('A user who signs on the phone gets a session and no code there, and the first page says that the login continued there', async () => {
   const visited: string[] = []
   for (const each of [page, phone]) each.on('request', (request) => void visited.push(new URL(request.url()).origin))
   await openLogin(page, grantor, client)
@@ -111,7 +111,7 @@ test('who signs on the phone gets a session there and no code, and the first pag
   expect(answer.headers().location).toMatch(/^https:\/\/app\.example\.net\/callback\?code=/)
 })
 
-test('the proof made on the phone is worth nothing in the first browser: no session, no code', async () => {
+test('The proof from the phone gives the first browser no session and no code', async () => {
   let proof = ''
   await installWallet(phone, wallet)
   await phone.route('**/login/complete**', (route) => {
@@ -135,7 +135,7 @@ test('the proof made on the phone is worth nothing in the first browser: no sess
   }
 })
 
-test('the first browser cannot finish what the phone has finished, panel or not', async () => {
+test('The first browser cannot finish a login that the phone finished, with the panel open or closed', async () => {
   await installWallet(page, testWallet(1))
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -148,7 +148,7 @@ test('the first browser cannot finish what the phone has finished, panel or not'
   await page.locator('[data-notice="continued_elsewhere"]').waitFor()
 })
 
-test('a login taken up on a phone cannot be passed on once more, and cancelling it there leaves the first page open', async () => {
+test('A login that continues on a phone cannot be continued on a third device, and cancelling there leaves the first page open', async () => {
   await openLogin(page, grantor, client)
   await phone.goto(await link())
   expect(await phone.locator('#phone').count()).toBe(0)
@@ -158,7 +158,7 @@ test('a login taken up on a phone cannot be passed on once more, and cancelling 
   expect((await page.reload())?.status()).toBe(200)
 })
 
-test('the page asks how things stand only while the panel is open', async () => {
+test('The page polls only while the panel is open', async () => {
   await page.clock.install()
   let asked = 0
   page.on('request', (request) => void (request.url().includes('/login/status') && asked++))
@@ -173,7 +173,7 @@ test('the page asks how things stand only while the panel is open', async () => 
   expect(asked).toBe(1)
 })
 
-test('a question that gets no answer changes nothing: the page goes on asking', async () => {
+test('A poll without a response changes nothing, and the page continues to poll', async () => {
   await openLogin(page, grantor, client)
   await page.route('**/login/status**', (route) => route.abort(), { times: 1 })
   await openPanel()
@@ -182,7 +182,7 @@ test('a question that gets no answer changes nothing: the page goes on asking', 
   await page.getByRole('heading', { name: 'You signed on your other device' }).waitFor()
 })
 
-test('the link is copied with one button', async () => {
+test('One button copies the link', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await openLogin(page, grantor, client)
   await openPanel()
@@ -191,7 +191,7 @@ test('the link is copied with one button', async () => {
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await link())
 })
 
-test('without script the code and the link are there all the same', async () => {
+test('Without script the code and the link are shown too', async () => {
   await page.context().close()
   page = await newVisitor(browser, { javaScriptEnabled: false })
   await openLogin(page, grantor, client)
@@ -200,7 +200,7 @@ test('without script the code and the link are there all the same', async () => 
   expect(await page.locator('#copy').isVisible()).toBe(false)
 })
 
-test('a login for no app is not passed on: its page has no such panel', async () => {
+test('A login without an app cannot continue on a phone: its page has no such panel', async () => {
   await page.goto(`${grantor.authUrl}/account`)
   await page.getByText('There is no wallet in this browser').waitFor()
   expect(await page.locator('#phone').count()).toBe(0)

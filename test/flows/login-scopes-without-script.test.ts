@@ -42,7 +42,7 @@ async function scopeAtApp(): Promise<unknown> {
   return (await new Walk(grantor).exchange(client, code)).json().scope
 }
 
-test('a scope is switched off without script, too: the text and the token have what is left', async () => {
+test('Without script a scope can be declined: the text and the token have the other scopes', async () => {
   await page.getByRole('switch', { name: 'See your profile' }).uncheck()
   await showText()
   expect(await page.locator('#message').inputValue()).toContain(`'oauth': 'enhancement' for`)
@@ -51,7 +51,7 @@ test('a scope is switched off without script, too: the text and the token have w
   expect(await scopeAtApp()).toBe('enhancement')
 })
 
-test('the choice outlives a wrong signature', async () => {
+test('A choice of scopes is kept after a wrong signature', async () => {
   await page.getByRole('switch', { name: 'Use the enhancement features for you' }).uncheck()
   await showText()
   await sign(testWallet(1))
@@ -60,7 +60,7 @@ test('the choice outlives a wrong signature', async () => {
   expect(await scopeAtApp()).toBe('profile')
 })
 
-test('with every scope off nothing is composed: the page says that one must stay, and keeps the address', async () => {
+test('If every scope is declined, no text is composed: the page says that one must stay, and keeps the address', async () => {
   for (const scope of await page.getByRole('switch').all()) await scope.uncheck()
   await showText()
   expect(await page.locator('#scopes-problem').innerText()).toContain('At least one must stay on.')
@@ -71,7 +71,7 @@ test('with every scope off nothing is composed: the page says that one must stay
   expect(await scopeAtApp()).toBe('profile')
 })
 
-test('an address with a typing error keeps the choice', async () => {
+test('A choice of scopes is kept after a typing error in the address', async () => {
   await page.getByRole('switch', { name: 'See your profile' }).uncheck()
   await page.locator('#no-script-address').fill('0x12')
   await page.locator('#no-script-show').click()
@@ -80,7 +80,7 @@ test('an address with a typing error keeps the choice', async () => {
   expect(await page.getByRole('switch', { name: 'Use the enhancement features for you' }).isChecked()).toBe(true)
 })
 
-test('the button of a development account says that it allows all, where the switches cannot reach it', async () => {
+test('The button of a development account says that it allows everything, because the switches do not affect it', async () => {
   expect(await page.locator('.development').innerText()).toContain('this button allows all that is asked for above')
   await page.locator('#sign-in').click()
   await page.locator('#approve').click()

@@ -37,7 +37,7 @@ async function scopeAtApp(): Promise<unknown> {
 const enhancement = () => page.getByRole('switch', { name: 'Use the enhancement features for you' })
 const profile = () => page.getByRole('switch', { name: 'See your profile' })
 
-test('a scope that is switched off is neither in the signed text nor in the token (ERC-5573, RFC 6749 §3.3)', async () => {
+test('A declined scope is neither in the signed text nor in the token (ERC-5573, RFC 6749 §3.3)', async () => {
   const { signed } = await installWallet(page, wallet)
   await openLogin(page, grantor, client, BOTH)
   await page.locator('.wallet').click()
@@ -55,7 +55,7 @@ test('a scope that is switched off is neither in the signed text nor in the toke
   expect(signed).toEqual([shown])
 })
 
-test('switching off before a wallet is chosen counts as well, and switching on again brings the scope back', async () => {
+test('A scope can be declined before a wallet is chosen, and allowed again', async () => {
   await installWallet(page, wallet)
   await openLogin(page, grantor, client, BOTH)
   await enhancement().uncheck()
@@ -67,7 +67,7 @@ test('switching off before a wallet is chosen counts as well, and switching on a
   expect(await scopeAtApp()).toBe('enhancement profile')
 })
 
-test('the last scope stays on, and the page says how to allow nothing at all', async () => {
+test('The last scope cannot be declined, and the page says how to allow nothing', async () => {
   await openLogin(page, grantor, client, BOTH)
   await profile().uncheck()
   await enhancement().click()
@@ -75,7 +75,7 @@ test('the last scope stays on, and the page says how to allow nothing at all', a
   expect(await enhancement().isChecked()).toBe(true)
 })
 
-test('a switch moved while the text is on its way means another text: what is shown is what is chosen', async () => {
+test('A switch that is moved while the text is loaded leads to another text: the page shows what is chosen', async () => {
   await installWallet(page, wallet)
   await openLogin(page, grantor, client, BOTH)
   let [arrived, letThrough] = [() => {}, () => {}]
@@ -96,7 +96,7 @@ test('a switch moved while the text is on its way means another text: what is sh
   expect(await scopeAtApp()).toBe('enhancement')
 })
 
-test('a switch moved while the wallet is open means a new text, and a signature over the old one goes nowhere', async () => {
+test('A switch that is moved while the wallet is open leads to a new text, and a signature over the old text is not sent', async () => {
   const installation = await installWallet(page, wallet, { policy: 'hang' })
   await openLogin(page, grantor, client, BOTH)
   await page.locator('.wallet').click()
@@ -109,7 +109,7 @@ test('a switch moved while the wallet is open means a new text, and a signature 
   expect(await scopeAtApp()).toBe('enhancement')
 })
 
-test('the choice counts for a signature made elsewhere, and its page tells just what is left', async () => {
+test('The choice applies to a signature from another program, and its page lists the remaining scopes', async () => {
   await openLogin(page, grantor, client, BOTH)
   await profile().uncheck()
   await page.getByText('Sign in without a wallet in this browser').click()
@@ -123,7 +123,7 @@ test('the choice counts for a signature made elsewhere, and its page tells just 
   expect(await scopeAtApp()).toBe('enhancement')
 })
 
-test('the choice counts for a development account', async () => {
+test('The choice applies to a development account', async () => {
   await openLogin(page, grantor, client, BOTH)
   await enhancement().uncheck()
   await page.locator('#sign-in').click()
@@ -131,7 +131,7 @@ test('the choice counts for a development account', async () => {
   expect(await scopeAtApp()).toBe('profile')
 })
 
-test('an app whose rule is the session, and one that asks for a single scope, offer no switches', async () => {
+test('An app with consent by session, and an app with one scope, offer no switches', async () => {
   const trusted = await grantor.createClient({ name: 'Harbour', scopes: ['enhancement', 'profile'] })
   await openLogin(page, grantor, trusted, BOTH)
   expect(await page.locator('.permissions li').count()).toBe(2)
@@ -141,7 +141,7 @@ test('an app whose rule is the session, and one that asks for a single scope, of
   expect(await page.getByRole('switch').count()).toBe(0)
 })
 
-test('the page says until when the consent runs, and names the resources when there are several (RFC 8707)', async () => {
+test('The page shows the end of the consent, and the resources if there are several (RFC 8707)', async () => {
   const resources = ['https://api.example.com/', 'https://files.example.com/v1']
   const wide = await grantor.createClient({ name: 'Harbour', resources, consent: 'signed' })
   await openLogin(page, grantor, wide, { resource: resources })

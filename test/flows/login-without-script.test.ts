@@ -33,7 +33,7 @@ async function showText(address: string): Promise<string> {
   return page.locator('#message').inputValue()
 }
 
-test('a signature made elsewhere and pasted signs in, without any script', async () => {
+test('A signature that another program made and the user pastes signs in without any script', async () => {
   const text = await showText(wallet.address)
   expect(text).toContain(wallet.address)
   await page.locator('#signature').fill(` ${wallet.sign(text)}\n`)
@@ -43,7 +43,7 @@ test('a signature made elsewhere and pasted signs in, without any script', async
   expect(answer.get('state')).toBe('a state/1')
 })
 
-test('a signature by another account brings the same text again, says why, and the right one then signs in', async () => {
+test('A signature by another account shows the same text again with the reason, and the right signature then signs in', async () => {
   const text = await showText(wallet.address)
   await page.locator('#signature').fill(testWallet(1).sign(text))
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -55,14 +55,14 @@ test('a signature by another account brings the same text again, says why, and t
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('half a signature is called incomplete, not wrong', async () => {
+test('Half of a signature is described as incomplete, not as wrong', async () => {
   const text = await showText(wallet.address)
   await page.locator('#signature').fill(wallet.sign(text).slice(0, 80))
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('This is not a complete signature.').waitFor()
 })
 
-test('an address with a typing error stays in its field, with words beside it', async () => {
+test('An address with a typing error stays in its field, with an explanation', async () => {
   await page.locator('#no-script-address').fill(wallet.address.replace('f39F', 'f39f'))
   await page.locator('#no-script-show').click()
   const words = await page.locator('#no-script-address-problem').innerText()
@@ -71,13 +71,13 @@ test('an address with a typing error stays in its field, with words beside it', 
   expect(await page.locator('#no-script-address').getAttribute('aria-invalid')).toBe('true')
 })
 
-test('cancelling works from the page with the text, too', async () => {
+test('Cancelling works from the page with the text, too', async () => {
   await showText(wallet.address)
   await page.locator('#cancel').click()
   expect((await backAtApp(page)).get('error')).toBe('access_denied')
 })
 
-test('the development login is two plain forms whose ids stay: #address and #sign-in, then #approve', async () => {
+test('The development login is two plain forms with stable ids: #address and #sign-in, then #approve', async () => {
   for (const address of [testWallet(2).address, '0x90F79bf6EB2c4f870365E785982E1f101E93b906', '']) {
     await page.locator('#address').fill(address)
     await page.locator('#sign-in').click()
@@ -87,7 +87,7 @@ test('the development login is two plain forms whose ids stay: #address and #sig
   }
 })
 
-test('… or #deny, which the app learns', async () => {
+test('The development login can be declined with #deny, and the app receives the refusal', async () => {
   await page.locator('#address').fill('0x90F79bf6EB2c4f870365E785982E1f101E93b906')
   await page.locator('#sign-in').click()
   await page.locator('#deny').click()

@@ -87,7 +87,7 @@ function signingIn(client: TestClient, wallet = testWallet(0)) {
 
 const said = (result: unknown): unknown => (result as { content: { text: string }[] }).content[0]?.text
 
-test('without a token, the server answers 401 with the address of its metadata and the scope of every call (RFC 9728 §5.1)', async () => {
+test('Without a token the server responds with 401, the address of its metadata, and the scope of every call (RFC 9728 §5.1)', async () => {
   const answer = await send(new URL(resource).origin, { method: 'POST', path: '/mcp', body: '{}' })
   const metadata = `${new URL(resource).origin}/.well-known/oauth-protected-resource/mcp`
   expect([answer.status, answer.headers['www-authenticate']]).toEqual([
@@ -106,7 +106,7 @@ test('without a token, the server answers 401 with the address of its metadata a
   })
 })
 
-test('the SDK’s client 2.x gets 401, finds the server’s metadata, signs in, calls a tool, is refused for a scope, steps up and goes on', async () => {
+test("The SDK's client 2.x gets 401, finds the metadata, signs in, calls a tool, is refused for a scope, and steps up", async () => {
   const { modernProvider: authProvider, asked, sign, tokens } = signingIn(await registered())
   const transport = new modern.StreamableHTTPClientTransport(new URL(resource), { authProvider })
   const client = new modern.Client({ name: 'agent', version: '1.0.0' })
@@ -135,7 +135,7 @@ test('the SDK’s client 2.x gets 401, finds the server’s metadata, signs in, 
   await client.close()
 })
 
-test('the SDK’s client 1.x gets 401, finds the server’s metadata, signs in, calls a tool, is refused for a scope, steps up and goes on', async () => {
+test("The SDK's client 1.x gets 401, finds the metadata, signs in, calls a tool, is refused for a scope, and steps up", async () => {
   // This client prefers a refresh to a step-up, so it steps up only without a refresh token.
   const { provider, asked, sign } = signingIn(await registered(['authorization_code']), testWallet(1))
   const connect = async () => {
@@ -159,7 +159,7 @@ test('the SDK’s client 1.x gets 401, finds the server’s metadata, signs in, 
   await client.close()
 })
 
-test('the SDK’s client 2.x with a key of its own gets tokens that are bound to the key, and steps up with them (RFC 9449 §7)', async () => {
+test("The SDK's client 2.x with a key of its own gets tokens that are bound to the key, and steps up with them (RFC 9449 §7)", async () => {
   const { modernProvider, sign, tokens } = signingIn(await registered())
   const session = await modern.DpopSession.create()
   const authProvider = { ...modernProvider, dpop: () => session }
@@ -189,7 +189,7 @@ test('the SDK’s client 2.x with a key of its own gets tokens that are bound to
   expect([stolen.status, reasons.at(-1)]).toEqual([401, 'sender_constrained'])
 })
 
-test('a wallet reads its own note only', async () => {
+test('A wallet reads only its own note', async () => {
   const { modernProvider: authProvider, sign } = signingIn(await registered(), testWallet(2))
   const transport = new modern.StreamableHTTPClientTransport(new URL(resource), { authProvider })
   const client = new modern.Client({ name: 'agent', version: '1.0.0' })
@@ -200,7 +200,7 @@ test('a wallet reads its own note only', async () => {
   await client.close()
 })
 
-test('a token that was revoked a moment ago is refused, and so is a token of another resource', async () => {
+test('A token that was just revoked is refused, and so is a token of another resource', async () => {
   const app = await grantor.createClient({
     redirectUris: [REDIRECT_URI],
     scopes: [...NOTES_SCOPES],

@@ -40,7 +40,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
   return send(loginUrl, { method: 'POST', path, headers: own, body: typeof body === 'string' ? body : JSON.stringify(body) })
 }
 
-test('only the fields of the contract reach the auth service, and the address of whoever sent them', async () => {
+test('Only the fields of the contract reach the auth service, with the address of the caller', async () => {
   const forged = { ...CLAIM, signature: '0x00', client_ip: '198.51.100.1', vouched: true, __proto__x: 1 }
   const forwarded = { 'x-forwarded-for': '198.51.100.1' }
   await post('/login/message', forged, forwarded)
@@ -53,7 +53,7 @@ test('only the fields of the contract reach the auth service, and the address of
   ])
 })
 
-test('the secret goes to the auth service, form-urlencoded as RFC 6749 §2.3.1 says, and is in no answer', async () => {
+test('The secret is sent to the auth service, form-urlencoded (RFC 6749 §2.3.1), and is in no response', async () => {
   const answers = [await open(), await post('/login', CLAIM), await post('/login/cancel', CLAIM)]
   const [, credentials = ''] = auth.asked[0]?.authorization?.split(' ') ?? []
   expect(Buffer.from(credentials, 'base64').toString()).toBe('login-server:a%2Bsecret%2Fwith%3Dsigns-between-the-servers')
@@ -67,7 +67,7 @@ test.each([
   [410, 'expired', {}],
   [429, 'temporarily_unavailable', { 'retry-after': '60' }],
   [503, 'temporarily_unavailable', { 'retry-after': '7' }],
-])('a refusal is passed on as it came: %i %s', async (status, error, headers: Record<string, string>) => {
+])('A refusal is passed on unchanged: %i %s', async (status, error, headers: Record<string, string>) => {
   for (const path of ['/login/challenge', '/login/accept']) auth.answers.set(path, refusal(status, error, headers))
   const answer = await post('/login', { ...CLAIM, signature: '0x00' })
   expect([answer.status, answer.json()]).toEqual([status, { error, error_description: `Refused: ${error}.` }])
@@ -82,7 +82,7 @@ test.each([
   ['is something else', { status: 404, body: '<h1>Not found</h1>' }],
   ['answers in other words', { status: 500, body: 'null' }],
   ['sends us elsewhere', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
-])('is 503, never a login and never "wrong signature", when the auth service %s', async (_, reply) => {
+])('The response is 503, never a login and never "wrong signature", if the auth service %s', async (_, reply) => {
   for (const path of ['/login/challenge', '/login/accept']) auth.answers.set(path, reply)
   for (const answer of [await open(), await post('/login', { ...CLAIM, signature: '0x00' })]) {
     expect(answer.status).toBe(503)
@@ -92,7 +92,7 @@ test.each([
   }
 })
 
-test('nothing but JSON of a modest size is read, and no defect tells of itself', async () => {
+test('Only JSON of limited size is read, and a defect reveals nothing', async () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   expect((await post('/login', 'login_challenge=x', form)).status).toBe(415)
   expect((await post('/login', '{}', { 'content-type': 'text/plain' })).status).toBe(415)
@@ -102,7 +102,7 @@ test('nothing but JSON of a modest size is read, and no defect tells of itself',
   expect(auth.asked).toEqual([])
 })
 
-test('the commands that docs/guides/own-login-server.md shows work when pasted', async () => {
+test('The commands in docs/guides/own-login-server.md work when pasted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-own-login-'))
   const [authPort = 0, loginPort = 0] = await freePorts(2)
   const [, script = ''] = /```sh\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/guides/own-login-server.md'), 'utf8')) ?? []

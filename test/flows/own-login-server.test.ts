@@ -20,7 +20,7 @@ function post(loginUrl: string, path: string, fields: unknown, headers: Record<s
 
 const pathOf = (answer: Answer): string => (answer.json().redirect_to as string).replace(/^https?:\/\/[^/]+/, '')
 
-describe('a login server that carries signatures', () => {
+describe('A login server that passes on signatures', () => {
   let browser: Browser
   let grantor: Grantor
   let client: TestClient
@@ -40,25 +40,28 @@ describe('a login server that carries signatures', () => {
   })
   afterEach(() => page.context().close())
 
-  test.each(['eip6963', 'late', 'legacy'] as const)('signs a person in with the wallet of the browser: %s', async (announce) => {
-    const { signed } = await installWallet(page, wallet, { announce, name: 'Foxglove' })
-    await openLogin(page, grantor, client)
-    const text = await page.locator('main').innerText()
-    for (const word of ['Sign in to Aurora Notes', 'app.example.net', 'Use the enhancement features for you']) {
-      expect(text).toContain(word)
-    }
-    await page.getByRole('button', { name: announce === 'legacy' ? 'wallet in this browser' : 'Foxglove' }).click()
-    const answer = await backAtApp(page)
-    expect(answer.get('state')).toBe('a state/1')
-    expect(signed).toHaveLength(1)
-    expect(signed[0]).toContain('Aurora Notes')
+  test.each(['eip6963', 'late', 'legacy'] as const)(
+    'A login server of a platform signs a user in with the wallet of the browser: %s',
+    async (announce) => {
+      const { signed } = await installWallet(page, wallet, { announce, name: 'Foxglove' })
+      await openLogin(page, grantor, client)
+      const text = await page.locator('main').innerText()
+      for (const word of ['Sign in to Aurora Notes', 'app.example.net', 'Use the enhancement features for you']) {
+        expect(text).toContain(word)
+      }
+      await page.getByRole('button', { name: announce === 'legacy' ? 'wallet in this browser' : 'Foxglove' }).click()
+      const answer = await backAtApp(page)
+      expect(answer.get('state')).toBe('a state/1')
+      expect(signed).toHaveLength(1)
+      expect(signed[0]).toContain('Aurora Notes')
 
-    const walk = new Walk(grantor)
-    const tokens = await walk.exchange(client, answer.get('code') ?? '')
-    expect((await walk.introspect(client, tokens.json().access_token as string)).json().sub).toBe(wallet.address)
-  })
+      const walk = new Walk(grantor)
+      const tokens = await walk.exchange(client, answer.get('code') ?? '')
+      expect((await walk.introspect(client, tokens.json().access_token as string)).json().sub).toBe(wallet.address)
+    },
+  )
 
-  test('shows the very text that the wallet is asked to sign, and stays usable when the wallet refuses', async () => {
+  test('The page of the platform shows the exact text that the wallet signs, and stays usable when the wallet refuses', async () => {
     const installed = await installWallet(page, wallet, { policy: 'reject' })
     await openLogin(page, grantor, client)
     await page.getByRole('button', { name: 'Test Wallet' }).click()
@@ -74,14 +77,14 @@ describe('a login server that carries signatures', () => {
     expect((await backAtApp(page)).has('code')).toBe(true)
   })
 
-  test('cancelling goes back to the app with access_denied and its state (RFC 6749 §4.1.2.1)', async () => {
+  test("Cancelling on the platform's page returns to the app with access_denied and the state (RFC 6749 §4.1.2.1)", async () => {
     await openLogin(page, grantor, client)
     await page.getByRole('button', { name: 'Cancel' }).click()
     const answer = await backAtApp(page)
     expect([answer.get('error'), answer.get('state'), answer.has('code')]).toEqual(['access_denied', 'a state/1', false])
   })
 
-  test('a scope that the person switches off is missing in the text, and in the token', async () => {
+  test("A scope that the user declines on the platform's page is missing in the text and in the token", async () => {
     const asking = await grantor.createClient({
       consent: 'signed',
       scopes: ['enhancement', 'profile'],
@@ -101,7 +104,7 @@ describe('a login server that carries signatures', () => {
     expect((await new Walk(grantor).exchange(asking, code)).json().scope).toBe('profile')
   })
 
-  test('the account page is signed in to here as well', async () => {
+  test("The account page can be opened through the platform's login server", async () => {
     const { signed } = await installWallet(page, wallet)
     await page.goto(`${grantor.authUrl}/account`)
     await page.getByRole('heading', { name: 'See your connected apps' }).waitFor()
@@ -110,14 +113,14 @@ describe('a login server that carries signatures', () => {
     expect(signed[0]).toContain('This allows no app anything.')
   })
 
-  test('what an app calls itself is text, and nothing in it runs', async () => {
+  test('The name of an app is shown as text, and nothing in it runs', async () => {
     const name = '<script>document.title="pwned"</script>"\'><img src=x onerror=alert(1)>'
     await openLogin(page, grantor, await grantor.createClient({ name }))
     expect(await page.locator('h1').textContent()).toBe(`Sign in to ${name}`)
     expect(await page.title()).toBe(`Sign in to ${name}`)
   })
 
-  test('signs in by HTTP as well, in the steps of the contract', async () => {
+  test("The platform's login server signs in over HTTP in the steps of the contract", async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const claim = { login_challenge: challenge, address: wallet.address, chain_id: 1 }
@@ -134,7 +137,7 @@ describe('a login server that carries signatures', () => {
   })
 
   test.each([{}, { signature: '' }, { signature: null }, { signature: 0 }, { signature: [] }])(
-    'a visitor cannot vouch for a wallet by leaving the signature out: %o',
+    'A visitor cannot get a vouched login by leaving out the signature: %o',
     async (more) => {
       const challenge = await new Walk(grantor).challenge(requestOf(client))
       const claim = { login_challenge: challenge, address: wallet.address, chain_id: 1, ...more }
@@ -145,7 +148,7 @@ describe('a login server that carries signatures', () => {
   )
 
   test.each([{ origin: 'https://evil.example' }, { origin: 'null' }, { origin: '' }])(
-    'a request from another site does nothing: %o',
+    'A request from another site has no effect: %o',
     async (headers) => {
       const challenge = await new Walk(grantor).challenge(requestOf(client))
       for (const path of ['/login/message', '/login', '/login/cancel']) {
@@ -155,7 +158,7 @@ describe('a login server that carries signatures', () => {
     },
   )
 
-  test('every page keeps frames, other sites’ scripts and caches out', async () => {
+  test('Every page forbids frames, scripts of other sites, and caching', async () => {
     const challenge = await new Walk(grantor).challenge(requestOf(client))
     for (const path of [`/login?login_challenge=${challenge}`, '/login', '/login?login_challenge=x', '/none', '/sign-in.js']) {
       const { headers } = await send(grantor.loginUrl, { path })
@@ -169,7 +172,7 @@ describe('a login server that carries signatures', () => {
   })
 })
 
-describe('a login server that vouches', () => {
+describe('A login server that vouches', () => {
   const loginServer = (at: { authUrl: string; loginUrl: string; loginSecret: string }) =>
     createOwnLoginServer({
       ...at,
@@ -178,7 +181,7 @@ describe('a login server that vouches', () => {
     })
   const alice = { cookie: 'platform=alice' }
 
-  test('signs in the wallet of the platform’s own session, and never the one that the request names', async () => {
+  test("A vouched login uses the wallet of the platform's own session, and never the wallet that the request names", async () => {
     const grantor = await startGrantor({ loginServer, settings: { loginMayVouch: true } })
     const client = await grantor.createClient()
     const walk = new Walk(grantor)
@@ -197,7 +200,7 @@ describe('a login server that vouches', () => {
     await grantor.close()
   })
 
-  test('one click is enough, but not for an app whose users sign: there the wallet itself signs', async () => {
+  test('One click is sufficient, except for an app that needs a signed consent: then the wallet signs', async () => {
     const [browser, grantor] = await Promise.all([
       launchBrowser(),
       startGrantor({ loginServer, settings: { loginMayVouch: true } }),
@@ -222,7 +225,7 @@ describe('a login server that vouches', () => {
     await grantor.close()
   })
 
-  test('is refused as long as the operator has not turned vouching on', async () => {
+  test('A vouched login is refused unless the operator switched vouching on', async () => {
     const grantor = await startGrantor({ loginServer })
     const challenge = await new Walk(grantor).challenge(requestOf(await grantor.createClient()))
     const answer = await post(grantor.loginUrl, '/login/vouch', { login_challenge: challenge, chain_id: 1 }, alice)

@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('sign in, code, tokens, refresh, introspect, revoke: each step on either node', async () => {
+test('Sign-in, code, tokens, refresh, introspection and revocation: each step works on either node', async () => {
   const code = await first.freshCode()
   const tokens = tokensOf(await second.walk.exchange(second.client, code))
   expect(await first.isActive(tokens.access_token)).toBe(true)
@@ -50,7 +50,7 @@ test('sign in, code, tokens, refresh, introspect, revoke: each step on either no
   expectRefusal(await second.walk.refresh(second.client, next.refresh_token), 'invalid_grant')
 })
 
-test('what is ended on one node is ended on the other from the answer on', async () => {
+test('What ends on one node is ended on the other from the response on', async () => {
   for (let round = 0; round < 10; round++) {
     const tokens = await first.freshTokens()
     expect(await second.isActive(tokens.access_token)).toBe(true)
@@ -60,7 +60,7 @@ test('what is ended on one node is ended on the other from the answer on', async
   }
 })
 
-test('one code and one refresh token, used 50 times at once on both nodes: one grant, one successor', async () => {
+test('One code and one refresh token, used 50 times at once on both nodes, give one grant and one successor', async () => {
   const code = await first.freshCode()
   const at = (index: number) => (index % 2 ? first : second).walk
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => at(index).exchange(first.client, code)))
@@ -71,7 +71,7 @@ test('one code and one refresh token, used 50 times at once on both nodes: one g
   expect(new Set(again.map((answer) => tokensOf(answer).refresh_token)).size).toBe(1)
 })
 
-test('a pushed request, come with 50 times at once on both nodes: one code', async () => {
+test('A pushed request that is used 50 times at once on both nodes gives one code', async () => {
   const query = await pushed(first.walk, first.client, { state: 's' })
   const at = (index: number) => (index % 2 ? first : second).walk
   const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => at(index).authorize(query)))
@@ -79,7 +79,7 @@ test('a pushed request, come with 50 times at once on both nodes: one code', asy
   expect(answers.filter(({ status }) => status === 400)).toHaveLength(49)
 })
 
-test('the moments that nodes compare are the database’s, whatever a node takes for the time', async () => {
+test('Nodes compare times of the database, whatever their own clocks show', async () => {
   const tokens = await first.freshTokens()
   const now = async () =>
     (await database.sql<{ now: number }[]>`SELECT floor(extract(epoch FROM now()))::bigint AS now`)[0]?.now ?? 0
@@ -91,7 +91,7 @@ test('the moments that nodes compare are the database’s, whatever a node takes
   expect(grant?.rotatedAt).toBeLessThanOrEqual(after)
 })
 
-test('a client that is disabled on one node is refused on the other as soon as that looks, which it does twice a second', async () => {
+test('A client that is disabled on one node is refused on the other at its next check, twice a second', async () => {
   const { id, secret: _, ...client } = first.client
   await first.grantor.store.clients.replaceClient({ ...client, id, disabledAt: 1 })
   await upkeep.noticeChanges()
@@ -102,7 +102,7 @@ test('a client that is disabled on one node is refused on the other as soon as t
   expect((await second.walk.exchange(second.client, 'whatever')).status).toBe(400)
 })
 
-test('of fifty sendings of one DPoP proof on both nodes one is answered, and the token moves once (RFC 9449 §11.1)', async () => {
+test('Of fifty uses of one DPoP proof on both nodes one succeeds, and the token rotates once (RFC 9449 §11.1)', async () => {
   const key = newDpopKey()
   const publicClient = await first.grantor.createClient({ type: 'public', redirectUris: ['https://spa.example.org/cb'] })
   await upkeep.noticeChanges()

@@ -58,7 +58,7 @@ test('openid-client signs its request, pushes it with private_key_jwt, and gets 
   expect(tokens.claims()?.sub).toBe(walk.wallet.address)
 })
 
-test('oauth4webapi does the same, step by step, its own checks on, and reads a refusal as one', async () => {
+test('oauth4webapi does the same step by step with its own checks, and recognises a refusal', async () => {
   // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
   const insecure = { [oauth.allowInsecureRequests]: true }
   const issuer = new URL(grantor.authUrl)

@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test("the README's curl walk works when pasted: all four phases, and a revoked token stops at once", async () => {
+test('The curl commands of the README work when pasted: all four phases, and a revoked token stops working at once', async () => {
   const [twoCommands, ...walk] = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(
     ([, block = '']) => block,
   )

@@ -54,8 +54,8 @@ const facts = async () => {
   return Object.fromEntries(cells.flatMap((cell, i) => (i % 2 === 0 ? [[cell, cells[i + 1]]] : [])))
 }
 
-describe('opened from disk, with the network off, the page', () => {
-  test('says who allowed what to whom until when, of a receipt chosen as a file', async () => {
+describe('The page for receipts, opened from disk without a network', () => {
+  test('The page says who allowed what to which app until when, for a receipt that is chosen as a file', async () => {
     await choose(receiptOf())
     await expectTitle('This receipt holds.')
     expect(await facts()).toEqual({
@@ -71,20 +71,20 @@ describe('opened from disk, with the network off, the page', () => {
     expect(await page.locator('#said').textContent()).toContain('This receipt holds.')
   })
 
-  test('shows the signed text, byte for byte', async () => {
+  test('The page shows the signed text, byte for byte', async () => {
     await choose(receiptOf())
     await page.locator('#verdict summary').click()
     expect(await page.locator('#verdict .paper').innerText()).toBe(composeConsent())
   })
 
-  test('takes a receipt that is typed or pasted', async () => {
+  test('The page accepts a receipt that is typed or pasted', async () => {
     await page.locator('#pasted').fill(JSON.stringify(receiptOf(), null, 2))
     await page.locator('button[type=submit]').click()
     await expectTitle('This receipt holds.')
     expect(await page.locator('#verdict .source').innerText()).toBe('What you pasted')
   })
 
-  test('checks what is pasted at once', async () => {
+  test('A pasted receipt is checked at once', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate((text) => navigator.clipboard.writeText(text), JSON.stringify(receiptOf()))
     await page.locator('#pasted').focus()
@@ -92,7 +92,7 @@ describe('opened from disk, with the network off, the page', () => {
     await expectTitle('This receipt holds.')
   })
 
-  test('takes a receipt that is dropped anywhere on it, and stays open', async () => {
+  test('The page accepts a receipt that is dropped anywhere on it, and stays open', async () => {
     const dropped = await page.evaluateHandle((text) => {
       const transfer = new DataTransfer()
       transfer.items.add(new File([text], 'dropped.json', { type: 'application/json' }))
@@ -104,13 +104,13 @@ describe('opened from disk, with the network off, the page', () => {
     expect(page.url()).toBe(address)
   })
 
-  test('says that a consent is over', async () => {
+  test('The page says that a consent has expired', async () => {
     await page.clock.setFixedTime(exampleFields.until * 1000)
     await choose(receiptOf())
     await expectTitle('This receipt holds, and what it allowed is over.')
   })
 
-  test('works by keyboard alone', async () => {
+  test('The page can be used with the keyboard alone', async () => {
     await page.locator('#pasted').focus()
     await page.keyboard.insertText(JSON.stringify(receiptOf()))
     await page.keyboard.press('Tab')
@@ -119,7 +119,7 @@ describe('opened from disk, with the network off, the page', () => {
   })
 })
 
-describe('the page refuses', () => {
+describe('What the page refuses', () => {
   const { message, signature } = receiptOf()
   const wide = message.replace(encodeRecap(exampleFields), encodeRecap({ ...exampleFields, scopes: ['enhancement', 'payments'] }))
 
@@ -135,7 +135,7 @@ describe('the page refuses', () => {
     ['another wallet', { ...receiptOf(), address: testWallet(1).address, signature: testWallet(1).sign(message) }],
     ['another chain', { ...receiptOf(), chain_id: 10 }],
     ['a ReCap that says more than its text, signed by the owner', receiptOf(wide)],
-  ])('%s, and shows nothing of it', async (_, receipt) => {
+  ])('The page refuses %s, and shows nothing of it', async (_, receipt) => {
     await choose(receipt)
     await expectTitle('This receipt does not hold.')
     await expectNothingShown()
@@ -148,20 +148,20 @@ describe('the page refuses', () => {
     ['something else', '<script>alert(1)</script>'],
     ['an empty file', ''],
     ['a file of a megabyte and more', JSON.stringify({ ...receiptOf(), message: 'x'.repeat(1_000_001) })],
-  ])('%s, as no receipt at all', async (_, receipt) => {
+  ])('The page does not recognise %s as a receipt', async (_, receipt) => {
     await choose(receipt)
     await expectTitle('This is not a receipt.')
     await expectNothingShown()
   })
 
-  test('to judge what only a chain can, and says how to ask one', async () => {
+  test('The page gives no verdict that only a chain can give, and says how to call one', async () => {
     await choose({ ...receiptOf(), signature: `0x${'12'.repeat(130)}` })
     await expectTitle('This receipt could not be checked.')
     expect(await page.locator('#verdict .remarks').innerText()).toContain('--rpc')
     await expectNothingShown()
   })
 
-  test('a bad receipt after a good one, leaving nothing of the good one', async () => {
+  test('A bad receipt after a good one removes everything of the good one', async () => {
     await choose(receiptOf())
     await expectTitle('This receipt holds.')
     await choose({ ...receiptOf(), chain_id: 10 })
@@ -169,13 +169,13 @@ describe('the page refuses', () => {
     await expectNothingShown()
   })
 
-  test('to be led elsewhere by the name of a file', async () => {
+  test('The name of a file cannot lead the page elsewhere', async () => {
     await choose(receiptOf(), '<img src=x onerror=alert(1)>\u202egnp.json')
     expect(await page.locator('#verdict .source').innerText()).toBe('The file <img src=x onerror=alert(1)>gnp.json')
     expect(await page.locator('#verdict img').count()).toBe(0)
   })
 
-  test('to run any script but its own', async () => {
+  test('The page runs no script but its own', async () => {
     const ran = await page.evaluate(() => {
       const script = document.createElement('script')
       script.textContent = 'document.title = "taken over"'
@@ -192,7 +192,7 @@ describe('the page refuses', () => {
   }
 })
 
-test('it is accessible at 320 px and on a desktop, light and dark, whatever it says (WCAG 2.2 AA)', async () => {
+test('The page is accessible at 320 px and on a desktop, light and dark, for every verdict (WCAG 2.2 AA)', async () => {
   const verdicts: Record<string, unknown> = {
     holds: receiptOf(),
     refused: { ...receiptOf(), chain_id: 10 },
@@ -222,7 +222,7 @@ test('it is accessible at 320 px and on a desktop, light and dark, whatever it s
   }
 })
 
-test('without script it says what to do instead', async () => {
+test('Without script the page says what to do instead', async () => {
   const plain = await newPage(browser, { javaScriptEnabled: false })
   await plain.goto(address)
   expect(await plain.locator('noscript').innerText()).toContain('grantor verify-receipt')

@@ -54,7 +54,7 @@ test.each([
   ['openid-client', exchangeWithOpenidClient],
   ['oauth4webapi', exchangeWithOauth4webapi],
 ])(
-  'An MCP server with %s exchanges the token of a call, and the API behind it accepts the new token until the user’s grant ends',
+  "An MCP server with %s exchanges the token of a call, and the API behind it accepts the new token until the user's grant ends",
   async (_, exchange) => {
     const tokens = await app.freshTokens({ resource: app.mcp.resourceServer ?? '', scope: 'enhancement profile' })
     const exchanged = await exchange({

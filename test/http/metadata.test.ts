@@ -105,7 +105,11 @@ describe('The server metadata (RFC 8414 §2)', () => {
       typ: 'at+jwt',
       currentDate: new Date(app.grantor.clock.now() * 1000),
     })
-    expect(Object.keys(payload).sort()).toEqual(['aud', 'client_id', 'exp', 'grant_id', 'iat', 'iss', 'jti', 'scope', 'sub'])
+    const authentication = ['acr', 'auth_time']
+    const required = ['aud', 'client_id', 'exp', 'grant_id', 'iat', 'iss', 'jti', 'scope', 'sub']
+    expect(Object.keys(payload).sort()).toEqual([...authentication, ...required].sort())
+    // RFC 9068 §2.2.1
+    expect(payload).toMatchObject({ acr: 'urn:grantor:acr:signature', auth_time: app.grantor.clock.now() })
   })
 
   test('Each scope in scopes_supported can be registered and granted', async () => {

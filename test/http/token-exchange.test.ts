@@ -62,6 +62,8 @@ describe('The response of a token exchange (RFC 8693 §2.2.1)', () => {
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
       scope: 'enhancement profile',
       grant_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      acr: subject.acr,
+      auth_time: subject.auth_time,
       act: { sub: app.mcp.id },
       exchanged_from: [expect.stringMatching(/^[0-9a-f-]{36}$/)],
     })

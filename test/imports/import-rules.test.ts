@@ -1,11 +1,12 @@
-/** The import rules: each is broken once, every way around them is closed, and what is derived from them is up to date. */
+/** The import rules: the linter applies each of them and refuses every way around them, and the derived files are up to date. */
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { withOverrides } from '../../scripts/imports/linter.ts'
 import { withTable } from '../../scripts/imports/page.ts'
 import { importRules, ruleOf } from '../../scripts/imports/rules.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
 import { lintScratchTree, type Refusals, ROOT } from './scratch-tree.ts'
 
 const folders = [...importRules.map(({ folder }) => folder), 'src/http/routes', 'src/store/postgres/connection', 'examples/demo']
@@ -35,47 +36,47 @@ const OUTSIDE: Record<string, string> = {
   'standard output': `export const say = (): void => console.log('hello')`,
 }
 
-let refusals: Refusals
-beforeAll(async () => {
-  refusals = await lintScratchTree(scratchTree())
-})
+const test = base.extend('refusals', FILE, () => lintScratchTree(scratchTree()))
 
-test.each(folders)(
-  'the linter refuses each import from %s of a folder that its rule does not allow: by value, by type, re-exported, dynamic',
-  (from) => {
+test.for(folders)(
+  'The linter refuses each import from %s that its rule does not allow: by value, by type, re-exported or dynamic',
+  (from, { refusals }) => {
     const forbidden = everywhere.filter((to) => !isAllowed(from, to))
-    expect(forbidden.filter((to) => restricted(probe(from, to)) !== WAYS_TO_IMPORT)).toEqual([])
+    expect(forbidden.filter((to) => restricted(refusals, probe(from, to)) !== WAYS_TO_IMPORT)).toEqual([])
   },
 )
 
-test.each(folders)('the linter accepts imports from %s of each folder that its rule allows', (from) => {
+test.for(folders)('The linter accepts each import from %s that its rule allows', (from, { refusals }) => {
   const allowed = everywhere.filter((to) => isAllowed(from, to))
-  expect(allowed.filter((to) => restricted(probe(from, to)) !== 0)).toEqual([])
+  expect(allowed.filter((to) => restricted(refusals, probe(from, to)) !== 0)).toEqual([])
 })
 
-test.each(Object.keys(WAYS_AROUND))('the linter refuses a way around the import rules: %s', (way) => {
+test.for(Object.keys(WAYS_AROUND))('The linter refuses this way around the import rules: %s', (way, { refusals }) => {
   expect(refusals.get(detour(way))).toContainEqual(expect.stringMatching(/restricted-imports|type-imports|require/))
 })
 
-test.each(Object.keys(OUTSIDE))('the linter refuses, in the domain, what the domain must take as an argument: %s', (thing) => {
-  expect(refusals.get(reach(thing))).toContainEqual(expect.stringContaining('no-restricted-'))
-})
+test.for(Object.keys(OUTSIDE))(
+  'The linter refuses direct access of the domain to things that the domain must get as arguments: %s',
+  (thing, { refusals }) => {
+    expect(refusals.get(reach(thing))).toContainEqual(expect.stringContaining('no-restricted-'))
+  },
+)
 
-test('the linter refuses files that import each other in a circle', () => {
+test('The linter refuses two files that import each other', ({ refusals }) => {
   expect(refusals.get('src/domain/tokens/hen.ts')).toContain('import(no-cycle)')
 })
 
-test('every folder of src has an import rule, its own or that of a folder above', () => {
+test('Every folder of src has an import rule of its own or of a parent folder', () => {
   expect([...sourceFolders].filter((folder) => !ruleOf(folder))).toEqual([])
 })
 
-test('a folder of src beside a folder with an import rule has an import rule of its own', () => {
+test('A folder of src whose sibling folder has an import rule has an import rule of its own', () => {
   const parents = new Set(importRules.map(({ folder }) => dirname(folder)))
   const without = [...sourceFolders].filter((folder) => parents.has(dirname(folder)) && ruleOf(folder)?.folder !== folder)
   expect(without).toEqual([])
 })
 
-test('the import rules allow no circle of folders', () => {
+test('The import rules allow no cycle of folders', () => {
   const open = new Map(importRules.map(({ folder, mayImport }) => [folder, mayImport]))
   for (let done = -1; done !== 0; ) {
     const leaves = [...open].filter(([, mayImport]) => !mayImport.some((folder) => open.has(folder)))
@@ -85,7 +86,7 @@ test('the import rules allow no circle of folders', () => {
   expect([...open.keys()]).toEqual([])
 })
 
-test('each import that a rule allows is made by a file', () => {
+test('Each import that a rule allows is used by a file', () => {
   const made = new Set(
     sourceFiles.flatMap((file) => importsIn(file).map((to) => `${ruleOf(file)?.folder} ${ruleOf(to)?.folder}`)),
   )
@@ -93,7 +94,7 @@ test('each import that a rule allows is made by a file', () => {
   expect(allowed.filter((arrow) => !made.has(arrow))).toEqual([])
 })
 
-test('the overrides in .oxlintrc.json are those that the import rules give (npm run import-rules writes them)', () => {
+test('The overrides in .oxlintrc.json are up to date with the import rules (npm run import-rules writes them)', () => {
   const present = readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')
   const biome = join(ROOT, 'node_modules/@biomejs/biome/bin/biome')
   const format = [biome, 'format', '--stdin-file-path=.oxlintrc.json']
@@ -101,7 +102,7 @@ test('the overrides in .oxlintrc.json are those that the import rules give (npm 
   expect(derived).toBe(present)
 })
 
-test('the table in docs/reference/architecture.md is the one that the import rules give (npm run import-rules writes it)', () => {
+test('The table in docs/reference/architecture.md is up to date with the import rules (npm run import-rules writes it)', () => {
   const present = readFileSync(join(ROOT, 'docs/reference/architecture.md'), 'utf8')
   expect(withTable(present)).toBe(present)
 })
@@ -147,7 +148,7 @@ function importsOf(from: string, to: string): string {
   ].join('\n')
 }
 
-const restricted = (path: string): number =>
+const restricted = (refusals: Refusals, path: string): number =>
   refusals.get(path)?.filter((rule) => rule === 'eslint(no-restricted-imports)').length ?? 0
 const probe = (from: string, to: string): string => `${from}/imports-${to.replaceAll('/', '-')}.ts`
 const detour = (way: string): string => `src/http/${way.replaceAll(' ', '-')}.ts`

@@ -1,4 +1,4 @@
-/** No regular expression of the service takes more than linear time, whatever text a caller sends. */
+/** Every regular expression of the service takes linear time, for every text that a client can send. */
 import { globSync, readFileSync } from 'node:fs'
 import { parseAst } from 'rolldown/parseAst'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ type Expression = { file: string; pattern: string; flags: string }
 const root = new URL('../../', import.meta.url)
 const files = globSync(['src/**/*.{ts,js}', 'examples/**/*.ts'], { cwd: root.pathname }).toSorted()
 
-/** The regular expressions written in a file, and whether the file makes others from texts. */
+/** The regular expression literals of a file, and whether the file also calls `RegExp`. */
 function readFile(file: string): { literals: Expression[]; callsRegExp: boolean } {
   const literals: Expression[] = []
   let callsRegExp = false
@@ -24,7 +24,7 @@ function readFile(file: string): { literals: Expression[]; callsRegExp: boolean 
   return { literals, callsRegExp }
 }
 
-/** The files that make expressions from texts when they are loaded. */
+/** The files that call `RegExp` when they are loaded. */
 const MAKERS: Record<string, () => Promise<unknown>> = {
   'src/oauth/http-uri.ts': () => import('../../src/oauth/http-uri.ts'),
   'src/ops/redaction.ts': () => import('../../src/ops/redaction.ts'),
@@ -32,14 +32,14 @@ const MAKERS: Record<string, () => Promise<unknown>> = {
   'src/wallet/read-consent.ts': () => import('../../src/wallet/read-consent.ts'),
 }
 
-async function recordMade(): Promise<Expression[]> {
-  const made: Expression[] = []
+async function recordConstructed(): Promise<Expression[]> {
+  const constructed: Expression[] = []
   const Original = RegExp
   let file = ''
   globalThis.RegExp = class extends Original {
     constructor(pattern: string, flags = '') {
       super(pattern, flags)
-      made.push({ file, pattern, flags })
+      constructed.push({ file, pattern, flags })
     }
   } as RegExpConstructor
   try {
@@ -47,10 +47,10 @@ async function recordMade(): Promise<Expression[]> {
   } finally {
     globalThis.RegExp = Original
   }
-  return made
+  return constructed
 }
 
-describe('the check itself', () => {
+describe('The check of regular expressions', () => {
   test.each([
     String.raw`\s*;\s*`,
     String.raw`\s+$`,
@@ -66,7 +66,7 @@ describe('the check itself', () => {
     '(x*y*)*z',
     String.raw`(\d+)\.(\d+)$`,
     String.raw`^\w+@(?:\w+\.?)+$`,
-  ])('reports /%s/, which a hostile text makes slow', (pattern) => {
+  ])('The check reports /%s/, which needs more than linear time for a hostile text', (pattern) => {
     expect(superlinear(pattern)).not.toBeNull()
   })
 
@@ -78,22 +78,25 @@ describe('the check itself', () => {
     String.raw`^[^:]+:\/\/[^/?]*@`,
     '^(?:/(?:[a-z]|%[0-9])*)*$',
     String.raw`\beyJ[\w-]+(?:\.[\w-]*)*`,
-  ])('passes /%s/, which reads each text in one way', (pattern) => {
+  ])('The check accepts /%s/, which matches in linear time', (pattern) => {
     expect(superlinear(pattern)).toBeNull()
   })
 
-  test.each([String.raw`^(.)\1*$`, 'a(?=.*b)'])('refuses /%s/, which it does not understand', (pattern) => {
-    expect(() => superlinear(pattern)).toThrow(SyntaxError)
-  })
+  test.each([String.raw`^(.)\1*$`, 'a(?=.*b)'])(
+    'The check throws for /%s/, which has syntax that the check does not support',
+    (pattern) => {
+      expect(() => superlinear(pattern)).toThrow(SyntaxError)
+    },
+  )
 })
 
-test('every regular expression of src and examples matches in linear time', async () => {
+test('Every regular expression of src and examples matches in linear time', async () => {
   const read = files.map(readFile)
   const makers = files.filter((_, index) => read[index]?.callsRegExp)
-  expect(makers, 'files that make expressions from texts').toEqual(Object.keys(MAKERS))
-  const made = await recordMade()
-  expect([...new Set(made.map(({ file }) => file))]).toEqual(makers)
-  const expressions = [...read.flatMap(({ literals }) => literals), ...made]
+  expect(makers, 'files that call RegExp').toEqual(Object.keys(MAKERS))
+  const constructed = await recordConstructed()
+  expect([...new Set(constructed.map(({ file }) => file))]).toEqual(makers)
+  const expressions = [...read.flatMap(({ literals }) => literals), ...constructed]
   expect(expressions.length).toBeGreaterThan(100)
   expect(expressions.map(faultOf).filter((fault) => fault !== null)).toEqual([])
 })

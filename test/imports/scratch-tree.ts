@@ -1,4 +1,4 @@
-/** A small tree beside the real one, linted with the real rules. The tests break the rules in this tree. */
+/** Lints a temporary tree of files with the rules of the project. The files of the tests break these rules. */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** The rules each file breaks, such as `eslint(no-restricted-imports)`; a lawful file has none. */
+/** The rules that each file breaks, such as `eslint(no-restricted-imports)`. A file that breaks no rule has an empty list. */
 export type Refusals = Map<string, string[]>
 
-/** Lays out `files` (path → content) in a temporary folder, lints it once with the project's own configuration, and removes it. */
+/** Writes `files` (path → content) to a temporary folder, lints the folder once with the project's configuration, and deletes it. */
 export async function lintScratchTree(files: Record<string, string>): Promise<Refusals> {
   const root = await mkdtemp(join(tmpdir(), 'grantor-imports-'))
   try {
@@ -29,7 +29,7 @@ type Diagnostic = { code: string; filename: string }
 function runOxlint(folder: string): Promise<Diagnostic[]> {
   const oxlint = join(ROOT, 'node_modules/oxlint/bin/oxlint')
   return new Promise((resolve, reject) => {
-    // Refusals make oxlint exit with 1, so its report counts and not its exit code; no report is a failure of the run
+    // oxlint exits with 1 if a file breaks a rule, so the exit code is ignored. A run without a report is an error.
     execFile(process.execPath, [oxlint, '--format=json'], { cwd: folder, maxBuffer: 64 << 20 }, (_error, stdout, stderr) => {
       try {
         resolve((JSON.parse(stdout) as { diagnostics: Diagnostic[] }).diagnostics)

@@ -3,7 +3,7 @@ import { createAuditLog } from '../../src/ops/audit-log.ts'
 import { createLogger, type LogLevel } from '../../src/ops/logger.ts'
 import { capturedLog } from './captured-log.ts'
 
-function audited(level: LogLevel, event: Parameters<ReturnType<typeof createAuditLog>>[0]) {
+function auditLinesOf(level: LogLevel, event: Parameters<ReturnType<typeof createAuditLog>>[0]) {
   const log = capturedLog()
   createAuditLog(createLogger({ level, destination: log.destination }), new Set())(event)
   return log.lines()
@@ -16,26 +16,26 @@ const event = {
   wallet: '0xf39F…2266',
 }
 
-test('an event tells what happened, why, to whom, and that it is an audit line', () => {
-  expect(audited('info', event)).toEqual([expect.objectContaining({ log: 'audit', level: 'info', ...event })])
+test('An audit line has the event, its reason, client and wallet, and is marked as an audit line', () => {
+  expect(auditLinesOf('info', event)).toEqual([expect.objectContaining({ log: 'audit', level: 'info', ...event })])
 })
 
-test.each(['fatal', 'error', 'warn', 'debug'] as const)('audit lines are written at log level %s too', (level) => {
-  expect(audited(level, event)).toHaveLength(1)
+test.each(['fatal', 'error', 'warn', 'debug'] as const)('An audit line is written also at log level %s', (level) => {
+  expect(auditLinesOf(level, event)).toHaveLength(1)
 })
 
-test('silent means silent', () => {
-  expect(audited('silent', event)).toEqual([])
+test('At log level silent, no audit line is written', () => {
+  expect(auditLinesOf('silent', event)).toEqual([])
 })
 
-test('an alarm stands out as an error', () => {
-  expect(audited('info', { event: 'store_lost_a_write', reason: 'refresh_newer_than_row', alarm: true })[0]).toMatchObject({
+test('An audit event that is an alarm is logged at level error', () => {
+  expect(auditLinesOf('info', { event: 'store_lost_a_write', reason: 'refresh_newer_than_row', alarm: true })[0]).toMatchObject({
     level: 'error',
     msg: 'alarm',
   })
 })
 
-test('an audit line names the worker that wrote it', () => {
+test('An audit line has the number of the worker that wrote it', () => {
   const log = capturedLog()
   const logger = createLogger({ level: 'info', destination: log.destination }).child({ worker: 2 })
   createAuditLog(logger, new Set())({ event: 'code_redeemed', client_id: event.client_id })
@@ -43,7 +43,7 @@ test('an audit line names the worker that wrote it', () => {
 })
 
 test.each(['info', 'error', 'debug'] as const)(
-  'at log level %s, the log is flushed after an event that must survive a crash, and not after another event',
+  'At log level %s, the log is flushed after an event that must survive a crash, and not after other events',
   (level) => {
     const calls: string[] = []
     const destination = {
@@ -56,9 +56,9 @@ test.each(['info', 'error', 'debug'] as const)(
   },
 )
 
-test('what is no word or id of ours is cleaned like any other line, quotes and secrets included', () => {
+test('Secrets in the members of an audit event are redacted, and quotes are escaped', () => {
   const hostile = { event: 'refused', reason: '"} Bearer aGVsbG8tdGhlcmU', client_id: 'x'.repeat(43) }
-  expect(audited('info', hostile)).toEqual([
+  expect(auditLinesOf('info', hostile)).toEqual([
     expect.objectContaining({ event: 'refused', reason: '"} Bearer [redacted]', client_id: '[redacted]' }),
   ])
 })

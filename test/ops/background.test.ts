@@ -6,7 +6,7 @@ import { capturedLog } from './captured-log.ts'
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const silent = createLogger({ level: 'silent' })
 
-test('work is done again and again, never twice at a time, and not after it was stopped', async () => {
+test('A background task is repeated, never runs twice at the same time, and does not run after stop', async () => {
   let [runs, atOnce, most] = [0, 0, 0]
   const task = async () => {
     runs += 1
@@ -23,7 +23,7 @@ test('work is done again and again, never twice at a time, and not after it was 
   expect(runs).toBe(then)
 })
 
-test('stopping waits for the run under way, so the store can be closed after it', async () => {
+test('Stopping a background task waits until its current run has finished', async () => {
   let [begun, finished] = [false, false]
   const background = repeatEvery(
     0.001,
@@ -40,7 +40,7 @@ test('stopping waits for the run under way, so the store can be closed after it'
   expect(finished).toBe(true)
 })
 
-test('an outage is two log lines, when it begins and when it is over, however long it lasts', async () => {
+test('Several failures in a row of a background task are two log lines: an error at the first failure and an info line at the recovery', async () => {
   const log = capturedLog()
   let runs = 0
   const background = repeatEvery(

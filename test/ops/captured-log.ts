@@ -1,4 +1,4 @@
-/** A log destination that keeps what was written, as text and as parsed lines. */
+/** A log destination that returns the written lines, as text and parsed. */
 export function capturedLog() {
   let text = ''
   return {

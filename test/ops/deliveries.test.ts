@@ -1,4 +1,4 @@
-/** Notices to clients when the process that brings them is told to stop. How they are brought otherwise: test/http/backchannel-logout. */
+/** Delivery of notices to clients when the process stops. test/http/backchannel-logout tests delivery at other times. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ type Outcome = Parameters<DeliveryOptions['note']>[0]
 
 let receiver: Server
 let url: string
-/** what came in, in order, and how it is answered: 200 at once unless set */
+/** The received notices in order, and the response to each: 200 at once unless a test sets another. */
 let received: string[]
 let answer: (response: ServerResponse, body: string) => void
 let outcomes: Outcome[]
@@ -34,11 +34,11 @@ afterEach(() => {
   return new Promise((resolve) => receiver.close(resolve))
 })
 
-const made = (options: Partial<DeliveryOptions> = {}) =>
+const newDeliveries = (options: Partial<DeliveryOptions> = {}) =>
   createDeliveries({
     call: createFetchFromClient({ allowLoopback: true }),
     note: (outcome) => void outcomes.push(outcome),
-    // longer than any machine needs, unless the test is about the end of that time
+    // Longer than any machine needs. The test of this time limit sets a shorter one.
     stopWithin: 3600,
     ...options,
   })
@@ -47,10 +47,10 @@ const notices = (count: number): Notice[] => Array.from({ length: count }, (_, n
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const refuse = (response: ServerResponse) => response.writeHead(503).end()
 
-describe('told to stop', () => {
-  test('all that was not tried yet is still brought, however many wait, and the end waits for it', async () => {
+describe('Deliveries when the process stops', () => {
+  test('Stop delivers all 40 waiting notices before it resolves', async () => {
     answer = (response) => void setTimeout(() => response.end(), 20)
-    const deliveries = made()
+    const deliveries = newDeliveries()
     deliveries.add(async () => notices(40))
     await deliveries.stop()
     expect(outcomes).toHaveLength(40)
@@ -58,8 +58,8 @@ describe('told to stop', () => {
     expect(new Set(received).size).toBe(40)
   })
 
-  test('notices that are still being made are made and brought, and tried again where that fails', async () => {
-    const deliveries = made()
+  test('Stop waits for notices that are still being newDeliveries, makes them again after a failure, and delivers them', async () => {
+    const deliveries = newDeliveries()
     let tries = 0
     deliveries.add(async () => {
       await pause(50)
@@ -70,9 +70,9 @@ describe('told to stop', () => {
     expect(outcomes.map(({ delivered }) => delivered)).toEqual([true, true])
   })
 
-  test('one that waits for its next try has it now', async () => {
+  test('On stop, a notice that waits for its next attempt is sent at once', async () => {
     answer = refuse
-    const deliveries = made({ pauses: [0, 3600] })
+    const deliveries = newDeliveries({ pauses: [0, 3600] })
     deliveries.add(async () => notices(1))
     await expect.poll(() => received.length).toBe(1)
     answer = (response) => response.end()
@@ -80,9 +80,9 @@ describe('told to stop', () => {
     expect(outcomes).toEqual([{ delivered: true, clientId: 'client-0' }])
   })
 
-  test('one that fails then too is let go, and written down as lost, with what the client said', async () => {
+  test('A notice whose last attempt on stop fails is given up and recorded as not delivered, with the status of the client', async () => {
     answer = refuse
-    const deliveries = made({ pauses: [0, 3600, 3600] })
+    const deliveries = newDeliveries({ pauses: [0, 3600, 3600] })
     deliveries.add(async () => notices(1))
     await expect.poll(() => received.length).toBe(1)
     await deliveries.stop()
@@ -90,19 +90,19 @@ describe('told to stop', () => {
     expect(outcomes).toEqual([{ delivered: false, clientId: 'client-0', why: 'status_503' }])
   })
 
-  test('a client that hangs does not hold up the end: its notice, and those behind it, are written down as lost', async () => {
+  test('Stop ends in time although a client does not respond, and records its notice and those queued behind it once, as not delivered', async () => {
     answer = (response, body) => body === 'n=99' && response.end()
-    const deliveries = made({ stopWithin: 0.2 })
+    const deliveries = newDeliveries({ stopWithin: 0.2 })
     deliveries.add(async () => [...notices(30), notice(99)])
     await deliveries.stop()
     expect(outcomes).toHaveLength(31)
     expect(new Set(outcomes.map(({ delivered, why }) => `${delivered} ${why}`))).toEqual(new Set(['false stopped']))
     await pause(50)
-    expect(outcomes, 'and nothing is said of them twice').toHaveLength(31)
+    expect(outcomes, 'no outcome is recorded twice').toHaveLength(31)
   })
 
-  test('with nothing to bring it is over at once', async () => {
-    await made().stop()
+  test('Without notices, stop resolves at once and records nothing', async () => {
+    await newDeliveries().stop()
     expect(outcomes).toEqual([])
   })
 })

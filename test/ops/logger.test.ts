@@ -10,15 +10,15 @@ const SIGNATURE = `0x${'ab'.repeat(65)}`
 const TOKEN = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl'
 const CODE = 'Zk3vQ9xT1mB7rY2nC5wE8uH4jL6pA0sD-fG_iKoMqVz'
 
-/** What the log holds after `write` was given the logger. */
-function logged(write: (logger: ReturnType<typeof createLogger>) => void, secrets: string[] = []): string {
+/** The text of the log after `write`. */
+function logOf(write: (logger: ReturnType<typeof createLogger>) => void, secrets: string[] = []): string {
   const log = capturedLog()
   write(createLogger({ level: 'trace', destination: log.destination, secrets }))
   log.lines() // every line is still JSON
   return log.text()
 }
 
-describe('nothing secret reaches the log', () => {
+describe('Redaction of secrets in the log', () => {
   test.each([
     'authorization',
     'Authorization',
@@ -36,8 +36,8 @@ describe('nothing secret reaches the log', () => {
     'login_verifier',
     'signature',
     'state',
-  ])('the value of a member called %s is taken out, at any depth', (name) => {
-    const text = logged((logger) =>
+  ])('The value of a member named %s is redacted in the log, at any depth', (name) => {
+    const text = logOf((logger) =>
       logger.info({ [name]: 'short-one', request: { headers: { [name]: ['first', 'second'] } } }, 'hello'),
     )
     expect(text).toContain('hello')
@@ -50,9 +50,9 @@ describe('nothing secret reaches the log', () => {
     ['a signature', SIGNATURE],
     ['Basic credentials', 'Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW'],
     ['a bearer token', 'Bearer mF_9.B5f-4.1JqM'],
-  ])('%s is taken out wherever it appears: message, member, list, error', (_what, secret) => {
+  ])('The log redacts %s in every part of a line: message, member, list, error and child logger', (_what, secret) => {
     const [start] = secret.split(/[ .]/).slice(-1)
-    const text = logged((logger) => {
+    const text = logOf((logger) => {
       logger.warn(`failed with ${secret}`)
       logger.warn({ note: `failed with ${secret}`, list: [secret] })
       logger.error({ err: new Error(`failed with ${secret}`) })
@@ -63,8 +63,8 @@ describe('nothing secret reaches the log', () => {
     expect(text.match(/\[redacted\]/g)?.length).toBeGreaterThanOrEqual(6)
   })
 
-  test('the query of a URL is taken out, and its path stays', () => {
-    const text = logged((logger) => {
+  test('The query and the fragment of a URL are redacted in the log, and the path is kept', () => {
+    const text = logOf((logger) => {
       logger.info({ url: '/oauth/authorize?client_id=abc&state=xyz' })
       logger.info('fetching https://auth.example.com/login/complete?login_verifier=v1#code=c1 failed')
     })
@@ -73,8 +73,8 @@ describe('nothing secret reaches the log', () => {
     expect(text).not.toMatch(/xyz|v1|c1/)
   })
 
-  test('a body that was logged as text loses its codes and secrets', () => {
-    const text = logged((logger) => {
+  test('Codes and secrets in a request body that is logOf as text are redacted', () => {
+    const text = logOf((logger) => {
       logger.info({ body: 'grant_type=authorization_code&code=c0de&client_secret=s3cret' })
       logger.info({ body: JSON.stringify({ login_challenge: 'ch4llenge', address: 'x' }) })
     })
@@ -82,20 +82,20 @@ describe('nothing secret reaches the log', () => {
     expect(text).not.toMatch(/c0de|s3cret|ch4llenge/)
   })
 
-  test('a wallet is shortened, so that an operator still recognises it', () => {
-    const text = logged((logger) => logger.info({ wallet: ADDRESS }, `signed in ${ADDRESS.toLowerCase()}`))
+  test('The address of a wallet is shortened in the log to its first and last four digits', () => {
+    const text = logOf((logger) => logger.info({ wallet: ADDRESS }, `signed in ${ADDRESS.toLowerCase()}`))
     expect(text).toContain('0xf39F…2266')
     expect(text).toContain('0xf39f…2266')
     expect(text.toLowerCase()).not.toContain(ADDRESS.toLowerCase())
   })
 
-  test('the configured secrets are taken out even where nothing else betrays them', () => {
+  test('A configured secret is redacted in the log, even if no pattern of a secret matches it', () => {
     const secret = 'not "random" at all, but 32 long'
-    const text = logged((logger) => logger.info({ note: `<${secret}>` }), [secret])
+    const text = logOf((logger) => logger.info({ note: `<${secret}>` }), [secret])
     expect(text).not.toContain('not \\"random')
   })
 
-  test('random secrets of every length stay out whatever they are put into', () => {
+  test('A random secret of 32 to 200 bytes is redacted in a text, a nested member, an error and the name of a member', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 32, maxLength: 200 }),
@@ -107,23 +107,23 @@ describe('nothing secret reaches the log', () => {
         ),
         (bytes, wrapped) => {
           const secret = Buffer.from(bytes).toString('base64url')
-          expect(logged((logger) => logger.info({ about: wrapped(secret) }))).not.toContain(secret)
+          expect(logOf((logger) => logger.info({ about: wrapped(secret) }))).not.toContain(secret)
         },
       ),
       { numRuns: runs },
     )
   })
 
-  test('a hostile line of 64 kB is cleaned in less than 100 ms of processor time', () => {
+  test('A hostile log line of 64 kB is redacted in less than 100 ms of processor time', () => {
     for (const evil of ['/', '?', '?a=', 'eyJ', 'Basic ', '"code":"', '"code":[', 'code\\":\\"', '0x', 'token=']) {
       const line = evil.repeat(65_536 / evil.length)
-      expect(processorMs(() => logged((logger) => logger.info(line)))).toBeLessThan(100)
+      expect(processorMs(() => logOf((logger) => logger.info(line)))).toBeLessThan(100)
     }
   })
 })
 
-describe('what an operator needs stays readable', () => {
-  test('request ids, client ids, routes, error codes and stacks are left alone', () => {
+describe('What redaction leaves in the log', () => {
+  test('Request ids, client ids, routes, error codes and stacks are not redacted in the log', () => {
     const id = '2cdb1fb5-3b4a-4d3e-9d20-3f1f1f2a9b11'
     const log = capturedLog()
     const logger = createLogger({ level: 'info', destination: log.destination })
@@ -137,7 +137,7 @@ describe('what an operator needs stays readable', () => {
     expect(log.lines()[0]?.err.stack).toContain('logger.test.ts')
   })
 
-  test('each line says its level in words and its time in UTC', () => {
+  test('Each log line has its level as a word and its time in UTC', () => {
     const log = capturedLog()
     createLogger({ level: 'info', destination: log.destination }).warn('careful')
     expect(log.lines()[0]).toMatchObject({ level: 'warn', msg: 'careful', time: expect.stringMatching(/^\d{4}-.*Z$/) })

@@ -1,4 +1,4 @@
-/** Refusals that need a server of their own: a request that never ends, and connections that break. */
+/** Malformed HTTP that needs a server of its own: requests that never end, and connections that break. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
@@ -11,8 +11,8 @@ afterEach(() => {
   server.close()
 })
 
-/** Keeps each response until the test sends it. */
-async function listening(timeout: number, options: MalformedHttpOptions = {}) {
+/** Starts a server that keeps each response until the test sends it. */
+async function listen(timeout: number, options: MalformedHttpOptions = {}) {
   const responses: ServerResponse[] = []
   const limits = { requestTimeout: timeout, headersTimeout: timeout, connectionsCheckingInterval: 20 }
   server = createServer(limits, (_request, response) => void responses.push(response))
@@ -22,32 +22,32 @@ async function listening(timeout: number, options: MalformedHttpOptions = {}) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, responses }
 }
 
-test('a request that does not arrive completely in time is 408 (RFC 9110 §15.5.9)', async () => {
-  const { origin } = await listening(100)
+test('A request whose head or body is incomplete at the time limit gets 408, and the connection is closed (RFC 9110 §15.5.9)', async () => {
+  const { origin } = await listen(100)
   const head = parseAnswer(await rawExchange(origin, 'GET / HTTP/1.1\r\nHost: a\r\nA:', 5000))
   const body = parseAnswer(await rawExchange(origin, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx', 5000))
   for (const { status, headers, json } of [head, body])
     expect([status, headers.connection, json().error]).toEqual([408, 'close', 'invalid_request'])
 })
 
-test('a connection that was opened and never used is closed without an answer and without a line in the log', async () => {
+test('A connection on which no request arrives in time is closed, without a response and without a line in the log', async () => {
   const notes: string[] = []
-  const { origin } = await listening(100, { note: ({ reason }) => notes.push(reason) })
+  const { origin } = await listen(100, { note: ({ reason }) => notes.push(reason) })
   expect(await rawExchange(origin, '', 5000)).toBe('')
   expect(notes).toEqual([])
 })
 
-test('an answer has the time of its clock, and no Date without one (RFC 9110 §6.6.1)', async () => {
-  const { origin } = await listening(60_000, { now: () => 784_111_777 })
+test('A refusal of malformed HTTP has a Date from the clock, and no Date without a clock (RFC 9110 §6.6.1)', async () => {
+  const { origin } = await listen(60_000, { now: () => 784_111_777 })
   expect(parseAnswer(await rawExchange(origin, 'BREW\r\n\r\n')).headers.date).toBe('Sun, 06 Nov 1994 08:49:37 GMT')
   server.close()
-  const { origin: without } = await listening(60_000)
+  const { origin: without } = await listen(60_000)
   expect(parseAnswer(await rawExchange(without, 'BREW\r\n\r\n')).headers).not.toHaveProperty('date')
 })
 
-test('a refusal waits for the answer to the request before it, so a client never takes one for the other', async () => {
+test('The refusal of a pipelined request is sent and noted after the response to the request before it', async () => {
   const notes: string[] = []
-  const { origin, responses } = await listening(60_000, { note: ({ reason }) => notes.push(reason) })
+  const { origin, responses } = await listen(60_000, { note: ({ reason }) => notes.push(reason) })
   const exchange = rawExchange(origin, 'GET /1 HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', 5000)
   await expect.poll(() => responses.length).toBe(1)
   expect(notes).toEqual([])
@@ -58,9 +58,9 @@ test('a refusal waits for the answer to the request before it, so a client never
   expect(notes).toEqual(['http_405'])
 })
 
-test('a caller that goes on sending after its refusal is refused once, and takes no memory for each chunk', async () => {
+test('A client that keeps sending after malformed HTTP is refused once, and further chunks add no listeners', async () => {
   const notes: string[] = []
-  const { origin, responses } = await listening(60_000, { note: ({ reason }) => notes.push(reason) })
+  const { origin, responses } = await listen(60_000, { note: ({ reason }) => notes.push(reason) })
   const socket = connect(Number(new URL(origin).port), '127.0.0.1').resume()
   const closed = new Promise((resolve) => socket.on('close', resolve))
   let errors = 0
@@ -76,8 +76,8 @@ test('a caller that goes on sending after its refusal is refused once, and takes
   expect(notes).toEqual(['http_400'])
 })
 
-test('an answer that has begun is cut off when the rest of its request is malformed, and no second head follows it', async () => {
-  const { origin, responses } = await listening(60_000)
+test('If the rest of a request is malformed, a response that has begun is cut off, and no second response follows it', async () => {
+  const { origin, responses } = await listen(60_000)
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   let received = ''
   socket.on('data', (chunk) => (received += chunk.toString('latin1')))
@@ -91,9 +91,9 @@ test('an answer that has begun is cut off when the rest of its request is malfor
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200'])
 })
 
-test('a connection that breaks in the middle of a request is neither answered nor noted', async () => {
+test('A connection that is reset in the middle of a request gets no response and no note', async () => {
   const notes: string[] = []
-  const { origin } = await listening(60_000, { note: ({ reason }) => notes.push(reason) })
+  const { origin } = await listen(60_000, { note: ({ reason }) => notes.push(reason) })
   const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve))
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nHost:')

@@ -8,8 +8,8 @@ function limitAt(clock: { time: number }, more: { maxKeys?: number } = {}) {
   return createRateLimit({ perMinute: { failures: 3, sign_ins: 5 }, now: () => clock.time, ...more })
 }
 
-describe('a rate limit', () => {
-  test('allows as many events a window as it says, then says when to come back', () => {
+describe('The rate limit of one process', () => {
+  test('A rate limit allows its number of events per minute, then refuses with the seconds until the window ends', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
     for (let i = 0; i < 3; i++) expect(limit.count('failures', 'a')).toEqual({ allowed: true })
@@ -17,7 +17,7 @@ describe('a rate limit', () => {
     expect(limit.count('failures', 'a')).toEqual({ allowed: false, retryAfter: 40 })
   })
 
-  test('forgets when the window is over', () => {
+  test('A rate limit allows events again when the window has ended', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
     for (let i = 0; i < 4; i++) limit.count('failures', 'a')
@@ -25,24 +25,24 @@ describe('a rate limit', () => {
     expect(limit.count('failures', 'a')).toEqual({ allowed: true })
   })
 
-  test("one network's failures are not another's", () => {
+  test('Events of one network do not count towards the limit of another network', () => {
     const limit = limitAt({ time: 1000 })
     for (let i = 0; i < 4; i++) limit.count('failures', 'a')
     expect(limit.count('failures', 'b')).toEqual({ allowed: true })
   })
 
-  test('what has another name has a limit and a count of its own', () => {
+  test('Each name of a rate limit has its own number of events and its own count', () => {
     const limit = limitAt({ time: 1000 })
     for (let i = 0; i < 4; i++) limit.count('failures', 'a')
     for (let i = 0; i < 5; i++) expect(limit.count('sign_ins', 'a')).toEqual({ allowed: true })
     expect(limit.count('sign_ins', 'a').allowed).toBe(false)
   })
 
-  test('says beforehand what the next event would be answered, and does not count it', () => {
+  test('A check returns what the next event would get from the rate limit, and does not count as an event', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
     for (let i = 0; i < 3; i++) {
-      for (let asked = 0; asked < 5; asked++) expect(limit.check('failures', 'a')).toEqual({ allowed: true })
+      for (let check = 0; check < 5; check++) expect(limit.check('failures', 'a')).toEqual({ allowed: true })
       limit.count('failures', 'a')
     }
     clock.time = 1015
@@ -53,7 +53,7 @@ describe('a rate limit', () => {
     expect(unlimited.check('failures', 'a')).toEqual({ allowed: true })
   })
 
-  test('with several keys the one that is over decides, and the longest wait is told', () => {
+  test('An event with several keys is refused if any of them is over the limit, with the longest of their waits', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock)
     for (let i = 0; i < 3; i++) limit.count('failures', 'network')
@@ -63,7 +63,7 @@ describe('a rate limit', () => {
     expect(limit.count('failures', 'network', 'fresh')).toEqual({ allowed: false, retryAfter: 30 })
   })
 
-  test('a clock that jumps back does not lock anybody out for longer than a window', () => {
+  test('If the clock jumps back, a rate limit does not keep refusing events until the old window ends', () => {
     const clock = { time: 1_000_000 }
     const limit = limitAt(clock)
     for (let i = 0; i < 4; i++) limit.count('failures', 'a')
@@ -71,7 +71,7 @@ describe('a rate limit', () => {
     expect(limit.count('failures', 'a')).toEqual({ allowed: true })
   })
 
-  test('remembers a bounded number of keys: what a flood of new ones pushes out is the oldest', () => {
+  test('A rate limit stores a bounded number of keys, and a new key beyond that number replaces the oldest', () => {
     const clock = { time: 1000 }
     const limit = limitAt(clock, { maxKeys: 100 })
     for (let i = 0; i < 4; i++) limit.count('failures', 'first')
@@ -81,12 +81,12 @@ describe('a rate limit', () => {
     expect(limit.count('failures', 'first').allowed).toBe(true)
   })
 
-  test('switched off, it allows everything', () => {
+  test('A rate limit that is switched off allows every event', () => {
     for (let i = 0; i < 10_000; i++) expect(unlimited.count('failures', 'a')).toEqual({ allowed: true })
   })
 })
 
-describe('networks', () => {
+describe('The network of an address', () => {
   test.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -100,25 +100,25 @@ describe('networks', () => {
     ['', 'unknown'],
     ['not an address', 'unknown'],
     ['192.0.2.7:443', 'unknown'],
-  ])('%s counts as %s', (ip, network) => {
+  ])('The address "%s" is counted as the network "%s"', (ip, network) => {
     expect(networkOf(ip)).toBe(network)
   })
 
-  test('every address of one /64 is one network, however it is written', () => {
+  test('All IPv6 addresses of one /64 are one network, in every notation', () => {
     fc.assert(
       fc.property(fc.ipV6(), fc.ipV6(), (ip, other) => {
         const network = networkOf(ip)
         if (!network.endsWith('::/64')) return
-        const tail = expanded(other).slice(4)
-        expect(networkOf([...expanded(ip).slice(0, 4), ...tail].join(':'))).toBe(network)
+        const tail = groupsOf(other).slice(4)
+        expect(networkOf([...groupsOf(ip).slice(0, 4), ...tail].join(':'))).toBe(network)
       }),
       { numRuns: runs },
     )
   })
 })
 
-/** The eight groups as the URL parser, an implementation that is not ours, understands them. */
-function expanded(ip: string): string[] {
+/** The eight groups as the URL parser reads them, which is an independent implementation. */
+function groupsOf(ip: string): string[] {
   const [head = '', tail] = new URL(`http://[${ip}]/`).hostname.slice(1, -1).split('::')
   const left = head === '' ? [] : head.split(':')
   const right = tail === undefined || tail === '' ? [] : tail.split(':')

@@ -22,7 +22,7 @@ async function serverWith(log: ReturnType<typeof capturedLog>, metrics = createM
   return server.listen({ host: '127.0.0.1', port: 0 })
 }
 
-test('a request leaves one line: method, route pattern, status, duration and request id', async () => {
+test('A request is logged as one line with method, route pattern, status, duration and request id, and without path, query, body or cookie', async () => {
   const log = capturedLog()
   const url = await serverWith(log)
   await fetch(`${url}/grants/secret-id?code=c0de`, {
@@ -43,7 +43,7 @@ test('a request leaves one line: method, route pattern, status, duration and req
   expect(log.text()).not.toMatch(/secret-id|c0de|t0ken|s3ssion/)
 })
 
-test("a caller's own request id is not taken over, so nobody outside writes into the log", async () => {
+test('A request id that a client sends is not used, so that clients cannot write to the log', async () => {
   const log = capturedLog()
   const url = await serverWith(log)
   await fetch(`${url}/grants/1`, {
@@ -53,7 +53,7 @@ test("a caller's own request id is not taken over, so nobody outside writes into
   expect(log.text()).not.toContain('chosen-by-caller')
 })
 
-test('a path that leads nowhere is logged as unmatched, not as it was asked for', async () => {
+test('A request to an unknown path is logged with the route "unmatched", without its path', async () => {
   const log = capturedLog()
   const url = await serverWith(log)
   await fetch(`${url}/nowhere/at/all`)
@@ -61,14 +61,14 @@ test('a path that leads nowhere is logged as unmatched, not as it was asked for'
   expect(log.text()).not.toContain('/nowhere/at/all')
 })
 
-test('health checks leave no line at level info', async () => {
+test('A health check is not logged at level info', async () => {
   const log = capturedLog()
   const url = await serverWith(log)
   await fetch(`${url}/health/live`)
   expect(log.text()).not.toContain('/health/live')
 })
 
-test('requests are counted by route pattern, method and status', async () => {
+test('Requests are counted in the metrics by route pattern, method and status', async () => {
   const metrics = createMetrics()
   const url = await serverWith(capturedLog(), metrics)
   await fetch(`${url}/grants/1`, { method: 'POST' })
@@ -78,7 +78,7 @@ test('requests are counted by route pattern, method and status', async () => {
   )
 })
 
-test('what else is said of a request names it, at every level, and with what a child of its logger adds', async () => {
+test('Each line of the logger of a request has the request id, at every level and in child loggers', async () => {
   const log = capturedLog()
   const logger: FastifyBaseLogger = createLogger({ level: 'trace', destination: log.destination })
   server = fastify({
@@ -97,8 +97,8 @@ test('what else is said of a request names it, at every level, and with what a c
   const url = await server.listen({ host: '127.0.0.1', port: 0 })
   expect(await (await fetch(url)).text()).toBe('error')
   expect(log.text()).not.toContain('not said')
-  const said = log.lines().filter(({ msg }) => msg === 'said')
-  expect(said.map(({ level }) => level)).toEqual(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'info'])
-  for (const line of said.slice(0, 6)) expect(line).toMatchObject({ reqId: 'the-request', n: 1 })
-  expect(said.at(-1)).toMatchObject({ reqId: 'the-request', more: true })
+  const lines = log.lines().filter(({ msg }) => msg === 'said')
+  expect(lines.map(({ level }) => level)).toEqual(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'info'])
+  for (const line of lines.slice(0, 6)) expect(line).toMatchObject({ reqId: 'the-request', n: 1 })
+  expect(lines.at(-1)).toMatchObject({ reqId: 'the-request', more: true })
 })

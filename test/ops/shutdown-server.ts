@@ -1,6 +1,6 @@
 /**
- * A process for the shutdown tests: one server that says on its standard output which path it was asked for, and answers
- * `/slow` once it reads something, `/never` never. SIGUSR2 is what its primary tells a worker.
+ * A process for the shutdown tests. Its server prints the path of each request, responds to `/slow` when standard input has data,
+ * and never responds to `/never`. SIGUSR2 stands for the message of a primary that stops its worker.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -10,7 +10,7 @@ import { createLogger } from '../../src/ops/logger.ts'
 import { closeServers, shutDownOnSignals } from '../../src/ops/shutdown.ts'
 
 const released = once(process.stdin, 'data')
-// Waiting for it keeps no process alive.
+// Standard input must not keep the process alive.
 ;(process.stdin as unknown as Socket).unref()
 
 const server = createServer((request, response) => {

@@ -14,8 +14,8 @@ afterEach(() => {
   agent.destroy()
 })
 
-/** Starts the process and resolves to its port. Its one client keeps connections alive, as browsers and proxies do. */
-async function started({ graceSeconds = 3600 } = {}): Promise<number> {
+/** Starts the process and resolves to its port. The client keeps connections alive, as browsers and proxies do. */
+async function startServer({ graceSeconds = 3600 } = {}): Promise<number> {
   child = spawn(process.execPath, [fileURLToPath(new URL('shutdown-server.ts', import.meta.url)), String(graceSeconds)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -25,7 +25,7 @@ async function started({ graceSeconds = 3600 } = {}): Promise<number> {
   return (JSON.parse(line) as { port: number }).port
 }
 
-function ask(port: number, path: string): Promise<string> {
+function send(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     get({ port, path, host: '127.0.0.1', agent }, (answer) => {
       let text = ''
@@ -34,49 +34,49 @@ function ask(port: number, path: string): Promise<string> {
   })
 }
 
-/** A request that the server has begun; `answer` settles when it is over. */
-async function underWay(port: number, path: string): Promise<{ answer: Promise<string> }> {
-  const answer = ask(port, path)
+/** Sends a request and resolves when the server has received it. `answer` settles when the request is over. */
+async function begin(port: number, path: string): Promise<{ answer: Promise<string> }> {
+  const answer = send(port, path)
   answer.catch(() => {})
   await once(lines, 'line')
   return { answer }
 }
 
-/** Lets `/slow` be answered. */
+/** Makes the server respond to `/slow`. */
 const release = () => child.stdin!.write('x')
 
-const connecting = (port: number) =>
+const tryToConnect = (port: number) =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve('accepted')).on('error', () => resolve('refused'))
     socket.on('connect', () => socket.destroy())
   })
-const untilItStops = (port: number) => expect.poll(() => connecting(port)).toBe('refused')
+const waitUntilRefused = (port: number) => expect.poll(() => tryToConnect(port)).toBe('refused')
 
-test('on SIGTERM a request under way is answered, then the process ends with 0, though its client keeps the connection', async () => {
-  const port = await started()
-  await Promise.all([ask(port, '/'), once(lines, 'line')])
-  const { answer } = await underWay(port, '/slow')
+test('On SIGTERM, a request in progress is answered and the process exits with 0, although the client keeps its connections alive', async () => {
+  const port = await startServer()
+  await Promise.all([send(port, '/'), once(lines, 'line')])
+  const { answer } = await begin(port, '/slow')
   child.kill('SIGTERM')
-  await untilItStops(port)
+  await waitUntilRefused(port)
   const exit = once(child, 'exit')
   release()
   expect(await answer).toBe('answered')
   expect((await exit)[0]).toBe(0)
 })
 
-test('once stopping, new connections are refused', async () => {
-  const port = await started()
-  const { answer } = await underWay(port, '/slow')
-  expect(await connecting(port)).toBe('accepted')
+test('A process that stops refuses new connections, and answers the request in progress', async () => {
+  const port = await startServer()
+  const { answer } = await begin(port, '/slow')
+  expect(await tryToConnect(port)).toBe('accepted')
   child.kill('SIGINT')
-  await untilItStops(port)
+  await waitUntilRefused(port)
   release()
   expect(await answer).toBe('answered')
 })
 
-test('a request that is never answered holds the process up to the deadline, not beyond; the code is 0', async () => {
-  const port = await started({ graceSeconds: 2 })
-  await underWay(port, '/never')
+test('A request that is never answered delays the exit until the deadline, and the exit code is 0', async () => {
+  const port = await startServer({ graceSeconds: 2 })
+  await begin(port, '/never')
   const before = performance.now()
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
@@ -84,11 +84,11 @@ test('a request that is never answered holds the process up to the deadline, not
   expect(performance.now() - before).toBeGreaterThan(1900)
 })
 
-test('told by its primary and signalled as well, a worker takes both for one wish: the request under way is answered', async () => {
-  const port = await started()
-  const { answer } = await underWay(port, '/slow')
+test('A worker that is stopped by its primary and then gets SIGTERM still answers the request in progress', async () => {
+  const port = await startServer()
+  const { answer } = await begin(port, '/slow')
   child.kill('SIGUSR2')
-  await untilItStops(port)
+  await waitUntilRefused(port)
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   release()
@@ -96,12 +96,12 @@ test('told by its primary and signalled as well, a worker takes both for one wis
   expect((await exit)[0]).toBe(0)
 })
 
-test('a second Ctrl-C ends it at once', async () => {
-  const port = await started()
-  await underWay(port, '/never')
+test('A second SIGINT ends the process at once, with exit code 130', async () => {
+  const port = await startServer()
+  await begin(port, '/never')
   const exit = once(child, 'exit')
   child.kill('SIGINT')
-  await untilItStops(port)
+  await waitUntilRefused(port)
   child.kill('SIGINT')
   expect((await exit)[0]).toBe(130)
 })

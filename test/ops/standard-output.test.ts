@@ -1,4 +1,4 @@
-/** The log on standard output, in a process of its own. */
+/** The log on standard output, written by a process of its own. */
 import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ const numbersIn = (text: string) =>
 const numbersTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 test.each(['process.exit(0)', 'throw new Error("a defect")', '', 'process.emitWarning("x")'])(
-  'a process that ends with "%s" leaves no line behind, and the lines are in order',
+  'A process that ends with "%s" has written all of its log lines, in order',
   (end) => {
     const { stdout } = spawnSync(process.execPath, run(`for (let n = 1; n <= 1000; n++) logger.info({ n })\n${end}`), {
       encoding: 'utf8',
@@ -31,7 +31,7 @@ test.each(['process.exit(0)', 'throw new Error("a defect")', '', 'process.emitWa
   },
 )
 
-test('a line is written soon, without another line after it', async () => {
+test('A log line is written without a further line after it', async () => {
   const child = spawn(process.execPath, run('logger.info({ n: 1 }); setInterval(() => {}, 1000)'))
   const [chunk] = (await once(child.stdout, 'data')) as [Buffer]
   expect(numbersIn(chunk.toString())).toEqual([1])
@@ -41,21 +41,24 @@ test('a line is written soon, without another line after it', async () => {
 test.each([
   ['a file', 1],
   ['a file', 5000],
-])('every line before a flush is in %s when a process is killed directly after the flush (%d lines)', (_what, count) => {
+])('Every log line before a flush is in %s if the process is killed directly after the flush (%d lines)', (_what, count) => {
   const path = join(tmpdir(), `grantor-log-${randomUUID()}`)
   const body = `for (let n = 1; n <= ${count}; n++) logger.info({ n })\nlogger.child({ worker: 1 }).flush()\nprocess.kill(process.pid, 'SIGKILL')`
   spawnSync(process.execPath, run(body), { stdio: ['ignore', openSync(path, 'a'), 'inherit'] })
   expect(numbersIn(readFileSync(path, 'utf8'))).toEqual(numbersTo(count))
 })
 
-test.each(['warn', 'error', 'fatal'])('a line of level %s is in the file when a process is killed directly after it', (level) => {
-  const path = join(tmpdir(), `grantor-log-${randomUUID()}`)
-  const body = `logger.info({ n: 1 })\nlogger.${level}({ n: 2 })\nprocess.kill(process.pid, 'SIGKILL')`
-  spawnSync(process.execPath, run(body), { stdio: ['ignore', openSync(path, 'a'), 'inherit'] })
-  expect(numbersIn(readFileSync(path, 'utf8'))).toEqual([1, 2])
-})
+test.each(['warn', 'error', 'fatal'])(
+  'A log line of level %s is in the file if the process is killed directly after it',
+  (level) => {
+    const path = join(tmpdir(), `grantor-log-${randomUUID()}`)
+    const body = `logger.info({ n: 1 })\nlogger.${level}({ n: 2 })\nprocess.kill(process.pid, 'SIGKILL')`
+    spawnSync(process.execPath, run(body), { stdio: ['ignore', openSync(path, 'a'), 'inherit'] })
+    expect(numbersIn(readFileSync(path, 'utf8'))).toEqual([1, 2])
+  },
+)
 
-test('lines of processes that share a pipe are not mixed, even if the reader is slow', async () => {
+test('The log lines of two processes that share a pipe are not mixed, even if the reader is slow', async () => {
   const writer = run("for (let n = 1; n <= 10000; n++) logger.info({ n, filler: 'x '.repeat(n % 150) })")
   const shell = spawn('sh', ['-c', '{ "$0" "$@" & "$0" "$@" & wait; } | cat', process.execPath, ...writer])
   let out = ''
@@ -67,17 +70,17 @@ test('lines of processes that share a pipe are not mixed, even if the reader is 
   expect(numbersIn(out).toSorted((a, b) => a - b)).toEqual(numbersTo(10_000).flatMap((n) => [n, n]))
 })
 
-test('a process goes on when the reader of its log is gone', async () => {
+test('A process keeps running if the reader of its log has closed the pipe', async () => {
   const body =
     "process.stdin.on('data', () => { logger.error('unread'); logger.info('unread'); setTimeout(() => { logger.flush(); process.stderr.write('alive'); process.exit(0) }, 100) })"
   const child = spawn(process.execPath, run(body))
   child.stdout.destroy()
   child.stdin.write('go')
-  const [said] = (await once(child.stderr, 'data')) as [Buffer]
-  expect(said.toString()).toBe('alive')
+  const [output] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(output.toString()).toBe('alive')
 })
 
-test('a process goes on when the disk of its log is full, and keeps at most 1 MiB of lines', () => {
+test('If the disk of its log is full, a process keeps running, and 100 MB of unwritten lines cost it less than 50 MiB of memory', () => {
   const body = `
     const before = process.memoryUsage().rss
     for (let n = 1; n <= 100000; n++) logger.info({ n, filler: 'x '.repeat(500) })
@@ -91,9 +94,9 @@ test('a process goes on when the disk of its log is full, and keeps at most 1 Mi
   expect(Number(stderr)).toBeLessThan(50 * 1024 * 1024)
 })
 
-test('lines that could not be written are written when the disk has room again', async () => {
+test('Log lines that could not be written are written when the disk has space again', async () => {
   const [full, path] = [openSync('/dev/full', 'w'), join(tmpdir(), `grantor-log-${randomUUID()}`)]
-  // Standard output is opened again while the process runs, as a disk that has room again.
+  // Standard output is opened again while the process runs. This stands for a disk that has space again.
   const body = `
     import { closeSync, openSync } from 'node:fs'
     logger.warn({ n: 1 })

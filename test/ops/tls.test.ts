@@ -11,7 +11,7 @@ import { RSA } from '../support/tls-certificates.ts'
 const EC = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
 const kinds = { ECDSA: EC, RSA }
 const servers = {} as Record<keyof typeof kinds, Server>
-/** Takes what ours must not, which shows that the client below would. */
+/** Accepts what the tested servers must refuse. This server shows that the client below offers it. */
 let lax: Server
 
 beforeAll(async () => {
@@ -27,15 +27,15 @@ afterAll(() => {
   for (const server of [...Object.values(servers), lax]) server.close()
 })
 
-type Met = { kind: 'met'; protocol: string | null; cipher: string; serial: string } | { kind: 'refused' }
+type Outcome = { kind: 'connected'; protocol: string | null; cipher: string; serial: string } | { kind: 'refused' }
 
-/** A client that would take anything, old ciphers and old versions included (`@SECLEVEL=0`). */
-function meet(server: Server, options: ConnectionOptions): Promise<Met> {
+/** Connects with a client that accepts old ciphers and old versions, too (`@SECLEVEL=0`). */
+function connectTo(server: Server, options: ConnectionOptions): Promise<Outcome> {
   const { port } = server.address() as AddressInfo
   return new Promise((resolve) => {
     const socket: TLSSocket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () => {
       const { name: cipher } = socket.getCipher()
-      resolve({ kind: 'met', protocol: socket.getProtocol(), cipher, serial: socket.getPeerCertificate().serialNumber })
+      resolve({ kind: 'connected', protocol: socket.getProtocol(), cipher, serial: socket.getPeerCertificate().serialNumber })
       socket.destroy()
     })
     socket.on('error', () => resolve({ kind: 'refused' }))
@@ -49,24 +49,24 @@ const only = (version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3', ciphers: str
 })
 
 test.each([only('TLSv1', 'ALL'), only('TLSv1.1', 'ALL'), only('TLSv1.2', 'ECDHE-ECDSA-AES128-SHA')])(
-  'what is refused below is refused by the server alone: the client would speak it (%o)',
+  'The test’s client can connect to a lax server with an old version or cipher, so the refusals are those of the tested server (%o)',
   async (options) => {
-    expect(await meet(lax, options)).toMatchObject({ protocol: options.maxVersion })
+    expect(await connectTo(lax, options)).toMatchObject({ protocol: options.maxVersion })
   },
 )
 
-describe.each(['ECDSA', 'RSA'] as const)('a server with an %s key', (kind) => {
+describe.each(['ECDSA', 'RSA'] as const)('A TLS server with an %s key', (kind) => {
   test.each(['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'])(
-    'speaks TLS 1.3 with %s (RFC 9325 §3.1.1)',
+    'A server accepts TLS 1.3 with %s (RFC 9325 §3.1.1)',
     async (cipher) => {
-      expect(await meet(servers[kind], only('TLSv1.3', cipher))).toMatchObject({ protocol: 'TLSv1.3', cipher })
+      expect(await connectTo(servers[kind], only('TLSv1.3', cipher))).toMatchObject({ protocol: 'TLSv1.3', cipher })
     },
   )
 
   test.each([`ECDHE-${kind}-AES128-GCM-SHA256`, `ECDHE-${kind}-AES256-GCM-SHA384`])(
-    'speaks TLS 1.2 with %s (RFC 9325 §4.2)',
+    'A server accepts TLS 1.2 with %s (RFC 9325 §4.2)',
     async (cipher) => {
-      expect(await meet(servers[kind], only('TLSv1.2', cipher))).toMatchObject({ protocol: 'TLSv1.2', cipher })
+      expect(await connectTo(servers[kind], only('TLSv1.2', cipher))).toMatchObject({ protocol: 'TLSv1.2', cipher })
     },
   )
 
@@ -78,20 +78,20 @@ describe.each(['ECDSA', 'RSA'] as const)('a server with an %s key', (kind) => {
     'AES256-SHA',
     'DHE-RSA-AES128-GCM-SHA256',
     `ECDHE-${kind}-NULL-SHA`,
-  ])('speaks no TLS 1.2 with %s', async (cipher) => {
-    expect(await meet(servers[kind], only('TLSv1.2', cipher))).toEqual({ kind: 'refused' })
+  ])('A server refuses TLS 1.2 with %s', async (cipher) => {
+    expect(await connectTo(servers[kind], only('TLSv1.2', cipher))).toEqual({ kind: 'refused' })
   })
 
-  test.each(['TLSv1', 'TLSv1.1'] as const)('speaks no %s (RFC 9325 §3.1.1, RFC 8996)', async (version) => {
-    expect(await meet(servers[kind], only(version, 'ALL'))).toEqual({ kind: 'refused' })
+  test.each(['TLSv1', 'TLSv1.1'] as const)('A server refuses %s (RFC 9325 §3.1.1, RFC 8996)', async (version) => {
+    expect(await connectTo(servers[kind], only(version, 'ALL'))).toEqual({ kind: 'refused' })
   })
 
-  test('speaks the newest version by itself', async () => {
-    expect(await meet(servers[kind], {})).toMatchObject({ protocol: 'TLSv1.3' })
+  test('A server and a client without restrictions agree on TLS 1.3', async () => {
+    expect(await connectTo(servers[kind], {})).toMatchObject({ protocol: 'TLSv1.3' })
   })
 })
 
-test('a renewed certificate is taken up at SIGHUP, with the same rules; one that cannot be used leaves the old one', async () => {
+test('On SIGHUP a renewed certificate is used with the same TLS rules, and a file that cannot be read leaves the old certificate in use', async () => {
   const server = servers.ECDSA
   let files: () => typeof EC = () => EC
   const lines: string[] = []
@@ -105,30 +105,30 @@ test('a renewed certificate is taken up at SIGHUP, with the same rules; one that
     logger: { info: log, warn: log, error: log },
   })
   expect(lines).toEqual(['the certificate expires soon'])
-  const before = await meet(server, {})
+  const before = await connectTo(server, {})
 
   files = () => {
     throw new Error('half written')
   }
   process.emit('SIGHUP')
-  expect(await meet(server, {})).toEqual(before)
+  expect(await connectTo(server, {})).toEqual(before)
 
   files = () => RSA
   process.emit('SIGHUP')
-  const after = await meet(server, {})
-  expect(after).toEqual(await meet(servers.RSA, {}))
+  const after = await connectTo(server, {})
+  expect(after).toEqual(await connectTo(servers.RSA, {}))
   expect(after).not.toEqual(before)
-  expect(await meet(server, only('TLSv1.1', 'ALL'))).toEqual({ kind: 'refused' })
-  expect(await meet(server, only('TLSv1.2', 'ECDHE-RSA-AES128-SHA'))).toEqual({ kind: 'refused' })
+  expect(await connectTo(server, only('TLSv1.1', 'ALL'))).toEqual({ kind: 'refused' })
+  expect(await connectTo(server, only('TLSv1.2', 'ECDHE-RSA-AES128-SHA'))).toEqual({ kind: 'refused' })
   expect(lines.slice(1)).toEqual(['the certificate stays as it is', 'loaded a renewed certificate'])
 
   await background.stop()
   files = () => EC
   process.emit('SIGHUP')
-  expect(await meet(server, {})).toEqual(after)
+  expect(await connectTo(server, {})).toEqual(after)
 })
 
-test('a certificate that has expired is said to have, once', () => {
+test('An expired certificate is logged once', () => {
   const lines: string[] = []
   const log = (_detail: object, words?: string): void => void lines.push(words ?? '')
   const first = { ...EC, expiresAt: 100 }

@@ -7,7 +7,7 @@ import { accountView, receiptView } from './samples.ts'
 const page = accountPage(accountView())
 const pages = [page, receiptPage(receiptView()), endEverythingPage({ action: '/account/end-everything', walletShort: null })]
 
-test('everything that ends something is a form that posts, never a link that is followed by what prefetches', () => {
+test('Each action of the account page that ends something is a form with method POST, so that prefetching a link ends nothing', () => {
   const forms = Array.from(page.matchAll(/<form method="(\w+)" action="([^"]*)"/g), ([, method, action]) => [method, action])
   expect(forms).toEqual([
     ['post', '/account/sign-out'],
@@ -23,22 +23,22 @@ test('everything that ends something is a form that posts, never a link that is 
   ])
 })
 
-test('a receipt that counts no more says so in words', () => {
+test('The account page marks an expired receipt as over and a withdrawn receipt as withdrawn', () => {
   const tags = Array.from(page.matchAll(/<span class="tag">([^<]*)</g), ([, tag]) => tag)
   expect(tags).toEqual(['over', 'withdrawn'])
 })
 
-test('who was vouched for is offered no receipt', () => {
+test('The account page offers no receipts to a user for whom the login server vouched', () => {
   expect(accountPage({ ...accountView(), signedIn: 'vouched' })).not.toMatch(/receipts\/|What you signed/)
 })
 
-test('this browser’s own session is ended by signing out, and others by their names in the form', () => {
+test('The account page ends the current session by signing out only, and each other session by a form with the handle of that session', () => {
   expect(page.match(/name="session" value="[^"]*"/g)).toEqual(['name="session" value="there"'])
   const alone = { ...accountView(), sessions: { rows: accountView().sessions?.rows.slice(0, 1) ?? [], more: null } }
   expect(accountPage(alone)).not.toContain('end-others')
 })
 
-test('no words are left unfilled, no script runs, and nothing comes from elsewhere', () => {
+test('The account pages have no unfilled placeholder, no script, no inline style and no address of another origin', () => {
   for (const markup of pages) {
     expect(markup).not.toMatch(/\{[a-z]+\}|undefined|null|NaN|Invalid/)
     expect(markup).not.toMatch(/<script|<style|\sstyle=|\son[a-z]+=/i)
@@ -46,14 +46,14 @@ test('no words are left unfilled, no script runs, and nothing comes from elsewhe
   }
 })
 
-test('the signed text on a receipt is the text, byte for byte, leading line break included', () => {
+test('The receipt page shows the signed text byte for byte, including a line break at its start', () => {
   const message = '\nfirst line is empty\n\n  and so on'
   const [, shown] =
     /<pre class="paper" id="message"[^>]*>([\s\S]*?)<\/pre>/.exec(receiptPage({ ...receiptView(), message })) ?? []
-  // HTML drops one line break after <pre>: it is ours
+  // HTML drops a line break directly after <pre>, so the page adds one.
   expect(shown).toBe(`\n${message}`)
 })
 
-test('a receipt without an app left to name still reads', () => {
+test('The receipt page calls an app without name and host “the app”', () => {
   expect(receiptPage({ ...receiptView(), clientName: '', clientHost: '' })).toContain('You allowed <bdi>the app</bdi>')
 })

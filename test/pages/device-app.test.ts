@@ -1,4 +1,4 @@
-/** An app on the device is shown as such: its private-use scheme may look like a host, and is none (RFC 8252 §7.1). */
+/** Pages about an app on the device. Its private-use scheme may look like a host, but is not one (RFC 8252 §7.1). */
 import { describe, expect, test } from 'vitest'
 import { accountPage } from '../../src/pages/account-page.ts'
 import { confirmPage } from '../../src/pages/confirm-page.ts'
@@ -22,7 +22,7 @@ function pages(clientName: string): Record<string, string> {
   return {
     'the login page': loginPage(step),
     'the page to sign by hand': signByHandPage({ ...step, address: '0x', chainId: 1, chosen: [], message: '' }),
-    'the page that asks for consent': confirmPage({ action: '/', confirmation: 'c', ...app, scopes: [], walletShort: '0x' }),
+    'the consent page': confirmPage({ action: '/', confirmation: 'c', ...app, scopes: [], walletShort: '0x' }),
     'the page that moves on': movingOnPage({ to: `${SCHEME}:/cb`, ...app, outcome: 'signed_in' }),
     'a notice': noticePage({ kind: 'expired', ...app }),
     'the account page': accountPage({ ...account, apps: { more: null, rows } }),
@@ -30,15 +30,16 @@ function pages(clientName: string): Record<string, string> {
   }
 }
 
-describe.each(Object.entries(pages('Bank')))('%s', (_, page) => {
-  test('names the app on this device and the links that it opens', () => expect(page).toContain(LINE))
+describe.each(Object.entries(pages('Bank')))('An app on the device in %s', (_, page) => {
+  test('A page about an app on the device names the scheme of the links that the app opens (RFC 8252 §7.1)', () =>
+    expect(page).toContain(LINE))
 
-  test('never shows the scheme as a host', () => {
+  test('A page about an app on the device does not show its scheme as a host (RFC 8252 §7.1)', () => {
     expect(page.replaceAll(LINE, '').replaceAll(`${SCHEME}:/cb`, '')).not.toContain(SCHEME)
   })
 })
 
-test('An app on the device whose name cannot be seen is called that, and never by its scheme', () => {
+test('An app on the device whose name is invisible is called “an app on this device”, and not by its scheme', () => {
   const all = {
     ...pages('\u3164'),
     'the sign-out page': signOutPage({ action: '/', question: 'q', ...device, walletShort: '0x' }),

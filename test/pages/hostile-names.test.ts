@@ -12,7 +12,7 @@ import { signByHandPage } from '../../src/pages/sign-by-hand-page.ts'
 import { runs } from '../support/runs.ts'
 import { accountView, loginRequest, NOW, receiptView } from './samples.ts'
 
-/** Every page, with the same text in every place that somebody outside can fill. */
+/** Every page, with the same text in each place that has text from outside. */
 function everyPage(text: string): string[] {
   const scopes = [{ name: text, description: text }]
   const step = { loginChallenge: text, request: loginRequest(text), now: NOW }
@@ -45,12 +45,12 @@ const HOSTILE = [
   '$& $1 $`',
 ]
 
-test.each(HOSTILE)('no name, host, scope, address or challenge becomes markup on any page: %s', (text) => {
+test.each(HOSTILE)('A hostile name, host, scope, address or challenge does not become markup on any page: %s', (text) => {
   const harmless = everyPage('harmless').map(tags)
   expect(everyPage(text).map(tags)).toEqual(harmless)
 })
 
-test('no text at all changes the elements of any page', () => {
+test('Arbitrary text from outside does not change the elements of any page', () => {
   const harmless = everyPage('harmless').map(tags)
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
@@ -60,14 +60,14 @@ test('no text at all changes the elements of any page', () => {
   )
 })
 
-test('a name written right to left cannot reorder our words: it is set apart, and its direction marks are gone', () => {
+test('Direction marks are removed from the name of an app, and the name is isolated, so that it cannot reorder the text of a page', () => {
   const page = noticePage({ kind: 'expired', clientName: 'Safe\u202Eelgoog\u2066' })
   expect(page).toContain('<bdi>Safeelgoog</bdi>')
   expect(page).not.toMatch(/[\u202A-\u202E\u2066-\u2069]/)
 })
 
 test.each(['\u3164', '\u2800\u2800', '\u115f\u1160', '\uffa0', '\ufe0f', '\u{1d159}', ' \u00a0\u3000'])(
-  'A name that was registered although nothing of it can be seen is replaced by the host, and a permission by its name: %j',
+  'An invisible name of an app is replaced by its host, and an invisible description of a scope by the name of the scope: %j',
   (name) => {
     const scopes = [{ name: 'profile', description: name }]
     const names = { clientName: name, clientHost: 'bank.example' }
@@ -78,17 +78,17 @@ test.each(['\u3164', '\u2800\u2800', '\u115f\u1160', '\uffa0', '\ufe0f', '\u{1d1
   },
 )
 
-test('an emoji keeps the selector that draws it in colour', () => {
+test('An emoji in the name of an app keeps its variation selector', () => {
   expect(noticePage({ kind: 'expired', clientName: 'Heart \u2764\ufe0f' })).toContain('<bdi>Heart \u2764\ufe0f</bdi>')
 })
 
-test('a name of any length leaves room for the rest', () => {
+test('A very long name of an app is shortened to 59 characters and an ellipsis', () => {
   const page = noticePage({ kind: 'expired', clientName: '🦊'.repeat(5_000) })
   expect(page).toContain(`<bdi>${'🦊'.repeat(59)}…</bdi>`)
   expect(page.length).toBeLessThan(5_000)
 })
 
-test('a page moves on to an app’s own address, byte for byte, and never to one that runs as script', () => {
+test('The page that moves on uses the app’s redirect URI byte for byte, and refuses a URI of a scheme that can run script or read files', () => {
   const names = { clientName: 'A', clientHost: 'a.example', outcome: 'signed_in' } as const
   const to = 'com.example.app:/cb?b=%7E&a=1%20+&state=%C3%A9'
   const escaped = to.replaceAll('&', '&amp;')
@@ -100,7 +100,7 @@ test('a page moves on to an app’s own address, byte for byte, and never to one
   }
 })
 
-/** The page's elements with the names of their attributes: what hostile text would have to change. */
+/** The elements of a page with the names of their attributes. Hostile text that becomes markup changes them. */
 function tags(page: string): string[] {
   return Array.from(page.matchAll(/<[^>]*>/g), ([tag]) => tag.replaceAll(/"[^"]*"/g, '""'))
 }

@@ -5,7 +5,7 @@ import { qrCode } from '../../src/pages/qr-code.ts'
 import { walletLinks } from '../../src/pages/wallet-links.ts'
 import { runs } from '../support/runs.ts'
 
-/** Draws the code's path as a browser does, four pixels a module, and reads it as a camera does. */
+/** Draws the path of the code with four pixels per module, and decodes the picture. */
 function read(markup: string): string {
   const size = Number(/viewBox="0 0 (\d+)/.exec(markup)?.[1])
   const scale = 4
@@ -28,7 +28,7 @@ function read(markup: string): string {
   }
 }
 
-test('the code says exactly the link, whatever its length and letters', () => {
+test('A QR code contains exactly its link, for challenges of 1 to 1200 characters', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[A-Za-z0-9._-]{1,1200}$/), (challenge) => {
       const link = `https://auth.example.com/login/resume?login_challenge=${challenge}`
@@ -38,12 +38,12 @@ test('the code says exactly the link, whatever its length and letters', () => {
   )
 })
 
-test('a link too long for a phone’s camera gets no code: the page then offers the link alone', () => {
+test('A link of more than 1270 characters gets no QR code', () => {
   expect(qrCode('x'.repeat(1_270), 'a code')).not.toBeNull()
   expect(qrCode('x'.repeat(1_271), 'a code')).toBeNull()
 })
 
-test('each wallet’s link carries the whole address of the sign-in, and nothing reads it on the way here', () => {
+test('Each of the five wallet links uses https and contains the whole URL of the sign-in', () => {
   const url = 'https://auth.example.com:8443/login/resume?login_challenge=grl.a_b-c&x=%20'
   const links = walletLinks(url)
   expect(links).toHaveLength(5)
@@ -54,6 +54,6 @@ test('each wallet’s link carries the whole address of the sign-in, and nothing
   }
 })
 
-test('an address that only this machine can reach, or that is none, is no wallet’s', () => {
+test('A URL that is on localhost, runs as script or is empty gets no wallet links', () => {
   for (const url of ['http://localhost:4000/login/resume', 'javascript:alert(1)', '']) expect(walletLinks(url)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** What pages are made of, for tests that only look at pages. Every text from outside is `text` where one is given. */
+/** The data of pages, for tests of pages. If `text` is given, each text from outside is `text`. */
 import type { AccountView } from '../../src/pages/account-page.ts'
 import type { LoginRequest } from '../../src/pages/login-request.ts'
 import type { ReceiptView } from '../../src/pages/receipt-page.ts'
@@ -81,7 +81,7 @@ export function accountView(text?: string): AccountView {
   }
 }
 
-/** The text of a consent as the service composes it: with a ReCap, and so long lines (ERC-5573). */
+/** The text of a consent as the service composes it. Its ReCap makes long lines (ERC-5573). */
 export const CONSENT_TEXT = `login.example.com wants you to sign in with your Ethereum account:
 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
 

@@ -12,34 +12,37 @@ const kinds = Object.keys(noticeTexts) as NoticeKind[]
 const page = loginPage({ loginChallenge: 'c', request: { ...loginRequest(), scopes: [] }, now: NOW })
 const scripts = assets.filter(({ path }) => path.endsWith('.js'))
 
-test.each(kinds)('a notice says what happened and what to do next, with and without an app’s name: %s', (kind) => {
-  for (const clientName of ['Aurora', undefined]) {
-    const notice = noticePage({ kind, clientName, clientHost: clientName && 'aurora.example' })
-    expect(notice).toMatch(/<h1 tabindex="-1">[^<]{5,60}<\/h1>/)
-    expect(notice).toMatch(/<p class="next">.{20,}<\/p>/)
-    expect(notice).not.toMatch(/\{[a-z]+\}|undefined|null/i)
-  }
-})
+test.each(kinds)(
+  'A notice has a heading and a next step, and no unfilled placeholder, with and without the name of an app: %s',
+  (kind) => {
+    for (const clientName of ['Aurora', undefined]) {
+      const notice = noticePage({ kind, clientName, clientHost: clientName && 'aurora.example' })
+      expect(notice).toMatch(/<h1 tabindex="-1">[^<]{5,60}<\/h1>/)
+      expect(notice).toMatch(/<p class="next">.{20,}<\/p>/)
+      expect(notice).not.toMatch(/\{[a-z]+\}|undefined|null/i)
+    }
+  },
+)
 
-test('no words are left unfilled on the login page', () => {
+test('The login page has no unfilled placeholder except the four that its script fills', () => {
   const [markup = ''] = page.split('<template')
   expect(markup).not.toMatch(/\{[a-z]+\}|undefined|null/i)
-  // the script fills in what it alone knows
+  // The script fills in the values that only the browser has.
   expect(new Set(page.match(/\{[a-z]+\}/g))).toEqual(new Set(['{wallet}', '{account}', '{wait}', '{n}']))
 })
 
-test('the page brings every word that its script says, and none that it does not', () => {
+test('The login page contains every text that its script uses, and no other', () => {
   const source = scripts.map(({ body }) => body.toString()).join('\n')
-  const brought = Array.from(page.matchAll(/data-word="([^"]+)"/g), ([, word]) => word ?? '')
-  for (const word of brought) expect(source).toContain(`'${word}'`)
-  for (const key of Object.keys(texts.script)) expect(brought).toContain(key)
+  const contained = Array.from(page.matchAll(/data-word="([^"]+)"/g), ([, word]) => word ?? '')
+  for (const word of contained) expect(source).toContain(`'${word}'`)
+  for (const key of Object.keys(texts.script)) expect(contained).toContain(key)
 })
 
-test('an app that asks for no scope is said to learn the address and nothing else', () => {
+test('If an app requests no scope, the login page says that the app learns only the address of the wallet', () => {
   expect(page).toContain('learns your wallet’s address, and nothing else')
 })
 
-test('what a browser loads is small: all scripts together under 20 kB, without a library', () => {
+test('All scripts together are smaller than 20 kB, load no library and write no HTML', () => {
   const size = scripts.reduce((sum, { body }) => sum + body.length, 0)
   expect(size).toBeLessThan(20_000)
   for (const { body } of scripts) {
@@ -48,7 +51,7 @@ test('what a browser loads is small: all scripts together under 20 kB, without a
   }
 })
 
-test('no page has a script or a style of its own, and nothing comes from a third party', () => {
+test('The login page and the notices have no inline script or style and load nothing from another origin', () => {
   for (const markup of [page, ...kinds.map((kind) => noticePage({ kind, clientName: 'A' }))]) {
     expect(markup).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?! type="module" src="\/assets\/)/i)
     for (const [, url = ''] of markup.matchAll(/(?:src|<link[^>]*href)="([^"]*)"/g)) expect(url).toMatch(/^\/assets\//)
@@ -56,7 +59,7 @@ test('no page has a script or a style of its own, and nothing comes from a third
   expect(readFileSync(new URL('../../src/pages/browser/grantor.css', import.meta.url), 'utf8')).not.toMatch(/@import|url\(/)
 })
 
-test('every asset is served with its own type and a tag that changes with it', () => {
+test('Every asset has a path below /assets, a content type and an ETag', () => {
   for (const { path, type, etag } of assets) {
     expect(path).toMatch(/^\/assets\/[a-z-]+\.(css|js|svg)$/)
     expect(type).toMatch(/^(text\/css; charset=utf-8|text\/javascript; charset=utf-8|image\/svg\+xml)$/)
@@ -64,7 +67,7 @@ test('every asset is served with its own type and a tag that changes with it', (
   }
 })
 
-test('a page’s headers are a fresh object: one reply cannot change the next', () => {
+test('The headers of a page are a new object, so that one response cannot change the next', () => {
   pageHeaders()['content-security-policy'] = ''
   expect(pageHeaders()['content-security-policy']).toContain("default-src 'none'")
 })

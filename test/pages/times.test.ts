@@ -4,7 +4,7 @@ import { day, fromNow } from '../../src/pages/times.ts'
 const NOW = Date.UTC(2027, 0, 15, 8) / 1000
 const words = (html: unknown): string => String(html).replace(/<[^>]*>/g, '')
 
-test('a day is written out in UTC, with its moment for machines', () => {
+test('A day is shown in UTC, in an element with the exact time', () => {
   expect(String(day(NOW))).toBe('<time datetime="2027-01-15T08:00:00.000Z">15 January 2027</time>')
   expect(words(day(Date.UTC(2027, 0, 15, 23, 59, 59) / 1000))).toBe('15 January 2027')
 })
@@ -23,6 +23,6 @@ test.each([
   [90, 'in 1 minute'],
   [86_400, 'tomorrow'],
   [29.9 * 86_400, 'in 29 days'],
-])('how long ago or ahead is told in the unit a person would use: %d seconds', (seconds, told) => {
-  expect(words(fromNow(NOW + seconds, NOW))).toBe(told)
+])('A time in the past or future is shown relative to now, in its largest whole unit: %d seconds', (seconds, text) => {
+  expect(words(fromNow(NOW + seconds, NOW))).toBe(text)
 })

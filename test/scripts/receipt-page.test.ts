@@ -5,21 +5,21 @@ import { buildReceiptPage, receiptPage } from '../../scripts/build-receipt-page.
 
 const page = readFileSync(receiptPage, 'utf8')
 
-test('docs/verify-receipt.html is what its sources make; otherwise run: node scripts/build-receipt-page.ts', async () => {
+test('The page docs/verify-receipt.html is up to date with its sources; otherwise run: node scripts/build-receipt-page.ts', async () => {
   expect(page === (await buildReceiptPage())).toBe(true)
 })
 
-test('the page that checks receipts is one file and names no other', () => {
+test('The page docs/verify-receipt.html loads no other file, opens no connection and stores nothing', () => {
   const named = [...page.matchAll(/(?:src|href|action|srcset)\s*=\s*"([^"]*)"/gi)].map(([, address = '']) => address)
   expect(named.filter((address) => !address.startsWith('data:'))).toEqual([])
   expect(page).not.toMatch(/@import|url\(|\bimport\(|XMLHttpRequest|\bfetch\(|WebSocket|sendBeacon|localStorage|indexedDB/)
 })
 
-test('whose work is in it is named in it, with the terms they ask to be there', () => {
+test('The page docs/verify-receipt.html contains the license of each library that is built into it', () => {
   for (const name of ['@noble/curves', '@noble/hashes']) expect(page).toMatch(new RegExp(`${name}\n\nThe MIT License`))
 })
 
-test('its policy lets it run what it was built with, load nothing and send nothing', () => {
+test('The content security policy of docs/verify-receipt.html allows only its own script and style, and neither loading nor sending', () => {
   const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(page) ?? []
   const hashOf = (element: string) => {
     const [, text = ''] = new RegExp(`<${element}>([^]*?)</${element}>`).exec(page) ?? []

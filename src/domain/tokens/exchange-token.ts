@@ -126,7 +126,10 @@ function chooseScopes(client: Client, subject: SubjectToken, requested: string |
 
 type Narrower = { aud: string; scope: string; exchangedFrom: string[]; binding: { jkt: string } | null; at: number }
 
-/** The claims of the new token (§4.1, §6, RFC 9068 §2.2): no data about the user besides the wallet's address. */
+/**
+ * The claims of the new token (§4.1, §6, RFC 9068 §2.2): no data about the user besides the wallet's address and how and when
+ * the wallet signed in.
+ */
 function narrow({ settings }: Deps, client: Client, subject: SubjectToken, narrower: Narrower): AccessTokenClaims {
   const { aud, scope, exchangedFrom, binding, at } = narrower
   return {
@@ -139,6 +142,8 @@ function narrow({ settings }: Deps, client: Client, subject: SubjectToken, narro
     jti: randomUUID(),
     scope,
     grant_id: subject.grant_id,
+    ...(subject.auth_time !== undefined && { auth_time: subject.auth_time }),
+    ...(subject.acr !== undefined && { acr: subject.acr }),
     act: { sub: client.id, ...(subject.act && { act: subject.act }) },
     exchanged_from: exchangedFrom,
     ...(binding && { cnf: binding }),

@@ -18,6 +18,11 @@ export type ForIdToken = {
 /** The values of `acr`: the wallet signed, or the platform's login server vouched for the wallet. */
 export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grantor:acr:vouched' } as const
 
+/** A sign-in with a signature always has a receipt. A vouched sign-in has none. */
+export function acrOf({ receiptId }: Pick<Grant, 'receiptId'>): string {
+  return receiptId === null ? ACR.vouched : ACR.signature
+}
+
 /**
  * Signed with the algorithm that the client registered (OpenID Connect Core §10.1). `sub` is unique and never reassigned (§5.7). Claims
  * without a value are omitted (§13.3).
@@ -25,8 +30,6 @@ export const ACR = { signature: 'urn:grantor:acr:signature', vouched: 'urn:grant
 export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: ForIdToken): string {
   const { key } = token
   const { authTime, sessionHash } = grant
-  // A sign-in with a signature always has a receipt. A vouched sign-in has none.
-  const signed = grant.receiptId !== null
   return signIdToken(key, {
     iss: deps.settings.authUrl,
     sub: grant.wallet,
@@ -36,9 +39,9 @@ export function makeIdToken(deps: Deps, client: Client, grant: Grant, token: For
     ...(authTime === null ? {} : { auth_time: authTime }),
     ...(token.nonce === null ? {} : { nonce: token.nonce }),
     at_hash: accessTokenHash(key.algorithm, token.accessToken),
-    acr: signed ? ACR.signature : ACR.vouched,
+    acr: acrOf(grant),
     // RFC 8176: proof of possession of a key
-    ...(signed ? { amr: ['pop'] } : {}),
+    ...(acrOf(grant) === ACR.signature ? { amr: ['pop'] } : {}),
     ...(sessionHash === null ? {} : { sid: sidOf(sessionHash, client.id) }),
     ...claimsOfScopes(grant, token.scopes),
   })

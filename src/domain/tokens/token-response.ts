@@ -5,7 +5,7 @@ import type { SigningKey } from '../../keys/key-ring.ts'
 import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client, Grant } from '../model/records.ts'
-import { makeIdToken } from './id-token.ts'
+import { acrOf, makeIdToken } from './id-token.ts'
 import { makeRefreshToken } from './refresh-token.ts'
 import { signingKeyOf } from './signing-key.ts'
 
@@ -66,6 +66,9 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: T
     jti: randomUUID(),
     scope,
     grant_id: grant.id,
+    // RFC 9068 §2.2.1, for APIs that require a recent sign-in (RFC 9470)
+    ...(grant.authTime === null ? {} : { auth_time: grant.authTime }),
+    acr: acrOf(grant),
     ...(contents.binding === null ? {} : { cnf: contents.binding }),
   })
   const response: TokenResponse = {

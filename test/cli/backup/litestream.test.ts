@@ -1,4 +1,4 @@
-/** SQLite replicated and restored by Litestream, as docs/operating/operations.md describes it: `TEST_LITESTREAM=… npm run test:backup`. */
+/** Replication and restore of SQLite with Litestream, as docs/operating/operations.md describes: `TEST_LITESTREAM=… npm run test:backup`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const shell = { PATH: `${dirname(program)}:${process.env.PATH}` }
 // The last refresh of a client may be retried after the restore, however long the restore takes.
 const PATIENT = { refreshRetryWindow: 3600 }
 
-/** A machine with a service on it and Litestream's settings beside it. */
+/** A folder that stands for a machine, with a running service and Litestream's settings. */
 async function newMachine() {
   const folder = newFolder()
   const machine = machineIn(folder)
@@ -28,7 +28,7 @@ async function newMachine() {
   return { folder, machine, settings, app }
 }
 
-/** Resolves when the first snapshot is stored. */
+/** Starts Litestream and resolves when its first snapshot is stored. */
 async function replicate(folder: string, settings: string): Promise<ChildProcess> {
   const child = spawn(program, ['replicate', '-config', settings], { stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -51,12 +51,12 @@ async function stop(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise
   return (await exited)[0]
 }
 
-async function end(app: App): Promise<void> {
+async function closeApp(app: App): Promise<void> {
   hangUp()
   await app.close()
 }
 
-/** Deletes the database, its log and what Litestream keeps beside them, and runs the page's command. */
+/** Deletes the database, its log and Litestream's files beside them, then runs the restore command of the page. */
 function restore(machine: ReturnType<typeof machineIn>): void {
   const folder = dirname(machine.databasePath)
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
@@ -66,7 +66,7 @@ function restore(machine: ReturnType<typeof machineIn>): void {
   expect(statSync(machine.databasePath).mode & 0o777, 'readable by its owner only').toBe(0o600)
 }
 
-async function goOn({ grantor: { clock, ports, databasePath } }: App): Promise<Grantor> {
+async function startAgain({ grantor: { clock, ports, databasePath } }: App): Promise<Grantor> {
   const grantor = await startGrantor({ databasePath, clock, ports, lifetimes: PATIENT })
   onTestFinished(() => grantor.close())
   expect((await send(grantor.authUrl, { path: '/health/ready' })).status).toBe(200)
@@ -74,7 +74,7 @@ async function goOn({ grantor: { clock, ports, databasePath } }: App): Promise<G
 }
 
 test.skipIf(program === '')(
-  'After Grantor was stopped and Litestream copied the rest, its replica has every acknowledged change, also of the time in which Litestream was away',
+  'A Litestream replica that is completed after Grantor stopped has every acknowledged change, also of the time without Litestream',
   { timeout: 120_000 },
   async () => {
     const { folder, machine, settings, app } = await newMachine()
@@ -86,17 +86,17 @@ test.skipIf(program === '')(
     const second = await replicate(folder, settings)
     await load.more(300)
     await load.stop()
-    await end(app)
+    await closeApp(app)
     await stop(second, 'SIGKILL')
     expect(machine.paste('complete-replica', shell)).toMatchObject({ exit: 0, err: '' })
 
     restore(machine)
-    await load.check(await goOn(app))
+    await load.check(await startAgain(app))
   },
 )
 
 test.skipIf(program === '')(
-  'After kill -9 of Litestream under load, its replica is a whole database of an earlier state, and migrate --restored makes it ready',
+  'After kill -9 of Litestream under load, its replica restores to an intact database, which is ready after migrate --restored',
   { timeout: 120_000 },
   async () => {
     const { folder, machine, settings, app } = await newMachine()
@@ -105,11 +105,11 @@ test.skipIf(program === '')(
     await load.more(300)
     await stop(child, 'SIGKILL')
     await load.stop()
-    await end(app)
+    await closeApp(app)
 
     restore(machine)
     const env = { GRANTOR_DATABASE_URL: `sqlite:${machine.databasePath}`, GRANTOR_SECRET: TEST_SECRET }
     expect((await run(['migrate', '--restored', '--yes'], env, app.grantor.clock.now())).exit).toBe(0)
-    await goOn(app)
+    await startAgain(app)
   },
 )

@@ -1,4 +1,4 @@
-/** The PostgreSQL commands of docs/operating/operations.md, with PostgreSQL's own programs: `npm run test:backup`. */
+/** The PostgreSQL backup commands of docs/operating/operations.md, run with PostgreSQL's own programs: `npm run test:backup`. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -12,7 +12,7 @@ import { Walk } from '../../support/walk.ts'
 import { newFolder, run } from '../run.ts'
 
 test.skipIf(!process.env.TEST_BACKUP)(
-  'A database restored with pg_restore from a pg_dump of a running service ends everything with migrate --restored',
+  'After pg_restore of a dump of a running service, migrate --restored ends all grants, sessions and keys, and no refresh token works',
   { timeout: 120_000 },
   async () => {
     const server = await startPostgres()

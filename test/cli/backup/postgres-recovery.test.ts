@@ -1,4 +1,4 @@
-/** Recovery of PostgreSQL from a base backup and its write-ahead log, as docs/operating/operations.md describes it: `npm run test:backup`. */
+/** Recovery of PostgreSQL from a base backup and its write-ahead log, as docs/operating/operations.md describes: `npm run test:backup`. */
 import { chownSync, cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -21,7 +21,7 @@ const PATIENT = { refreshRetryWindow: 3600 }
 
 type Machine = ReturnType<typeof machineIn>
 
-/** A database server, and a machine for its backups that the server's user can read. */
+/** A database server and a folder for its backups. The server's user can read the folder. */
 async function newServer(settings: Record<string, string>) {
   const server = await startPostgres({ ...REPLICATED, ...settings })
   onTestFinished(() => server.remove())
@@ -41,7 +41,7 @@ async function startOn(server: PostgresServer): Promise<App> {
   return app
 }
 
-/** Runs the commands of the page, which make a data folder, and starts a server on it as the user that PostgreSQL runs as. */
+/** Makes a data folder with the commands of the page, and starts a server on this folder as PostgreSQL's user. */
 async function recover(lost: PostgresServer, machine: Machine, folder: string, prepare?: (data: string) => void) {
   expect(machine.paste('recover-postgres')).toMatchObject({ exit: 0, err: '' })
   const data = join(folder, 'var/lib/postgresql/grantor')
@@ -52,7 +52,7 @@ async function recover(lost: PostgresServer, machine: Machine, folder: string, p
   const recovered = serverIn(lost.machine, data, port)
   onTestFinished(() => recovered.remove())
   await recovered.start()
-  await ask(recovered, 'SELECT 1 WHERE NOT pg_is_in_recovery()')
+  await waitForRow(recovered, 'SELECT 1 WHERE NOT pg_is_in_recovery()')
   return recovered
 }
 
@@ -63,44 +63,44 @@ function giveTo({ machine: { identity } }: PostgresServer, folder: string): void
   chownSync(folder, uid, gid)
 }
 
-/** Repeats a query until it finds a row. */
-async function ask(server: PostgresServer, query: string): Promise<void> {
+/** Repeats a query until the query returns a row. */
+async function waitForRow(server: PostgresServer, query: string): Promise<void> {
   const sql = postgres(server.urlOf('postgres'), { max: 1, onnotice: () => undefined, fetch_types: false })
   while ((await sql.unsafe(query)).length === 0) await pause(20)
   await sql.end()
 }
 
-/** A service on the recovered database, started without `migrate --restored`, in place of the one before. */
-async function goOn({ grantor: { clock, ports } }: App, recovered: PostgresServer): Promise<Grantor> {
+/** Starts a service on the recovered database, without `migrate --restored`, at the ports of the earlier service. */
+async function startAgain({ grantor: { clock, ports } }: App, recovered: PostgresServer): Promise<Grantor> {
   const grantor = await startGrantor({ postgres: addressOf(recovered.urlOf('postgres')), clock, ports, lifetimes: PATIENT })
   onTestFinished(() => grantor.close())
   expect((await send(grantor.authUrl, { path: '/health/ready' })).status).toBe(200)
   return grantor
 }
 
-async function end(app: App): Promise<void> {
+async function closeApp(app: App): Promise<void> {
   hangUp()
   await app.close()
 }
 
-/** Starts the receiver of the write-ahead log, and lets commits wait for it. */
+/** Starts the receiver of the write-ahead log, and makes commits wait for the receiver. */
 async function receive(server: PostgresServer, machine: Machine): Promise<() => Promise<void>> {
   const shell = shellFor(server)
   const receiver = machine.start('wal-receive', shell)
-  const gone = new Promise<void>((resolve) => receiver.once('exit', () => resolve()))
+  const exited = new Promise<void>((resolve) => receiver.once('exit', () => resolve()))
   const stop = async () => {
     receiver.kill('SIGINT')
-    await gone
+    await exited
   }
   onTestFinished(stop)
-  await ask(server, "SELECT 1 FROM pg_stat_replication WHERE application_name = 'grantor_wal' AND state = 'streaming'")
+  await waitForRow(server, "SELECT 1 FROM pg_stat_replication WHERE application_name = 'grantor_wal' AND state = 'streaming'")
   expect(machine.paste('wal-wait', shell)).toMatchObject({ exit: 0, err: '' })
-  await ask(server, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+  await waitForRow(server, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
   return stop
 }
 
 test.skipIf(!process.env.TEST_BACKUP)(
-  'After kill -9 of PostgreSQL under load and the loss of its disk, a recovery from a base backup and pg_receivewal has every acknowledged change, and the service goes on',
+  'After PostgreSQL is killed under load and its disk is lost, a base backup and pg_receivewal restore every acknowledged change',
   { timeout: 300_000 },
   async () => {
     const { server, folder, machine } = await newServer({})
@@ -113,11 +113,11 @@ test.skipIf(!process.env.TEST_BACKUP)(
     await server.stop('kill')
     await load.stop()
     await stopReceiver()
-    await end(app)
+    await closeApp(app)
     rmSync(server.folder, { recursive: true })
 
     const recovered = await recover(server, machine, folder)
-    await load.check(await goOn(app, recovered))
+    await load.check(await startAgain(app, recovered))
 
     // The recovered server can be protected in the same way.
     expect(machine.paste('protect-again')).toMatchObject({ exit: 0, err: '' })
@@ -127,7 +127,7 @@ test.skipIf(!process.env.TEST_BACKUP)(
 )
 
 test.skipIf(!process.env.TEST_BACKUP)(
-  'A write-ahead log archive without the last segment is an earlier state: migrate --restored ends everything; with pg_wal of the lost server nothing is missing',
+  'Without the last WAL segment, a revoked grant is valid again until migrate --restored; with pg_wal of the lost server, no change is lost',
   { timeout: 300_000 },
   async () => {
     const { server, folder, machine } = await newServer({ archive_mode: 'on', archive_timeout: '0' })
@@ -149,12 +149,12 @@ test.skipIf(!process.env.TEST_BACKUP)(
     await sql.end()
     await server.stop('kill')
     await load.stop()
-    await end(app)
+    await closeApp(app)
 
     const older = await recover(server, machine, folder)
-    const grantor = await goOn(app, older)
+    const grantor = await startAgain(app, older)
     const refresh = async () => (await new Walk(grantor).refresh(app.client, early.refresh_token)).status
-    expect(await refresh(), 'without migrate --restored the revoked grant is alive again').toBe(200)
+    expect(await refresh(), 'without migrate --restored the revoked grant is valid again').toBe(200)
     const env = { GRANTOR_DATABASE_URL: older.urlOf('postgres'), GRANTOR_SECRET: TEST_SECRET }
     expect((await run(['migrate', '--restored', '--yes'], env)).exit).toBe(0)
     await grantor.noticeChanges()
@@ -167,7 +167,7 @@ test.skipIf(!process.env.TEST_BACKUP)(
       for (const name of readdirSync(join(server.folder, 'pg_wal')).filter((each) => /^[0-9A-F]{24}$/.test(each)))
         cpSync(join(server.folder, 'pg_wal', name), join(data, 'pg_wal', name))
     })
-    const complete = await goOn(app, whole)
+    const complete = await startAgain(app, whole)
     await load.check(complete)
     expect((await new Walk(complete).refresh(app.client, early.refresh_token)).status).toBe(400)
   },

@@ -1,4 +1,4 @@
-/** Backup and restore as docs/operating/operations.md has them: nothing that ended since the backup comes back with it. */
+/** Backup and restore, as docs/operating/operations.md describes: a grant that ended after the backup stays ended after the restore. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
@@ -17,8 +17,8 @@ import { newFolder, run } from '../run.ts'
 
 const hasSqlite3 = spawnSync('sqlite3', ['--version']).status === 0
 
-/** A service on a machine of its own. */
-async function runningOn(machine: ReturnType<typeof machineIn>, clock?: App['grantor']['clock']): Promise<App> {
+/** Starts a service on the database of this machine. */
+async function startOn(machine: ReturnType<typeof machineIn>, clock?: App['grantor']['clock']): Promise<App> {
   const app = await startApp({ databasePath: machine.databasePath, ...(clock ? { clock } : {}) })
   onTestFinished(() => app.close())
   return app
@@ -29,19 +29,19 @@ const readiness = async (authUrl: string) => {
   return [answer.status, answer.json().problem]
 }
 
-/** Everything a backup should not bring back, and what a person still held. */
-async function liveOn(app: App, machine: ReturnType<typeof machineIn>, backup: string) {
+/** Takes a backup, then ends grants and rotates a key. Returns the credentials, none of which may work after a restore. */
+async function backUpAndChange(app: App, machine: ReturnType<typeof machineIn>, backup: string) {
   const { grantor, walk, client } = app
   const disabled = await grantor.createClient({ name: 'Disabled since' })
   const [revoked, rotated, ofDisabled] = [await app.freshTokens(), await app.freshTokens(), await app.freshTokens({}, disabled)]
   const untouched = await app.freshTokens()
   const code = await app.freshCode()
-  const underWay = new Walk(grantor)
-  const challenge = await underWay.challenge(requestOf(client))
-  const proof = await underWay.prove(challenge)
+  const unfinished = new Walk(grantor)
+  const challenge = await unfinished.challenge(requestOf(client))
+  const proof = await unfinished.prove(challenge)
   const done = machine.paste(backup)
   expect(done).toMatchObject({ exit: 0, err: expect.not.stringContaining('rror') })
-  expect(statSync(machine.backupPath).mode & 0o777, 'for nobody else’s eyes').toBe(0o600)
+  expect(statSync(machine.backupPath).mode & 0o777, 'readable by its owner only').toBe(0o600)
 
   await walk.revoke(client, revoked.refresh_token)
   const successor = (await walk.refresh(client, rotated.refresh_token)).json() as typeof rotated
@@ -51,16 +51,16 @@ async function liveOn(app: App, machine: ReturnType<typeof machineIn>, backup: s
   await grantor.noticeChanges()
   const later = await app.freshTokens()
   const grants = { revoked, rotated, successor, ofDisabled, untouched, later }
-  return { grants, disabled, code, underWay, proof }
+  return { grants, disabled, code, unfinished, proof }
 }
 
 test.each(['backup-node', ...(hasSqlite3 ? ['backup-sqlite3'] : [])])(
-  'after a backup (%s) is put back, nothing of before works: what was ended, used up or rotated since least of all',
+  'After a backup (%s) is restored, no earlier token, code, session or login works, and the service is ready only after a confirmation',
   async (backup) => {
     const machine = machineIn(newFolder())
-    const before = await runningOn(machine)
+    const before = await startOn(machine)
     const { clock, ports } = before.grantor
-    const held = await liveOn(before, machine, backup)
+    const earlier = await backUpAndChange(before, machine, backup)
     hangUp()
     await before.close()
     writeFileSync(machine.secretPath, `${TEST_SECRET}\n`)
@@ -68,7 +68,7 @@ test.each(['backup-node', ...(hasSqlite3 ? ['backup-sqlite3'] : [])])(
     const restored = machine.paste('restore-sqlite', env)
     expect(restored).toMatchObject({ exit: 1, err: '' })
     expect(restored.out).toMatch(/Ended 4 grants and 1 session, withdrew \d receipts, replaced 6 keys\./)
-    expect(restored.out).toMatch(new RegExp(`${held.disabled.id} +enabled .*Disabled since`))
+    expect(restored.out).toMatch(new RegExp(`${earlier.disabled.id} +enabled .*Disabled since`))
     expect(restored.out).toContain('Not confirmed')
 
     const grantor = await startGrantor({ databasePath: machine.databasePath, clock, ports })
@@ -77,17 +77,17 @@ test.each(['backup-node', ...(hasSqlite3 ? ['backup-sqlite3'] : [])])(
     const walk = new Walk(grantor)
     for (const [name, value] of before.walk.cookies) walk.cookies.set(name, value)
     const app = appOf(grantor, before.client, walk)
-    for (const [name, tokens] of Object.entries(held.grants)) {
-      const owner = name === 'ofDisabled' ? held.disabled : before.client
+    for (const [name, tokens] of Object.entries(earlier.grants)) {
+      const owner = name === 'ofDisabled' ? earlier.disabled : before.client
       expect(await app.isActive(tokens.access_token, owner), `access token: ${name}`).toBe(false)
       const answer = await walk.refresh(owner, tokens.refresh_token)
       expect([answer.status, answer.json().error], `refresh token: ${name}`).toEqual([400, 'invalid_grant'])
     }
-    expect((await walk.exchange(before.client, held.code)).json().error).toBe('invalid_grant')
+    expect((await walk.exchange(before.client, earlier.code)).json().error).toBe('invalid_grant')
     expect((await walk.authorize(requestOf(before.client))).location, 'the session').toContain('/login?login_challenge=')
-    const half = new Walk(grantor)
-    for (const [name, value] of held.underWay.cookies) half.cookies.set(name, value)
-    expect((await half.complete(held.proof)).status, 'a login under way').toBe(400)
+    const login = new Walk(grantor)
+    for (const [name, value] of earlier.unfinished.cookies) login.cookies.set(name, value)
+    expect((await login.complete(earlier.proof)).status, 'an unfinished login').toBe(400)
 
     const confirmed = await run(
       ['migrate', '--restored', '--yes', '--json'],
@@ -104,9 +104,9 @@ test.each(['backup-node', ...(hasSqlite3 ? ['backup-sqlite3'] : [])])(
   },
 )
 
-test('put back without --restored a revoked grant would live again: that is what it is for', async () => {
+test('If a backup is served without migrate --restored, a grant that was revoked after the backup is valid again', async () => {
   const machine = machineIn(newFolder())
-  const before = await runningOn(machine)
+  const before = await startOn(machine)
   const tokens = await before.freshTokens()
   machine.paste('backup-node')
   await before.walk.revoke(before.client, tokens.refresh_token)
@@ -118,7 +118,7 @@ test('put back without --restored a revoked grant would live again: that is what
   expect((await new Walk(grantor).refresh(before.client, tokens.refresh_token)).status).toBe(200)
 })
 
-test('on PostgreSQL a restored database ends the same way, and is brought to the present schema', async () => {
+test('On PostgreSQL, migrate --restored ends every grant of a restored database, and --yes confirms the restoration', async () => {
   const database = await createPostgresDatabase()
   onTestFinished(() => database.drop())
   const env = { GRANTOR_DATABASE_URL: database.url, GRANTOR_SECRET: TEST_SECRET }
@@ -135,7 +135,7 @@ test('on PostgreSQL a restored database ends the same way, and is brought to the
   expect(await store.restorations.readRestoration()).toMatchObject({ confirmedAt: expect.any(Number) })
 })
 
-test('a restored database is confirmed by whoever answers yes, and by nothing else', async () => {
+test('The command migrate --restored confirms a restored database only if the answer to its question is "yes"', async () => {
   const { main } = await import('../../../src/cli/main.ts')
   const path = `${newFolder()}/grantor.sqlite`
   const env = { GRANTOR_DATABASE_URL: `sqlite:${path}`, GRANTOR_SECRET: TEST_SECRET }
@@ -155,7 +155,7 @@ test('a restored database is confirmed by whoever answers yes, and by nothing el
   expect((await answering(' Yes ')).exit).toBe(0)
 })
 
-test('--restored needs a database and the secret, and changes nothing without them', async () => {
+test('The command migrate --restored is refused without GRANTOR_SECRET, without a database or with wrong options, and creates no file', async () => {
   const path = `${newFolder()}/grantor.sqlite`
   const env = { GRANTOR_DATABASE_URL: `sqlite:${path}` }
   expect(await run(['migrate', '--restored'], env)).toMatchObject({ exit: 2, err: expect.stringContaining('GRANTOR_SECRET') })

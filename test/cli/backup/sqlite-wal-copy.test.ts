@@ -1,4 +1,4 @@
-/** What tools such as Litestream rely on: the SQLite file and its write-ahead log, copied while the service runs, are the database. */
+/** Litestream relies on this: a copy of the SQLite file and its write-ahead log, made while the service runs, is a complete database. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,7 +9,7 @@ import { hangUp, send } from '../../support/send.ts'
 import { startGrantor } from '../../support/start.ts'
 import { newFolder } from '../run.ts'
 
-/** Opens a read transaction, as Litestream does: until it ends, no checkpoint can discard a part of the log. */
+/** Opens a read transaction, as Litestream does. Until the transaction ends, no checkpoint can discard a part of the log. */
 function holdLog(path: string): DatabaseSync {
   const reader = new DatabaseSync(path, { readOnly: true })
   reader.exec('BEGIN')
@@ -30,7 +30,7 @@ function integrityOf(path: string): unknown {
   return row?.integrity_check
 }
 
-test('A copy of the SQLite file and its write-ahead log, taken while the service writes and checkpoints, has every acknowledged change, and a server starts on it', {
+test('A copy of the SQLite file and its WAL that is made while the service writes has every acknowledged change, and a server starts on it', {
   timeout: 60_000,
 }, async () => {
   const app = await startApp({ lifetimes: { refreshRetryWindow: 3600 } })

@@ -1,4 +1,4 @@
-/** Registering clients that prove themselves by keys, ask for themselves, or hold to a profile; in the words of RFC 7591. */
+/** Clients that authenticate with keys, use the client credentials grant, or follow a profile. The options have the names of RFC 7591. */
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ async function create(...more: string[]): Promise<{ client_id: string; client_se
   return JSON.parse(out)
 }
 
-async function stored(clientId: string): Promise<Client> {
+async function readClient(clientId: string): Promise<Client> {
   const store = openSqliteStore(path)
   const client = await store.clients.readClient(clientId)
   await store.close()
@@ -35,26 +35,26 @@ async function stored(clientId: string): Promise<Client> {
 
 const update = (clientId: string, ...more: string[]) => run(['clients', 'update', clientId, ...more], env)
 
-describe('clients create', () => {
-  test('a client with its own key has no secret, and client_secret is null', async () => {
+describe('The command clients create', () => {
+  test('A client that is registered with its own key has no secret, and client_secret is null', async () => {
     const { client_id, client_secret } = await create(...BY_KEY)
     expect(client_secret).toBeNull()
-    expect(await stored(client_id)).toMatchObject({ authMethod: 'private_key_jwt', jwks: { keys: [KEY.jwk] }, secrets: [] })
+    expect(await readClient(client_id)).toMatchObject({ authMethod: 'private_key_jwt', jwks: { keys: [KEY.jwk] }, secrets: [] })
   })
 
-  test('keys are read from a file, or named by where they are published', async () => {
+  test('The keys of a client are read from a file or from the URI that --jwks-uri names (RFC 7591 §2)', async () => {
     const file = join(newFolder(), 'jwks.json')
     writeFileSync(file, JWKS)
     const { client_id: byFile } = await create('--token-endpoint-auth-method', 'private_key_jwt', '--jwks', file)
-    expect((await stored(byFile)).jwks).toEqual({ keys: [KEY.jwk] })
+    expect((await readClient(byFile)).jwks).toEqual({ keys: [KEY.jwk] })
     const { client_id: byUri } = await create(
       '--token-endpoint-auth-method=private_key_jwt',
       '--jwks-uri=https://app.example.com/jwks',
     )
-    expect(await stored(byUri)).toMatchObject({ jwks: null, jwksUri: 'https://app.example.com/jwks' })
+    expect(await readClient(byUri)).toMatchObject({ jwks: null, jwksUri: 'https://app.example.com/jwks' })
   })
 
-  test('every other flag ends up in the record', async () => {
+  test('The options of clients create for signed requests, signed responses, DPoP, logout and grant types are readClient with the client', async () => {
     const { client_id } = await create(
       '--require-pushed-authorization-requests',
       '--require-signed-request-object',
@@ -71,7 +71,7 @@ describe('clients create', () => {
       '--grant-type=client_credentials',
       '--grant-type=authorization_code',
     )
-    expect(await stored(client_id)).toMatchObject({
+    expect(await readClient(client_id)).toMatchObject({
       profile: 'default',
       authMethod: 'client_secret_basic',
       requirePushedRequests: true,
@@ -88,50 +88,58 @@ describe('clients create', () => {
     })
   })
 
-  test('a client that asks for itself only needs no redirect URI (RFC 6749 §4.4)', async () => {
+  test('A client that uses only the client credentials grant needs no redirect URI (RFC 6749 §4.4)', async () => {
     const { exit, out } = await run(['clients', 'create', '--name', 'Back end', '--grant-type=client_credentials', '--json'], env)
     expect(exit).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ redirect_uris: [], client_secret: expect.any(String) })
   })
 
-  test('--profile fapi2 brings all that the profile demands of a client (FAPI 2.0 Security Profile §5.3.2)', async () => {
+  test('The option --profile fapi2 sets all that the profile requires of a client, and no option unsets it (FAPI 2.0 Security Profile §5.3.2)', async () => {
     const { client_id } = await create('--profile=fapi2', '--jwks', JWKS)
-    const demanded = {
+    const required = {
       authMethod: 'private_key_jwt',
       requirePkce: true,
       requirePushedRequests: true,
       dpopBound: true,
       secrets: [],
     }
-    expect(await stored(client_id)).toMatchObject({ profile: 'fapi2', ...demanded })
+    expect(await readClient(client_id)).toMatchObject({ profile: 'fapi2', ...required })
     await update(client_id, '--no-require-pkce', '--no-dpop-bound-access-tokens', '--no-require-pushed-authorization-requests')
-    expect(await stored(client_id), 'and they cannot be taken back one by one').toMatchObject(demanded)
+    expect(await readClient(client_id), 'no option unsets what the profile requires').toMatchObject(required)
   })
 
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
   test.each<[string, string[], string]>([
-    ['its key without telling it', ['--token-endpoint-auth-method=private_key_jwt'], 'use --jwks or --jwks-uri'],
-    ['signed requests without its key', ['--require-signed-request-object'], 'use --jwks or --jwks-uri'],
-    ['keys in two ways (RFC 7591 §2)', ['--jwks', JWKS, '--jwks-uri=https://app.example.com/jwks'], 'not both'],
-    ['its private key', ['--jwks', JSON.stringify({ keys: [KEY.privateKey.export({ format: 'jwk' })] })], 'holds a secret'],
-    ['a weak key', ['--jwks', JSON.stringify({ keys: [weak] })], '1024 bits'],
-    ['a key in place of a set', ['--jwks', JSON.stringify(KEY.jwk)], 'is not a JWK Set'],
-    ['an empty set', ['--jwks', '{"keys":[]}'], 'has no keys'],
-    ['keys over plain http', ['--jwks-uri=http://app.example.com/jwks'], 'plain http'],
-    ['keys at a user’s', ['--jwks-uri=https://u:p@app.example.com/jwks'], 'user name'],
-    ['keys with a fragment', ['--jwks-uri=https://app.example.com/jwks#a'], 'fragment'],
-    ['keys in a file of this machine', ['--jwks-uri=file:///etc/passwd'], 'https URI'],
-    ['logouts over plain http', ['--backchannel-logout-uri=http://app.example.com/'], 'plain http'],
-    ['sessions in logouts it is not told of', ['--backchannel-logout-session-required'], '--backchannel-logout-uri'],
-    ['to come back from a logout over plain http', ['--post-logout-redirect-uri=http://app.example.com/'], 'plain http'],
+    ['private_key_jwt but without keys', ['--token-endpoint-auth-method=private_key_jwt'], 'use --jwks or --jwks-uri'],
+    ['signed requests but without keys', ['--require-signed-request-object'], 'use --jwks or --jwks-uri'],
+    ['both --jwks and --jwks-uri (RFC 7591 §2)', ['--jwks', JWKS, '--jwks-uri=https://app.example.com/jwks'], 'not both'],
+    ['a private key', ['--jwks', JSON.stringify({ keys: [KEY.privateKey.export({ format: 'jwk' })] })], 'holds a secret'],
+    ['an RSA key of 1024 bits', ['--jwks', JSON.stringify({ keys: [weak] })], '1024 bits'],
+    ['a key in place of a JWK Set', ['--jwks', JSON.stringify(KEY.jwk)], 'is not a JWK Set'],
+    ['an empty JWK Set', ['--jwks', '{"keys":[]}'], 'has no keys'],
+    ['a --jwks-uri of plain http', ['--jwks-uri=http://app.example.com/jwks'], 'plain http'],
+    ['a --jwks-uri with a user name', ['--jwks-uri=https://u:p@app.example.com/jwks'], 'user name'],
+    ['a --jwks-uri with a fragment', ['--jwks-uri=https://app.example.com/jwks#a'], 'fragment'],
+    ['a --jwks-uri of the file scheme', ['--jwks-uri=file:///etc/passwd'], 'https URI'],
+    ['a back-channel logout URI of plain http', ['--backchannel-logout-uri=http://app.example.com/'], 'plain http'],
     [
-      'to ask for itself as a public client',
+      'required sessions in logout tokens but without a back-channel logout URI',
+      ['--backchannel-logout-session-required'],
+      '--backchannel-logout-uri',
+    ],
+    ['a post-logout redirect URI of plain http', ['--post-logout-redirect-uri=http://app.example.com/'], 'plain http'],
+    [
+      'client_credentials but without authentication',
       ['--public', '--grant-type=authorization_code', '--grant-type=client_credentials'],
       'confidential',
     ],
-    ['the profile as a public client', ['--public', '--profile=fapi2'], 'confidential'],
-    ['the profile with a secret', ['--profile=fapi2', '--token-endpoint-auth-method=client_secret_basic'], 'private_key_jwt'],
-  ])('is refused one that wants %s, with one clear line', async (_, more, words) => {
+    ['the profile fapi2 but without authentication', ['--public', '--profile=fapi2'], 'confidential'],
+    [
+      'the profile fapi2 and a client secret',
+      ['--profile=fapi2', '--token-endpoint-auth-method=client_secret_basic'],
+      'private_key_jwt',
+    ],
+  ])('The registration of a client with %s is refused, with one line that names the fault', async (_, more, words) => {
     const { exit, out, err } = await run([...APP, ...more], env)
     expect([exit, out]).toEqual([2, ''])
     const lines = err.trimEnd().split('\n').slice(1)
@@ -139,7 +147,7 @@ describe('clients create', () => {
     expect(lines[0]).toContain(words)
   })
 
-  test('what --jwks holds is never repeated: it may be the private key', async () => {
+  test('An error about --jwks does not repeat the value, which may be a private key', async () => {
     const secret = KEY.privateKey.export({ format: 'jwk' }).d ?? ''
     const file = join(newFolder(), 'key.pem')
     writeFileSync(file, secret)
@@ -150,50 +158,50 @@ describe('clients create', () => {
   })
 })
 
-describe('clients update', () => {
-  test('takes keys in place of the secret, and then no secret is left', async () => {
+describe('The command clients update', () => {
+  test('If a client changes from a secret to its own keys, its secrets are deleted and clients rotate-secret is refused', async () => {
     const { client_id } = await create()
     const { exit, err } = await update(client_id, ...BY_KEY)
     expect([exit, err]).toEqual([0, ''])
-    expect(await stored(client_id)).toMatchObject({ authMethod: 'private_key_jwt', secrets: [] })
+    expect(await readClient(client_id)).toMatchObject({ authMethod: 'private_key_jwt', secrets: [] })
     expect(await run(['clients', 'rotate-secret', client_id], env)).toMatchObject({
       exit: 1,
       err: expect.stringContaining('has no secret'),
     })
   })
 
-  test('and back: it says how to make the secret that is missing then', async () => {
+  test('If a client changes from its own keys to a secret, clients update prints the command that makes the missing secret', async () => {
     const { client_id } = await create(...BY_KEY)
     const { exit, err } = await update(client_id, '--token-endpoint-auth-method=client_secret_basic', '--no-keys')
     expect([exit, err]).toEqual([0, expect.stringContaining(`grantor clients rotate-secret ${client_id}`)])
-    expect(await stored(client_id)).toMatchObject({ jwks: null, secrets: [] })
+    expect(await readClient(client_id)).toMatchObject({ jwks: null, secrets: [] })
     await run(['clients', 'rotate-secret', client_id], env)
-    expect((await stored(client_id)).secrets).toHaveLength(1)
+    expect((await readClient(client_id)).secrets).toHaveLength(1)
   })
 
-  test('keys named in one way replace those named in the other', async () => {
+  test('A new jwks_uri replaces the readClient keys, new keys replace the jwks_uri, and the only keys of a client cannot be removed', async () => {
     const { client_id } = await create(...BY_KEY)
     await update(client_id, '--jwks-uri=https://app.example.com/jwks')
-    expect(await stored(client_id)).toMatchObject({ jwks: null, jwksUri: 'https://app.example.com/jwks' })
+    expect(await readClient(client_id)).toMatchObject({ jwks: null, jwksUri: 'https://app.example.com/jwks' })
     await update(client_id, '--jwks', JWKS)
-    expect(await stored(client_id)).toMatchObject({ jwks: { keys: [KEY.jwk] }, jwksUri: null })
-    expect(await update(client_id, '--no-keys'), 'its only way in stays').toMatchObject({ exit: 2 })
+    expect(await readClient(client_id)).toMatchObject({ jwks: { keys: [KEY.jwk] }, jwksUri: null })
+    expect(await update(client_id, '--no-keys'), 'the only keys of a client cannot be removed').toMatchObject({ exit: 2 })
   })
 
-  test('each flag is set and taken back by itself, and both at once is told', async () => {
+  test('Each option of clients update can be set and unset, and an option together with its opposite is refused', async () => {
     const { client_id } = await create('--dpop-bound-access-tokens', '--backchannel-logout-uri=https://app.example.com/logout')
     await update(client_id, '--no-dpop-bound-access-tokens', '--require-pkce', '--no-backchannel-logout-uri')
-    expect(await stored(client_id)).toMatchObject({ dpopBound: false, requirePkce: true, backchannelLogoutUri: null })
+    expect(await readClient(client_id)).toMatchObject({ dpopBound: false, requirePkce: true, backchannelLogoutUri: null })
     await update(client_id, '--response-mode=form_post')
-    expect(await stored(client_id)).toMatchObject({ responseModes: ['form_post'] })
+    expect(await readClient(client_id)).toMatchObject({ responseModes: ['form_post'] })
     await update(client_id, '--no-response-modes')
-    expect(await stored(client_id)).toMatchObject({ responseModes: null })
+    expect(await readClient(client_id)).toMatchObject({ responseModes: null })
     const both = await update(client_id, '--dpop-bound-access-tokens', '--no-dpop-bound-access-tokens')
     expect(both).toMatchObject({ exit: 2, err: expect.stringContaining('keep one') })
   })
 })
 
-test('clients show tells everything, as JSON in the words of RFC 7591 §2', async () => {
+test('The command clients show prints the settings of a client, as text or as JSON with the names of RFC 7591 §2', async () => {
   const { client_id } = await create('--profile=fapi2', '--jwks', JWKS, '--backchannel-logout-uri=https://app.example.com/logout')
   expect(JSON.parse((await run(['clients', 'show', client_id, '--json'], env)).out)).toMatchObject({
     token_endpoint_auth_method: 'private_key_jwt',
@@ -217,19 +225,19 @@ test('clients show tells everything, as JSON in the words of RFC 7591 §2', asyn
     expect(out).toContain(words)
 })
 
-describe('an algorithm that no published key signs in yet', () => {
+describe('Registration of an algorithm that has no published key', () => {
   const NOW = 1_800_000_000
   const KEYS = { GRANTOR_SECRET: 'correct-horse-battery-staple-4711' }
   const ALGORITHMS = ['id-token', 'introspection', 'authorization'].map((what) => `--${what}-signed-response-alg=RS256`)
 
-  /** The store as an earlier version left it, which made such keys when a token needed one; then a command of this version. */
+  /** Leaves the store as an earlier version left it. That version made an RS256 key only when a token needed one. */
   async function upgrade(): Promise<void> {
     await run(['keys', 'rotate'], { ...env, ...KEYS }, NOW - 1000)
     forgetOtherAlgorithms(path)
   }
 
   test.each(ALGORITHMS)(
-    '%s is refused to a client until the key has been published for a minute (RFC 7591 §3.2.2)',
+    'The option %s is refused until the RS256 key has been published for 60 seconds (RFC 7591 §3.2.2)',
     async (option) => {
       const { client_id } = await create()
       await upgrade()
@@ -252,12 +260,12 @@ describe('an algorithm that no published key signs in yet', () => {
     },
   )
 
-  test('where no service has run yet every algorithm can be registered: the first start makes all keys before it listens', async () => {
-    expect(await stored((await create(...ALGORITHMS)).client_id)).toMatchObject({ idTokenAlgorithm: 'RS256' })
+  test('Before the first start of a service, a client can be registered with RS256 for every signed response', async () => {
+    expect(await readClient((await create(...ALGORITHMS)).client_id)).toMatchObject({ idTokenAlgorithm: 'RS256' })
   })
 })
 
-describe('RS256 as the algorithm of access tokens does not go with profile fapi2 (FAPI 2.0 Security Profile §5.4.1)', () => {
+describe('Access tokens signed with RS256 and clients with profile fapi2 (FAPI 2.0 Security Profile §5.4.1)', () => {
   const FAPI2 = ['--profile', 'fapi2', '--jwks', JWKS]
   const SERVING = {
     GRANTOR_AUTH_URL: 'http://localhost:4990',
@@ -267,7 +275,7 @@ describe('RS256 as the algorithm of access tokens does not go with profile fapi2
     GRANTOR_SIGNING_ALG: 'RS256',
   }
 
-  test('serve does not start, and keys rotate makes no key: one line names the setting, the client and both ways out', async () => {
+  test('With a client of profile fapi2 and GRANTOR_SIGNING_ALG=RS256, serve and keys rotate fail, with one line that names both remedies', async () => {
     const { client_id } = await create(...FAPI2)
     const { client_id: second } = await create(...FAPI2)
     for (const command of [['serve'], ['keys', 'rotate']]) {
@@ -280,17 +288,17 @@ describe('RS256 as the algorithm of access tokens does not go with profile fapi2
       expect(err).toContain('and 1 more')
     }
     const { out } = await run(['keys', 'list', '--json'], { ...env, ...SERVING })
-    expect(out, 'no key was made of it').not.toContain('RS256')
+    expect(out, 'no RS256 key was made').not.toContain('RS256')
   })
 
-  test('a disabled one does not stand in the way of a start', async () => {
+  test('A disabled client with profile fapi2 does not prevent a start with GRANTOR_SIGNING_ALG=RS256', async () => {
     const { client_id } = await create(...FAPI2)
     await run(['clients', 'disable', client_id], env)
     const { exit, err } = await run(['serve'], { ...env, ...SERVING, GRANTOR_LISTEN: '192.0.2.1:1' })
     expect([exit, err]).toEqual([1, expect.not.stringContaining('SIGNING_ALG')])
   })
 
-  test('where the service signs with RS256 no client comes under the profile, neither a new one nor by a change', async () => {
+  test('If access tokens are signed with RS256, no client can be created with profile fapi2 or changed to it (FAPI 2.0 Security Profile §5.4.1)', async () => {
     const { client_id } = await create(...BY_KEY)
     expect((await run(['keys', 'rotate'], { ...env, ...SERVING })).exit).toBe(0)
     const line = /^grantor: this .*\n {2}- Access tokens .*RS256.*\n$/
@@ -298,7 +306,7 @@ describe('RS256 as the algorithm of access tokens does not go with profile fapi2
     expect([refused.exit, refused.err]).toEqual([2, expect.stringMatching(line)])
     const changed = await update(client_id, '--profile', 'fapi2')
     expect([changed.exit, changed.err]).toEqual([2, expect.stringMatching(line)])
-    expect((await stored(client_id)).profile).toBe('default')
+    expect((await readClient(client_id)).profile).toBe('default')
     await create(...BY_KEY)
   })
 })

@@ -30,7 +30,7 @@ async function create(...more: string[]): Promise<Created> {
   return JSON.parse(out) as Created
 }
 
-async function stored(clientId: string) {
+async function readClient(clientId: string) {
   const store = openSqliteStore(path)
   try {
     return await store.clients.readClient(clientId)
@@ -39,8 +39,8 @@ async function stored(clientId: string) {
   }
 }
 
-describe('clients create', () => {
-  test('--json prints exactly one object with exactly the documented members', async () => {
+describe('The command clients create', () => {
+  test('With --json, clients create prints one line with one JSON object, which has exactly the documented members', async () => {
     const { out } = await run([...APP, '--json'], env)
     expect(out.trimEnd().split('\n')).toHaveLength(1)
     expect(JSON.parse(out)).toEqual({
@@ -54,27 +54,27 @@ describe('clients create', () => {
     })
   })
 
-  test('--env prints two lines that a shell can evaluate, and only the id of a client without a secret', async () => {
+  test('With --env, clients create prints the client id and the secret as shell assignments, and only the id of a public client', async () => {
     const { out } = await run([...APP, '--env'], env)
     expect(out).toMatch(/^CLIENT_ID=[0-9a-f-]{36}\nCLIENT_SECRET=[A-Za-z0-9_-]{43}\n$/)
     expect((await run([...APP, '--public', '--env'], env)).out).toMatch(/^CLIENT_ID=[0-9a-f-]{36}\n$/)
   })
 
-  test('--env and --json are refused together', async () => {
+  test('The options --env and --json of clients create are refused together', async () => {
     const { exit, out, err } = await run([...APP, '--env', '--json'], env)
     expect([exit, out]).toEqual([2, ''])
     expect(err).toContain('--env and --json are both given')
   })
 
-  test('for a person the secret is printed once, with the word that it is not shown again', async () => {
+  test('Without --json, clients create prints the secret with a note that the secret is shown only once', async () => {
     const { out } = await run(APP, env)
     expect(out).toMatch(/client_secret {2}[A-Za-z0-9_-]{43}\n/)
     expect(out).toContain('shown only once')
   })
 
-  test('only a hash of the secret is stored, and it is the hash of the one that was printed', async () => {
+  test('Only a hash of a client secret is readClient, and it is the hash of the secret that clients create printed', async () => {
     const { client_id, client_secret } = await create()
-    const client = await stored(client_id)
+    const client = await readClient(client_id)
     expect(JSON.stringify(client)).not.toContain(client_secret)
     expect(
       secretMatches(
@@ -84,7 +84,7 @@ describe('clients create', () => {
     ).toBe(true)
   })
 
-  test('public and native clients have no secret; client_secret is null, and native ones always need a signed consent (RFC 8252)', async () => {
+  test('Public and native clients have no secret, client_secret is null, and native clients always need a signed consent (RFC 8252)', async () => {
     expect(await create('--public')).toMatchObject({ client_secret: null, type: 'public', consent: 'session' })
     expect(await create('--native', '--redirect-uri', 'com.example.app:/callback')).toMatchObject({
       client_secret: null,
@@ -93,7 +93,7 @@ describe('clients create', () => {
     })
   })
 
-  test('every flag ends up in the record', async () => {
+  test('The options of clients create for URIs, scopes, resources, PKCE and authentication are readClient with the client', async () => {
     const { client_id } = await create(
       '--redirect-uri=https://app.example.com/other',
       '--scope=profile',
@@ -104,7 +104,7 @@ describe('clients create', () => {
       '--token-endpoint-auth-method=client_secret_post',
       '--grant-type=authorization_code',
     )
-    expect(await stored(client_id)).toMatchObject({
+    expect(await readClient(client_id)).toMatchObject({
       redirectUris: [REDIRECT_URI, 'https://app.example.com/other'],
       scopes: ['profile', 'email'],
       defaultScopes: ['profile'],
@@ -115,13 +115,13 @@ describe('clients create', () => {
     })
   })
 
-  test('a resource server needs no redirect URI', async () => {
+  test('A resource server is registered without a redirect URI', async () => {
     const { exit, out } = await run(
       ['clients', 'create', '--name', 'My API', '--resource-server', 'https://api.example.com/', '--json'],
       env,
     )
     expect(exit).toBe(0)
-    expect(await stored((JSON.parse(out) as Created).client_id)).toMatchObject({
+    expect(await readClient((JSON.parse(out) as Created).client_id)).toMatchObject({
       resourceServer: 'https://api.example.com/',
       redirectUris: [],
     })
@@ -145,7 +145,7 @@ describe('clients create', () => {
     [['--native', '--redirect-uri', 'javascript:alert(1)'], 'with a dot'],
     [['--public', '--token-endpoint-auth-method', 'client_secret_basic'], 'public client'],
     [['--token-endpoint-auth-method', 'none'], '--public'],
-  ])('%j is refused with one clear line, and nothing is registered', async (more, words) => {
+  ])('A registration with %j is refused, with one line that names the fault, and no client is stored', async (more, words) => {
     const { exit, out, err } = await run([...APP, ...more], env)
     expect([exit, out]).toEqual([2, ''])
     const lines = err.trimEnd().split('\n').slice(1)
@@ -154,13 +154,13 @@ describe('clients create', () => {
     expect((await run(['clients', 'list', '--json'], env)).out).toBe('[]\n')
   })
 
-  test('a client without a name, or with an invisible one, is refused', async () => {
+  test('A registration without a name, with a blank name or with a bidirectional control character in the name is refused', async () => {
     for (const name of [[], ['--name='], ['--name', ' '], ['--name', 'a\u202eb']]) {
       expect(await run(['clients', 'create', ...name, '--redirect-uri', REDIRECT_URI], env)).toMatchObject({ exit: 2, out: '' })
     }
   })
 
-  test('everything wrong with one client is told together', async () => {
+  test('All faults of one registration are reported at once', async () => {
     const { err } = await run([...APP, '--scope', 'a b', '--resource', 'x', '--redirect-uri', 'http://example.com/'], env)
     expect(err.trimEnd().split('\n').length).toBeGreaterThanOrEqual(4)
   })
@@ -171,10 +171,10 @@ describe('Token exchange (RFC 8693)', () => {
   const server = async (...more: string[]) =>
     run(['clients', 'create', '--name', 'My MCP server', '--resource-server', MCP, '--json', ...more], env)
 
-  test('clients create --exchange-resource registers the resources and the grant type, and clients show prints them', async () => {
+  test('The command clients create --exchange-resource registers the resources and the grant type, and clients show prints them', async () => {
     const { out } = await server('--exchange-resource', API, '--exchange-resource', FILES)
     const { client_id } = JSON.parse(out) as Created
-    expect(await stored(client_id)).toMatchObject({ exchangeResources: [API, FILES], grantTypes: [TOKEN_EXCHANGE] })
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [API, FILES], grantTypes: [TOKEN_EXCHANGE] })
     expect(JSON.parse((await run(['clients', 'show', client_id, '--json'], env)).out)).toMatchObject({
       exchange_resources: [API, FILES],
     })
@@ -183,9 +183,9 @@ describe('Token exchange (RFC 8693)', () => {
     )
   })
 
-  test('clients update replaces the exchange resources, removes them, and adds them to a client with the grant type', async () => {
+  test('The command clients update replaces and removes exchange resources, and adds them only together with the grant type', async () => {
     const { client_id } = JSON.parse((await server()).out) as Created
-    expect(await stored(client_id)).toMatchObject({ exchangeResources: [], grantTypes: [] })
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [], grantTypes: [] })
     const update = (...more: string[]) => run(['clients', 'update', client_id, ...more], env)
     expect(await update('--exchange-resource', API)).toMatchObject({
       exit: 2,
@@ -193,22 +193,22 @@ describe('Token exchange (RFC 8693)', () => {
     })
     expect((await update('--exchange-resource', API, '--grant-type', TOKEN_EXCHANGE)).exit).toBe(0)
     expect((await update('--exchange-resource', FILES)).exit).toBe(0)
-    expect(await stored(client_id)).toMatchObject({ exchangeResources: [FILES], grantTypes: [TOKEN_EXCHANGE] })
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [FILES], grantTypes: [TOKEN_EXCHANGE] })
     expect((await update('--no-exchange-resources')).exit).toBe(0)
-    expect(await stored(client_id)).toMatchObject({ exchangeResources: [] })
+    expect(await readClient(client_id)).toMatchObject({ exchangeResources: [] })
   })
 
-  test('A client that is no resource server, or is public, cannot be registered for token exchange', async () => {
-    const exchanging = ['--exchange-resource', API]
-    expect((await run([...APP, ...exchanging], env)).err).toContain('Only a resource server receives tokens')
-    expect((await run([...APP, '--public', ...exchanging], env)).err).toContain('Only a confidential client may use')
+  test('A public client, and a client that is not a resource server, cannot be registered for token exchange', async () => {
+    const exchange = ['--exchange-resource', API]
+    expect((await run([...APP, ...exchange], env)).err).toContain('Only a resource server receives tokens')
+    expect((await run([...APP, '--public', ...exchange], env)).err).toContain('Only a confidential client may use')
   })
 })
 
-describe('the other commands', () => {
-  test('list and show print clients and never a secret or its hash', async () => {
+describe('The other clients commands', () => {
+  test('The commands clients list and clients show print clients, but no secret and no hash of a secret', async () => {
     const { client_id, client_secret } = await create()
-    const { secretHash } = (await stored(client_id))!.secrets[0]!
+    const { secretHash } = (await readClient(client_id))!.secrets[0]!
     for (const argv of [
       ['clients', 'list'],
       ['clients', 'show', client_id],
@@ -229,38 +229,38 @@ describe('the other commands', () => {
     })
   })
 
-  test('update changes what was named, leaves the rest, and keeps the rules of registration', async () => {
+  test('The command clients update changes only the named settings, and applies the rules of registration', async () => {
     const { client_id } = await create('--scope', 'profile')
     await run(['clients', 'update', client_id, '--name', 'New name', '--require-pkce'], env)
-    expect(await stored(client_id)).toMatchObject({
+    expect(await readClient(client_id)).toMatchObject({
       name: 'New name',
       requirePkce: true,
       scopes: ['profile'],
       redirectUris: [REDIRECT_URI],
     })
     await run(['clients', 'update', client_id, '--no-require-pkce', '--redirect-uri', 'https://other.example.com/'], env)
-    expect(await stored(client_id)).toMatchObject({ requirePkce: false, redirectUris: ['https://other.example.com/'] })
+    expect(await readClient(client_id)).toMatchObject({ requirePkce: false, redirectUris: ['https://other.example.com/'] })
     for (const wrong of [[], ['--redirect-uri', 'http://example.com/'], ['--scope', 'a b']]) {
       expect(await run(['clients', 'update', client_id, ...wrong], env)).toMatchObject({ exit: 2, out: '' })
     }
-    expect(await stored(client_id)).toMatchObject({ redirectUris: ['https://other.example.com/'] })
+    expect(await readClient(client_id)).toMatchObject({ redirectUris: ['https://other.example.com/'] })
   })
 
-  test('rotate-secret prints a new secret; the earlier one stays valid for the overlap and no longer', async () => {
+  test('The command clients rotate-secret prints a new secret, and the earlier secret expires at the end of the overlap', async () => {
     const { client_id, client_secret } = await create()
     const { out } = await run(['clients', 'rotate-secret', client_id, '--overlap', '3600', '--json'], env, 1_800_000_000)
     const fresh = (JSON.parse(out) as Created).client_secret!
     expect(fresh).not.toBe(client_secret)
-    const [first, second] = (await stored(client_id))!.secrets
+    const [first, second] = (await readClient(client_id))!.secrets
     expect(secretMatches(fresh, [first!.secretHash])).toBe(true)
     expect(secretMatches(client_secret!, [second!.secretHash])).toBe(true)
     expect([first!.expiresAt, second!.expiresAt]).toEqual([null, 1_800_003_600])
   })
 
-  test('after a leak --overlap 0 leaves the new secret alone', async () => {
+  test('After clients rotate-secret --overlap 0, only the new secret is valid', async () => {
     const { client_id, client_secret } = await create()
     await run(['clients', 'rotate-secret', client_id, '--overlap', '0'], env)
-    const { secrets } = (await stored(client_id))!
+    const { secrets } = (await readClient(client_id))!
     expect(secrets).toHaveLength(1)
     expect(
       secretMatches(
@@ -270,7 +270,7 @@ describe('the other commands', () => {
     ).toBe(false)
   })
 
-  test('public clients have no secret to rotate', async () => {
+  test('The command clients rotate-secret is refused for a public client, which has no secret', async () => {
     const { client_id } = await create('--public')
     expect(await run(['clients', 'rotate-secret', client_id], env)).toMatchObject({
       exit: 1,
@@ -278,28 +278,28 @@ describe('the other commands', () => {
     })
   })
 
-  test('disable and enable can be repeated, and a disabled client keeps the time it was disabled', async () => {
+  test('A client that is disabled twice keeps the time of the first clients disable, and clients enable removes that time', async () => {
     const { client_id } = await create()
     await run(['clients', 'disable', client_id], env, 1_800_000_000)
     await run(['clients', 'disable', client_id], env, 1_800_000_500)
-    expect((await stored(client_id))!.disabledAt).toBe(1_800_000_000)
+    expect((await readClient(client_id))!.disabledAt).toBe(1_800_000_000)
     await run(['clients', 'enable', client_id], env)
-    expect((await stored(client_id))!.disabledAt).toBeNull()
+    expect((await readClient(client_id))!.disabledAt).toBeNull()
   })
 
-  test('delete wants --yes, and then the client is gone', async () => {
+  test('The command clients delete is refused without --yes, and deletes the client with it', async () => {
     const { client_id } = await create()
     expect(await run(['clients', 'delete', client_id], env)).toMatchObject({ exit: 2 })
-    expect(await stored(client_id)).not.toBeNull()
+    expect(await readClient(client_id)).not.toBeNull()
     expect(await run(['clients', 'delete', client_id, '--yes', '--json'], env)).toMatchObject({
       exit: 0,
       out: `{"client_id":"${client_id}","grants_ended":0}\n`,
     })
-    expect(await stored(client_id)).toBeNull()
+    expect(await readClient(client_id)).toBeNull()
   })
 
   test.each(['show', 'update', 'rotate-secret', 'disable', 'enable', 'delete'])(
-    '%s of a client that is not there says so and ends with 1',
+    'The command clients %s with an unknown client id exits with 1 and names that id in one error line',
     async (command) => {
       const more = command === 'update' ? ['--name', 'x'] : command === 'delete' ? ['--yes'] : []
       expect(await run(['clients', command, 'nobody', ...more], env)).toEqual({
@@ -310,14 +310,14 @@ describe('the other commands', () => {
     },
   )
 
-  test('without a database each says how to make one, and makes none itself', async () => {
+  test('Without a database, clients list and clients create exit with 1, and the error names grantor migrate', async () => {
     const nowhere = { GRANTOR_DATABASE_URL: `sqlite:${join(newFolder(), 'none.sqlite')}` }
     for (const argv of [['clients', 'list'], APP]) {
       expect(await run(argv, nowhere)).toMatchObject({ exit: 1, err: expect.stringContaining('grantor migrate creates one') })
     }
   })
 
-  test('without settings each says what is missing, and how to reach the development store', async () => {
+  test('Without settings, clients list exits with 2, and the error names GRANTOR_DATABASE_URL and --data', async () => {
     const { exit, err } = await run(['clients', 'list'])
     expect(exit).toBe(2)
     expect(err).toContain('GRANTOR_DATABASE_URL is not set')

@@ -17,8 +17,8 @@ beforeEach(async () => {
   ;({ path, env } = await newDatabase())
 })
 
-/** What `wallet` allowed `clientId`, as redeeming a code leaves it. Returns the grant's id. */
-async function granted(wallet: Address, clientId: string, at = NOW): Promise<string> {
+/** Stores a grant of `wallet` to `clientId`, as the exchange of a code does. Returns the id of the grant. */
+async function storeGrant(wallet: Address, clientId: string, at = NOW): Promise<string> {
   const store = openSqliteStore(path)
   const id = randomUUID()
   const times = { expiresAt: at + 2_592_000, refreshExpiresAt: at + 1_209_600 }
@@ -48,14 +48,14 @@ async function granted(wallet: Address, clientId: string, at = NOW): Promise<str
   return id
 }
 
-async function listed(...more: string[]): Promise<{ grant_id: string; state: string }[]> {
+async function listGrants(...more: string[]): Promise<{ grant_id: string; state: string }[]> {
   return JSON.parse((await run(['grants', 'list', '--json', ...more], env, NOW + 10)).out)
 }
 
-describe('grants list', () => {
-  test('tells who allowed what to whom, since when, until when, and how it stands', async () => {
-    const id = await granted(ALICE, 'app')
-    expect(await listed()).toEqual([
+describe('The command grants list', () => {
+  test('The command grants list prints the wallet, client, scopes, times and state of each grant', async () => {
+    const id = await storeGrant(ALICE, 'app')
+    expect(await listGrants()).toEqual([
       {
         grant_id: id,
         client_id: 'app',
@@ -73,20 +73,20 @@ describe('grants list', () => {
     expect((await run(['grants', 'list'], env)).out).toMatch(new RegExp(`${id} +${ALICE} +app +enhancement`))
   })
 
-  test('filters by wallet in any spelling, by client, and by what still lives', async () => {
+  test('The command grants list filters by wallet in any letter case, by client and by living grants, and stops at --limit', async () => {
     const [first, second, old] = [
-      await granted(ALICE, 'app'),
-      await granted(BOB, 'app'),
-      await granted(ALICE, 'other', NOW - 3_000_000),
+      await storeGrant(ALICE, 'app'),
+      await storeGrant(BOB, 'app'),
+      await storeGrant(ALICE, 'other', NOW - 3_000_000),
     ]
-    const ids = async (...more: string[]) => (await listed(...more)).map(({ grant_id }) => grant_id).sort()
+    const ids = async (...more: string[]) => (await listGrants(...more)).map(({ grant_id }) => grant_id).sort()
     expect(await ids('--wallet', ALICE.toLowerCase())).toEqual([first, old].sort())
     expect(await ids('--client', 'app')).toEqual([first, second].sort())
     expect(await ids('--living', '--wallet', ALICE)).toEqual([first])
     expect(await ids('--limit', '1')).toHaveLength(1)
   })
 
-  test('a wallet with a mistyped letter is refused by its checksum (EIP-55), not looked up in vain', async () => {
+  test('The command grants list refuses a wallet address with a wrong checksum (EIP-55), an ENS name and a limit of 0', async () => {
     const { exit, err } = await run(['grants', 'list', '--wallet', ALICE.replace('Fd6', 'fd6')], env)
     expect([exit, err]).toEqual([2, expect.stringContaining('wrong checksum')])
     expect(await run(['grants', 'list', '--wallet', 'alice.eth'], env)).toMatchObject({ exit: 2 })
@@ -94,7 +94,7 @@ describe('grants list', () => {
   })
 })
 
-describe('a long grants list', () => {
+describe('A long list of grants', () => {
   const COUNT = 1203
   let newestFirst: string[]
   beforeEach(async () => {
@@ -105,9 +105,11 @@ describe('a long grants list', () => {
     newestFirst = grants.map(({ id }) => id).toReversed()
   })
 
-  test('is told to its end with --all, or to its limit, the newest first, as a table or as one JSON array', async () => {
-    expect((await listed('--all')).map(({ grant_id }) => grant_id)).toEqual(newestFirst)
-    expect((await listed('--limit', '701', '--client', 'app')).map(({ grant_id }) => grant_id)).toEqual(newestFirst.slice(0, 701))
+  test('The command grants list prints all grants with --all, or as many as --limit, newest first, as a table or as one JSON array', async () => {
+    expect((await listGrants('--all')).map(({ grant_id }) => grant_id)).toEqual(newestFirst)
+    expect((await listGrants('--limit', '701', '--client', 'app')).map(({ grant_id }) => grant_id)).toEqual(
+      newestFirst.slice(0, 701),
+    )
     const { out } = await run(['grants', 'list', '--all'], env, NOW)
     const [headings, ...rows] = out.trimEnd().split('\n')
     expect(headings).toMatch(/^GRANT_ID +WALLET +CLIENT_ID +SCOPES +SINCE +STATE$/)
@@ -115,7 +117,7 @@ describe('a long grants list', () => {
     expect((await run(['grants', 'list', '--all', '--wallet', ALICE, '--json'], env)).out).toBe('[]\n')
   })
 
-  test('is printed page by page and never gathered: when nobody reads on after the first, no other is read', async () => {
+  test('The command grants list --all prints page by page, and reads no further page when its output is no longer read', async () => {
     for (const more of [[], ['--json']]) {
       let printed = 0
       const world = { env, print: () => void printed++, printError: () => {}, now: () => NOW, isRead: () => false }
@@ -125,31 +127,31 @@ describe('a long grants list', () => {
     }
   })
 
-  test('that is cut off, as by head, ends without a word', async () => {
+  test('If the reader of its output closes the pipe, grants list --all exits with 0 and prints no error', async () => {
     const listing = launch(['grants', 'list', '--all'], env)
     listing.child.stdout?.once('data', () => listing.child.stdout?.destroy())
     expect(await listing.ended()).toMatchObject({ code: 0 })
     expect(listing.err()).toBe('')
   })
 
-  test('asked for in two lengths at once is refused', async () => {
+  test('The options --all and --limit of grants list are refused together', async () => {
     expect(await run(['grants', 'list', '--all', '--limit', '5'], env)).toMatchObject({ exit: 2, out: '' })
   })
 })
 
-describe('grants revoke', () => {
-  test('ends one grant and no other, and says so when it had ended before', async () => {
-    const [one, other] = [await granted(ALICE, 'app'), await granted(ALICE, 'other')]
+describe('The command grants revoke', () => {
+  test('The command grants revoke --grant ends only that grant, and when repeated reports that there was nothing to end', async () => {
+    const [one, other] = [await storeGrant(ALICE, 'app'), await storeGrant(ALICE, 'other')]
     expect(await run(['grants', 'revoke', '--grant', one], env, NOW)).toEqual({ exit: 0, out: 'Ended 1 grant.\n', err: '' })
     expect(await run(['grants', 'revoke', '--grant', one], env, NOW)).toMatchObject({
       exit: 0,
       out: 'There was nothing to end.\n',
     })
-    expect(await listed('--living')).toEqual([expect.objectContaining({ grant_id: other })])
-    expect((await listed()).find(({ grant_id }) => grant_id === one)).toMatchObject({ state: 'operator', ended_at: NOW })
+    expect(await listGrants('--living')).toEqual([expect.objectContaining({ grant_id: other })])
+    expect((await listGrants()).find(({ grant_id }) => grant_id === one)).toMatchObject({ state: 'operator', ended_at: NOW })
   })
 
-  test('withdraws what the wallet signed too, for the one client or for all: no consent is left to give the next code', async () => {
+  test('The command grants revoke also withdraws the receipts of the wallet, for one client or for all clients', async () => {
     const [app, other, bobs] = [
       someReceipt({ wallet: ALICE, clientId: 'app' }),
       someReceipt({ wallet: ALICE, clientId: 'other' }),
@@ -157,44 +159,44 @@ describe('grants revoke', () => {
     ]
     const store = openSqliteStore(path)
     for (const receipt of [app, other, bobs]) await store.receipts.insertReceipt(receipt, 0)
-    const standing = async () => {
+    const validReceiptIds = async () => {
       const receipts = await Promise.all([ALICE, BOB].map((wallet) => store.receipts.listReceipts(wallet, { limit: 10 })))
       return receipts.flat().flatMap(({ id, withdrawnAt }) => (withdrawnAt === null ? [id] : []))
     }
     await run(['grants', 'revoke', '--wallet', ALICE, '--client', 'app'], env)
-    expect(await standing()).toEqual([other.id, bobs.id])
+    expect(await validReceiptIds()).toEqual([other.id, bobs.id])
     await run(['grants', 'revoke', '--wallet', ALICE], env)
-    expect(await standing()).toEqual([bobs.id])
+    expect(await validReceiptIds()).toEqual([bobs.id])
     await store.close()
   })
 
-  test('ends everything a wallet allowed, and voids its codes under way by raising its epoch', async () => {
-    await granted(ALICE, 'app')
-    await granted(ALICE, 'other')
-    await granted(BOB, 'app')
+  test('The command grants revoke --wallet ends all grants of that wallet and raises its epoch; other wallets are unchanged', async () => {
+    await storeGrant(ALICE, 'app')
+    await storeGrant(ALICE, 'other')
+    await storeGrant(BOB, 'app')
     expect((await run(['grants', 'revoke', '--wallet', ALICE, '--json'], env)).out).toBe('{"grants_ended":2}\n')
-    expect(await listed('--living')).toEqual([expect.objectContaining({ wallet: BOB })])
+    expect(await listGrants('--living')).toEqual([expect.objectContaining({ wallet: BOB })])
     const store = openSqliteStore(path)
     expect(await store.wallets.readEpoch(ALICE)).toBeGreaterThan(0)
     expect(await store.wallets.readEpoch(BOB)).toBe(0)
     await store.close()
   })
 
-  test('with --client ends only what the wallet allowed to that client', async () => {
-    await granted(ALICE, 'app')
-    const other = await granted(ALICE, 'other')
+  test('The command grants revoke --wallet --client ends only the grants of that wallet to that client', async () => {
+    await storeGrant(ALICE, 'app')
+    const other = await storeGrant(ALICE, 'other')
     expect((await run(['grants', 'revoke', '--wallet', ALICE, '--client', 'app'], env)).out).toBe('Ended 1 grant.\n')
-    expect(await listed('--living')).toEqual([expect.objectContaining({ grant_id: other })])
+    expect(await listGrants('--living')).toEqual([expect.objectContaining({ grant_id: other })])
   })
 
   test.each([[[]], [['--grant', 'g', '--wallet', ALICE]], [['--client', 'app']], [['--grant', 'g', '--client', 'app']]])(
-    '%j leaves open what is meant, so nothing is done',
+    'The options %j of grants revoke are incomplete or contradict each other, and are refused',
     async (more) => {
       expect(await run(['grants', 'revoke', ...more], env)).toMatchObject({ exit: 2, out: '' })
     },
   )
 
-  test('a grant that is not there is told', async () => {
+  test('The command grants revoke with an unknown grant id exits with 1 and reports that there is no such grant', async () => {
     expect(await run(['grants', 'revoke', '--grant', randomUUID()], env)).toMatchObject({
       exit: 1,
       err: expect.stringContaining('there is no grant'),

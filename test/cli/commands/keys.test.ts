@@ -12,21 +12,22 @@ beforeEach(async () => {
 })
 
 type Key = { key_id: string; kind: string; state: string; starts_at: number; opens_until: number | null; algorithm: string }
-async function listed(at: number): Promise<Key[]> {
+async function listKeys(at: number): Promise<Key[]> {
   return JSON.parse((await run(['keys', 'list', '--json'], env, at)).out)
 }
-const states = async (at: number) => (await listed(at)).filter(({ kind }) => kind === 'sign').map(({ state }) => state)
+const signingKeyStates = async (at: number) =>
+  (await listKeys(at)).filter(({ kind }) => kind === 'sign').map(({ state }) => state)
 
-describe('keys', () => {
-  test('a new signing key is announced for 60 seconds, then signs, while the earlier one still opens what it signed', async () => {
-    await run(['keys', 'rotate'], env, NOW) // the first of each kind is made on the way
-    expect((await states(NOW)).sort()).toEqual(['announced', 'makes'])
-    expect((await states(NOW + 60)).sort()).toEqual(['makes', 'opens'])
-    const opening = (await listed(NOW + 60)).find(({ state }) => state === 'opens')!
-    expect(opening.opens_until).toBe(NOW + 60 + 600 + 60)
+describe('The keys commands', () => {
+  test('A rotated signing key is announced for 60 seconds and then signs, and the earlier key verifies until its tokens have expired', async () => {
+    await run(['keys', 'rotate'], env, NOW) // also makes the first key of each kind
+    expect((await signingKeyStates(NOW)).sort()).toEqual(['announced', 'makes'])
+    expect((await signingKeyStates(NOW + 60)).sort()).toEqual(['makes', 'opens'])
+    const earlier = (await listKeys(NOW + 60)).find(({ state }) => state === 'opens')!
+    expect(earlier.opens_until).toBe(NOW + 60 + 600 + 60)
   })
 
-  test('rotate takes kinds, and --json tells what was made', async () => {
+  test('The command keys rotate --kind rotates the named kinds, and --json prints the new keys', async () => {
     const { out } = await run(['keys', 'rotate', '--kind', 'seal', '--kind', 'mac', '--json'], env, NOW)
     expect(JSON.parse(out)).toEqual([
       { key_id: expect.any(String), kind: 'seal', starts_at: NOW + 60 },
@@ -34,9 +35,9 @@ describe('keys', () => {
     ])
   })
 
-  test('the list never shows key material', async () => {
+  test('The command keys list prints nine members of each key, and no key material', async () => {
     await run(['keys', 'rotate'], env, NOW)
-    expect(Object.keys((await listed(NOW))[0]!).sort()).toEqual([
+    expect(Object.keys((await listKeys(NOW))[0]!).sort()).toEqual([
       'algorithm',
       'created_at',
       'key_id',
@@ -50,9 +51,9 @@ describe('keys', () => {
     expect((await run(['keys', 'list'], env, NOW)).out).toMatch(/KEY_ID +KIND +ALGORITHM +STATE/)
   })
 
-  test('with another GRANTOR_SECRET nothing is made that no node could open', async () => {
+  test('With a wrong GRANTOR_SECRET, keys rotate and keys retire fail and change no key', async () => {
     await run(['keys', 'rotate'], env, NOW)
-    const before = await listed(NOW)
+    const before = await listKeys(NOW)
     for (const argv of [
       ['keys', 'rotate'],
       ['keys', 'retire', before[0]!.key_id, '--at-once'],
@@ -60,12 +61,12 @@ describe('keys', () => {
       const { exit, err } = await run(argv, { ...env, GRANTOR_SECRET: `${SECRET}-mistyped` }, NOW)
       expect([exit, err]).toEqual([1, expect.stringContaining('made with another GRANTOR_SECRET')])
     }
-    expect(await listed(NOW)).toEqual(before)
+    expect(await listKeys(NOW)).toEqual(before)
   })
 
-  test('retire refuses a key in use, then one whose tokens may live, and takes one that has outlived them', async () => {
+  test('The command keys retire is refused while a key is in use or its tokens may be valid, and works after the tokens have expired', async () => {
     await run(['keys', 'rotate'], env, NOW)
-    const first = (await listed(NOW)).find(({ kind, state }) => kind === 'sign' && state === 'makes')!.key_id
+    const first = (await listKeys(NOW)).find(({ kind, state }) => kind === 'sign' && state === 'makes')!.key_id
     expect(await run(['keys', 'retire', first], env, NOW + 30)).toMatchObject({
       exit: 1,
       err: expect.stringContaining('is in use'),
@@ -81,11 +82,11 @@ describe('keys', () => {
     })
   })
 
-  test('retire --at-once puts a new key in place of one that leaked, immediately', async () => {
+  test('The command keys retire --at-once retires a leaked key immediately, and another key is in use', async () => {
     await run(['keys', 'rotate'], env, NOW - 1000)
-    const leaked = (await listed(NOW)).find(({ kind, state }) => kind === 'sign' && state === 'makes')!.key_id
+    const leaked = (await listKeys(NOW)).find(({ kind, state }) => kind === 'sign' && state === 'makes')!.key_id
     await run(['keys', 'retire', leaked, '--at-once'], env, NOW)
-    const keys = (await listed(NOW)).filter(({ kind }) => kind === 'sign')
+    const keys = (await listKeys(NOW)).filter(({ kind }) => kind === 'sign')
     expect(keys.find(({ key_id }) => key_id === leaked)).toMatchObject({ state: 'retired' })
     expect(keys.filter(({ state }) => state === 'makes')).toHaveLength(1)
   })

@@ -12,13 +12,13 @@ beforeEach(() => {
   env = { GRANTOR_DATABASE_URL: `sqlite:${path}` }
 })
 
-test('migrate makes the database, readable by its owner alone, and can be repeated', async () => {
+test('The command migrate creates a database that only its owner can read, and a second run finds the database up to date', async () => {
   expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('Took step 1') })
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(await run(['migrate'], env)).toMatchObject({ exit: 0, out: 'The database is up to date.\n' })
 })
 
-test('--status tells what is pending with exit code 1 and changes nothing', async () => {
+test('The command migrate --status exits with 1 if steps are pending and creates no database; after migrate, it exits with 0 and lists each step', async () => {
   expect(await run(['migrate', '--status'], env)).toMatchObject({ exit: 1 })
   expect(existsSync(path)).toBe(false)
   await run(['migrate'], env, 1_800_000_000)
@@ -31,7 +31,7 @@ test('--status tells what is pending with exit code 1 and changes nothing', asyn
   })
 })
 
-test('a database of a newer version is left alone, and one line says so', async () => {
+test('A database of a newer version is refused by migrate and clients list, with one error line', async () => {
   await run(['migrate'], env)
   const database = new DatabaseSync(path)
   database.exec("INSERT INTO migrations VALUES (9999, 'from the future', 0, NULL)")
@@ -43,7 +43,7 @@ test('a database of a newer version is left alone, and one line says so', async 
   }
 })
 
-test('what is no database is left alone, and one line says so', async () => {
+test('A file that is not a database is refused by migrate, with one error line', async () => {
   writeFileSync(path, 'not a database, but a letter to a friend '.repeat(100))
   expect(await run(['migrate'], env)).toMatchObject({
     exit: 1,

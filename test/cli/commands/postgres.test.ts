@@ -1,4 +1,4 @@
-/** The commands on a PostgreSQL database: the same as on a file. */
+/** The commands on a PostgreSQL database, which behave as on a SQLite file. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newGrantId } from '../../../src/domain/model/grant-id.ts'
@@ -10,7 +10,7 @@ import { run } from '../run.ts'
 
 const steps = MIGRATIONS.map(({ number, name }) => ({ number, name }))
 
-test('migrate takes the steps once, and --status --json tells which', async () => {
+test('On PostgreSQL, migrate takes each step once, and migrate --status --json lists the applied and the pending steps', async () => {
   const { url } = await newPostgresDatabase()
   const env = { GRANTOR_DATABASE_URL: url }
   const before = await run(['migrate', '--status', '--json'], env)
@@ -31,7 +31,7 @@ test('migrate takes the steps once, and --status --json tells which', async () =
   })
 })
 
-test('a client that is registered there is listed there', async () => {
+test('On PostgreSQL, clients list prints a client that clients create registered', async () => {
   const { url } = await newPostgresDatabase()
   const env = { GRANTOR_DATABASE_URL: url }
   await run(['migrate'], env)
@@ -42,7 +42,7 @@ test('a client that is registered there is listed there', async () => {
   expect(out).toContain((JSON.parse(created.out) as { client_id: string }).client_id)
 })
 
-test('a long list of grants is told to its end there, the newest first', async () => {
+test('On PostgreSQL, grants list --all prints all of 1,100 grants, newest first', async () => {
   const { url, address } = await newPostgresDatabase()
   const env = { GRANTOR_DATABASE_URL: url }
   await run(['migrate'], env)
@@ -55,7 +55,7 @@ test('a long list of grants is told to its end there, the newest first', async (
   expect((JSON.parse(out) as { grant_id: string }[]).map(({ grant_id }) => grant_id)).toEqual(newestFirst)
 })
 
-test('what is wrong is one line, without the password', async () => {
+test('On PostgreSQL, an outdated schema or a failed connection is reported in one error line without the password', async () => {
   const { url } = await newPostgresDatabase()
   const password = /:([^:@]+)@/.exec(url)?.[1] ?? ''
   for (const [wrong, words] of [

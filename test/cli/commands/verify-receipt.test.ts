@@ -28,8 +28,8 @@ function write(content: unknown): string {
 
 const verify = (content: unknown, ...options: string[]) => run(['verify-receipt', write(content), ...options], {}, now)
 
-describe('grantor verify-receipt', () => {
-  test('says who allowed what to whom until when, and ends with 0', async () => {
+describe('The command verify-receipt', () => {
+  test('For a valid receipt, verify-receipt prints the wallet, client, scopes, resources and times, and exits with 0', async () => {
     const message = composeConsent({ scopes: ['enhancement', 'read'], resources: ['https://api.example.com/', 'urn:b'] })
     expect(await verify(receiptOf(message))).toEqual({
       exit: 0,
@@ -52,7 +52,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
   })
 
   test.each([2, 5])(
-    'says of an app on the device what it is, also for a receipt of an earlier version: template %i',
+    'For a receipt of template %i to an app on the device, verify-receipt prints the scheme of its links, and no host',
     async (template) => {
       const device = { template, redirectUri: 'login.bank.example:/cb', clientHost: 'login.bank.example' }
       const receipt = receiptOf(composeConsent(device))
@@ -66,7 +66,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
     },
   )
 
-  test('says the same as JSON', async () => {
+  test('With --json, verify-receipt prints the verdict and every field of the consent', async () => {
     const { exit, out } = await verify(receiptOf(composeConsent({ keyThumbprint: thumbprint })), '--json')
     expect([exit, JSON.parse(out)]).toEqual([
       0,
@@ -94,12 +94,12 @@ It proves what was allowed, not that it still is allowed: the owner may have end
     ])
   })
 
-  test('of a consent that is over says so, and still ends with 0', async () => {
+  test('For the receipt of an expired consent, verify-receipt prints that the consent is over, and exits with 0', async () => {
     const { exit, out } = await run(['verify-receipt', write(receiptOf())], {}, exampleFields.until)
     expect([exit, out.split('\n')[0]]).toEqual([0, 'This receipt holds, and what it allowed is over.'])
   })
 
-  test('names an app without a plain name by its host', async () => {
+  test('An app with a Chinese name is printed by its host, without the name', async () => {
     const { out } = await verify(receiptOf(composeConsent({ clientName: '支付宝' })))
     expect(out).toContain('  Allowed        an app at app.example.net\n')
   })
@@ -109,13 +109,13 @@ It proves what was allowed, not that it still is allowed: the owner may have end
     ["another wallet's signature", { signature: testWallet(1).sign(composeConsent()) }],
     ['another chain', { chain_id: 10 }],
     ['another wallet', { address: testWallet(1).address }],
-  ])('refuses %s with 1, and repeats nothing of it', async (_, change) => {
+  ])('A receipt with %s is refused with exit code 1, and none of its content is printed', async (_, change) => {
     const { exit, out, err } = await verify({ ...receiptOf(), ...change })
     expect([exit, out.split('\n')[0], err]).toEqual([1, 'This receipt does not hold.', ''])
     expect(out).not.toMatch(/Bank|0x|app\.example/)
   })
 
-  test('tells machines why', async () => {
+  test('With --json, verify-receipt prints the reason why a receipt is refused', async () => {
     expect(JSON.parse((await verify({ ...receiptOf(), chain_id: 10 }, '--json')).out)).toEqual({
       verdict: 'does_not_hold',
       reason: 'chain_differs',
@@ -123,7 +123,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
     expect(JSON.parse((await verify('', '--json')).out)).toEqual({ verdict: 'malformed', reason: 'not_a_receipt' })
   })
 
-  test('lets nothing of a hostile file reach the terminal but plain characters', async () => {
+  test('For a hostile file, verify-receipt prints only printable ASCII characters', async () => {
     const hostile = '\u001b]0;taken\u0007\u001b[2J\u202e\u0000\u009b31m'
     const message = composeConsent()
     const contents = [
@@ -146,7 +146,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
   test.each([
     ['a file that is not there', '/nowhere/receipt.json'],
     ['a folder', folder],
-  ])('refuses %s with 2', async (_, file) => {
+  ])('The path of %s is refused by verify-receipt with exit code 2, because it cannot be read', async (_, file) => {
     expect(await run(['verify-receipt', file])).toMatchObject({
       exit: 2,
       out: '',
@@ -154,13 +154,13 @@ It proves what was allowed, not that it still is allowed: the owner may have end
     })
   })
 
-  test('reads no more than a megabyte', async () => {
+  test('An endless file is refused by verify-receipt as not a receipt, with exit code 1', async () => {
     const { exit, out } = await run(['verify-receipt', '/dev/zero'])
     expect([exit, out.split('\n')[0]]).toEqual([1, 'This is not a receipt.'])
   })
 
   test.each(['ftp://rpc.example.org', 'rpc.example.org', 'http://rpc.example.org', 'https://user:key@rpc.example.org'])(
-    'refuses --rpc %s with 2, without repeating it',
+    'The option --rpc %s is refused with exit code 2, and the error does not repeat the URL',
     async (url) => {
       const { exit, err } = await verify(receiptOf(), '--rpc', url)
       expect(exit).toBe(2)
@@ -170,7 +170,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
   )
 })
 
-test('grantor verify-receipt - reads standard input, as a process of its own', async () => {
+test('The command verify-receipt - reads the receipt from standard input, in a process of its own', async () => {
   const bin = fileURLToPath(new URL('../../../bin/grantor.js', import.meta.url))
   const results = [receiptOf(composeConsent({ until: 4_000_000_000 })), { ...receiptOf(), chain_id: 10 }].map(async (receipt) => {
     const child = spawn(process.execPath, [bin, 'verify-receipt', '-'], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -186,7 +186,7 @@ test('grantor verify-receipt - reads standard input, as a process of its own', a
   ])
 })
 
-describe("a contract wallet's receipt", () => {
+describe('The receipt of a contract wallet', () => {
   const key = owner('owner of the contract wallet')
   let chain: TestChain
   let other: TestRpc
@@ -205,11 +205,11 @@ describe("a contract wallet's receipt", () => {
   })
   afterAll(() => chain.close())
 
-  const asking = (content: unknown, ...urls: string[]) => verify(content, ...urls.flatMap((url) => ['--rpc', url]))
+  const verifyWith = (content: unknown, ...urls: string[]) => verify(content, ...urls.flatMap((url) => ['--rpc', url]))
   const firstLine = ({ exit, out }: { exit: number; out: string }) => [exit, out.split('\n')[0]]
 
-  test('holds when all RPCs named say so (ERC-1271)', async () => {
-    const { exit, out } = await asking(receipt, chain.url, other.url)
+  test('The receipt of a contract wallet is valid if all given RPCs confirm its signature (ERC-1271)', async () => {
+    const { exit, out } = await verifyWith(receipt, chain.url, other.url)
     expect([exit, out.split('\n').slice(0, 2)]).toEqual([
       0,
       ['This receipt holds.', 'This is a contract wallet, and its chain now confirms its signature over exactly what follows.'],
@@ -217,38 +217,38 @@ describe("a contract wallet's receipt", () => {
     expect(out).toContain(`${receipt.address} (chain ${chain.chainId})`)
   })
 
-  test('does not hold under a changed text', async () => {
+  test('The receipt of a contract wallet is refused if its text was changed', async () => {
     const message = composeConsent({ address: key.address, chainId: chain.chainId, clientName: 'Bank' })
     const changed = { ...receipt, message: message.replace(key.address, receipt.address) }
-    expect(firstLine(await asking(changed, chain.url))).toEqual([1, 'This receipt does not hold.'])
+    expect(firstLine(await verifyWith(changed, chain.url))).toEqual([1, 'This receipt does not hold.'])
   })
 
-  test('could not be checked when RPCs disagree, do not answer, or are of another chain', async () => {
+  test('If an RPC denies the signature that another confirms, is rate limited or is of another chain, the receipt could not be checked', async () => {
     for (const fault of ['deny', '429', 'other_chain'] as const) {
       other.setFault(fault)
-      const { exit, out } = await asking(receipt, chain.url, other.url)
+      const { exit, out } = await verifyWith(receipt, chain.url, other.url)
       expect([fault, exit, out.split('\n')[0]]).toEqual([fault, 1, 'This receipt could not be checked.'])
     }
   })
 
-  test('tells machines which RPC gave no answer, and never its URL, which may hold a key', async () => {
+  test('With --json, verify-receipt names the host of an RPC that failed, and not its whole URL, which may hold a key', async () => {
     chain.setFault('429')
     const { out } = await verify(receipt, '--json', '--rpc', `${chain.url}/KEY`)
     expect(JSON.parse(out)).toEqual({ verdict: 'could_not_check', reason: `${new URL(chain.url).host}: http_429` })
   })
 
-  test('without an RPC does not hold, with a word on how to ask its chain', async () => {
-    const { exit, out } = await asking(receipt)
+  test('Without --rpc, the receipt of a contract wallet is refused, and the output explains that contract wallets are an exception', async () => {
+    const { exit, out } = await verifyWith(receipt)
     expect([exit, out]).toEqual([1, expect.stringContaining('Contract wallets are the exception')])
   })
 
-  test('no longer holds when its owner was removed', async () => {
+  test('The receipt of a contract wallet is refused after the owner that signed it was removed', async () => {
     await chain.send(receipt.address, changeOwner(owner('another').address))
-    expect(firstLine(await asking(receipt, chain.url))).toEqual([1, 'This receipt does not hold.'])
+    expect(firstLine(await verifyWith(receipt, chain.url))).toEqual([1, 'This receipt does not hold.'])
   })
 
-  test("no RPC is asked about an ordinary wallet's receipt", async () => {
-    expect(await asking(receiptOf(), chain.url)).toMatchObject({ exit: 0 })
+  test('No RPC is called for the receipt of an ordinary wallet', async () => {
+    expect(await verifyWith(receiptOf(), chain.url)).toMatchObject({ exit: 0 })
     expect(chain.asked).toEqual([])
   })
 })

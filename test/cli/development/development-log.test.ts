@@ -3,14 +3,14 @@ import { developmentLog } from '../../../src/cli/development/development-log.ts'
 import { createAuditLog } from '../../../src/ops/audit-log.ts'
 import { createLogger } from '../../../src/ops/logger.ts'
 
-function told(write: (logger: ReturnType<typeof createLogger>) => void): string[] {
+function linesOf(write: (logger: ReturnType<typeof createLogger>) => void): string[] {
   const lines: string[] = []
   write(createLogger({ level: 'info', destination: developmentLog((line) => lines.push(line)) }))
   return lines
 }
 
-test('a request is one short sentence: server, method, route, status, milliseconds', () => {
-  const [line] = told((logger) =>
+test('The development log has one short line per request: server, method, route, status, milliseconds', () => {
+  const [line] = linesOf((logger) =>
     logger
       .child({ server: 'auth' })
       .info({ method: 'POST', route: '/oauth/token', status: 200, ms: 3.24, reqId: 'r' }, 'request'),
@@ -18,20 +18,20 @@ test('a request is one short sentence: server, method, route, status, millisecon
   expect(line).toMatch(/^ {3}\d\d:\d\d:\d\d auth {2}POST \/oauth\/token 200 3 ms$/)
 })
 
-test('an audit line tells the event and its facts', () => {
-  const [line] = told((logger) =>
+test('The development log has a line per audit event, with its name, reason and wallet', () => {
+  const [line] = linesOf((logger) =>
     createAuditLog(logger, new Set())({ event: 'code_refused', reason: 'code_replayed', wallet: '0xf39F…2266' }),
   )
   expect(line).toContain('code_refused reason=code_replayed wallet=0xf39F…2266')
 })
 
-test('an error shows its stack, redacted like every other line', () => {
-  const [line] = told((logger) => logger.error({ err: new Error('no answer to Bearer abcdefghijklmnop') }))
+test('The development log has the stack of an error, with secrets redacted', () => {
+  const [line] = linesOf((logger) => logger.error({ err: new Error('no answer to Bearer abcdefghijklmnop') }))
   expect(line).toContain('ERROR')
   expect(line).toContain('development-log.test.ts')
   expect(line).not.toContain('abcdefghijklmnop')
 })
 
-test('four times "listening" is left out: the addresses are printed once, for people', () => {
-  expect(told((logger) => logger.info('Server listening at http://127.0.0.1:4000'))).toEqual([])
+test('The development log leaves out the lines that a server is listening', () => {
+  expect(linesOf((logger) => logger.info('Server listening at http://127.0.0.1:4000'))).toEqual([])
 })

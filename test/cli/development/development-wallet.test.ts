@@ -5,7 +5,7 @@ import { verifyPlainSignature } from '../../../src/wallet/signature.ts'
 
 const loopback = { authUrl: 'http://localhost:4000', loginUrl: 'http://127.0.0.1:4001' }
 
-test('each of its three accounts signs what the service takes for its signature (ERC-191)', async () => {
+test('Each of the three accounts of the development wallet makes signatures that the service accepts (ERC-191)', async () => {
   const wallet = createDevelopmentWallet(loopback)
   expect(wallet.accounts).toHaveLength(3)
   for (const { address } of wallet.accounts) {
@@ -19,7 +19,7 @@ test('each of its three accounts signs what the service takes for its signature 
   }
 })
 
-test('it signs for nobody else', async () => {
+test('The development wallet does not sign for an address that is not one of its accounts', async () => {
   await expect(createDevelopmentWallet(loopback).sign('0x90F79bf6EB2c4f870365E785982E1f101E93b906', 'hello')).rejects.toThrow()
 })
 
@@ -27,6 +27,6 @@ test.each([
   { ...loopback, authUrl: 'https://auth.example.com' },
   { ...loopback, loginUrl: 'https://login.example.com' },
   { ...loopback, loginUrl: 'http://localhost.example.com' },
-])('it refuses to exist where others could reach it: %o', (urls) => {
+])('The development wallet cannot be created for a URL that is not loopback: %o', (urls) => {
   expect(() => createDevelopmentWallet(urls)).toThrow('loopback')
 })

@@ -1,4 +1,4 @@
-/** Outside `grantor start` there is no development login, whatever is set. */
+/** Only `grantor start` has a development login. No setting enables the development login in another program. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { composeLoginServer } from '../../../src/cli/compose/compose.ts'
@@ -17,11 +17,11 @@ const switches = Object.values<Setting>(table)
   .filter(({ parse }) => 'value' in parse('on') && 'value' in parse('off') && 'fault' in parse('maybe'))
   .map(({ name }) => `GRANTOR_${name}`)
 
-test('the switches are found', () => {
+test('The on/off settings of this file include the development wallet, vouching and the rate limit', () => {
   expect(switches).toEqual(expect.arrayContaining(['GRANTOR_DEV_WALLET', 'GRANTOR_LOGIN_MAY_VOUCH', 'GRANTOR_RATE_LIMIT']))
 })
 
-test.each(switches)('login-server with %s on has no development login, or does not start', async (name) => {
+test.each(switches)('The login server with %s on does not start, or has no development login', async (name) => {
   const reading = readSettings('login-server', { ...complete, [name]: 'on' })
   if (reading.kind === 'faults') return expect(reading.faults.join()).toContain(`${name} is on`)
   const server = await composeLoginServer(reading.settings, { logger: createLogger({ level: 'silent' }), now: () => 0 })
@@ -32,7 +32,7 @@ test.each(switches)('login-server with %s on has no development login, or does n
   await server.close()
 })
 
-test('the development wallet is loaded by grantor start, and by no other file of the program', () => {
+test('Apart from src/login-server, only the file of grantor start loads the development wallet', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const loading = files.filter((file) => /['"].*\/development-wallet\.ts['"]/.test(readFileSync(`src/${file}`, 'utf8')))
   expect(loading.filter((file) => !file.startsWith('login-server/'))).toEqual(['cli/commands/start.ts'])

@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fiveInARow } from '../../support/free-ports.ts'
-import { launched, newFolder, type Running, run } from '../run.ts'
+import { launchForTest, newFolder, type Running, run } from '../run.ts'
 
 const ready = 'Ctrl-C stops everything'
 
 type Demo = { port: number; folder: string; running: Running; id: string; secret: string; redirectUri: string }
 
-async function started(options: { port?: number; folder?: string; env?: Record<string, string> } = {}): Promise<Demo> {
+async function startDemo(options: { port?: number; folder?: string; env?: Record<string, string> } = {}): Promise<Demo> {
   const port = options.port ?? (await fiveInARow())
   const folder = options.folder ?? join(newFolder(), 'data')
-  const one = launched(['start', '--ports', String(port), '--data', folder], options.env)
+  const one = launchForTest(['start', '--ports', String(port), '--data', folder], options.env)
   await one.printed(ready)
   const printed = (name: string) => new RegExp(` ${name} +(\\S+)`).exec(one.out())?.[1] ?? ''
   return {
@@ -26,7 +26,7 @@ async function started(options: { port?: number; folder?: string; env?: Record<s
   }
 }
 
-async function stopped({ running: one }: Demo): Promise<void> {
+async function stopDemo({ running: one }: Demo): Promise<void> {
   const end = one.ended()
   one.child.kill('SIGTERM')
   expect((await end).code).toBe(0)
@@ -40,7 +40,7 @@ function post({ port, id, secret }: Demo, path: string, body: Record<string, str
   })
 }
 
-/** Signs in with a test account, as the README's curl walk does. `session` is the browser's cookie. */
+/** Signs in with a test account, as the curl commands of the README do. `session` is the browser's cookie. */
 async function signIn(demo: Demo): Promise<{ code: string; session: string }> {
   const { port, id, redirectUri } = demo
   const authorize = await fetch(
@@ -60,7 +60,7 @@ async function signIn(demo: Demo): Promise<{ code: string; session: string }> {
   return { code: /[?&]code=([^"&]+)/.exec(await page.text())![1]!, session: session.join('; ') }
 }
 
-async function tokens(demo: Demo): Promise<{ access_token: string; refresh_token: string; session: string }> {
+async function newTokens(demo: Demo): Promise<{ access_token: string; refresh_token: string; session: string }> {
   const { code, session } = await signIn(demo)
   const answer = await post(demo, '/oauth/token', {
     grant_type: 'authorization_code',
@@ -71,8 +71,8 @@ async function tokens(demo: Demo): Promise<{ access_token: string; refresh_token
   return { ...((await answer.json()) as { access_token: string; refresh_token: string }), session }
 }
 
-/** Resolves once the service has noticed the changes of before: a client that was made after them. */
-async function untilNoticed(demo: Demo): Promise<void> {
+/** Resolves when the service has read the earlier changes: when a client that is registered after them can authenticate. */
+async function waitForChanges(demo: Demo): Promise<void> {
   const create = [
     'clients',
     'create',
@@ -89,9 +89,9 @@ async function untilNoticed(demo: Demo): Promise<void> {
   await expect.poll(async () => (await post(last, '/oauth/introspect', { token: 'x' })).status).toBe(200)
 }
 
-describe('grantor start', () => {
-  test('opens five addresses on loopback, prints them and the demo client, and says where to begin', async () => {
-    const { port, running: one, id, secret, redirectUri } = await started()
+describe('The command start', () => {
+  test('The command start opens five loopback ports, and prints their URLs, the demo client and the URL to open first', async () => {
+    const { port, running: one, id, secret, redirectUri } = await startDemo()
     for (const [name, offset] of [
       ['Auth service', 0],
       ['Login server', 1],
@@ -113,87 +113,87 @@ describe('grantor start', () => {
     expect(one.err()).toBe('')
   })
 
-  test('all four phases work with the printed client and a test account: code, tokens, introspection, API, revocation', async () => {
-    const demo = await started()
-    const { access_token, refresh_token } = await tokens(demo)
-    const introspected = async () => (await post(demo, '/oauth/introspect', { token: access_token })).json()
-    const asked = () => fetch(`http://localhost:${demo.port + 3}/me`, { headers: { authorization: `Bearer ${access_token}` } })
-    expect(await introspected()).toMatchObject({ active: true, client_id: demo.id, scope: 'enhancement' })
-    expect((await asked()).status).toBe(200)
+  test('With the printed client and a test account, code, newTokens, introspection, API, refresh and revocation work', async () => {
+    const demo = await startDemo()
+    const { access_token, refresh_token } = await newTokens(demo)
+    const introspect = async () => (await post(demo, '/oauth/introspect', { token: access_token })).json()
+    const callApi = () => fetch(`http://localhost:${demo.port + 3}/me`, { headers: { authorization: `Bearer ${access_token}` } })
+    expect(await introspect()).toMatchObject({ active: true, client_id: demo.id, scope: 'enhancement' })
+    expect((await callApi()).status).toBe(200)
     expect((await post(demo, '/oauth/token', { grant_type: 'refresh_token', refresh_token })).status).toBe(200)
     expect((await post(demo, '/oauth/revoke', { token: refresh_token })).status).toBe(200)
-    expect(await introspected()).toEqual({ active: false })
-    expect((await asked()).status).toBe(401)
+    expect(await introspect()).toEqual({ active: false })
+    expect((await callApi()).status).toBe(401)
   })
 
-  test('the folder and its files are for their owner alone', async () => {
-    const { folder } = await started()
+  test('The data folder of start, its secret and its database can be read only by their owner', async () => {
+    const { folder } = await startDemo()
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     for (const file of ['development-secret', 'grantor.sqlite', 'grantor.sqlite-wal'])
       expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
   })
 
-  test('killed and started again, the demo client is the same and what it was granted lives on', async () => {
-    const first = await started()
-    const { refresh_token } = await tokens(first)
+  test('After kill -9 and a new start, the demo client is the same and its refresh token is still valid', async () => {
+    const first = await startDemo()
+    const { refresh_token } = await newTokens(first)
     const end = first.running.ended()
     first.running.child.kill('SIGKILL')
     await end
-    const again = await started({ folder: first.folder, port: first.port })
+    const again = await startDemo({ folder: first.folder, port: first.port })
     expect([again.id, again.secret]).toEqual([first.id, first.secret])
     expect((await post(again, '/oauth/token', { grant_type: 'refresh_token', refresh_token })).status).toBe(200)
   })
 
-  test('moved to other ports, the demo works there', async () => {
-    const first = await started()
-    await stopped(first)
-    const moved = await started({ folder: first.folder })
+  test('If start uses an existing data folder with other ports, a user can sign in to the demo client there', async () => {
+    const first = await startDemo()
+    await stopDemo(first)
+    const moved = await startDemo({ folder: first.folder })
     expect(moved.port).not.toBe(first.port)
-    await tokens(moved)
+    await newTokens(moved)
   })
 
-  test('a port in use stops the start with one line that names it and the way out, and the one that has it goes on', async () => {
-    const first = await started()
-    const second = launched(['start', '--ports', String(first.port - 2), '--data', join(newFolder(), 'data')])
+  test('If a port is in use, start exits with one line that names the port and --ports, and the instance on that port still works', async () => {
+    const first = await startDemo()
+    const second = launchForTest(['start', '--ports', String(first.port - 2), '--data', join(newFolder(), 'data')])
     expect(await second.ended()).toMatchObject({ code: 1 })
     expect(second.err()).toMatch(new RegExp(`^grantor: port ${first.port} is in use .*demo builder app.*--ports \\d+\\n$`))
     expect(second.out()).toBe('')
-    await tokens(first)
+    await newTokens(first)
   })
 
-  test('a second start on the same ports and folder changes nothing for the first', async () => {
-    const first = await started()
-    const second = launched(['start', '--ports', String(first.port), '--data', first.folder])
+  test('A second start with the same ports and folder exits with 1, and the first instance still works', async () => {
+    const first = await startDemo()
+    const second = launchForTest(['start', '--ports', String(first.port), '--data', first.folder])
     expect((await second.ended()).code).toBe(1)
-    await tokens(first)
+    await newTokens(first)
   })
 
-  test('without the development wallet nobody can sign in as a test account', async () => {
-    const demo = await started({ env: { GRANTOR_DEV_WALLET: 'off' } })
+  test('With GRANTOR_DEV_WALLET=off, the endpoint that signs for test accounts does not exist', async () => {
+    const demo = await startDemo({ env: { GRANTOR_DEV_WALLET: 'off' } })
     const answer = await fetch(`http://localhost:${demo.port + 1}/login/development-wallet`, { method: 'POST' })
     expect(answer.status).toBe(404)
   })
 
-  test('addresses, store and secrets of the environment are left alone, and it says so; everything else counts', async () => {
+  test('The command start ignores URLs, store and secret of the environment, prints their names, and applies the other settings', async () => {
     const env = {
       GRANTOR_AUTH_URL: 'https://auth.example.com',
       GRANTOR_SECRET: 'x'.repeat(40),
       GRANTOR_DATABASE_URL: 'postgres://db',
       GRANTOR_ACCESS_TOKEN_LIFETIME: '120',
     }
-    const demo = await started({ env })
+    const demo = await startDemo({ env })
     expect(demo.running.out()).toMatch(/ignored .*GRANTOR_AUTH_URL, GRANTOR_DATABASE_URL, GRANTOR_SECRET\n/)
-    expect(await tokens(demo)).toMatchObject({ expires_in: 120 })
+    expect(await newTokens(demo)).toMatchObject({ expires_in: 120 })
   })
 
-  test('a fault in the environment stops it with exit code 2', async () => {
-    const one = launched(['start', '--data', join(newFolder(), 'data')], { GRANTOR_RATELIMIT: 'off' })
+  test('An unknown setting in the environment stops start with exit code 2 and a suggestion', async () => {
+    const one = launchForTest(['start', '--data', join(newFolder(), 'data')], { GRANTOR_RATELIMIT: 'off' })
     expect(await one.ended()).toMatchObject({ code: 2 })
     expect(one.err()).toContain('did you mean GRANTOR_RATE_LIMIT?')
   })
 
-  test('Ctrl-C ends it with 0', async () => {
-    const demo = await started()
+  test('On SIGINT, start exits with 0 within ten seconds', async () => {
+    const demo = await startDemo()
     const end = demo.running.ended()
     demo.running.child.kill('SIGINT')
     const { code, ms } = await end
@@ -201,34 +201,34 @@ describe('grantor start', () => {
     expect(ms).toBeLessThan(10_000)
   })
 
-  test('told to stop while an app has yet to hear of a sign-out, it tells the app first (OpenID Connect Back-Channel Logout §2.5)', async () => {
-    const heard: string[] = []
+  test('On SIGTERM, start sends an undelivered logout token again before it exits (OpenID Connect Back-Channel Logout §2.5)', async () => {
+    const received: string[] = []
     const receiver = createServer((request, response) => {
-      request.on('data', (chunk: Buffer) => heard.push(chunk.toString().split('=')[0] ?? ''))
-      request.on('end', () => response.writeHead(heard.length === 1 ? 503 : 200).end())
+      request.on('data', (chunk: Buffer) => received.push(chunk.toString().split('=')[0] ?? ''))
+      request.on('end', () => response.writeHead(received.length === 1 ? 503 : 200).end())
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     try {
       const { port: at } = receiver.address() as AddressInfo
-      const demo = await started()
+      const demo = await startDemo()
       const change = ['clients', 'update', demo.id, '--backchannel-logout-uri', `http://127.0.0.1:${at}/`, '--data', demo.folder]
       expect((await run(change)).exit).toBe(0)
-      const { session } = await tokens(demo)
-      await untilNoticed(demo)
+      const { session } = await newTokens(demo)
+      await waitForChanges(demo)
       await fetch(`http://localhost:${demo.port}/account/sign-out`, { method: 'POST', headers: { cookie: session } })
-      await expect.poll(() => heard).toHaveLength(1)
-      await stopped(demo)
-      expect(heard, 'refused once, and told again at once instead of in two seconds').toEqual(['logout_token', 'logout_token'])
+      await expect.poll(() => received).toHaveLength(1)
+      await stopDemo(demo)
+      expect(received, 'refused once, and sent again at once instead of in two seconds').toEqual(['logout_token', 'logout_token'])
       expect(demo.running.out()).toContain('logout_notice_delivered')
     } finally {
       receiver.close()
     }
   })
 
-  test('neither log nor folder holds a code, a token, a client secret or an address in plain', async () => {
-    const demo = await started({ env: { GRANTOR_LOG_LEVEL: 'trace' } })
-    const { access_token, refresh_token } = await tokens(demo)
-    await stopped(demo)
+  test('No token or client secret is in the log or the database of start, and no address, code or login challenge is in the log', async () => {
+    const demo = await startDemo({ env: { GRANTOR_LOG_LEVEL: 'trace' } })
+    const { access_token, refresh_token } = await newTokens(demo)
+    await stopDemo(demo)
     const log = demo.running.out().split(ready)[1]!
     const database = readFileSync(join(demo.folder, 'grantor.sqlite'), 'latin1')
     for (const secret of [access_token, refresh_token, demo.secret]) {
@@ -240,8 +240,8 @@ describe('grantor start', () => {
     expect(log).not.toMatch(/code=|login_challenge=/)
   })
 
-  test("the operator's commands reach its store with --data", async () => {
-    const demo = await started()
+  test('With --data, the operator commands work on the store of a running start', async () => {
+    const demo = await startDemo()
     const create = [
       'clients',
       'create',
@@ -271,7 +271,7 @@ describe('grantor start', () => {
     expect(page.status).toBe(302)
   })
 
-  test('--data names a folder that start has made; where none is, one line says how to make one', async () => {
+  test('If --data names a folder without a store, the error names grantor start --data, and no store is created', async () => {
     const folder = newFolder()
     expect(await run(['clients', 'list', '--data', folder])).toMatchObject({
       exit: 1,
@@ -280,11 +280,11 @@ describe('grantor start', () => {
     expect(existsSync(join(folder, 'grantor.sqlite'))).toBe(false)
   })
 
-  test('a folder that lost its secret is not silently given another one', async () => {
-    const demo = await started()
-    await stopped(demo)
+  test('If the secret of a data folder is missing, start exits with 1 and does not make another secret', async () => {
+    const demo = await startDemo()
+    await stopDemo(demo)
     rmSync(join(demo.folder, 'development-secret'))
-    const one = launched(['start', '--ports', String(demo.port), '--data', demo.folder])
+    const one = launchForTest(['start', '--ports', String(demo.port), '--data', demo.folder])
     expect(await one.ended()).toMatchObject({ code: 1 })
     expect(one.err()).toContain('remove')
   })

@@ -1,4 +1,4 @@
-/** GRANTOR_SECRET and GRANTOR_LOGIN_SECRET are changed as docs/operating/operations.md has it, while servers run. */
+/** Changes GRANTOR_SECRET and GRANTOR_LOGIN_SECRET while servers run, as docs/operating/operations.md describes. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { appOf, startApp, tokensOf } from '../../support/app.ts'
@@ -7,11 +7,11 @@ import { machineIn } from '../../support/operations-page.ts'
 import { hangUp, send } from '../../support/send.ts'
 import { startGrantor, TEST_SECRET } from '../../support/start.ts'
 import { basic, Walk } from '../../support/walk.ts'
-import { launched, newFolder, run } from '../run.ts'
+import { launchForTest, newFolder, run } from '../run.ts'
 
 const NEW_SECRET = 'the-secret-that-replaces-it-0123456789ab'
 
-/** A machine with the settings of the page's first start, and what a program on it needs. */
+/** A folder that stands for a machine, with the settings of the page's first start and a migrated database. */
 async function newMachine() {
   const folder = newFolder()
   const machine = machineIn(folder)
@@ -33,11 +33,11 @@ async function newMachine() {
   writeFileSync(`${etc}/login-secret`, 'between-the-servers-correct-horse\n')
   await run(['migrate'], env, Math.floor(Date.now() / 1000))
   const secrets = { GRANTOR_SECRET_FILE: `${etc}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${etc}/login-secret` }
-  const serve = (more: Record<string, string> = {}) => launched(['serve'], { ...env, ...secrets, ...more })
+  const serve = (more: Record<string, string> = {}) => launchForTest(['serve'], { ...env, ...secrets, ...more })
   return { folder, etc, machine, env, auth, serve }
 }
 
-test('The commands of the page move every key to a new secret while a server runs, tokens go on working, and a server with the old secret alone stops with one line', async () => {
+test('The documented commands change GRANTOR_SECRET while a server runs, tokens stay valid, and a server with the old secret does not start', async () => {
   const { etc, machine, env, serve } = await newMachine()
   const before = await startApp({ databasePath: machine.databasePath })
   const tokens = await before.freshTokens()
@@ -54,16 +54,16 @@ test('The commands of the page move every key to a new secret while a server run
   await server.printed('auth service is ready')
   writeFileSync(`${etc}/old`, TEST_SECRET)
   const [port] = await freePorts(1)
-  const forgotten = serve({ GRANTOR_SECRET_FILE: `${etc}/old`, GRANTOR_LISTEN: `127.0.0.1:${port}` })
-  await forgotten.printed('auth service is ready')
+  const withOldSecret = serve({ GRANTOR_SECRET_FILE: `${etc}/old`, GRANTOR_LISTEN: `127.0.0.1:${port}` })
+  await withOldSecret.printed('auth service is ready')
 
   const done = machine.paste('change-secret-2', env)
   expect(done).toMatchObject({ exit: 0, err: '' })
   expect(done.out).toMatch(
     /^(Rewrapped (sign|sign_es256|sign_rs256|sign_eddsa|seal|mac) key [0-9a-f]{10}\.\n){6}6 keys rewrapped; 6 keys wrapped with GRANTOR_SECRET\.\n$/,
   )
-  await forgotten.printed('"task":"noticing changes"')
-  expect(forgotten.out()).toContain('were wrapped with another GRANTOR_SECRET')
+  await withOldSecret.printed('"task":"noticing changes"')
+  expect(withOldSecret.out()).toContain('were wrapped with another GRANTOR_SECRET')
   expect(machine.paste('change-secret-2', env).out).toBe('0 keys rewrapped; 6 keys wrapped with GRANTOR_SECRET.\n')
   expect((await send(env.GRANTOR_AUTH_URL ?? '', { path: '/health/ready' })).status).toBe(200)
   server.child.kill('SIGTERM')
@@ -83,7 +83,7 @@ test('The commands of the page move every key to a new secret while a server run
   expect(await after.isActive(next.access_token)).toBe(true)
 })
 
-test('keys rewrap tells as JSON what it did, and with a wrong previous secret it changes nothing', async () => {
+test('The command keys rewrap --json prints the rewrapped keys, and with a wrong previous secret the command changes no key', async () => {
   const { env } = await newMachine()
   const now = 1_800_000_000
   await run(['keys', 'rotate'], { ...env, GRANTOR_SECRET: TEST_SECRET }, now)
@@ -100,7 +100,7 @@ test('keys rewrap tells as JSON what it did, and with a wrong previous secret it
   })
 })
 
-test('The commands of the page change the login secret, and a server accepts both secrets in between', async () => {
+test('The documented commands change the login secret, and a server that has both secrets accepts both', async () => {
   const { etc, machine, auth, serve } = await newMachine()
   const old = readFileSync(`${etc}/login-secret`, 'utf8').trim()
   const statusFor = async (secret: string) => {
@@ -112,11 +112,11 @@ test('The commands of the page change the login secret, and a server accepts bot
   const changed = readFileSync(`${etc}/login-secret`, 'utf8').trim()
   expect(changed).not.toBe(old)
 
-  const between = serve({ GRANTOR_LOGIN_SECRET_PREVIOUS_FILE: `${etc}/login-secret-old` })
-  await between.printed('auth service is ready')
+  const withBoth = serve({ GRANTOR_LOGIN_SECRET_PREVIOUS_FILE: `${etc}/login-secret-old` })
+  await withBoth.printed('auth service is ready')
   expect([await statusFor(old), await statusFor(changed)]).toEqual([400, 400])
-  between.child.kill('SIGTERM')
-  await between.ended()
+  withBoth.child.kill('SIGTERM')
+  await withBoth.ended()
 
   await serve().printed('auth service is ready')
   expect([await statusFor(old), await statusFor(changed)]).toEqual([401, 400])

@@ -1,4 +1,4 @@
-/** What the log file holds when a server process is killed right after it has answered. */
+/** The log file of a server process that is killed directly after a response. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -55,7 +55,7 @@ async function serve(...options: string[]): Promise<void> {
   processes.unshift(...(ready()[0]?.workers ?? []))
 }
 
-/** Workers first, so that no other process can end them in an orderly way. */
+/** Kills the workers first: the primary must not stop them in an orderly way. */
 async function killAll(): Promise<void> {
   for (const pid of processes.splice(0)) process.kill(pid, 'SIGKILL')
   await ended
@@ -91,7 +91,7 @@ test.each([
     end: (tokens: Tokens) => walk.revoke(client, tokens.access_token),
   },
 ])(
-  'the audit line of $what is in the log file when the answer arrives, even if the server is killed at once',
+  'The audit line of $what is in the log file when the response arrives, even if the server is killed at once',
   async ({ event, reason, end }) => {
     await serve()
     const tokens = await newTokens()
@@ -106,7 +106,7 @@ test.each([
   ['/account/sessions/end-others', 'other_sessions_ended'],
   ['/account/sign-out', 'session_ended'],
 ])(
-  "the audit line of the account page's %s is in the log file when the page answers, even if the server is killed at once",
+  "The audit line of the account page's %s is in the log file when the response arrives, even if the server is killed at once",
   async (path, event) => {
     await serve()
     await newTokens()
@@ -116,7 +116,7 @@ test.each([
   },
 )
 
-test('the audit line of a revocation is in the log file when a worker process answers, even if all processes are killed at once', async () => {
+test('The audit line of a revocation is in the log file when a worker process responds, even if all processes are killed at once', async () => {
   await serve('--workers', '2')
   const tokens = await newTokens()
   await walk.revoke(client, tokens.refresh_token)
@@ -124,7 +124,7 @@ test('the audit line of a revocation is in the log file when a worker process an
   expect(linesOf('event', 'grant_ended')).toHaveLength(1)
 })
 
-test('each signing, sealing and MAC key that the service makes has an audit line before the service is ready', async () => {
+test('Each signing, sealing and MAC key that the service makes has an audit line before the service is ready', async () => {
   await serve()
   await killAll()
   const made = linesOf('event', 'key_made')

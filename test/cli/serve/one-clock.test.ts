@@ -1,4 +1,4 @@
-/** Servers on one PostgreSQL agree on what time it is, however wrong their own clocks are, and whatever these are set to. */
+/** Servers on one PostgreSQL database use the time of the database, even if their own clocks are wrong or change. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { newFolder, run } from '../run.ts'
 
 const SERVE = fileURLToPath(new URL('../../support/serve.ts', import.meta.url))
 const TEN_MINUTES = 600
-// Longer than a busy machine needs from a code to its exchange.
+// A busy machine needs less time between a code and its exchange.
 const CODE_LIFETIME = 10
 
 let database: PostgresDatabase
@@ -23,7 +23,7 @@ let client: TestClient
 const offsets: string[] = []
 const running: ChildProcess[] = []
 
-/** The node of this number, seen from a browser of its own or with another's cookies. */
+/** A browser that uses the node of this number, with no cookies or with those of `like`. */
 function at(node: 0 | 1, like?: Walk): Walk {
   const walk = new Walk({ authUrl: `http://localhost:${ports[node]}` } as Grantor)
   for (const [name, value] of like?.cookies ?? []) walk.cookies.set(name, value)
@@ -52,7 +52,7 @@ beforeAll(async () => {
   for (const [index, port] of ports.entries()) {
     const file = join(folder, `offset-${index}`)
     offsets.push(file)
-    // One is right, the other ten minutes ahead.
+    // The clock of the first node is right. The clock of the second node is ten minutes ahead.
     writeFileSync(file, String(index * TEN_MINUTES))
     const child = spawn(process.execPath, [SERVE], {
       env: { ...OWN_ENVIRONMENT, ...env, GRANTOR_LISTEN: `127.0.0.1:${port}`, TEST_CLOCK_OFFSET_FILE: file },
@@ -69,13 +69,13 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A time of the database's, which is on this machine, between then and now; whole seconds, so two of them may be lost. */
+/** Expects a time of the database between `then` and now. The database is on this machine. Its times are whole seconds, so two may be lost. */
 function expectBetween(then: number, at: number): void {
   expect(at).toBeGreaterThan(then - 2)
   expect(at).toBeLessThan(Date.now() / 1000 + 2)
 }
 
-test('a code, a session and an access token of one server are good on another whose clock is ten minutes ahead', async () => {
+test('A code, a session and an access token of one server are valid on another server whose clock is ten minutes ahead, and the reverse', async () => {
   const [right, ahead] = [at(0), at(1)]
   const began = Date.now() / 1000
   const first = await right.signIn(requestOf(client))
@@ -91,7 +91,7 @@ test('a code, a session and an access token of one server are good on another wh
   expect((await at(0, ahead).authorize(requestOf(client))).location, 'the session').toContain('?code=')
 })
 
-test('a code is over at the same time on both', async () => {
+test('A code has expired on both of two servers whose clocks differ by ten minutes', async () => {
   const [right, ahead] = [at(0), at(1)]
   const codes = [await right.signIn(requestOf(client)), await ahead.signIn(requestOf(client))]
   await new Promise((resolve) => setTimeout(resolve, (CODE_LIFETIME + 1) * 1000))
@@ -99,7 +99,7 @@ test('a code is over at the same time on both', async () => {
   expect((await right.exchange(client, codes[1]?.code ?? '')).status).toBe(400)
 })
 
-test('a server whose clock is set anew while it runs goes on as before', async () => {
+test('A server whose clock is changed while it runs still exchanges codes, and issues access tokens with the right time', async () => {
   const [right, ahead] = [at(0), at(1)]
   const { code } = await right.signIn(requestOf(client))
   writeFileSync(offsets[1] ?? '', String(-6 * TEN_MINUTES))

@@ -1,4 +1,4 @@
-/** A running service keeps the bound by itself, and says so where an operator looks. */
+/** A running service enforces the number of grants per wallet and client, and reports each grant that it ends. */
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { tokensOf } from '../../support/app.ts'
@@ -7,7 +7,7 @@ import { type Grantor, TEST_LOGIN_SECRET, type TestClient } from '../../support/
 import { parameterOf, requestOf, Walk } from '../../support/walk.ts'
 import { launch, newFolder, run } from '../run.ts'
 
-test('a running service ends the oldest of more grants than a wallet may have at a client; `grants list` and the audit log call it superseded', {
+test('The oldest grant beyond GRANTOR_GRANTS_PER_WALLET_AND_CLIENT is ended, and grants list and the audit log call it superseded', {
   timeout: 30_000,
 }, async () => {
   const [auth = 0, login = 0] = await freePorts(2)

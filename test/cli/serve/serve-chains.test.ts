@@ -1,4 +1,4 @@
-/** What `grantor serve` says about the RPCs of GRANTOR_CHAINS before it opens: an error stops it, an outage does not. */
+/** `grantor serve` checks the RPCs of GRANTOR_CHAINS before it listens. A wrong RPC stops the start. An outage is a warning. */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startChain, type TestChain } from '../../support/chain.ts'
@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   for (const { child } of running) child.kill('SIGKILL')
-  // whatever happened: providers put keys into the path of their URLs
+  // Providers put keys into the path of their URLs, so no output may contain the path.
   for (const { out, err } of running) expect(out() + err()).not.toContain('secret-key-of-the-operator')
   running = []
 })
@@ -54,7 +54,7 @@ const warningsOf = (one: Running) =>
     .filter((line) => line.includes('"chain unavailable"'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-test('two RPCs that are there and of the chain: it opens without a word about them, having asked each twice', async () => {
+test('If both RPCs respond and are of the configured chain, serve calls eth_chainId and eth_call, and starts without a warning', async () => {
   const one = serve()
   await one.printed('auth service is ready')
   expect(warningsOf(one)).toEqual([])
@@ -62,7 +62,7 @@ test('two RPCs that are there and of the chain: it opens without a word about th
   expect(chain.asked).toEqual(['eth_chainId', 'eth_call'])
 })
 
-test('an RPC of another chain stops the start: one line, exit 1, and no port was opened', async () => {
+test('If an RPC is of another chain, serve exits with 1 and one error line, and opens no port', async () => {
   beside.setFault('other_chain')
   const one = serve()
   expect((await one.ended()).code).toBe(1)
@@ -72,7 +72,7 @@ test('an RPC of another chain stops the start: one line, exit 1, and no port was
   await expect(fetch(`${env.GRANTOR_AUTH_URL}/health/live`)).rejects.toThrow()
 })
 
-test('so does one that accepts a signature of nobody', async () => {
+test('If an RPC accepts a signature that has no signer, serve exits with 1 and one error line', async () => {
   beside.setFault('lie')
   const one = serve()
   expect((await one.ended()).code).toBe(1)
@@ -81,7 +81,7 @@ test('so does one that accepts a signature of nobody', async () => {
   )
 })
 
-test.each(['429', 'hang'] as const)('an RPC that is not available is a warning, and it opens: %s', async (fault) => {
+test.each(['429', 'hang'] as const)('If an RPC is not available, serve logs a warning and starts: %s', async (fault) => {
   beside.setFault(fault)
   const one = serve()
   await one.printed('auth service is ready')
@@ -90,7 +90,7 @@ test.each(['429', 'hang'] as const)('an RPC that is not available is a warning, 
   expect((await fetch(`${env.GRANTOR_AUTH_URL}/health/ready`)).status).toBe(200)
 })
 
-test('RPCs that are not there at all are two warnings: ordinary wallets need none', async () => {
+test('If neither of two RPCs can be reached, serve logs two warnings and starts, because ordinary wallets need no RPC', async () => {
   const [first, second] = await freePorts(2)
   const one = serve({ GRANTOR_CHAINS: chainsOf(`http://127.0.0.1:${first}/`, `http://127.0.0.1:${second}/`) })
   await one.printed('auth service is ready')

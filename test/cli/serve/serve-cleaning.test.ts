@@ -6,7 +6,7 @@ import { newGrant } from '../../store/contract/subject.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { launch, newFolder, run } from '../run.ts'
 
-test('a running service cleans by itself, tells each batch in its log and counts it, and leaves what lives', {
+test('A running service deletes a grant that ended 25 hours ago, logs and counts the deletion, and keeps newer grants', {
   timeout: 30_000,
 }, async () => {
   const [auth = 0, login = 0, metrics = 0] = await freePorts(3)

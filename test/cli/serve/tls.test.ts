@@ -1,4 +1,4 @@
-/** The programs on TLS of their own: no proxy between them and a browser. */
+/** The programs serve TLS themselves, without a proxy. */
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { fiveInARow, freePorts } from '../../support/free-ports.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
 import { RSA } from '../../support/tls-certificates.ts'
-import { launched, newFolder, run } from '../run.ts'
+import { launchForTest, newFolder, run } from '../run.ts'
 
 function certificateIn(
   folder: string,
@@ -18,7 +18,7 @@ function certificateIn(
   return { GRANTOR_TLS_CERT_FILE: join(folder, 'cert.pem'), GRANTOR_TLS_KEY_FILE: join(folder, 'key.pem') }
 }
 
-/** The settings of `serve` with the first of two certificates, and its tables. */
+/** The settings of `serve` with the first of two certificates, and a migrated database. */
 async function settingsOfServe(more: Record<string, string> = {}) {
   const folder = newFolder()
   const [auth] = await freePorts(1)
@@ -36,30 +36,30 @@ async function settingsOfServe(more: Record<string, string> = {}) {
   return { folder, url, env }
 }
 
-type Got = { status: number; body: string; cookies: string[]; location: string }
+type Answer = { status: number; body: string; cookies: string[]; location: string }
 
-/** `ca`: the certificate that is believed, and no other. */
-function get(url: string, ca: string, headers: Record<string, string> = {}): Promise<Got> {
+/** `ca` is the only certificate that is trusted. */
+function get(url: string, ca: string, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const asking = request(url, { ca, agent: false, headers, family: 4 }, (answer) => {
+    const outgoing = request(url, { ca, agent: false, headers, family: 4 }, (answer) => {
       let body = ''
       answer.on('data', (chunk: Buffer) => (body += chunk.toString()))
       const { location = '', 'set-cookie': cookies = [] } = answer.headers
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body, cookies, location }))
     })
-    asking.on('error', reject).end()
+    outgoing.on('error', reject).end()
   })
 }
 
-test('serve speaks https, with __Host- cookies, and takes up a renewed certificate at SIGHUP', async () => {
+test('The command serve speaks https, sets Secure __Host- cookies, and loads a renewed certificate on SIGHUP', async () => {
   const { folder, url, env } = await settingsOfServe()
   const { out } = await run(
     ['clients', 'create', '--name', 'A', '--redirect-uri', 'https://app.example.com/cb', '--json'],
     env,
     Math.floor(Date.now() / 1000),
   )
-  const one = launched(['serve'], env)
-  await one.printed('auth service is ready')
+  const server = launchForTest(['serve'], env)
+  await server.printed('auth service is ready')
   const query = new URLSearchParams({
     client_id: (JSON.parse(out) as { client_id: string }).client_id,
     redirect_uri: 'https://app.example.com/cb',
@@ -70,34 +70,34 @@ test('serve speaks https, with __Host- cookies, and takes up a renewed certifica
   await expect(get(`${url}/health/ready`, RSA.cert)).rejects.toThrow()
 
   certificateIn(folder, RSA.cert, RSA.key)
-  one.child.kill('SIGHUP')
-  await one.printed('loaded a renewed certificate')
+  server.child.kill('SIGHUP')
+  await server.printed('loaded a renewed certificate')
   expect((await get(`${url}/health/ready`, RSA.cert)).status).toBe(200)
   await expect(get(`${url}/health/ready`, TEST_CERTIFICATE)).rejects.toThrow()
 
-  const ended = one.ended()
-  one.child.kill('SIGTERM')
+  const ended = server.ended()
+  server.child.kill('SIGTERM')
   expect((await ended).code).toBe(0)
 })
 
-test('start speaks https too, and signs in by its forms under a name of its own', async () => {
+test('The command start speaks https under the name of --host, and its login page has the form to sign in', async () => {
   const folder = newFolder()
   const port = await fiveInARow()
-  const one = launched(['start', '--ports', String(port), '--data', join(folder, 'data'), '--host', '127.0.0.1'], {
+  const server = launchForTest(['start', '--ports', String(port), '--data', join(folder, 'data'), '--host', '127.0.0.1'], {
     ...certificateIn(folder, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY),
   })
-  await one.printed('Ctrl-C stops everything')
-  const id = / client_id +(\S+)/.exec(one.out())?.[1] ?? ''
+  await server.printed('Ctrl-C stops everything')
+  const id = / client_id +(\S+)/.exec(server.out())?.[1] ?? ''
   const query = new URLSearchParams({ client_id: id, redirect_uri: `http://localhost:${port + 2}/callback` })
-  const asked = await get(`https://127.0.0.1:${port}/oauth/authorize?${query}`, TEST_CERTIFICATE)
-  expect(asked.location).toMatch(`https://127.0.0.1:${port + 1}/login?login_challenge=`)
-  // The page is there only if the login server believes the auth service's certificate.
-  const page = await get(asked.location, TEST_CERTIFICATE)
+  const redirect = await get(`https://127.0.0.1:${port}/oauth/authorize?${query}`, TEST_CERTIFICATE)
+  expect(redirect.location).toMatch(`https://127.0.0.1:${port + 1}/login?login_challenge=`)
+  // The login server can show the page only if it trusts the auth service's certificate.
+  const page = await get(redirect.location, TEST_CERTIFICATE)
   expect(page.body).toMatch(/id="address"[^]*id="sign-in"/)
 })
 
 test.each(['example.com', 'localhost.example.com', 'a b', 'user@localhost', '192.168.0.1', 'localhost/x'])(
-  'start takes no name that could be another machine’s: --host %s',
+  'The command start refuses a --host that could be another machine: %s',
   async (host) => {
     const { exit, err } = await run(['start', '--host', host, '--data', join(newFolder(), 'data')])
     expect(exit).toBe(2)
@@ -105,20 +105,20 @@ test.each(['example.com', 'localhost.example.com', 'a b', 'user@localhost', '192
   },
 )
 
-test('serve --workers speaks https in every worker, and SIGHUP takes up a renewed certificate in each', async () => {
+test('The command serve --workers speaks https in every worker, and on SIGHUP each worker loads a renewed certificate', async () => {
   const { folder, url, env } = await settingsOfServe({ GRANTOR_DRAIN_SECONDS: '0' })
-  const all = launched(['serve', '--workers', '2'], env)
-  await all.printed('auth service is ready')
-  // A connection each, so that both are asked.
+  const server = launchForTest(['serve', '--workers', '2'], env)
+  await server.printed('auth service is ready')
+  // Each request has its own connection, so that both workers respond.
   const readyBy = (ca: string) => Promise.all([1, 2].map(async () => (await get(`${url}/health/ready`, ca)).status))
   expect(await readyBy(TEST_CERTIFICATE)).toEqual([200, 200])
 
   certificateIn(folder, RSA.cert, RSA.key)
-  all.child.kill('SIGHUP')
-  await expect.poll(() => all.out().match(/loaded a renewed certificate/g)?.length).toBe(2)
+  server.child.kill('SIGHUP')
+  await expect.poll(() => server.out().match(/loaded a renewed certificate/g)?.length).toBe(2)
   expect(await readyBy(RSA.cert)).toEqual([200, 200])
 
-  const ended = all.ended()
-  all.child.kill('SIGTERM')
+  const ended = server.ended()
+  server.child.kill('SIGTERM')
   expect((await ended).code).toBe(0)
 })

@@ -23,16 +23,16 @@ afterEach(() => {
 
 function launch(program: string, argv: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [program, ...argv], { env: { ...OWN_ENVIRONMENT, ...env }, stdio: 'pipe' })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
   const over = once(child, 'close') as Promise<[number | null]>
-  const one = { child, said: () => said, exit: async () => (await over)[0] }
+  const one = { child, output: () => output, exit: async () => (await over)[0] }
   running.add(one)
   return one
 }
 
 test.each(['SQLite', 'PostgreSQL'])(
-  'while grantor migrate of the next version runs and its servers come one by one, nobody notices (%s)',
+  'All requests succeed while the next version migrates the database and its servers replace the old ones one by one (%s)',
   { timeout: 60_000 },
   async (engine) => {
     const database = engine === 'SQLite' ? null : await createPostgresDatabase()
@@ -47,8 +47,8 @@ test.each(['SQLite', 'PostgreSQL'])(
     }
     const serve = async (program: string, port: number) => {
       const one = launch(program, ['serve'], { ...env, GRANTOR_LISTEN: `127.0.0.1:${port}` })
-      while (!one.said().includes('auth service is ready')) {
-        if (one.child.exitCode !== null) throw new Error(one.said())
+      while (!one.output().includes('auth service is ready')) {
+        if (one.child.exitCode !== null) throw new Error(one.output())
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
       return one
@@ -65,11 +65,11 @@ test.each(['SQLite', 'PostgreSQL'])(
     const redirectUris = ['https://app.example.net/callback']
     const caller = { id: client.client_id, secret: client.client_secret, redirectUris } as TestClient
     const request = requestOf(caller)
-    const [stays, goes] = [await serve(PRESENT, ports[0]), await serve(PRESENT, ports[1])]
+    const [remaining, replaced] = [await serve(PRESENT, ports[0]), await serve(PRESENT, ports[1])]
     const signedIn = at(ports[0])
     let { code } = await signedIn.signIn(request)
 
-    // Everybody goes on all the time: a code, its tokens, a refresh, an introspection, a revocation, in turn on each server.
+    // Constant load on each server in turn: exchange of a code, refresh, introspection, revocation, authorization.
     let open = [at(ports[0], signedIn), at(ports[1], signedIn)]
     const state = { over: false, rounds: 0 }
     const load = (async () => {
@@ -93,28 +93,28 @@ test.each(['SQLite', 'PostgreSQL'])(
 
     await someRounds()
     const migrated = launch(NEXT, ['migrate'], env)
-    expect([await migrated.exit(), migrated.said()]).toEqual([0, expect.stringContaining('of tomorrow')])
+    expect([await migrated.exit(), migrated.output()]).toEqual([0, expect.stringContaining('of tomorrow')])
     await someRounds()
-    const came = await serve(NEXT, ports[2])
+    const newer = await serve(NEXT, ports[2])
     open = [at(ports[0], signedIn), at(ports[2], signedIn)]
     await someRounds()
-    goes.child.kill('SIGTERM')
-    expect(await goes.exit()).toBe(0)
+    replaced.child.kill('SIGTERM')
+    expect(await replaced.exit()).toBe(0)
     await at(ports[2]).signIn(request)
     await at(ports[0]).signIn(request)
-    // One of the version before that has to be started again in the middle of it.
+    // A server of the earlier version can be started again on the migrated database.
     await serve(PRESENT, ports[1])
     open = [at(ports[0], signedIn), at(ports[1], signedIn), at(ports[2], signedIn)]
     await someRounds()
     state.over = true
     await load
-    for (const one of [stays, goes, came]) expect(one.said()).not.toMatch(/"level":(50|60)|"status":5/)
+    for (const one of [remaining, replaced, newer]) expect(one.output()).not.toMatch(/"level":(50|60)|"status":5/)
 
-    // A step that takes something away leaves the version before behind: it is told so in one line.
-    const takes = launch(NEXT, ['migrate'], { ...env, TEST_NEXT_STEP: 'takes-away' })
-    expect([await takes.exit(), takes.said()]).toEqual([0, expect.stringContaining('takes away')])
+    // After a step that removes something, the earlier version refuses to start, with one line.
+    const removing = launch(NEXT, ['migrate'], { ...env, TEST_NEXT_STEP: 'takes-away' })
+    expect([await removing.exit(), removing.output()]).toEqual([0, expect.stringContaining('takes away')])
     const late = launch(PRESENT, ['serve'], { ...env, GRANTOR_LISTEN: '127.0.0.1:1' })
-    expect([await late.exit(), late.said()]).toEqual([1, expect.stringMatching(/^grantor: .*newer version.*\n$/)])
+    expect([await late.exit(), late.output()]).toEqual([1, expect.stringMatching(/^grantor: .*newer version.*\n$/)])
     for (const one of running) one.child.kill('SIGKILL')
     await database?.drop()
   },

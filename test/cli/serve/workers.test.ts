@@ -9,7 +9,7 @@ import { beginRequest, launch, newFolder, type Running, run } from '../run.ts'
 const folder = newFolder()
 let env: Record<string, string>
 let ports: { auth: number; metrics: number }
-const launched: Running[] = []
+const processes: Running[] = []
 
 beforeAll(async () => {
   const [auth = 0, login = 0, metrics = 0] = await freePorts(3)
@@ -27,12 +27,12 @@ beforeAll(async () => {
   await run(['migrate'], env, Math.floor(Date.now() / 1000))
 })
 afterAll(() => {
-  for (const { child } of launched) child.kill('SIGKILL')
+  for (const { child } of processes) child.kill('SIGKILL')
 })
 
 function serve(more: Record<string, string> = {}): Running {
   const one = launch(['serve', '--workers', '2'], { ...env, ...more })
-  launched.push(one)
+  processes.push(one)
   return one
 }
 
@@ -45,14 +45,14 @@ const linesOf = (service: Running): Line[] =>
     .map((line) => JSON.parse(line) as Line)
 const workersOf = (service: Running) => linesOf(service).find(({ msg }) => msg === 'auth service is ready')?.workers ?? []
 
-/** One request on a connection of its own, so that it goes to the next worker. */
-function ask(path: string, { method = 'GET', headers = {}, body = '' } = {}): Promise<number> {
+/** Sends a request on a connection of its own, so that the next worker gets the request. */
+function statusOf(path: string, { method = 'GET', headers = {}, body = '' } = {}): Promise<number> {
   return send(`http://localhost:${ports.auth}`, { method, path, headers: { connection: 'close', ...headers }, body }).then(
     ({ status }) => status,
   )
 }
 const introspect = (secret: string, id: string) =>
-  ask('/oauth/introspect', {
+  statusOf('/oauth/introspect', {
     method: 'POST',
     headers: {
       authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
@@ -60,7 +60,7 @@ const introspect = (secret: string, id: string) =>
     },
     body: 'token=x',
   })
-const measured = async () => (await fetch(`http://127.0.0.1:${ports.metrics}/metrics`)).text()
+const readMetrics = async () => (await fetch(`http://127.0.0.1:${ports.metrics}/metrics`)).text()
 const isGone = (pid: number) => {
   try {
     process.kill(pid, 0)
@@ -70,55 +70,55 @@ const isGone = (pid: number) => {
   }
 }
 
-describe('grantor serve --workers, running', () => {
+describe('Running workers of serve', () => {
   let service: Running
   beforeAll(async () => {
     service = serve()
     await service.printed('auth service is ready')
   })
 
-  test('is ready once, when all workers are, and each of them answers', async () => {
-    for (let request = 0; request < 6; request++) expect(await ask('/oauth/jwks')).toBe(200)
-    // A line about a request may come a moment after its answer.
+  test('The command serve --workers logs one ready line, which lists all workers, and each worker answers requests', async () => {
+    for (let request = 0; request < 6; request++) expect(await statusOf('/oauth/jwks')).toBe(200)
+    // The log line of a request may be written after its response.
     const answering = () => linesOf(service).flatMap(({ msg, worker }) => (msg === 'request' && worker ? [worker] : []))
     await expect.poll(() => new Set(answering())).toEqual(new Set([1, 2]))
     expect(linesOf(service).filter(({ msg }) => msg === 'auth service is ready')).toHaveLength(1)
     expect(workersOf(service)).toHaveLength(2)
   })
 
-  test('/metrics is the sum over the workers', async () => {
-    for (let request = 0; request < 4; request++) await ask('/health/live')
-    const text = await measured()
+  test('The page /metrics is the sum over all workers', async () => {
+    for (let request = 0; request < 4; request++) await statusOf('/health/live')
+    const text = await readMetrics()
     expect(text).toContain('grantor_request_duration_seconds_count{route="/health/live",method="GET",status="200"} 4')
     expect(text).toContain('grantor_workers 2')
   })
 
-  test('failures are counted over all workers, and a correct secret is not refused for them', async () => {
+  test('Failed client authentications are counted over all workers, and a correct secret is accepted beyond the limit', async () => {
     const create = ['clients', 'create', '--name', 'App', '--redirect-uri', 'https://app.example.com/cb', '--json']
     const { client_id, client_secret } = JSON.parse((await run(create, env)).out) as Record<string, string>
     await expect.poll(() => introspect(client_secret!, client_id!), { interval: 50 }).toBe(200)
     for (let failure = 0; failure < 20; failure++) expect(await introspect('wrong', client_id!)).toBe(401)
-    // The news is on its way for a moment.
+    // The primary informs the other worker asynchronously.
     await expect.poll(() => introspect('wrong', client_id!)).toBe(429)
     for (let failure = 0; failure < 6; failure++) expect(await introspect('wrong', client_id!)).toBe(429)
     for (let request = 0; request < 4; request++) expect(await introspect(client_secret!, client_id!)).toBe(200)
   })
 
-  test('a worker that crashes is told of and replaced, and the others go on answering', async () => {
+  test('A worker that crashes is logged, counted and replaced, and meanwhile all requests are answered', async () => {
     const [first = 0] = workersOf(service)
     process.kill(first, 'SIGKILL')
     await service.printed('a worker ended; it will be replaced')
-    const statuses = await Promise.all(Array.from({ length: 6 }, () => ask('/oauth/jwks')))
+    const statuses = await Promise.all(Array.from({ length: 6 }, () => statusOf('/oauth/jwks')))
     expect(new Set(statuses)).toEqual(new Set([200]))
     await service.printed('a replacement worker is ready')
     const replaced = linesOf(service).find(({ msg }) => msg === 'a replacement worker is ready')
     expect(replaced).toMatchObject({ worker: linesOf(service).find(({ pid }) => pid === first)?.worker })
-    const text = await measured()
+    const text = await readMetrics()
     expect(text).toContain('grantor_workers 2')
     expect(text).toContain('grantor_workers_ended_total 1')
   })
 
-  test('on SIGTERM requests under way on every worker are answered, and it ends with 0', async () => {
+  test('On SIGTERM, serve --workers answers the requests in progress, exits with 0 and leaves no worker running', async () => {
     const sockets = [1, 2, 3, 4].map(() => connect(ports.auth, '127.0.0.1'))
     await Promise.all(sockets.map(beginRequest))
     const end = service.ended()
@@ -134,29 +134,29 @@ describe('grantor serve --workers, running', () => {
   })
 })
 
-describe('grantor serve --workers, starting and ending', () => {
+describe('Start and stop of workers of serve', () => {
   let service: Running | undefined
   afterEach(() => service?.child.kill('SIGKILL'))
 
-  test('a service manager that signals every process at once stops it as gently, with requests taken while it drains', async () => {
-    // Longer than a busy machine needs for the requests below.
+  test('If all processes get SIGTERM at once, serve --workers answers requests while it drains, and exits with 0', async () => {
+    // The drain takes longer than a busy machine needs for the requests below.
     service = serve({ GRANTOR_DRAIN_SECONDS: '8' })
     await service.printed('auth service is ready')
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const kept = () =>
+    const checkReady = () =>
       new Promise<{ status?: number | undefined; connection?: string | undefined }>((resolve, reject) => {
         const { auth: port } = ports
         get({ host: '127.0.0.1', port, path: '/health/ready', agent }, (answer) => {
           answer.resume().on('end', () => resolve({ status: answer.statusCode, connection: answer.headers.connection }))
         }).on('error', reject)
       })
-    expect(await kept()).toEqual({ status: 200, connection: 'keep-alive' })
+    expect(await checkReady()).toEqual({ status: 200, connection: 'keep-alive' })
     const end = service.ended()
     for (const pid of [service.child.pid ?? 0, ...workersOf(service)]) process.kill(pid, 'SIGTERM')
-    const saysSo = () => linesOf(service!).filter(({ msg }) => msg.startsWith('stopping')).length
-    await expect.poll(saysSo).toBe(3)
-    expect(await kept()).toEqual({ status: 503, connection: 'close' })
-    for (let request = 0; request < 4; request++) expect(await ask('/oauth/jwks')).toBe(200)
+    const countStopping = () => linesOf(service!).filter(({ msg }) => msg.startsWith('stopping')).length
+    await expect.poll(countStopping).toBe(3)
+    expect(await checkReady()).toEqual({ status: 503, connection: 'close' })
+    for (let request = 0; request < 4; request++) expect(await statusOf('/oauth/jwks')).toBe(200)
     expect((await end).code).toBe(0)
     const stopped = linesOf(service).filter(({ msg }) => msg === 'stopped')
     expect(new Set(stopped.map(({ worker }) => worker))).toEqual(new Set([1, 2, undefined]))
@@ -164,7 +164,7 @@ describe('grantor serve --workers, starting and ending', () => {
     agent.destroy()
   })
 
-  test('a port in use, of the service or of its metrics, is one line; and kill -9 of the primary leaves no worker behind', async () => {
+  test('A port in use is one error line of serve --workers, and after kill -9 of the primary no worker is left', async () => {
     service = serve()
     await service.printed('auth service is ready')
     const [free = 0] = await freePorts(1)
@@ -180,19 +180,19 @@ describe('grantor serve --workers, starting and ending', () => {
     await expect.poll(() => workers.every(isGone)).toBe(true)
   })
 
-  test('what hinders a worker hinders the start, in one line and with the exit code it has without workers', async () => {
+  test('If a worker cannot start, serve --workers exits with 1 and one error line, as without workers', async () => {
     const wrongSecret = serve({ GRANTOR_SECRET: 'another-secret-altogether-0123456789' })
     expect((await wrongSecret.ended()).code).toBe(1)
     expect(wrongSecret.err()).toMatch(/^grantor: the keys in this database were made with another GRANTOR_SECRET.*\n$/)
     expect(wrongSecret.out()).toBe('')
   })
 
-  test('wrong settings are told once, before any worker starts', async () => {
+  test('A wrong setting of serve --workers is reported once, with exit code 2', async () => {
     const { exit, err } = await run(['serve', '--workers', '2'], { ...env, GRANTOR_RATE_LIMIT: 'maybe' })
     expect([exit, err]).toEqual([2, expect.stringContaining('grantor: one setting needs attention\n')])
   })
 
-  test.each(['0', '1.5', 'all', '257', '-1', ''])('--workers=%s is a fault of the command line', async (value) => {
+  test.each(['0', '1.5', 'all', '257', '-1', ''])('The option --workers=%s is refused with exit code 2', async (value) => {
     const { exit, out, err } = await run(['serve', `--workers=${value}`], env)
     expect([exit, out]).toEqual([2, ''])
     expect(err).toMatch(/^grantor: --workers (must be a number from 1 to 256|needs a value)/)
