@@ -283,7 +283,7 @@ const operation = {
   pushLimit: {
     name: 'PUSH_LIMIT',
     words:
-      'Pushed authorization requests per minute, per client address (IPv6: its /64), of clients that do not authenticate. Further requests receive 429.',
+      'Pushed authorization requests and requests of devices per minute, per client address (IPv6: its /64), of clients that do not authenticate. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '60',
@@ -291,7 +291,7 @@ const operation = {
   clientPushLimit: {
     name: 'CLIENT_PUSH_LIMIT',
     words:
-      'Pushed authorization requests per minute of one client that authenticates, from all addresses together. Further requests receive 429.',
+      'Pushed authorization requests and requests of devices per minute of one client that authenticates, from all addresses together. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '6000',

@@ -22,13 +22,18 @@ export type LoginHead = {
 /** The app, its request, and the time limit: the same at the top of every step. */
 export function loginHead(head: LoginHead): Html {
   const { request, now } = head
-  const forApp = request.purpose === 'app'
+  const forApp = request.purpose === 'app' || request.purpose === 'device'
   const words = texts.purpose[request.purpose]
   const app = forApp ? placeOf(request) : texts.brand
   const closes = new Date(request.expiresAt * 1000).toISOString()
   const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
   return html`${appHeading({ sentence: words.title, app, place: request })}
 <p class="lead">${words.intro}</p>
+${
+  request.userCode &&
+  html`<p class="user-code"><code>${request.userCode}</code></p>
+<p class="fine">${texts.device.warning}</p>`
+}
 ${request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
 ${forApp && requestedScopes(head, app)}
 ${request.expiresAt > now && html`<p class="fine with-symbol">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`

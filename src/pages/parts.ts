@@ -45,6 +45,8 @@ export function placeLine({
   clientName = '',
 }: ClientPlace & { clientName?: string }): Html {
   if (clientPublisher !== undefined) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) })
+  // An app on another device has no place.
+  if (!clientHost && !clientScheme) return html``
   return clientScheme
     ? html`<p class="host">${symbol('device')}<span>${fill(texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
     : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
@@ -57,7 +59,9 @@ function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { n
     : isLoopbackHost(hostnameOf(clientHost))
       ? words.answerToThisMachine
       : fill(words.answerTo, { host: clientHost })
-  return html`${name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`}
+  const callsItself = name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`
+  if (!clientHost && !clientScheme) return html`${callsItself}`
+  return html`${callsItself}
 <p class="host">${symbol(clientScheme || isLoopbackHost(hostnameOf(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`
 }
 

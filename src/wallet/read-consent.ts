@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 2, 5, 6 and 7), for receipts.
+ * Reads the fields of a signed consent (templates 2, 5, 6, 7 and 9), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -16,6 +16,7 @@ import {
   SCOPES_BY_RESOURCE_TEMPLATE,
   WEBSITE_TEMPLATE,
 } from './consent-message.ts'
+import { composeDeviceConsent, DEVICE_CONSENT_FORM, DEVICE_GRANT_TEMPLATE } from './device-consent.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
 export type Consent = {
@@ -26,10 +27,13 @@ export type Consent = {
   chainId: number
   /** As the text writes it; '' if the text names the app by its host alone. */
   clientName: string
-  /** Host, and port if any, of the redirect URI, or its private-use scheme. */
+  /** Host, and port if any, of the redirect URI, or its private-use scheme; '' if the access goes to a device. */
   clientHost: string
   clientId: string
+  /** '' if the access goes to a device. */
   redirectUri: string
+  /** The code that the device showed, if the access goes to a device (RFC 8628). */
+  userCode?: string
   grants: { resource: string; scopes: string[] }[]
   until: number
   issuedAt: number
@@ -85,7 +89,9 @@ const textForm = new RegExp(
   ].join('\\n')}$`,
 )
 
-type Fields = Omit<ConsentFields, 'template'>
+const deviceForm = new RegExp(DEVICE_CONSENT_FORM)
+
+type Fields = Omit<ConsentFields, 'template'> & { userCode?: string | undefined }
 type ReadText = { template: number; fields: Fields }
 
 /** Parses loosely: `readConsent` composes the text again and compares. */
@@ -98,8 +104,9 @@ function readText(message: string): ReadText | null {
     entries = '',
     keyThumbprint,
     device,
+    userCode,
     ...fieldTexts
-  } = textForm.exec(message)?.groups ?? {}
+  } = textForm.exec(message)?.groups ?? deviceForm.exec(message)?.groups ?? {}
   const address = parseAddress(fieldTexts.address ?? '')
   if (address.kind !== 'address') return null
   const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
@@ -122,7 +129,9 @@ function readText(message: string): ReadText | null {
     issuedAt: Date.parse(fieldTexts.issuedAt ?? '') / 1000,
     until: Date.parse(fieldTexts.until ?? '') / 1000,
     keyThumbprint,
+    userCode,
   }
+  if (userCode !== undefined) return { template: DEVICE_GRANT_TEMPLATE, fields }
   const [first] = grants
   if (first && grants.some(([, scopes]) => String(scopes) !== String(first[1])))
     return { template: SCOPES_BY_RESOURCE_TEMPLATE, fields: { ...fields, scopesByResource: Object.fromEntries(grants) } }
@@ -132,6 +141,8 @@ function readText(message: string): ReadText | null {
 
 function composeAgain({ template, fields }: ReadText): string | null {
   try {
+    const { userCode } = fields
+    if (userCode !== undefined) return composeDeviceConsent({ ...fields, template, userCode })
     return composeConsentMessage({ ...fields, template })
   } catch (error) {
     if (error instanceof RangeError) return null
@@ -139,7 +150,12 @@ function composeAgain({ template, fields }: ReadText): string | null {
   }
 }
 
-function toConsent({ scopes, resources, scopesByResource, keyThumbprint, ...same }: Fields): Consent {
+function toConsent({ scopes, resources, scopesByResource, keyThumbprint, userCode, ...same }: Fields): Consent {
   const grants = resources.map((resource) => ({ resource, scopes: [...(scopesByResource?.[resource] ?? scopes)] }))
-  return { ...same, grants, ...(keyThumbprint === undefined ? {} : { keyThumbprint }) }
+  return {
+    ...same,
+    grants,
+    ...(userCode === undefined ? {} : { userCode }),
+    ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
+  }
 }

@@ -153,6 +153,7 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     wallet_checks: 30,
     pushes: 60,
     client_pushes: 6000,
+    user_codes: 5,
     metadata_fetches: 30,
     registrations: 30,
   }

@@ -21,6 +21,7 @@ import { KeyRing } from '../../keys/key-ring.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
+import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 
@@ -90,6 +91,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     now,
     announceEnded,
     bounds,
+    devicePolls: createPollPace({ now }),
     audit,
   }
   const { loginSecrets, trustedProxies } = settings

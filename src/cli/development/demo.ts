@@ -16,13 +16,24 @@ export type DemoAddresses = {
   mcpUrl: string
 }
 export type DemoClient = { id: string; secret: string }
-export type Demo = { builderApp: DemoClient; resourceApi: DemoClient; mcpServer: DemoClient; mcpClient: Pick<DemoClient, 'id'> }
+export type Demo = {
+  builderApp: DemoClient
+  resourceApi: DemoClient
+  mcpServer: DemoClient
+  mcpClient: Pick<DemoClient, 'id'>
+  device: Pick<DemoClient, 'id'>
+}
 
 const API_NAME = 'Demo resource API'
 const MCP_NAME = 'Demo MCP server'
 
 /** Those of the example, which cannot be imported if a package that it needs is missing. */
 const MCP_SCOPES = ['notes.read', 'notes.write']
+
+const DEVICE_GRANTS: NonNullable<ClientRegistration['grantTypes']> = [
+  'urn:ietf:params:oauth:grant-type:device_code',
+  'refresh_token',
+]
 
 /**
  * Ids and secrets of the demo clients. They are derived, so they are the same at every start and never stored in plain
@@ -34,6 +45,7 @@ export function demoClients({ idFor, secretFor }: DevelopmentStore): Demo {
     resourceApi: { id: idFor('demo resource API id'), secret: secretFor('demo resource API secret') },
     mcpServer: { id: idFor('demo MCP server id'), secret: secretFor('demo MCP server secret') },
     mcpClient: { id: idFor('demo MCP client id') },
+    device: { id: idFor('demo device client id') },
   }
 }
 
@@ -50,11 +62,13 @@ export async function registerDemoClients(
   // RFC 8252 §7.3: a native client may use any port of the loopback address.
   const redirectUris = ['http://127.0.0.1/callback', 'http://127.0.0.1/oauth/callback']
   const mcpClient = { name: 'Demo MCP client', redirectUris, scopes: MCP_SCOPES, resources: [mcpUrl] }
+  const device = { name: 'Demo command line', redirectUris: [], grantTypes: DEVICE_GRANTS, resources: [resource] }
   await Promise.all([
     putClient(store, demo.builderApp, { ...app, type: 'confidential' }, at),
     putClient(store, demo.resourceApi, { ...api, type: 'confidential' }, at),
     putClient(store, demo.mcpServer, { ...mcpServer, type: 'confidential' }, at),
     putClient(store, demo.mcpClient, { ...mcpClient, type: 'native' }, at),
+    putClient(store, demo.device, { ...device, type: 'native' }, at),
   ])
 }
 

@@ -228,7 +228,7 @@ export function sessionHandle(hash: string): string {
 /** Begins a login without an app. */
 export function beginLogin(
   deps: Deps,
-  kind: Exclude<LoginPurpose['kind'], 'app'>,
+  kind: Exclude<LoginPurpose['kind'], 'app' | 'device'>,
   browserKey: string | null,
 ): { to: string; browserKey: string } {
   const key = browserKey ?? newBrowserKey()

@@ -66,7 +66,7 @@ function readCodeChallenge(client: Client, parameters: RequestParameters): strin
 }
 
 /** RFC 9449 §10: "the JWK Thumbprint [RFC7638] of the proof-of-possession public key using the SHA-256 hash function". */
-function readKeyThumbprint(thumbprint: string | null): string | null {
+export function readKeyThumbprint(thumbprint: string | null): string | null {
   if (thumbprint !== null && !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(thumbprint))
     throw invalidRequest('dpop_jkt_malformed', 'dpop_jkt must be a SHA-256 JWK thumbprint in base64url.')
   return thumbprint

@@ -188,9 +188,9 @@ export interface SpentStore {
   readSpent(kind: SpentKind, hash: string): Promise<boolean>
 }
 
-/** A pushed authorization request (RFC 9126). */
+/** A pushed authorization request (RFC 9126). The requests of devices (RFC 8628), and the answers to them, have the same form. */
 export type PushedRequest = {
-  /** 256 random bits, the last part of the `request_uri` */
+  /** 256 random bits, the last part of the `request_uri`; for a device see `domain/tokens/device-code.ts` */
   id: string
   clientId: string
   /** the parameters, sealed */
@@ -200,6 +200,7 @@ export type PushedRequest = {
 }
 
 export interface PushedRequestStore {
+  /** If the id exists, the stored request stays. */
   push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
   /** Null for an unknown id. An expired or spent request may still be returned. */
   readPushed(id: string): Promise<PushedRequest | null>

@@ -104,6 +104,8 @@ describe('The command start', () => {
     const mcp = `http://localhost:${port + 4}/mcp`
     expect(one.out()).toContain(`Demo MCP server    ${mcp}\n`)
     expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
+    const program = `node ${join('examples', 'cli-device', 'index.ts')} http://localhost:${port} `
+    expect(one.out()).toContain(program)
     expect(one.out()).toContain(`Open http://localhost:${port + 2} first`)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -257,6 +259,7 @@ describe('The command start', () => {
       'Demo MCP client',
       'Demo MCP server',
       'Demo builder app',
+      'Demo command line',
       'Demo resource API',
       'Mine',
     ])
