@@ -51,15 +51,17 @@ export type AuthServiceRuntime = {
   isStopping?: (() => boolean) | undefined
   /** if absent, the server speaks plain http behind a proxy */
   tls?: ServerOptions | undefined
+  /** certificates of clients to trust in addition to the system's, PEM */
+  ca?: string | undefined
   /** seconds before each attempt to deliver a logout notice; the usual ones if absent */
   noticePauses?: readonly number[]
 }
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, noticePauses: pauses } = runtime
+  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
+  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
   const resources = new RegisteredResources(store)
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
   const clients = allClients({
