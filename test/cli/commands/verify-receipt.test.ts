@@ -89,6 +89,7 @@ It proves what was allowed, not that it still is allowed: the owner may have end
           domain: 'login.example.com',
           nonce: exampleFields.nonce,
           request_id: exampleFields.requestId,
+          user_code: null,
         },
       },
     ])
