@@ -1,4 +1,4 @@
-/** A run in words: its figures, and what was violated, without a token in plain. */
+/** A summary of a run: its figures and its violations, without any token. The words are those of docs/evidence/reliability.md. */
 import { createHash } from 'node:crypto'
 import type { Violation } from './check-history.ts'
 import { CHAIN, type Entry } from './history.ts'
@@ -10,17 +10,17 @@ export function summarize({ history: all, faults, cuts, chainChecks, marks, viol
   const struck = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
   return [
     `${history.length} requests`,
-    `${count('tokens')} answered with tokens`,
+    `${count('tokens')} with tokens`,
     `${count('refused')} refused`,
     `${count('lost')} lost`,
     ...struck,
-    ...(cuts > 0 ? [`answers or requests cut off ${cuts}`] : []),
-    `contracts handed over ${all.filter(({ asked }) => asked.op === 'change_owner').length}, their chain asked ${chainChecks} times`,
+    ...(cuts > 0 ? [`requests or responses cut ${cuts}`] : []),
+    `contracts transferred ${all.filter(({ asked }) => asked.op === 'change_owner').length}, calls to their chain ${chainChecks}`,
     `median refresh ${median(history, 'refresh')} ms, introspection ${median(history, 'introspect')} ms`,
-    `longest time without any answer ${longestSilence(history)} s`,
+    `longest pause between responses ${longestSilence(history)} s`,
     ...returns(history, marks).map(({ after, seconds }) => {
       const longest = Math.max(...seconds).toFixed(1)
-      return `back after ${after} in ${middle(seconds)?.toFixed(1)} s (median of ${seconds.length}), ${longest} s at most`
+      return `available again after ${after} in ${middle(seconds)?.toFixed(1)} s (median of ${seconds.length}), ${longest} s at most`
     }),
     `violations ${violations.length}`,
   ].join(', ')
@@ -37,7 +37,7 @@ function middle(numbers: number[]): number | undefined {
 
 export type Return = { after: string; seconds: number[] }
 
-/** How long after each kind of moment the next request was sent and answered that had to write: a refresh or a redemption. */
+/** Seconds from each kind of fault to the first response to a request that was sent afterwards and had to write: a refresh or a redemption. */
 export function returns(history: readonly Entry[], marks: readonly Mark[]): Return[] {
   const written = history.filter(({ told }) => told.kind === 'tokens')
   return [...Map.groupBy(marks, ({ after }) => after)].map(([after, moments]) => ({
@@ -52,7 +52,7 @@ export function returns(history: readonly Entry[], marks: readonly Mark[]): Retu
   }))
 }
 
-/** Seconds between one answer and the next, at most: how long nobody was served. */
+/** The longest time between two responses, in seconds. */
 function longestSilence(history: readonly Entry[]): string {
   const answered = history
     .filter(({ told }) => told.kind !== 'lost')
@@ -74,7 +74,7 @@ function describe({ node, caller, asked, told, begin, end, offset }: Entry): str
   return `${at} ${node} ${shorten(caller)}: ${asked_.join(', ')} → ${told_.join(', ')}`
 }
 
-/** Enough to tell two tokens apart, and of no use otherwise. */
+/** Enough to distinguish two tokens, and useless for anything else. */
 function shorten(text: string): string {
   return text.length <= 20 ? text : `#${createHash('sha256').update(text).digest('hex').slice(0, 8)}`
 }
