@@ -1,4 +1,4 @@
-/** Ordinary wallets on a service that has RPCs configured: no RPC learns of them, and none can sign in for them. */
+/** Ordinary wallets on a service with RPCs: no request about them is sent to an RPC, and no RPC can sign in as them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { tokensOf } from '../support/app.ts'
@@ -17,12 +17,12 @@ beforeAll(async () => {
 afterAll(() => home.close())
 beforeEach(() => home.setFaults(null))
 
-const knownWallet = (wallet: TestWallet) => home.grantor.store.wallets.readWallet(wallet.address as Address)
+const readWallet = (wallet: TestWallet) => home.grantor.store.wallets.readWallet(wallet.address as Address)
 const signedByMallory = ({ address }: TestWallet): TestWallet => ({ address, sign: mallory.sign })
 
 describe('Ordinary wallets need no RPC', () => {
   test('An ordinary wallet signs in, refreshes and opens the account page without a call to an RPC, also the first time', async () => {
-    const asked = await home.questions(async () => {
+    const calls = await home.questions(async () => {
       const walk = new Walk(home.grantor, testWallet(0))
       const { code } = await walk.signIn(requestOf(home.client))
       const tokens = tokensOf(await walk.exchange(home.client, code))
@@ -32,8 +32,8 @@ describe('Ordinary wallets need no RPC', () => {
       await walk.browse({ path: '/account' })
       await walk.signIn(requestOf(home.client, { prompt: 'login' }))
     })
-    expect(asked).toEqual([])
-    expect(await knownWallet(testWallet(0))).toMatchObject({ provedItself: true })
+    expect(calls).toEqual([])
+    expect(await readWallet(testWallet(0))).toMatchObject({ provedItself: true })
   })
 
   test('Ordinary wallets sign in and refresh while every RPC is unavailable', async () => {
@@ -56,7 +56,7 @@ describe('An account that delegates to a contract (EIP-7702)', () => {
   })
 
   test("The contract of an account cannot sign in for the account before the account's key was seen: 401", async () => {
-    expect(await knownWallet(wallet)).toEqual({ epoch: 0, provedItself: false })
+    expect(await readWallet(wallet)).toEqual({ epoch: 0, provedItself: false })
     await home.expectRefused(async () => (await home.prove(signedByMallory(wallet))).answer, 401, 'not_proven')
   })
 
@@ -87,7 +87,7 @@ describe('An address that has signed with its own key', () => {
   const forged = signedByMallory(account)
   beforeAll(async () => {
     await home.finish(await home.prove(account))
-    // no chain allows this today; an RPC that lies says it any day
+    // No chain allows this today, but an RPC that lies can report it.
     await home.chain.setCode(account.address, `0x${YES_TO_ALL}`)
   })
 

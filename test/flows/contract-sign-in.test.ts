@@ -1,4 +1,4 @@
-/** Contract wallets sign in, end to end: from the authorization request to a token whose `sub` is the contract's address. */
+/** Contract wallets sign in end to end, from the authorization request to a token whose `sub` is the contract's address. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
@@ -19,10 +19,10 @@ afterAll(() => home.close())
 beforeEach(() => home.setFaults(null))
 
 const withKeyOf = (wallet: TestWallet, key: Owner): TestWallet => ({ ...wallet, sign: key.sign })
-/** Whoever signs: the proof is that of the contract at this address. */
-const signingBy = (address: string, sign: (message: string) => string): TestWallet => ({ address, sign })
+/** A wallet at this address, whose signatures `sign` makes. */
+const walletAt = (address: string, sign: (message: string) => string): TestWallet => ({ address, sign })
 
-/** Signs in, and says what of it stands in the store. */
+/** Signs in, and checks the token, the grant, the session and the receipt. */
 async function expectSignedIn(wallet: TestWallet): Promise<void> {
   const attempt = await home.prove(wallet)
   expect(attempt.answer.status).toBe(200)
@@ -41,7 +41,7 @@ async function expectSignedIn(wallet: TestWallet): Promise<void> {
     { walletKind: 'contract', method: 'signature' },
   ])
   expect(await store.receipts.listReceipts(address, { limit: 2 })).toMatchObject([{ walletKind: 'contract', chainId: 1 }])
-  // only a key of its own would close the contract path to it
+  // Only a proof by its own key would set this, and would prevent contract sign-in.
   expect(await store.wallets.readWallet(address)).toMatchObject({ provedItself: false })
 }
 
@@ -64,7 +64,7 @@ describe('A deployed contract wallet (ERC-1271)', () => {
 
   test('The owner cannot sign in with a signature over another text', async () => {
     const wallet = await home.walletOf(alice)
-    await expectNotProven(signingBy(wallet.address, (message) => alice.sign(message.replace('Allow', 'allow'))))
+    await expectNotProven(walletAt(wallet.address, (message) => alice.sign(message.replace('Allow', 'allow'))))
   })
 
   test('Each RPC is called once with eth_call, and no transaction is sent', async () => {
@@ -112,15 +112,15 @@ describe('A contract wallet that is not deployed yet (ERC-6492)', () => {
     const loop = await home.chain.deploy(deploying(oddContracts.endlessLoop))
     const { address } = await home.undeployedWalletOf(bob)
     const started = performance.now()
-    const { answer } = await home.prove(signingBy(address, (message) => wrapSignature(loop, '0xc0ffee', bob.sign(message))))
-    // The local EVM records every step: burning all gas may take it longer than an RPC is waited for.
+    const { answer } = await home.prove(walletAt(address, (message) => wrapSignature(loop, '0xc0ffee', bob.sign(message))))
+    // The local EVM records every step, so running out of gas may take longer than the timeout of an RPC.
     expect([
       [401, 'not_proven'],
       [503, 'temporarily_unavailable'],
     ]).toContainEqual([answer.status, answer.json().error])
     expect(performance.now() - started).toBeLessThan(10_000)
     expect(await home.grantor.store.receipts.listReceipts(address as Address, { limit: 1 })).toEqual([])
-    // answers in turn: the chain is at rest for the next test
+    // The chain handles requests in order, so it is idle for the next test after this one.
     await home.chain.request('eth_blockNumber')
   })
 
@@ -134,7 +134,7 @@ describe('A Safe of two owners who must both sign', () => {
   let safe: Safe
   let undeployed: Safe
   const signedBy = (of: Safe, ...owners: Owner[]): TestWallet =>
-    signingBy(of.address, (message) => signForSafe(message, of.address, 1, owners))
+    walletAt(of.address, (message) => signForSafe(message, of.address, 1, owners))
   beforeAll(async () => {
     const makeSafe = await safes(home.chain)
     safe = await makeSafe([alice, bob], 2)
@@ -156,7 +156,7 @@ describe('A Safe of two owners who must both sign', () => {
   test('A Safe that is not deployed signs in in the same way, wrapped, and not with one signature', async () => {
     const wrapped = (...owners: Owner[]): TestWallet => {
       const { address, sign } = signedBy(undeployed, ...owners)
-      return signingBy(address, (message) => wrapSignature(undeployed.factory, undeployed.factoryCall, sign(message)))
+      return walletAt(address, (message) => wrapSignature(undeployed.factory, undeployed.factoryCall, sign(message)))
     }
     await expectNotProven(wrapped(bob))
     await expectSignedIn(wrapped(bob, mallory))
@@ -168,13 +168,13 @@ describe('Contracts that are not wallets', () => {
     'A contract is refused as a wallet: %s',
     async (kind) => {
       const odd = await home.chain.deploy(deploying(oddContracts[kind]))
-      await expectNotProven(signingBy(odd, alice.sign))
+      await expectNotProven(walletAt(odd, alice.sign))
     },
   )
 
   test('A contract that returns "true" instead of the magic value is refused', async () => {
     const odd = await home.chain.deploy(deploying(answering('01'.padStart(64, '0'))))
-    await expectNotProven(signingBy(odd, alice.sign))
+    await expectNotProven(walletAt(odd, alice.sign))
   })
 
   test('The zero address and precompiles, the identity precompile too, are refused with 403 before any call to an RPC', async () => {

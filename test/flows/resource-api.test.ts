@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => demo.close())
 
-/** A wallet's tokens for the demo app, by way of the whole flow. */
+/** Signs a wallet in to the demo app, and returns its tokens. */
 async function tokensFor(parameters: Record<string, string> = {}, index: 0 | 1 | 2 = 0) {
   const walk = new Walk(demo.grantor, testWallet(index))
   const { code } = await walk.signIn(requestOf(demo.client, parameters))
@@ -20,7 +20,7 @@ async function tokensFor(parameters: Record<string, string> = {}, index: 0 | 1 |
   return { walk, accessToken: String(accessToken), refreshToken: String(refreshToken) }
 }
 
-const askMe = (token: string, headers: Record<string, string> = {}): Promise<Answer> =>
+const getMe = (token: string, headers: Record<string, string> = {}): Promise<Answer> =>
   send(demo.apiUrl, { path: '/me', headers: { authorization: `Bearer ${token}`, ...headers } })
 
 function expectInvalidToken(answer: Answer): void {
@@ -33,7 +33,7 @@ function expectInvalidToken(answer: Answer): void {
 
 test('The API returns the wallet of the call, the app, and what the app may do', async () => {
   const { accessToken } = await tokensFor({}, 1)
-  const answer = await askMe(accessToken)
+  const answer = await getMe(accessToken)
   expect(answer.status).toBe(200)
   expect(answer.json()).toEqual({ wallet: testWallet(1).address, client_id: demo.client.id, scope: 'enhancement' })
   expect(answer.headers['cache-control']).toBe('no-store')
@@ -48,49 +48,49 @@ test('A call without a token gets a challenge that names the scope (RFC 6750 §3
 describe('An access token stops working at once, before its exp', () => {
   test('An access token stops working at once when it is revoked (RFC 7009 §2.1)', async () => {
     const { walk, accessToken } = await tokensFor()
-    expect((await askMe(accessToken)).status).toBe(200)
+    expect((await getMe(accessToken)).status).toBe(200)
     await walk.revoke(demo.client, accessToken)
-    expectInvalidToken(await askMe(accessToken))
+    expectInvalidToken(await getMe(accessToken))
   })
 
   test('An access token stops working at once when the refresh token of its grant is revoked', async () => {
     const { walk, accessToken, refreshToken } = await tokensFor()
     const refreshed = String((await walk.refresh(demo.client, refreshToken)).json().access_token)
-    expect((await askMe(refreshed)).status).toBe(200)
+    expect((await getMe(refreshed)).status).toBe(200)
     await walk.revoke(demo.client, refreshToken)
-    expectInvalidToken(await askMe(accessToken))
-    expectInvalidToken(await askMe(refreshed))
+    expectInvalidToken(await getMe(accessToken))
+    expectInvalidToken(await getMe(refreshed))
   })
 
   test('An access token stops working at once when its code is presented a second time (RFC 6749 §4.1.2)', async () => {
     const walk = new Walk(demo.grantor)
     const { code } = await walk.signIn(requestOf(demo.client))
     const accessToken = String((await walk.exchange(demo.client, code)).json().access_token)
-    expect((await askMe(accessToken)).status).toBe(200)
+    expect((await getMe(accessToken)).status).toBe(200)
     await walk.exchange(demo.client, code)
-    expectInvalidToken(await askMe(accessToken))
+    expectInvalidToken(await getMe(accessToken))
   })
 })
 
 test('A token stops working at its exp', async () => {
   const { accessToken } = await tokensFor()
   demo.grantor.clock.advance(599)
-  expect((await askMe(accessToken)).status).toBe(200)
+  expect((await getMe(accessToken)).status).toBe(200)
   demo.grantor.clock.advance(1)
-  expectInvalidToken(await askMe(accessToken))
+  expectInvalidToken(await getMe(accessToken))
 })
 
 test('A token without the scope gets a challenge that names the scope (RFC 6750 §3.1)', async () => {
   const { accessToken } = await tokensFor({ scope: 'profile' })
-  const answer = await askMe(accessToken)
+  const answer = await getMe(accessToken)
   expect([answer.status, answer.json().error]).toEqual([403, 'insufficient_scope'])
   expect(answer.headers['www-authenticate']).toContain('scope="enhancement"')
 })
 
 test('A refresh token or a changed token is not an access token', async () => {
   const { accessToken, refreshToken } = await tokensFor()
-  expectInvalidToken(await askMe(refreshToken))
-  expectInvalidToken(await askMe(`${accessToken.slice(0, -6)}AAAAAA`))
+  expectInvalidToken(await getMe(refreshToken))
+  expectInvalidToken(await getMe(`${accessToken.slice(0, -6)}AAAAAA`))
 })
 
 test('A token in the query is ignored, and beside the header it is refused (RFC 6750 §2)', async () => {
