@@ -72,6 +72,8 @@ const WHERE: Record<Endpoint, string> = {
   clients: 'clients',
   authorize: '`/oauth/authorize`',
   par: '`/oauth/par`',
+  'device-authorization': '`/oauth/device_authorization`',
+  device: '`/device`',
   token: '`/oauth/token`',
   introspect: '`/oauth/introspect`',
   revoke: '`/oauth/revoke`',

@@ -207,6 +207,7 @@ const someGrant = (): Parameters<Store['grants']['redeemCode']>[0] => ({
   consented: true,
   scopes: ['enhancement'],
   resources: ['https://api.example.com/'],
+  scopesByResource: null,
   expiresAt: NOW + 30 * DAY,
   refreshExpiresAt: NOW + 14 * DAY,
   refreshKeyId: 'abcdefghij',

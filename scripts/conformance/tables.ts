@@ -27,6 +27,7 @@ const TABLES = [
   'rfc7636',
   'rfc7662',
   'rfc8414',
+  'rfc8628',
   'rfc8693',
   'rfc8707',
   'rfc9068',

@@ -69,6 +69,12 @@ export const importRules: readonly ImportRule[] = [
     ...DOMAIN,
   },
   {
+    folder: 'src/domain/resources',
+    owns: 'the registered resources in memory, their rules, and which scopes belong to which resource',
+    mayImport: ['src/oauth', 'src/domain/model'],
+    ...DOMAIN,
+  },
+  {
     folder: 'src/domain/consent',
     owns: 'what a wallet allowed: sessions, receipts, checking them again, ending grants',
     mayImport: ['src/oauth', 'src/wallet', 'src/keys', 'src/domain/model'],
@@ -77,7 +83,15 @@ export const importRules: readonly ImportRule[] = [
   {
     folder: 'src/domain/tokens',
     owns: 'code exchange, refresh, client credentials, DPoP, ID tokens, introspection, revocation, userinfo',
-    mayImport: ['src/oauth', 'src/wallet', 'src/keys', 'src/domain/model', 'src/domain/clients', 'src/domain/consent'],
+    mayImport: [
+      'src/oauth',
+      'src/wallet',
+      'src/keys',
+      'src/domain/model',
+      'src/domain/clients',
+      'src/domain/resources',
+      'src/domain/consent',
+    ],
     ...DOMAIN,
   },
   {
@@ -89,6 +103,7 @@ export const importRules: readonly ImportRule[] = [
       'src/keys',
       'src/domain/model',
       'src/domain/clients',
+      'src/domain/resources',
       'src/domain/consent',
       'src/domain/tokens',
     ],
@@ -97,7 +112,15 @@ export const importRules: readonly ImportRule[] = [
   {
     folder: 'src/domain/login',
     owns: 'the login: the text to sign, the proof of the wallet, the new session, the way back to the app',
-    mayImport: ['src/oauth', 'src/wallet', 'src/keys', 'src/domain/model', 'src/domain/consent', 'src/domain/authorization'],
+    mayImport: [
+      'src/oauth',
+      'src/wallet',
+      'src/keys',
+      'src/domain/model',
+      'src/domain/resources',
+      'src/domain/consent',
+      'src/domain/authorization',
+    ],
     ...DOMAIN,
   },
   {
@@ -169,6 +192,7 @@ export const importRules: readonly ImportRule[] = [
       'src/oauth',
       'src/domain/model',
       'src/domain/clients',
+      'src/domain/resources',
       'src/domain/consent',
       'src/domain/tokens',
       'src/domain/authorization',
@@ -213,6 +237,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/resources',
+    owns: 'what the `resources` commands share: options, lookup, output',
+    mayImport: ['src/cli/terminal', 'src/domain/model', 'src/domain/resources'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -225,6 +255,7 @@ export const importRules: readonly ImportRule[] = [
       'src/keys',
       'src/domain/model',
       'src/domain/clients',
+      'src/domain/resources',
       'src/domain/account',
       'src/domain/maintenance',
       'src/store/sqlite',
@@ -260,6 +291,7 @@ export const importRules: readonly ImportRule[] = [
     mayImport: [
       'src/cli/terminal',
       'src/cli/clients',
+      'src/cli/resources',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/development',

@@ -157,7 +157,7 @@ const login = {
   },
   scopeDescriptions: {
     name: 'SCOPE_DESCRIPTIONS',
-    words: `What each scope allows, for the user who signs in: a JSON object from scope to description. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,
+    words: `What each scope allows, for the user who signs in: a JSON object from scope to description. These scopes belong to every resource; a scope of one resource is registered with \`grantor resources\`. \`enhancement\` and the scopes of the service (${STANDARD_SCOPES.map((scope) => `\`${scope}\``).join(', ')}) have descriptions already.`,
     usedBy: auth,
     parse: read.scopeDescriptions,
     preset: '{}',
@@ -283,7 +283,7 @@ const operation = {
   pushLimit: {
     name: 'PUSH_LIMIT',
     words:
-      'Pushed authorization requests per minute, per client address (IPv6: its /64), of clients that do not authenticate. Further requests receive 429.',
+      'Pushed authorization requests and requests of devices per minute, per client address (IPv6: its /64), of clients that do not authenticate. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '60',
@@ -291,7 +291,7 @@ const operation = {
   clientPushLimit: {
     name: 'CLIENT_PUSH_LIMIT',
     words:
-      'Pushed authorization requests per minute of one client that authenticates, from all addresses together. Further requests receive 429.',
+      'Pushed authorization requests and requests of devices per minute of one client that authenticates, from all addresses together. Further requests receive 429.',
     usedBy: auth,
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '6000',

@@ -46,7 +46,9 @@ type Answer = {
 export function replyWithError(service: Service, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = answerTo(error, request.id)
   if (answer.status >= 500) request.log.error({ err: error, request_id: request.id }, answer.reason)
-  else service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error) })
+  // A device that polls is refused every few seconds until its user has answered (RFC 8628 §3.5): that is no fault.
+  else if (answer.reason !== 'answer_pending')
+    service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error) })
   service.metrics?.countRefusal(answer.body.error, answer.reason)
   reply.code(answer.status).headers(answer.headers)
   if (request.routeOptions.config.answers === 'page') {

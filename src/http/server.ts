@@ -9,6 +9,8 @@ import { acceptForms, FORM_AT_MOST } from './form-body.ts'
 import { accountRoutes } from './routes/account.ts'
 import { assetRoutes } from './routes/assets.ts'
 import { authorizeRoutes } from './routes/authorize.ts'
+import { deviceRoutes } from './routes/device.ts'
+import { deviceAuthorizationRoute } from './routes/device-authorization.ts'
 import { healthRoutes } from './routes/health.ts'
 import { introspectRoute } from './routes/introspect.ts'
 import { loginApiRoutes } from './routes/login-api.ts'
@@ -67,6 +69,8 @@ export function createAuthServer(service: Service): FastifyInstance {
   loginResumeRoute(server, service)
   accountRoutes(server, service)
   pushedRequestRoute(server, service)
+  deviceAuthorizationRoute(server, service)
+  deviceRoutes(server, service)
   tokenRoute(server, service)
   introspectRoute(server, service)
   revokeRoute(server, service)

@@ -13,6 +13,7 @@ import type { RateLimit } from '../ops/rate-limit.ts'
  * - `wallet_checks`: the same, by network and address; never by address alone, because an address is public
  * - `pushes`: pushed requests of clients that do not authenticate, by network
  * - `client_pushes`: pushed requests of one client that authenticates
+ * - `user_codes`: wrong user codes on the page for devices, by network; above the limit no code is looked up
  * - `registrations`: clients that register themselves, by network
  * - `metadata_fetches`: fetches of metadata documents of clients that are not registered, by network
  */
@@ -23,6 +24,7 @@ export type Limited =
   | 'wallet_checks'
   | 'pushes'
   | 'client_pushes'
+  | 'user_codes'
   | 'metadata_fetches'
   | 'registrations'
 

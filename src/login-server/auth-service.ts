@@ -1,6 +1,6 @@
 import { encodeFormValue } from '../oauth/form.ts'
 import type { LoginRequest, Purpose } from '../pages/login-request.ts'
-import type { Scope } from '../pages/parts.ts'
+import type { Place, Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
 
 /**
@@ -132,12 +132,26 @@ function asLoginRequest(answer: Record<string, unknown>): LoginRequest | null {
   if (!Array.isArray(chainIds) || chainIds.length === 0 || !chainIds.every(isWholeNumber)) return null
   if (resume !== null && !isWebAddress(resume)) return null
   // Only a login that an app began can continue on another device.
-  const resumeUrl = purpose === 'app' ? resume : null
+  const resumeUrl = purpose === 'app' || purpose === 'device' ? resume : null
+  const userCode = purpose === 'device' && isUserCode(answer.user_code) ? answer.user_code : undefined
   const clientScheme = isScheme(answer.client_scheme) ? answer.client_scheme : undefined
   const loginHint = isAddress(answer.login_hint) ? answer.login_hint : undefined
   const clientPublisher = typeof answer.client_publisher === 'string' ? answer.client_publisher : undefined
   const place = { clientHost, clientScheme, clientPublisher }
-  return { purpose, clientName, ...place, scopes, mayChooseScopes, resources, until, chainIds, expiresAt, resumeUrl, loginHint }
+  return {
+    purpose,
+    clientName,
+    ...place,
+    scopes,
+    mayChooseScopes,
+    resources,
+    until,
+    chainIds,
+    expiresAt,
+    resumeUrl,
+    loginHint,
+    userCode,
+  }
 }
 
 function asMessage({ message }: Record<string, unknown>): { message: string } | null {
@@ -150,7 +164,12 @@ function asMoveOn({ status, redirect_to: redirectTo }: Record<string, unknown>):
 
 function isScope(scope: unknown): scope is Scope {
   if (!isRecord(scope) || typeof scope.name !== 'string' || typeof scope.description !== 'string') return false
+  if (scope.resources !== undefined && !(Array.isArray(scope.resources) && scope.resources.every(isPlace))) return false
   return scope.required === undefined || typeof scope.required === 'boolean'
+}
+
+function isPlace(place: unknown): place is Place {
+  return isRecord(place) && typeof place.uri === 'string' && typeof place.name === 'string'
 }
 
 /** RFC 3986 §3.1 */
@@ -162,8 +181,12 @@ function isAddress(text: unknown): text is string {
   return typeof text === 'string' && /^0x[0-9a-fA-F]{40}$/.test(text)
 }
 
+function isUserCode(text: unknown): text is string {
+  return typeof text === 'string' && /^[A-Z]{4}-[A-Z]{4}$/.test(text)
+}
+
 function isPurpose(purpose: unknown): purpose is Purpose {
-  return purpose === 'app' || purpose === 'account' || purpose === 'end_everything'
+  return purpose === 'app' || purpose === 'device' || purpose === 'account' || purpose === 'end_everything'
 }
 
 /** The URL becomes a link and a QR code, so only web addresses are accepted. */

@@ -5,6 +5,7 @@
 
 type GrantParameter =
   | 'code'
+  | 'device_code'
   | 'redirect_uri'
   | 'code_verifier'
   | 'refresh_token'
@@ -26,8 +27,15 @@ type GrantTypeFacts = {
 }
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+/** RFC 8628 §3.4 */
+export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-export type GrantType = 'authorization_code' | 'refresh_token' | 'client_credentials' | typeof TOKEN_EXCHANGE
+export type GrantType =
+  | 'authorization_code'
+  | 'refresh_token'
+  | 'client_credentials'
+  | typeof TOKEN_EXCHANGE
+  | typeof DEVICE_CODE_GRANT
 
 export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
   // RFC 6749 §4.1.3, RFC 7636 §4.5
@@ -56,6 +64,12 @@ export const grantTypes: Readonly<Record<GrantType, GrantTypeFacts>> = {
     parameters: ['subject_token', 'subject_token_type', 'requested_token_type', 'actor_token', 'actor_token_type'],
     words: 'a narrower token for an API behind this resource server, in exchange for the token of a call',
     needsConfidentialClient: true,
+    isWithoutUser: false,
+  },
+  [DEVICE_CODE_GRANT]: {
+    parameters: ['device_code'],
+    words: 'tokens for a user who consented on another device (RFC 8628); needs no redirect URI',
+    needsConfidentialClient: false,
     isWithoutUser: false,
   },
 }

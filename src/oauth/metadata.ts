@@ -30,6 +30,8 @@ export function serverMetadata(facts: MetadataFacts): Record<string, unknown> {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     pushed_authorization_request_endpoint: `${issuer}/oauth/par`,
+    // RFC 8628 §4
+    device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
     token_endpoint: `${issuer}/oauth/token`,
     introspection_endpoint: `${issuer}/oauth/introspect`,
     revocation_endpoint: `${issuer}/oauth/revoke`,

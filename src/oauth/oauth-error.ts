@@ -89,6 +89,13 @@ export const invalidTarget = (reason: ReasonOf<'invalid_target'>): OAuthError =>
 
 export const accessDenied = (reason: ReasonOf<'access_denied'>): OAuthError => new OAuthError({ error: 'access_denied', reason })
 
+/** RFC 8628 §3.5 */
+export const authorizationPending = (): OAuthError => new OAuthError({ error: 'authorization_pending', reason: 'answer_pending' })
+
+export const slowDown = (): OAuthError => new OAuthError({ error: 'slow_down', reason: 'polled_too_soon' })
+
+export const expiredToken = (): OAuthError => new OAuthError({ error: 'expired_token', reason: 'device_code_expired' })
+
 export const loginRequired = (reason: ReasonOf<'login_required'> = 'no_session'): OAuthError =>
   new OAuthError({ error: 'login_required', reason })
 

@@ -13,6 +13,8 @@ export type Endpoint =
   | 'clients'
   | 'authorize'
   | 'par'
+  | 'device-authorization'
+  | 'device'
   | 'token'
   | 'introspect'
   | 'revoke'
@@ -53,6 +55,7 @@ export type ParameterName =
   | 'code_verifier'
   | 'confirmation'
   | 'decision'
+  | 'device_code'
   | 'dpop_jkt'
   | 'grant_type'
   | 'id_token_hint'
@@ -81,22 +84,26 @@ export type ParameterName =
   | 'subject_token_type'
   | 'token'
   | 'token_type_hint'
+  | 'user_code'
 
 const AT_REQUEST = ['authorize', 'par'] as const
-const AT_REQUEST_OR_TOKEN = ['authorize', 'par', 'token'] as const
+const AT_REQUEST_OR_DEVICE = [...AT_REQUEST, 'device-authorization'] as const
+const AT_REQUEST_OR_TOKEN = [...AT_REQUEST_OR_DEVICE, 'token'] as const
 /** Clients that are not registered name themselves at these endpoints. */
-const AT_METADATA = ['authorize', 'par', 'token'] as const
+const AT_METADATA = AT_REQUEST_OR_TOKEN
 const METADATA_NAME = ['`client_name` is longer than 80 characters, has invisible characters, or names another host.'] as const
 const METADATA_REDIRECT_URIS = [
   '`redirect_uris` is missing or empty, has more than 20 entries, or has one that is not allowed.',
 ] as const
-const METADATA_GRANT_TYPES = ['The metadata document does not use the authorization code grant.'] as const
+const METADATA_GRANT_TYPES = [
+  'The metadata document names neither the authorization code grant nor the device code grant.',
+] as const
 const METADATA_KEYS = ['`jwks` or `jwks_uri` is malformed, has a private or symmetric key, or both are present.'] as const
 const METADATA_AUTH_METHOD = [
   'No authentication method is supported by both sides.',
   'Use `private_key_jwt` with keys, or `none`.',
 ] as const
-const AT_PROOF = ['token', 'par', 'userinfo'] as const
+const AT_PROOF = ['token', 'par', 'device-authorization', 'userinfo'] as const
 
 const CLIENT = 'The client is unknown or disabled.'
 const KEYS_AWAY = 'The keys at the client’s `jwks_uri` could not be fetched.'
@@ -127,12 +134,12 @@ export const oauthErrors = {
       host_malformed: ['any', 'The header `Host` is missing, was sent more than once, or is not a host (RFC 9112 §3.2).'],
       foreign_origin: ['any', 'A form was sent from a page of another site.', 'Send the person to the service’s own page.'],
       prefetch: [
-        ['authorize', 'login-complete', 'logout'],
+        ['authorize', 'login-complete', 'logout', 'device'],
         'A prefetch requested a page that has an effect.',
         'Status 403. Let a person open it.',
       ],
       subresource_load: [
-        ['authorize', 'login-complete', 'logout'],
+        ['authorize', 'login-complete', 'logout', 'device'],
         'An image, script or fetch requested a page.',
         'Status 403. Send the browser there.',
       ],
@@ -162,7 +169,7 @@ export const oauthErrors = {
       subject_token_grant_ended: ['token', 'The grant of `subject_token` has ended.'],
       subject_token_revoked: ['token', '`subject_token`, or a token that it was exchanged from, was revoked.'],
       subject_token_exchanged_too_often: ['token', '`subject_token` is the result of four exchanges. There is no fifth.'],
-      request_too_long: [AT_REQUEST, 'The authorization request is too long.', 'Push it (RFC 9126), or send less.'],
+      request_too_long: [AT_REQUEST_OR_DEVICE, 'The authorization request is too long.', 'Push it (RFC 9126), or send less.'],
       request_not_signed: [AT_REQUEST, 'The client must sign its requests, and this request is not signed.'],
       request_not_pushed: ['authorize', 'The client must push its requests, and this request was not pushed.'],
       request_twice: ['authorize', '`request` and `request_uri` were both sent.'],
@@ -177,7 +184,7 @@ export const oauthErrors = {
       challenge_required: [AT_REQUEST, 'The client must use PKCE, and `code_challenge` is missing.'],
       challenge_method: [AT_REQUEST, '`code_challenge_method` is not `S256`.'],
       challenge_malformed: [AT_REQUEST, '`code_challenge` is not 43 base64url characters.'],
-      dpop_jkt_malformed: [AT_REQUEST, '`dpop_jkt` is not a SHA-256 thumbprint in base64url.'],
+      dpop_jkt_malformed: [AT_REQUEST_OR_DEVICE, '`dpop_jkt` is not a SHA-256 thumbprint in base64url.'],
       nonce_too_long: [AT_REQUEST, '`nonce` is longer than 2,000 characters.'],
       max_age_malformed: [AT_REQUEST, '`max_age` is not a whole number of seconds.'],
       prompt_unknown: [AT_REQUEST, '`prompt` is not `none`, `login`, `consent` or `select_account`.'],
@@ -249,6 +256,8 @@ export const oauthErrors = {
       code_of_another_client: ['token', 'The code was issued to another client.'],
       code_expired: ['token', 'The code is older than its lifetime.', 'Exchange the code at once.'],
       code_replayed: ['token', 'The code was used before; its grant was ended.', 'Exchange it once. If you did, it was stolen.'],
+      device_code_unknown: ['token', 'The device code was not made by this service, or is damaged or truncated.'],
+      device_code_of_another_client: ['token', 'The device code was issued to another client.'],
       redirect_uri_mismatch: ['token', '`redirect_uri` is not that of the authorization request.'],
       verifier_missing: ['token', '`code_verifier` is missing, although `code_challenge` was sent; the code is spent.'],
       verifier_wrong: ['token', '`code_verifier` does not match `code_challenge`; the code is spent.'],
@@ -304,10 +313,17 @@ export const oauthErrors = {
     reasons: {
       scope_malformed: [AT_REQUEST_OR_TOKEN, '`scope` is not a list of names with one space between them.'],
       scope_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for a scope of the request.'],
+      scope_of_another_resource: [
+        AT_REQUEST_OR_TOKEN,
+        'A scope belongs to no resource of the request, or a resource of the request has none of the scopes.',
+      ],
       scope_unknown: ['token', 'A scope of the refresh is malformed, or the client is not registered for it.'],
       scope_not_granted: ['token', 'A scope was not granted: to the app, at a refresh, or to `subject_token`, at an exchange.'],
       scope_about_a_user: ['token', '`client_credentials` cannot have a scope about a user.'],
-      no_scope_left: ['token', 'The client is not registered for any scope that was granted.'],
+      no_scope_left: [
+        'token',
+        'The client is not registered for any scope that was granted, or the resource no longer has any of them.',
+      ],
     },
   },
   invalid_target: {
@@ -317,7 +333,14 @@ export const oauthErrors = {
     act: 'Request a registered resource, one for each token.',
     reasons: {
       resource_malformed: [AT_REQUEST_OR_TOKEN, '`resource` is not an absolute URI without fragment.'],
-      resource_not_allowed: [AT_REQUEST_OR_TOKEN, 'The client is not registered for the resource.'],
+      resource_not_allowed: [
+        AT_REQUEST_OR_TOKEN,
+        'The client is not registered for the resource, or the resource is not open to clients of its kind.',
+      ],
+      resource_unclear: [
+        AT_REQUEST,
+        'A client that no operator registered named no resource, and its scopes do not belong to exactly one resource that is open to it.',
+      ],
       resource_not_granted: ['token', 'The resource was not part of the authorization request.'],
       resource_not_exchangeable: [
         'token',
@@ -332,7 +355,28 @@ export const oauthErrors = {
     definedIn: 'RFC 6749 §4.1.2.1',
     description: 'The user declined.',
     act: 'Respect the decision. Do not ask again in a loop.',
-    reasons: { user_declined: ['authorize', 'The user declined the request.'] },
+    reasons: { user_declined: [['authorize', 'token'], 'The user declined the request.'] },
+  },
+  authorization_pending: {
+    status: 400,
+    definedIn: 'RFC 8628 §3.5',
+    description: 'The user has not answered yet. Repeat the request after the interval.',
+    act: 'Poll again after `interval` seconds.',
+    reasons: { answer_pending: ['token', 'The user has not answered the request of the device yet. Not in the audit log.'] },
+  },
+  slow_down: {
+    status: 400,
+    definedIn: 'RFC 8628 §3.5',
+    description: 'The user has not answered yet. Add 5 seconds to the interval, and repeat the request.',
+    act: 'Add 5 seconds to the interval of this and all later polls.',
+    reasons: { polled_too_soon: ['token', 'The device polled again before the interval had passed.'] },
+  },
+  expired_token: {
+    status: 400,
+    definedIn: 'RFC 8628 §3.5',
+    description: 'The device code has expired.',
+    act: 'Start again with a device authorization request, when the user asks for it.',
+    reasons: { device_code_expired: ['token', 'The device code is older than `expires_in` seconds.'] },
   },
   login_required: {
     status: 400,
@@ -495,7 +539,7 @@ export const oauthErrors = {
     act: 'Nothing is lost. Send the same request again after `Retry-After`.',
     reasons: {
       failure_limit: [['clients', 'login-api'], 'Status 429: too many failures from this network for this client.', LIMIT],
-      pushed_too_often: ['par', 'Status 429: too many pushed requests.', LIMIT],
+      pushed_too_often: [['par', 'device-authorization'], 'Status 429: too many pushed requests.', LIMIT],
       registered_too_often: ['register', 'Status 429: too many registrations from this network.', LIMIT],
       metadata_fetches: [AT_METADATA, 'Status 429: too many fetches of metadata documents for this network.', LIMIT],
       client_metadata_unavailable: [
@@ -679,6 +723,13 @@ export const pageReasons = {
   complete_continued_elsewhere: ['login-complete', 'The sign-in was finished on another device.'],
   complete_ended: ['login-complete', 'The user signed out or ended access meanwhile, or the client now needs a signature.'],
   complete_unknown_client: ['login-complete', 'The client was disabled, or its redirect URI removed.'],
+  complete_device_answered: ['login-complete', 'The request of the device was answered before.'],
+  user_code_wrong: ['device', 'The user code is wrong, or has expired.'],
+  user_code_answered: ['device', 'The request of the device was answered before.'],
+  user_code_limit: ['device', 'Too many wrong user codes came from this network.', 'Wait a minute.'],
+  device_request_broken: ['device', 'The form of the page is damaged.'],
+  device_request_expired: ['device', 'The code of the device has expired.'],
+  device_client_unknown: ['device', 'The client was disabled, or may no longer use device authorization.'],
 } as const satisfies Record<string, Row>
 
 export type OAuthErrorCode = keyof typeof oauthErrors

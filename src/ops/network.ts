@@ -21,6 +21,14 @@ export function networkOf(ip: string | undefined): string {
     .join(':')}::/64`
 }
 
+/** The first part of an address, for pages: `203.0.113` or `2001:db8:0`. Empty for any other text. */
+export function networkPrefix(ip: string | undefined): string {
+  const network = networkOf(ip)
+  if (network === 'unknown') return ''
+  const separator = network.includes(':') ? ':' : '.'
+  return network.split(separator).slice(0, 3).join(separator)
+}
+
 /** The eight groups of a valid IPv6 address. */
 function expand(address: string): number[] {
   const hex = address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_, a, b, c, d) =>

@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 import { hasChoice, type LoginRequest, placeOf } from './login-request.ts'
-import { appHeading, permissions, type Scope, scopeWords } from './parts.ts'
+import { appHeading, groupScopes, permissions, placeWords, type Scope, scopeWords } from './parts.ts'
 import { symbol } from './symbols.ts'
 import { texts } from './texts.ts'
 import { day } from './times.ts'
@@ -22,13 +22,18 @@ export type LoginHead = {
 /** The app, its request, and the time limit: the same at the top of every step. */
 export function loginHead(head: LoginHead): Html {
   const { request, now } = head
-  const forApp = request.purpose === 'app'
+  const forApp = request.purpose === 'app' || request.purpose === 'device'
   const words = texts.purpose[request.purpose]
   const app = forApp ? placeOf(request) : texts.brand
   const closes = new Date(request.expiresAt * 1000).toISOString()
   const time = html`<time id="open-until" datetime="${closes}">${closes.slice(11, 16)} UTC</time>`
   return html`${appHeading({ sentence: words.title, app, place: request })}
 <p class="lead">${words.intro}</p>
+${
+  request.userCode &&
+  html`<p class="user-code"><code>${request.userCode}</code></p>
+<p class="fine">${texts.device.warning}</p>`
+}
 ${request.loginHint && html`<p class="fine">${fill(texts.login.hint, { app, account: html`<code class="account">${shortAddress(request.loginHint)}</code>` })}</p>`}
 ${forApp && requestedScopes(head, app)}
 ${request.expiresAt > now && html`<p class="fine with-symbol">${symbol('clock')}<span>${fill(texts.login.openUntil, { time })}</span></p>`}`
@@ -39,21 +44,26 @@ function requestedScopes(head: LoginHead, app: string): Html {
   const { request, chosen } = head
   const isOn = ({ name, required }: Scope): boolean => required === true || chosen === undefined || chosen.includes(name)
   const scopes = request.scopes.filter(isOn)
+  const isGrouped = request.scopes.some(({ resources }) => resources !== undefined)
   const runs = html`<p class="fine with-symbol">${symbol('calendar')}<span>${fill(runsUntil, { day: day(request.until) })}</span></p>`
   return html`${
     head.scopes === 'switches' && hasChoice(request)
       ? switches(request.scopes, isOn, app)
       : permissions({ scopes, app, some: mayDo, none: mayNothing })
   }
-${request.resources.length > 1 && html`<h2 class="label">${at}</h2><ul class="places">${request.resources.map((resource) => html`<li><code>${resource}</code></li>`)}</ul>`}
+${request.resources.length > 1 && !isGrouped && html`<h2 class="label">${at}</h2><ul class="places">${request.resources.map((resource) => html`<li><code>${resource}</code></li>`)}</ul>`}
 ${request.scopes.length > 0 && runs}`
 }
 
 /** The switches belong to the form without script. The page's script reads them too and adds them to every request. */
 function switches(scopes: Scope[], isOn: (scope: Scope) => boolean, app: string): Html {
+  const one = (scope: Scope): Html => {
+    const id = `scope-${scopes.indexOf(scope)}`
+    return html`<label class="switch" for="${id}"><span>${scopeWords(scope)}</span><input type="checkbox" role="switch" id="${id}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}${scope.required && html` required disabled`}></label>`
+  }
   return html`<fieldset id="scopes">
 <legend class="label">${fill(texts.login.mayDo, { app })}</legend>
 <p class="hint" id="scopes-hint">${texts.login.choice}</p>
-${scopes.map((scope, i) => html`<label class="switch" for="scope-${i}"><span>${scopeWords(scope)}</span><input type="checkbox" role="switch" id="scope-${i}" name="scope" value="${scope.name}" form="${NO_SCRIPT_FORM}" autocomplete="off" aria-describedby="scopes-hint"${isOn(scope) && html` checked`}${scope.required && html` required disabled`}></label>`)}
+${groupScopes(scopes).map(({ places, scopes: own }) => (places.length === 0 ? own.map(one) : html`<fieldset><legend class="place">${placeWords(places)}</legend>${own.map(one)}</fieldset>`))}
 </fieldset>`
 }

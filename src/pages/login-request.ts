@@ -21,10 +21,12 @@ export type LoginRequest = ClientPlace & {
   resumeUrl: string | null
   /** The account that the app expects; any other account is accepted too. */
   loginHint?: string | undefined
+  /** The code that the device shows; only for purpose `device`. */
+  userCode?: string | undefined
 }
 
-/** A login for an app, for the account page, or to end everything. */
-export type Purpose = 'app' | 'account' | 'end_everything'
+/** A login for an app, for an app on another device, for the account page, or to end everything. */
+export type Purpose = 'app' | 'device' | 'account' | 'end_everything'
 
 /** The name that the page's sentences use for the destination of the login. */
 export function placeOf(request: LoginRequest): string {

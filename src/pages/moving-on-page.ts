@@ -30,7 +30,10 @@ export function movingOnPage({ to, outcome, purpose = 'app', ...asking }: Moving
   const words = texts.movingOn[wordsFor(outcome, purpose)]
   const target = requireSafeScheme(typeof to === 'string' ? to : to.action)
   const app = texts.purpose[purpose].place || appTitle(asking)
-  const label = outcome === 'to_sign' || purpose === 'end_everything' ? texts.movingOn.onward : fill(texts.movingOn.link, { app })
+  const label =
+    outcome === 'to_sign' || purpose === 'device' || purpose === 'end_everything'
+      ? texts.movingOn.onward
+      : fill(texts.movingOn.link, { app })
   const isForm = typeof to !== 'string'
   return layout({
     title: words.title,
@@ -59,8 +62,9 @@ ${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 }
 
 /** Ending everything signs no user in, and a login without an app has no app to return to. */
-function wordsFor(outcome: MovingOn['outcome'], purpose: Purpose): MovingOn['outcome'] | 'ending' | 'cancelled' {
+function wordsFor(outcome: MovingOn['outcome'], purpose: Purpose): MovingOn['outcome'] | 'ending' | 'cancelled' | 'finishing' {
   if (purpose !== 'app' && outcome === 'denied') return 'cancelled'
+  if (purpose === 'device' && outcome === 'signed_in') return 'finishing'
   return purpose === 'end_everything' && outcome === 'signed_in' ? 'ending' : outcome
 }
 

@@ -132,6 +132,31 @@ export const noticeTexts = {
     next: 'Go back to the app and try again. To sign out here, open your page of connected apps.',
     builder: 'post_logout_redirect_uri needs id_token_hint or client_id beside it.',
   },
+  device_allowed: {
+    tone: 'done',
+    title: 'Your device is signed in',
+    text: '{app} goes on there by itself, within a few seconds.',
+    next: 'You can close this page. You can end the access at any time on your page of connected apps.',
+    button: 'Your connected apps',
+  },
+  device_denied: {
+    tone: 'info',
+    title: 'The device gets no access',
+    text: 'Nothing was signed, and the code no longer works.',
+    next: 'You can close this page. To sign in after all, start again on your device.',
+  },
+  device_answered: {
+    tone: 'info',
+    title: 'This code was used already',
+    text: 'Each code works once.',
+    next: 'Look at your device. If it is not signed in, start again there.',
+  },
+  device_expired: {
+    tone: 'wait',
+    title: 'This code has run out of time',
+    text: 'For your safety a code works for a few minutes only.',
+    next: 'Start again on your device. It then shows a new code.',
+  },
   everything_ended: {
     tone: 'done',
     title: 'Everything is ended',

@@ -12,7 +12,11 @@ export type Scope = {
   description: string
   /** cannot be switched off */
   required?: boolean
+  /** The resources that have the scope, if the resources of the app have different scopes. `name` may be empty. */
+  resources?: Place[]
 }
+
+export type Place = { uri: string; name: string }
 
 /** The heading with the app's name, and the app's host. */
 export function appHeading({ sentence, app, place }: { sentence: string; app: string; place: ClientPlace }): Html {
@@ -41,6 +45,8 @@ export function placeLine({
   clientName = '',
 }: ClientPlace & { clientName?: string }): Html {
   if (clientPublisher !== undefined) return unregisteredLines({ clientHost, clientScheme, name: displayName(clientName) })
+  // An app on another device has no place.
+  if (!clientHost && !clientScheme) return html``
   return clientScheme
     ? html`<p class="host">${symbol('device')}<span>${fill(texts.onDevice, { scheme: `${clientScheme}:` })}</span></p>`
     : html`<p class="host">${symbol('host')}<bdi>${clientHost}</bdi></p>`
@@ -53,18 +59,48 @@ function unregisteredLines({ clientHost, clientScheme, name }: ClientPlace & { n
     : isLoopbackHost(hostnameOf(clientHost))
       ? words.answerToThisMachine
       : fill(words.answerTo, { host: clientHost })
-  return html`${name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`}
+  const callsItself = name && html`<p class="host"><span>${fill(words.callsItself, { name })}</span></p>`
+  if (!clientHost && !clientScheme) return html`${callsItself}`
+  return html`${callsItself}
 <p class="host">${symbol(clientScheme || isLoopbackHost(hostnameOf(clientHost)) ? 'device' : 'host')}<span>${answer}</span></p>`
 }
 
 /** The app's permissions, one line per scope, under a heading of the given level. */
-export function permissions(list: { scopes: Scope[]; app: string; some: string; none: string; level?: 2 | 4 }): Html {
-  const { scopes, app, some, none, level = 2 } = list
+export function permissions(given: { scopes: Scope[]; app: string; some: string; none: string; level?: 2 | 4 }): Html {
+  const { scopes, app, some, none, level = 2 } = given
   if (scopes.length === 0) return html`<p class="lead">${fill(none, { app })}</p>`
-  return html`<h${level} class="label">${fill(some, { app })}</h${level}>
-<ul class="permissions">
-${scopes.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</span></li>`)}
+  const list = (own: Scope[]): Html => html`<ul class="permissions">
+${own.map((scope) => html`<li>${symbol('tick')}<span>${scopeWords(scope)}</span></li>`)}
 </ul>`
+  const group = ({ places, scopes: own }: ScopeGroup): Html =>
+    html`${places.length > 0 && html`<h${level + 1} class="place">${placeWords(places)}</h${level + 1}>`}
+${list(own)}`
+  return html`<h${level} class="label">${fill(some, { app })}</h${level}>
+${groupScopes(scopes).map(group)}`
+}
+
+type ScopeGroup = { places: Place[]; scopes: Scope[] }
+
+/** The scopes in groups, each of which belongs to the same resources. One group without resources if every resource has every scope. */
+export function groupScopes(scopes: Scope[]): ScopeGroup[] {
+  const groups = new Map<string, ScopeGroup>()
+  for (const scope of scopes) {
+    const places = scope.resources ?? []
+    const key = places.map(({ uri }) => uri).join(' ')
+    const group = groups.get(key) ?? { places, scopes: [] }
+    group.scopes.push(scope)
+    groups.set(key, group)
+  }
+  return [...groups.values()]
+}
+
+/** Where the scopes of a group are valid: the name of each resource, if it has one, and its URI. */
+export function placeWords(places: Place[]): Html {
+  const shown = places.map(({ uri, name }) => {
+    const visible = displayName(name)
+    return html`<span>${visible && html`<bdi>${visible}</bdi>`}<code>${uri}</code></span>`
+  })
+  return fill(places.length === 1 ? texts.atPlace : texts.atPlaces, { places: html`${shown}` })
 }
 
 /** What a scope allows, in the platform's text if there is one, and its name. */

@@ -11,6 +11,8 @@ export const texts = {
   anApp: 'the app',
   deviceApp: 'an app on this device',
   onDevice: 'An app on this device that opens {scheme} links',
+  atPlace: 'At {places}',
+  atPlaces: 'At each of {places}',
   unregistered: {
     callsItself: 'It calls itself “{name}”. This name is not checked.',
     answerTo: 'The answer goes to {host}',
@@ -23,7 +25,7 @@ export const texts = {
   requestNumber: 'Number of this request:',
 
   /**
-   * The purpose of a login: an app, the user's own account page, or ending everything. In the last two, `place`
+   * The purpose of a login: an app, an app on a device, the user's own account page, or ending everything. In the last two, `place`
    * replaces {app}.
    */
   purpose: {
@@ -31,6 +33,12 @@ export const texts = {
       title: 'Sign in to {app}',
       intro: 'Prove with your wallet that it is you. It is free: no gas and no transfer.',
       cancel: 'Cancel and go back to {app}',
+      place: '',
+    },
+    device: {
+      title: 'Sign in to {app} on your device',
+      intro: 'Your signature gives access to the device that shows this code. It is free: no gas and no transfer.',
+      cancel: 'Cancel and give no access',
       place: '',
     },
     account: {
@@ -179,11 +187,32 @@ export const texts = {
     signed_out: { title: 'You are signed out', text: 'Taking you back to {app}\u00a0…' },
     answered: { title: 'Back to the app', text: 'Taking you back to {app}\u00a0…' },
     to_sign: { title: 'One signature', text: 'Taking you to the page where your wallet signs\u00a0…' },
+    finishing: { title: 'Signed', text: 'Your device gets its access\u00a0…' },
     ending: { title: 'Signed', text: 'Everything is being ended\u00a0…' },
     cancelled: { title: 'You cancelled', text: 'Nothing was done\u00a0…' },
     link: 'Continue to {app}',
     onward: 'Continue',
     slow: 'If nothing happens, use the button.',
+  },
+
+  device: {
+    enter: 'Enter the code of your device',
+    enterIntro: 'The device or program that you want to sign in on shows eight letters.',
+    code: 'Code',
+    wrong: 'This code is wrong or has run out of time. Compare it with the one on your device, or start again there.',
+    next: 'Continue',
+    title: 'Sign in to {app} on your device',
+    intro: 'A device or program asks for access. Go on only if you started it yourself and it shows this code.',
+    mayDo: 'If you sign, {app} may',
+    mayNothing: 'If you sign, {app} learns your wallet’s address, and nothing else.',
+    at: 'It may do so at',
+    from: 'Asked from',
+    sameNetwork: 'the network that you are in',
+    otherNetwork: 'another network than yours, which begins with {network}',
+    program: 'Program',
+    warning: 'Somebody sent you this code or this link? Then stop: your signature would let them in.',
+    allow: 'The codes match',
+    deny: 'Give no access',
   },
 
   signOut: {

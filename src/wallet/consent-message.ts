@@ -1,6 +1,7 @@
 /**
  * The text with which a wallet signs in and consents at once (ERC-4361 with an ERC-5573 ReCap): template 2 for a
- * website, template 5 for an app on the device, template 6 for an app that is not registered.
+ * website, template 5 for an app on the device, template 6 for an app that is not registered. Template 7 is for all three,
+ * if the scopes of the resources differ.
  *
  * The signed text is kept as a receipt, so it contains everything that was agreed: the app, the scopes, the resources
  * and the end (OpenID Connect Core §16.18).
@@ -19,7 +20,7 @@ export type ConsentFields = MessageHeader & {
   clientName: string
   /** Host, and port if any, of the redirect URI. For a private-use scheme (RFC 8252 §7.1), the scheme. */
   clientHost: string
-  /** A UUID; in template 6 the URL of the app's metadata document, or the hash (RFC 6920) of a registration that the app made itself. */
+  /** A UUID; for an app that no operator registered, in templates 6 and 7, the URL of the app's metadata document, or the hash (RFC 6920) of a registration that the app made itself. */
   clientId: string
   /** The redirect URI of the request: the party that the text authorizes. */
   redirectUri: string
@@ -27,6 +28,8 @@ export type ConsentFields = MessageHeader & {
   scopes: readonly string[]
   /** At least one; each an absolute URI without quotes and percent signs. Order does not matter. */
   resources: readonly string[]
+  /** The scopes of each resource, if they differ; only in template 7. */
+  scopesByResource?: Readonly<Record<string, readonly string[]>> | undefined
   /** End of the grant. */
   until: number
   /** RFC 7638 thumbprint of the key that the tokens are bound to (RFC 9449), base64url of SHA-256. */
@@ -36,6 +39,7 @@ export type ConsentFields = MessageHeader & {
 export const WEBSITE_TEMPLATE = 2
 export const DEVICE_TEMPLATE = 5
 export const METADATA_TEMPLATE = 6
+export const SCOPES_BY_RESOURCE_TEMPLATE = 7
 
 /**
  * A template is never edited. A new template gets the next free number, and an old one is kept as long as receipts of
@@ -45,16 +49,32 @@ const templates: ReadonlyMap<number, (fields: ConsentFields) => string | null> =
   number,
   (fields: ConsentFields) => string | null
 >([
-  [WEBSITE_TEMPLATE, (fields) => composeRegistered(fields, `at ${writeHost(fields.clientHost)}`)],
-  [DEVICE_TEMPLATE, composeDeviceConsent],
-  [METADATA_TEMPLATE, composeMetadataConsent],
+  [WEBSITE_TEMPLATE, withEveryScope(composeWebsiteConsent)],
+  [DEVICE_TEMPLATE, withEveryScope(composeDeviceConsent)],
+  [METADATA_TEMPLATE, withEveryScope(composeMetadataConsent)],
+  [SCOPES_BY_RESOURCE_TEMPLATE, composeForApp],
 ])
+
+/** Null if the scopes of the resources differ: the text would give each resource every scope. */
+function withEveryScope(compose: (fields: ConsentFields) => string | null): (fields: ConsentFields) => string | null {
+  return (fields) => (fields.scopesByResource === undefined ? compose(fields) : null)
+}
+
+/** The words of template 6, 5 or 2: whichever is for this app. */
+function composeForApp(fields: ConsentFields): string | null {
+  if (isUrl(fields.clientId)) return composeMetadataConsent(fields)
+  return privateUseScheme(fields.redirectUri) === null ? composeWebsiteConsent(fields) : composeDeviceConsent(fields)
+}
 
 /**
  * The template of new challenges. Template 2 also wrote private-use schemes as if they were hosts, so old receipts and
  * challenges with such schemes have template 2.
  */
-export function consentTemplateOf({ clientId, redirectUri }: Pick<ConsentFields, 'clientId' | 'redirectUri'>): number {
+export function consentTemplateOf(
+  { clientId, redirectUri }: Pick<ConsentFields, 'clientId' | 'redirectUri'>,
+  scopes: 'same_for_all_resources' | 'by_resource',
+): number {
+  if (scopes === 'by_resource') return SCOPES_BY_RESOURCE_TEMPLATE
   if (isUrl(clientId)) return METADATA_TEMPLATE
   return privateUseScheme(redirectUri) === null ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE
 }
@@ -62,7 +82,7 @@ export function consentTemplateOf({ clientId, redirectUri }: Pick<ConsentFields,
 /**
  * Composes the text. The same fields always give the same bytes.
  *
- * @returns null if this version does not know the template's number, or if the template is not for this redirect URI:
+ * @returns null if this version does not know the template's number, or if the template is not for this app or its scopes:
  * the caller responds with 410, never with "wrong signature".
  * @throws RangeError if a field does not fit the grammar: a defect, because registration refuses values that the text
  * cannot contain.
@@ -70,6 +90,10 @@ export function consentTemplateOf({ clientId, redirectUri }: Pick<ConsentFields,
 export function composeConsentMessage(fields: ConsentFields): string | null {
   const compose = templates.get(fields.template)
   return compose === undefined ? null : compose(fields)
+}
+
+function composeWebsiteConsent(fields: ConsentFields): string {
+  return composeRegistered(fields, `at ${writeHost(fields.clientHost)}`)
 }
 
 /** Throws for a client id that is not a UUID: such a client is not registered, and its text must say so. */

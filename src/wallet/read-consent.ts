@@ -1,5 +1,5 @@
 /**
- * Reads the fields of a signed consent (templates 2, 5 and 6), for receipts.
+ * Reads the fields of a signed consent (templates 2, 5, 6, 7 and 9), for receipts.
  *
  * A text is not trusted because it can be parsed: the text is composed again from the fields that were read and must
  * have exactly the same bytes. A text can therefore be read in one way only, its sentence and its ReCap agree, and no
@@ -13,8 +13,10 @@ import {
   DEVICE_TEMPLATE,
   hostOf,
   METADATA_TEMPLATE,
+  SCOPES_BY_RESOURCE_TEMPLATE,
   WEBSITE_TEMPLATE,
 } from './consent-message.ts'
+import { composeDeviceConsent, DEVICE_CONSENT_FORM, DEVICE_GRANT_TEMPLATE } from './device-consent.ts'
 
 /** What the wallet's owner agreed to. Times in epoch seconds; every text is printable ASCII. */
 export type Consent = {
@@ -25,10 +27,13 @@ export type Consent = {
   chainId: number
   /** As the text writes it; '' if the text names the app by its host alone. */
   clientName: string
-  /** Host, and port if any, of the redirect URI, or its private-use scheme. */
+  /** Host, and port if any, of the redirect URI, or its private-use scheme; '' if the access goes to a device. */
   clientHost: string
   clientId: string
+  /** '' if the access goes to a device. */
   redirectUri: string
+  /** The code that the device showed, if the access goes to a device (RFC 8628). */
+  userCode?: string
   grants: { resource: string; scopes: string[] }[]
   until: number
   issuedAt: number
@@ -84,7 +89,9 @@ const textForm = new RegExp(
   ].join('\\n')}$`,
 )
 
-type Fields = Omit<ConsentFields, 'template'>
+const deviceForm = new RegExp(DEVICE_CONSENT_FORM)
+
+type Fields = Omit<ConsentFields, 'template'> & { userCode?: string | undefined }
 type ReadText = { template: number; fields: Fields }
 
 /** Parses loosely: `readConsent` composes the text again and compares. */
@@ -97,11 +104,14 @@ function readText(message: string): ReadText | null {
     entries = '',
     keyThumbprint,
     device,
+    userCode,
     ...fieldTexts
-  } = textForm.exec(message)?.groups ?? {}
+  } = textForm.exec(message)?.groups ?? deviceForm.exec(message)?.groups ?? {}
   const address = parseAddress(fieldTexts.address ?? '')
   if (address.kind !== 'address') return null
-  const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)]
+  const grants = [...entries.matchAll(/'oauth': '([^:]*)' for '([^']*)'\./g)].map(
+    ([, scopes = '', resource = '']) => [resource, scopes.split("', '")] as const,
+  )
   const { domain = '', nonce = '', requestId = '', clientId = '', clientUrl } = fieldTexts
   const fields = {
     address: address.address,
@@ -114,19 +124,25 @@ function readText(message: string): ReadText | null {
     clientName: clientName ?? ownName ?? '',
     // Derived from the redirect URI: if the statement names another host, the composed text differs.
     clientHost: hostOf(redirectUri),
-    // Every resource has every scope, so the first entry contains all scopes.
-    scopes: grants[0]?.[1]?.split("', '") ?? [],
-    resources: grants.map(([, , resource = '']) => resource),
+    scopes: [...new Set(grants.flatMap(([, scopes]) => scopes))],
+    resources: grants.map(([resource]) => resource),
     issuedAt: Date.parse(fieldTexts.issuedAt ?? '') / 1000,
     until: Date.parse(fieldTexts.until ?? '') / 1000,
     keyThumbprint,
+    userCode,
   }
+  if (userCode !== undefined) return { template: DEVICE_GRANT_TEMPLATE, fields }
+  const [first] = grants
+  if (first && grants.some(([, scopes]) => String(scopes) !== String(first[1])))
+    return { template: SCOPES_BY_RESOURCE_TEMPLATE, fields: { ...fields, scopesByResource: Object.fromEntries(grants) } }
   if (clientUrl !== undefined) return { template: METADATA_TEMPLATE, fields }
   return { template: device === undefined ? WEBSITE_TEMPLATE : DEVICE_TEMPLATE, fields }
 }
 
 function composeAgain({ template, fields }: ReadText): string | null {
   try {
+    const { userCode } = fields
+    if (userCode !== undefined) return composeDeviceConsent({ ...fields, template, userCode })
     return composeConsentMessage({ ...fields, template })
   } catch (error) {
     if (error instanceof RangeError) return null
@@ -134,7 +150,12 @@ function composeAgain({ template, fields }: ReadText): string | null {
   }
 }
 
-function toConsent({ scopes, resources, keyThumbprint, ...same }: Fields): Consent {
-  const grants = resources.map((resource) => ({ resource, scopes: [...scopes] }))
-  return { ...same, grants, ...(keyThumbprint === undefined ? {} : { keyThumbprint }) }
+function toConsent({ scopes, resources, scopesByResource, keyThumbprint, userCode, ...same }: Fields): Consent {
+  const grants = resources.map((resource) => ({ resource, scopes: [...(scopesByResource?.[resource] ?? scopes)] }))
+  return {
+    ...same,
+    grants,
+    ...(userCode === undefined ? {} : { userCode }),
+    ...(keyThumbprint === undefined ? {} : { keyThumbprint }),
+  }
 }

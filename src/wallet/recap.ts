@@ -2,8 +2,8 @@
  * A ReCap (ERC-5573): the permissions of a consent, as a URI for programs and as a sentence for people, both made from
  * the same lists.
  *
- * Every resource gets every scope, as in OAuth: the parameters `scope` and `resource` are independent (RFC 8707
- * §2).
+ * Every resource gets every scope, because the parameters `scope` and `resource` are independent (RFC 8707 §2), unless
+ * the scopes belong to single resources.
  */
 
 import { checkForm, forms } from './message-grammar.ts'
@@ -12,7 +12,12 @@ import { checkForm, forms } from './message-grammar.ts'
 const namespace = 'oauth'
 
 /** Each list has at least one entry, in any order. Both forms sort the entries and remove duplicates. */
-export type Capability = { scopes: readonly string[]; resources: readonly string[] }
+export type Capability = {
+  scopes: readonly string[]
+  resources: readonly string[]
+  /** The scopes of each resource, if they differ. */
+  scopesByResource?: Readonly<Record<string, readonly string[]>> | undefined
+}
 
 /**
  * `urn:recap:` and the base64url, unpadded, of `{"att":{"<resource>":{"oauth/<scope>":[{}]}}}` (ERC-5573, "ReCap URI
@@ -23,10 +28,9 @@ export type Capability = { scopes: readonly string[]; resources: readonly string
  * @throws RangeError if a list is empty or contains an entry that the text cannot contain.
  */
 export function encodeRecap(capability: Capability): string {
-  const { scopes, resources } = inOrder(capability)
-  const abilities = Object.fromEntries(scopes.map((scope) => [`${namespace}/${scope}`, [{}]]))
+  const abilitiesOf = (scopes: readonly string[]) => Object.fromEntries(scopes.map((scope) => [`${namespace}/${scope}`, [{}]]))
   // JSON.stringify keeps this order: a key with a colon or a slash is never treated as an array index.
-  const details = { att: Object.fromEntries(resources.map((resource) => [resource, abilities])) }
+  const details = { att: Object.fromEntries(inOrder(capability).map(([resource, scopes]) => [resource, abilitiesOf(scopes)])) }
   return `urn:recap:${base64url(JSON.stringify(details))}`
 }
 
@@ -39,9 +43,9 @@ export function encodeRecap(capability: Capability): string {
  * @throws RangeError as `encodeRecap` does.
  */
 export function translateRecap(capability: Capability): string {
-  const { scopes, resources } = inOrder(capability)
-  const abilities = scopes.map((scope) => `'${scope}'`).join(', ')
-  const entries = resources.map((resource, i) => ` (${i + 1}) '${namespace}': ${abilities} for '${resource}'.`)
+  const entries = inOrder(capability).map(
+    ([resource, scopes], i) => ` (${i + 1}) '${namespace}': ${scopes.map((scope) => `'${scope}'`).join(', ')} for '${resource}'.`,
+  )
   return `I further authorize the stated URI to perform the following actions on my behalf:${entries.join('')}`
 }
 
@@ -49,14 +53,15 @@ export function translateRecap(capability: Capability): string {
  * ERC-5573: keys sorted by byte value, a shorter key before its continuations, no duplicates. All keys are ASCII, so
  * `sort()` gives this order.
  */
-function inOrder({ scopes, resources }: Capability): Capability {
-  // An object without abilities is not a ReCap ("minProperties": 1), and a consent to nothing is not a consent.
-  if (scopes.length === 0) throw new RangeError('scopes are empty')
+function inOrder({ scopes, resources, scopesByResource }: Capability): [resource: string, scopes: string[]][] {
   if (resources.length === 0) throw new RangeError('resources are empty')
-  return {
-    scopes: [...new Set(scopes)].sort().map((scope) => checkForm('scope', scope, forms.scope)),
-    resources: [...new Set(resources)].sort().map((resource) => checkForm('resource', resource, forms.resource)),
-  }
+  return [...new Set(resources)].sort().map((resource) => {
+    const own = scopesByResource === undefined ? scopes : (scopesByResource[resource] ?? [])
+    // An object without abilities is not a ReCap ("minProperties": 1), and a consent to nothing is not a consent.
+    if (own.length === 0) throw new RangeError('scopes are empty')
+    const sorted = [...new Set(own)].sort().map((scope) => checkForm('scope', scope, forms.scope))
+    return [checkForm('resource', resource, forms.resource), sorted]
+  })
 }
 
 /** RFC 4648 §5 without padding. The text is ASCII. */

@@ -53,7 +53,9 @@ function listFacts(consent: Consent): [string, string][] {
     ...consent.grants.map(({ resource, scopes }): [string, string] => ['To use', `${scopes.join(', ')} at ${resource}`]),
     ['From', writeMoment(consent.issuedAt)],
     ['Until', writeMoment(consent.until)],
-    ['Answers go to', consent.redirectUri],
+    consent.userCode === undefined
+      ? ['Answers go to', consent.redirectUri]
+      : ['Access goes to', `the device that showed the code ${consent.userCode}`],
     ['Client id', consent.clientId],
     ...(consent.keyThumbprint === undefined ? [] : [['Bound to key', consent.keyThumbprint] satisfies [string, string]]),
     ['Asked by', consent.domain],
@@ -69,7 +71,8 @@ function describeApp(consent: Consent): string {
 }
 
 /** Template 2 wrote a private-use scheme as if it were a host. */
-function placeOf({ redirectUri, clientHost }: Consent): string {
+function placeOf({ redirectUri, clientHost, userCode }: Consent): string {
+  if (userCode !== undefined) return 'on a device'
   const scheme = privateUseScheme(redirectUri)
   return scheme === null ? `at ${clientHost}` : `(an app on the device that opens ${scheme}: links)`
 }

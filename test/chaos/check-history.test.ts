@@ -143,7 +143,7 @@ describe('I3: an acknowledged ending holds', () => {
       'active after a revocation at a clock that was ahead',
       historyWithGrant().revoke('r0', done, { offset: 600 }).introspect('a0', active),
     ],
-  ])('A grant that is used after its acknowledged end is a violation of I3: %s', (_, { violated }) => {
+  ])('A use after an acknowledged ending is a violation of I3: %s', (_, { violated }) => {
     expect(violated).toContain('I3')
   })
 
@@ -165,7 +165,7 @@ describe('I3: an acknowledged ending holds', () => {
         .record('', { op: 'end_app', wallet: ALICE, client: 'signed app' }, done)
         .authorize('signed app', code),
     ],
-  ])('What an acknowledged ending ended and still works is a violation of I3 alone: %s', (_, { violated }) => {
+  ])('A use after an acknowledged ending is reported as a violation of I3 and of nothing else: %s', (_, { violated }) => {
     expect(violated).toEqual(['I3'])
   })
 

@@ -1,7 +1,8 @@
 /** A fault-injection run in which a standby is promoted. docs/evidence/reliability.md says how to run and repeat it. */
-import { afterAll, beforeAll, test } from 'vitest'
+
+import { test as base, FILE, started } from '../support/fixtures.ts'
 import { cutConnections, killNode } from './faults.ts'
-import { type PostgresPair, setUpPair } from './postgres-pair.ts'
+import { setUpPair } from './postgres-pair.ts'
 import { prove, seconds } from './prove.ts'
 
 /** A statement of a node that was killed may still wait in the server for other statements, and for the standby. */
@@ -9,13 +10,14 @@ const SETTLING = 1000
 /** A short run has time for one fault only: the promotion. */
 const isShort = seconds < 10
 
-let pair: PostgresPair
-beforeAll(async () => {
-  pair = await setUpPair()
-})
-afterAll(() => pair.close())
+const test = base.extend(
+  'pair',
+  FILE,
+  started(setUpPair, (pair) => pair.close()),
+)
 
 test('Load and failures on PostgreSQL: three nodes, and a standby that is promoted', { timeout: (seconds + 90) * 1000 }, async ({
+  pair,
   annotate,
 }) => {
   const name = 'PostgreSQL, three nodes, promotion'

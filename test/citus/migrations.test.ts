@@ -1,46 +1,50 @@
 /** Migration of databases on Citus from every earlier schema, with and without distributed tables. */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/distribution.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
 import { NOW, rotationOf } from '../store/contract/subject.ts'
+import { test as base, FILE, started } from '../support/fixtures.ts'
 import type { PostgresDatabase } from '../support/postgres.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 
-let cluster: Cluster
-beforeAll(async () => {
-  cluster = await startCluster(2)
-})
-afterAll(() => cluster.close())
+const test = base.extend(
+  'cluster',
+  FILE,
+  started(
+    () => startCluster(2),
+    (cluster) => cluster.close(),
+  ),
+)
 
 const ROWS = 200
 const before = MIGRATIONS.slice(0, -1).map(({ number }) => ({ number }))
 
-test.each(before)('A plain database of schema $number is distributed with its rows', async ({ number }) => {
-  const database = await databaseOf(number)
+test.for(before)('A plain database of schema $number is distributed with its rows', async ({ number }, { cluster }) => {
+  const database = await databaseOf(cluster, number)
   await migratePostgres(database.address, NOW)
-  await expectEverything(database)
+  await expectEverything(cluster, database)
 })
 
-test.each(before)(
+test.for(before)(
   'Tables of schema $number that an earlier version distributed are migrated with their rows',
-  async ({ number }) => {
-    const database = await databaseOf(number)
+  async ({ number }, { cluster }) => {
+    const database = await databaseOf(cluster, number)
     await distributeAsEarlierVersions(database)
     await migratePostgres(database.address, NOW)
-    await expectEverything(database)
+    await expectEverything(cluster, database)
   },
 )
 
-test('A database that is up to date is not changed by a migration', async () => {
-  const database = await databaseOf(MIGRATIONS.length)
+test('A database that is up to date is not changed by a migration', async ({ cluster }) => {
+  const database = await databaseOf(cluster, MIGRATIONS.length)
   await migratePostgres(database.address, NOW)
   const places = await placesOf(database)
   expect(await migratePostgres(database.address, NOW)).toEqual([])
   expect(await placesOf(database)).toEqual(places)
 })
 
-test('Several programs that migrate at once distribute each table once', async () => {
+test('Several programs that migrate at once distribute each table once', async ({ cluster }) => {
   const database = await cluster.newDatabase()
   onTestFinished(() => database.drop())
   await Promise.all(Array.from({ length: 5 }, () => migratePostgres(database.address, NOW)))
@@ -48,7 +52,7 @@ test('Several programs that migrate at once distribute each table once', async (
 })
 
 /** A database with the migrations up to this number, and rows in its tables. */
-async function databaseOf(last: number): Promise<PostgresDatabase> {
+async function databaseOf(cluster: Cluster, last: number): Promise<PostgresDatabase> {
   const database = await cluster.newDatabase()
   onTestFinished(() => database.drop())
   const { sql } = database
@@ -84,7 +88,7 @@ async function distributeAsEarlierVersions({ sql }: PostgresDatabase): Promise<v
       )
 }
 
-async function expectEverything(database: PostgresDatabase): Promise<void> {
+async function expectEverything(cluster: Cluster, database: PostgresDatabase): Promise<void> {
   const places = await placesOf(database)
   expect(places.map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
   for (const { table, machines } of places) expect(machines, `of ${table}`).toBe(table in DISTRIBUTED ? 2 : 1)

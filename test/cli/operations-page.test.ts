@@ -18,9 +18,9 @@ test('The page docs/operating/operations.md names only commands and options that
     }
   }
   const names = commands.map(({ name }) => name)
-  const used = [...page.matchAll(/(?:`|^|bin\/|env )grantor ([a-z-]+(?: (?:create|list|revoke|rotate|retire|rewrap))?)/gm)].map(
-    ([, name]) => name,
-  )
+  const used = [
+    ...page.matchAll(/(?:`|^|bin\/|env )grantor ([a-z-]+(?: (?:create|list|show|update|delete|revoke|rotate|retire|rewrap))?)/gm),
+  ].map(([, name]) => name)
   expect(used.length).toBeGreaterThan(10)
   expect(used.filter((name) => !names.includes(name ?? ''))).toEqual([])
 })

@@ -6,20 +6,15 @@ import { getRequestListener } from '@hono/node-server'
 import * as mcp from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
 import type { Hono } from 'hono'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect } from 'vitest'
+import { test } from '../support/fixtures.ts'
 import { freePorts } from '../support/free-ports.ts'
-import { type Grantor, startGrantor } from '../support/start.ts'
+import type { Grantor } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
 import { recipeOf, register, writeRecipe } from './recipe.ts'
 
 const RESOURCE_FOLDER = join(import.meta.dirname, '../../src/resource')
 const REDIRECT_URI = 'http://127.0.0.1:7777/callback'
-
-let grantor: Grantor
-beforeAll(async () => {
-  grantor = await startGrantor()
-})
-afterAll(() => grantor.close())
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -29,7 +24,7 @@ afterEach(async () => {
 let made = 0
 
 /** Registers an API and its client as the page does, for a free port, and describes the API as in `resource.js`. */
-async function describeApi(path: string) {
+async function describeApi(grantor: Grantor, path: string) {
   const [port = 0] = await freePorts(1)
   const resource = `http://127.0.0.1:${port}${path}`
   const places = { 'https://api.example.com/notes': resource }
@@ -76,7 +71,11 @@ async function listen(listener: RequestListener | Server, port: number): Promise
 }
 
 /** A wallet's token for the agent, with these scopes. */
-async function tokenFor({ agentId, resource }: { agentId: string; resource: string }, scope: string): Promise<string> {
+async function tokenFor(
+  grantor: Grantor,
+  { agentId, resource }: { agentId: string; resource: string },
+  scope: string,
+): Promise<string> {
   const walk = new Walk(grantor)
   const request = { response_type: 'code', client_id: agentId, redirect_uri: REDIRECT_URI, scope, resource, ...PKCE }
   const { code } = await walk.signIn(request)
@@ -86,7 +85,7 @@ async function tokenFor({ agentId, resource }: { agentId: string; resource: stri
 }
 
 /** What the page promises of `/notes`: GET needs `notes.read`, POST needs `notes.write` too. */
-async function expectProtected(api: Awaited<ReturnType<typeof describeApi>>): Promise<void> {
+async function expectProtected(grantor: Grantor, api: Awaited<ReturnType<typeof describeApi>>): Promise<void> {
   const call = async (method: string, token?: string) => {
     const answer = await fetch(api.resource, { method, headers: token ? { authorization: `Bearer ${token}` } : {} })
     return [answer.status, (await answer.json()) as unknown, answer.headers.get('www-authenticate')] as const
@@ -99,40 +98,40 @@ async function expectProtected(api: Awaited<ReturnType<typeof describeApi>>): Pr
   })
   expect(await call('GET')).toMatchObject([401, {}, expect.stringContaining(`resource_metadata="${metadata}"`)])
   const wallet = new Walk(grantor).wallet.address
-  const reading = await tokenFor(api, 'notes.read')
+  const reading = await tokenFor(grantor, api, 'notes.read')
   expect((await call('GET', reading)).slice(0, 2)).toEqual([200, { of: wallet }])
   expect(await call('POST', reading)).toMatchObject([
     403,
     { error: 'insufficient_scope' },
     expect.stringContaining('scope="notes.read notes.write"'),
   ])
-  expect((await call('POST', await tokenFor(api, 'notes.read notes.write'))).slice(0, 2)).toEqual([200, { by: wallet }])
+  expect((await call('POST', await tokenFor(grantor, api, 'notes.read notes.write'))).slice(0, 2)).toEqual([200, { by: wallet }])
 }
 
-test('Fastify: the snippet protects its routes', async () => {
-  const api = await describeApi('/notes')
+test('Fastify: the snippet protects its routes', async ({ grantor }) => {
+  const api = await describeApi(grantor, '/notes')
   const { app } = await importSnippet<{ app: FastifyInstance }>('fastify', api)
   await app.listen({ host: '127.0.0.1', port: api.port })
   closing.push(() => app.close())
-  await expectProtected(api)
+  await expectProtected(grantor, api)
 })
 
-test('Express: the snippet protects its routes', async () => {
-  const api = await describeApi('/notes')
+test('Express: the snippet protects its routes', async ({ grantor }) => {
+  const api = await describeApi(grantor, '/notes')
   await listen((await importSnippet<{ app: RequestListener }>('express', api)).app, api.port)
-  await expectProtected(api)
+  await expectProtected(grantor, api)
 })
 
-test('Hono: the snippet protects its routes', async () => {
-  const api = await describeApi('/notes')
+test('Hono: the snippet protects its routes', async ({ grantor }) => {
+  const api = await describeApi(grantor, '/notes')
   const { app } = await importSnippet<{ app: Hono }>('hono', api)
   const listener = getRequestListener(app.fetch)
   await listen((request, response) => void listener(request, response), api.port)
-  await expectProtected(api)
+  await expectProtected(grantor, api)
 })
 
-test('Next.js: the snippets of the two files are route handlers that protect their route', async () => {
-  const api = await describeApi('/notes')
+test('Next.js: the snippets of the two files are route handlers that protect their route', async ({ grantor }) => {
+  const api = await describeApi(grantor, '/notes')
   type Route = Record<string, (request: Request) => Promise<Response>>
   const routes = {
     '/notes': await importSnippet<Route>('next', api),
@@ -143,19 +142,19 @@ test('Next.js: the snippets of the two files are route handlers that protect the
     return (await route?.[request.method]?.(request)) ?? new Response(null, { status: 404 })
   })
   await listen((request, response) => void listener(request, response), api.port)
-  await expectProtected(api)
+  await expectProtected(grantor, api)
 })
 
-test.each([
+test.for<[string, string]>([
   ['2.x', 'mcp'],
   ['1.x', 'mcp-1'],
 ])(
   'MCP SDK %s: a client calls the tools of the snippet, and is asked for the scope of the second one',
-  async (_version, mark) => {
-    const api = await describeApi('/mcp')
+  async ([, mark], { grantor }) => {
+    const api = await describeApi(grantor, '/mcp')
     await listen((await importSnippet<{ app: RequestListener | Server }>(mark, api)).app, api.port)
     const connect = async (scope: string) => {
-      const token = await tokenFor(api, scope)
+      const token = await tokenFor(grantor, api, scope)
       const client = new mcp.Client({ name: 'agent', version: '1.0.0' })
       const authProvider = { token: async () => token }
       await client.connect(new mcp.StreamableHTTPClientTransport(new URL(api.resource), { authProvider }))

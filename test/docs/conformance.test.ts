@@ -31,6 +31,7 @@ test('The tables contain each standard that the service implements, with at leas
       '7636',
       '7662',
       '8414',
+      '8628',
       '8693',
       '8707',
       '9068',

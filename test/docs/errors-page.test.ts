@@ -44,7 +44,9 @@ test('Every reason in the tables of errors is used by the source code', () => {
 const REGISTERED = [
   'access_denied',
   'account_selection_required',
+  'authorization_pending',
   'consent_required',
+  'expired_token',
   'insufficient_scope',
   'invalid_client',
   'invalid_client_metadata',
@@ -61,6 +63,7 @@ const REGISTERED = [
   'request_not_supported',
   'request_uri_not_supported',
   'server_error',
+  'slow_down',
   'temporarily_unavailable',
   'unauthorized_client',
   'unsupported_grant_type',

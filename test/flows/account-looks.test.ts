@@ -1,37 +1,22 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { accountPage } from '../../src/pages/account-page.ts'
 import { endEverythingPage } from '../../src/pages/end-everything-page.ts'
 import { movingOnPage } from '../../src/pages/moving-on-page.ts'
 import { receiptPage } from '../../src/pages/receipt-page.ts'
 import { accountView, receiptView } from '../pages/samples.ts'
-import { launchBrowser, newPage } from '../support/browser.ts'
-import { type Grantor, startGrantor } from '../support/start.ts'
+import { test } from '../support/fixtures.ts'
 import { expectGoodLooks, show, TWO_LOOKS } from './looks.ts'
 
-let browser: Browser
-let grantor: Grantor
-let page: Page
-beforeAll(async () => {
-  browser = await launchBrowser()
-  grantor = await startGrantor()
-})
-afterAll(async () => {
-  await browser.close()
-  await grantor.close()
-})
-beforeEach(async () => {
-  page = await newPage(browser)
-})
-afterEach(() => page.context().close())
-
-test('The account page is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async () => {
+test('The account page is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async ({ grantor, page }) => {
   await show(page, grantor.authUrl, accountPage(accountView()))
   await page.getByText('What you signed: 3 receipts').click()
   await expectGoodLooks(page, 'account')
 })
 
-test('The account page is accessible when it is empty, and for a user whom the login server vouched for', async () => {
+test('The account page is accessible when it is empty, and for a user whom the login server vouched for', async ({
+  grantor,
+  page,
+}) => {
   const rows = accountView().sessions?.rows.slice(0, 1) ?? []
   const nothing = { ...accountView(), apps: { rows: [], more: null }, sessions: { rows, more: null }, done: undefined }
   await show(page, grantor.authUrl, accountPage(nothing))
@@ -40,12 +25,12 @@ test('The account page is accessible when it is empty, and for a user whom the l
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
-test('Long names, scopes and hosts do not break the account page', async () => {
+test('Long names, scopes and hosts do not break the account page', async ({ grantor, page }) => {
   await show(page, grantor.authUrl, accountPage({ ...accountView('x'.repeat(200)), walletShort: '0xf39F…2266' }))
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
-test('A valid, a withdrawn and an expired receipt are accessible', async () => {
+test('A valid, a withdrawn and an expired receipt are accessible', async ({ grantor, page }) => {
   await show(page, grantor.authUrl, receiptPage(receiptView()))
   await page.getByText('How to check it without us').click()
   await expectGoodLooks(page, 'receipt', TWO_LOOKS)
@@ -55,7 +40,40 @@ test('A valid, a withdrawn and an expired receipt are accessible', async () => {
   }
 })
 
-test('The page before everything is ended is accessible, with a session and without', async () => {
+const AT_TWO = [
+  {
+    name: 'openid',
+    description: 'know that it is you',
+    resources: [
+      { uri: 'https://notes.example.com/mcp', name: 'Aurora Notes' },
+      { uri: 'https://files.example.com/a/very/long/address/of/an/interface/v1', name: '' },
+    ],
+  },
+  {
+    name: 'notes.read',
+    description: 'read your notes',
+    resources: [{ uri: 'https://notes.example.com/mcp', name: 'Aurora Notes' }],
+  },
+  {
+    name: 'files.write',
+    description: 'change your files',
+    resources: [{ uri: 'https://files.example.com/a/very/long/address/of/an/interface/v1', name: '' }],
+  },
+]
+
+test('On the account page and on a receipt, scopes that belong to different resources are shown in groups, accessibly', async ({
+  grantor,
+  page,
+}) => {
+  const view = accountView()
+  const rows = view.apps?.rows.map((app, index) => (index === 0 ? { ...app, scopes: AT_TWO } : app)) ?? []
+  await show(page, grantor.authUrl, accountPage({ ...view, apps: { rows, more: null } }))
+  await expectGoodLooks(page, 'account-resources', TWO_LOOKS)
+  await show(page, grantor.authUrl, receiptPage({ ...receiptView(), scopes: AT_TWO }))
+  await expectGoodLooks(page, 'receipt-resources', TWO_LOOKS)
+})
+
+test('The page before everything is ended is accessible, with a session and without', async ({ grantor, page }) => {
   const action = '/account/end-everything'
   await show(page, grantor.authUrl, endEverythingPage({ action, walletShort: '0xf39F…2266' }))
   await expectGoodLooks(page, 'end-everything', TWO_LOOKS)
@@ -63,7 +81,7 @@ test('The page before everything is ended is accessible, with a session and with
   await expectGoodLooks(page, undefined, TWO_LOOKS)
 })
 
-test('The page that moves on without an app is accessible and does not mention an app', async () => {
+test('The page that moves on without an app is accessible and does not mention an app', async ({ grantor, page }) => {
   await page.route('https://silent.example.net/**', (route) => route.fulfill({ status: 204 }))
   const to = 'https://silent.example.net/account'
   for (const purpose of ['account', 'end_everything'] as const) {

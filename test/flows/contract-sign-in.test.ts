@@ -1,8 +1,9 @@
 /** Contract wallets sign in end to end, from the authorization request to a token whose `sub` is the contract's address. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
-import { type HomeChain, startOnChain } from '../support/contract-login.ts'
+import type { HomeChain } from '../support/contract-login.ts'
+import { chainTest as base } from '../support/fixtures.ts'
 import { type Safe, safes, signForSafe } from '../support/safe.ts'
 import type { TestWallet } from '../support/wallet.ts'
 import { answering, deploying, type Owner, oddContracts, owner, wrapSignature } from '../support/wallet-contracts.ts'
@@ -11,19 +12,16 @@ const alice = owner('alice')
 const bob = owner('bob')
 const mallory = owner('mallory')
 
-let home: HomeChain
-beforeAll(async () => {
-  home = await startOnChain({ failureLimit: 1_000_000 })
-})
-afterAll(() => home.close())
-beforeEach(() => home.setFaults(null))
+const test = base.extend('options', { failureLimit: 1_000_000 })
+
+test.beforeEach(({ home }) => home.setFaults(null))
 
 const withKeyOf = (wallet: TestWallet, key: Owner): TestWallet => ({ ...wallet, sign: key.sign })
 /** A wallet at this address, whose signatures `sign` makes. */
 const walletAt = (address: string, sign: (message: string) => string): TestWallet => ({ address, sign })
 
 /** Signs in, and checks the token, the grant, the session and the receipt. */
-async function expectSignedIn(wallet: TestWallet): Promise<void> {
+async function expectSignedIn(home: HomeChain, wallet: TestWallet): Promise<void> {
   const attempt = await home.prove(wallet)
   expect(attempt.answer.status).toBe(200)
   const tokens = tokensOf(await attempt.walk.exchange(home.client, await home.finish(attempt)))
@@ -45,16 +43,18 @@ async function expectSignedIn(wallet: TestWallet): Promise<void> {
   expect(await store.wallets.readWallet(address)).toMatchObject({ provedItself: false })
 }
 
-async function expectNotProven(wallet: TestWallet): Promise<void> {
+async function expectNotProven(home: HomeChain, wallet: TestWallet): Promise<void> {
   await home.expectRefused(async () => (await home.prove(wallet)).answer, 401, 'not_proven')
 }
 
 describe('A deployed contract wallet (ERC-1271)', () => {
-  test("The owner of a contract wallet signs in, and the token's sub is the address of the contract", async () => {
-    await expectSignedIn(await home.walletOf(alice))
+  test("The owner of a contract wallet signs in, and the token's sub is the address of the contract", async ({ home }) => {
+    await expectSignedIn(home, await home.walletOf(alice))
   })
 
-  test("A stranger cannot sign in: 401, nothing is stored, and the same challenge accepts the owner's signature afterwards", async () => {
+  test("A stranger cannot sign in: 401, nothing is stored, and the same challenge accepts the owner's signature afterwards", async ({
+    home,
+  }) => {
     const wallet = await home.walletOf(alice)
     const attempt = await home.prove(withKeyOf(wallet, mallory))
     expect([attempt.answer.status, attempt.answer.json().error]).toEqual([401, 'not_proven'])
@@ -62,19 +62,22 @@ describe('A deployed contract wallet (ERC-1271)', () => {
     expect((await home.proveAgain(attempt, wallet)).status).toBe(200)
   })
 
-  test('The owner cannot sign in with a signature over another text', async () => {
+  test('The owner cannot sign in with a signature over another text', async ({ home }) => {
     const wallet = await home.walletOf(alice)
-    await expectNotProven(walletAt(wallet.address, (message) => alice.sign(message.replace('Allow', 'allow'))))
+    await expectNotProven(
+      home,
+      walletAt(wallet.address, (message) => alice.sign(message.replace('Allow', 'allow'))),
+    )
   })
 
-  test('Each RPC is called once with eth_call, and no transaction is sent', async () => {
+  test('Each RPC is called once with eth_call, and no transaction is sent', async ({ home }) => {
     const wallet = await home.walletOf(alice)
     const block = await home.chain.request('eth_blockNumber')
     expect(await home.questions(() => home.prove(wallet))).toEqual(['eth_call', 'eth_call'])
     expect(await home.chain.request('eth_blockNumber')).toBe(block)
   })
 
-  test('One challenge is one login for a contract wallet too: the second proof is 409', async () => {
+  test('One challenge is one login for a contract wallet too: the second proof is 409', async ({ home }) => {
     const wallet = await home.walletOf(alice)
     const attempt = await home.prove(wallet)
     await home.expectRefused(() => home.proveAgain(attempt, wallet), 409, 'already_used')
@@ -82,7 +85,7 @@ describe('A deployed contract wallet (ERC-1271)', () => {
     await home.expectRefused(() => home.proveAgain(attempt, wallet), 409, 'already_used')
   })
 
-  test('Of ten simultaneous proofs of one challenge one succeeds, with one receipt', async () => {
+  test('Of ten simultaneous proofs of one challenge one succeeds, with one receipt', async ({ home }) => {
     const wallet = await home.walletOf(alice)
     const { walk, challenge, answer } = await home.prove(wallet, { proof: { signature: mallory.sign('something else') } })
     expect(answer.status).toBe(401)
@@ -94,21 +97,21 @@ describe('A deployed contract wallet (ERC-1271)', () => {
 })
 
 describe('A contract wallet that is not deployed yet (ERC-6492)', () => {
-  test('The owner of a contract wallet that is not deployed signs in, and the chain does not change', async () => {
+  test('The owner of a contract wallet that is not deployed signs in, and the chain does not change', async ({ home }) => {
     const wallet = await home.undeployedWalletOf(alice)
-    await expectSignedIn(wallet)
+    await expectSignedIn(home, wallet)
     expect(await home.chain.request('eth_getCode', [wallet.address, 'latest'])).toBe('0x')
   })
 
-  test('A stranger cannot sign in for a wallet that is not deployed: 401, and nothing is stored', async () => {
-    await expectNotProven(await home.undeployedWalletOf(bob, mallory))
+  test('A stranger cannot sign in for a wallet that is not deployed: 401, and nothing is stored', async ({ home }) => {
+    await expectNotProven(home, await home.undeployedWalletOf(bob, mallory))
   })
 
-  test('Without the wrapper of ERC-6492 even the owner cannot sign in', async () => {
-    await expectNotProven(withKeyOf(await home.undeployedWalletOf(bob), bob))
+  test('Without the wrapper of ERC-6492 even the owner cannot sign in', async ({ home }) => {
+    await expectNotProven(home, withKeyOf(await home.undeployedWalletOf(bob), bob))
   })
 
-  test('A factory that loops forever is stopped, and signs no wallet in', async () => {
+  test('A factory that loops forever is stopped, and signs no wallet in', async ({ home }) => {
     const loop = await home.chain.deploy(deploying(oddContracts.endlessLoop))
     const { address } = await home.undeployedWalletOf(bob)
     const started = performance.now()
@@ -124,9 +127,9 @@ describe('A contract wallet that is not deployed yet (ERC-6492)', () => {
     await home.chain.request('eth_blockNumber')
   })
 
-  test('A wrapper that deploys a wallet of the claimant at another address signs no wallet in', async () => {
+  test('A wrapper that deploys a wallet of the claimant at another address signs no wallet in', async ({ home }) => {
     const { address } = await home.undeployedWalletOf(bob)
-    await expectNotProven({ ...(await home.undeployedWalletOf(mallory)), address })
+    await expectNotProven(home, { ...(await home.undeployedWalletOf(mallory)), address })
   })
 })
 
@@ -135,49 +138,53 @@ describe('A Safe of two owners who must both sign', () => {
   let undeployed: Safe
   const signedBy = (of: Safe, ...owners: Owner[]): TestWallet =>
     walletAt(of.address, (message) => signForSafe(message, of.address, 1, owners))
-  beforeAll(async () => {
+  test.beforeAll(async ({ home }) => {
     const makeSafe = await safes(home.chain)
     safe = await makeSafe([alice, bob], 2)
     await safe.deploy()
     undeployed = await makeSafe([bob, mallory], 2)
   })
 
-  test('A Safe signs in when both owners have signed', async () => {
-    await expectSignedIn(signedBy(safe, alice, bob))
+  test('A Safe signs in when both owners have signed', async ({ home }) => {
+    await expectSignedIn(home, signedBy(safe, alice, bob))
   })
 
-  test('A Safe with one of two signatures is refused with 401, and the same challenge accepts both signatures later', async () => {
+  test('A Safe with one of two signatures is refused with 401, and the same challenge accepts both signatures later', async ({
+    home,
+  }) => {
     const attempt = await home.prove(signedBy(safe, alice))
     expect([attempt.answer.status, attempt.answer.json().error]).toEqual([401, 'not_proven'])
     await home.expectRefused(() => home.proveAgain(attempt, signedBy(safe, alice, mallory)), 401, 'not_proven')
     expect((await home.proveAgain(attempt, signedBy(safe, alice, bob))).status).toBe(200)
   })
 
-  test('A Safe that is not deployed signs in in the same way, wrapped, and not with one signature', async () => {
+  test('A Safe that is not deployed signs in in the same way, wrapped, and not with one signature', async ({ home }) => {
     const wrapped = (...owners: Owner[]): TestWallet => {
       const { address, sign } = signedBy(undeployed, ...owners)
       return walletAt(address, (message) => wrapSignature(undeployed.factory, undeployed.factoryCall, sign(message)))
     }
-    await expectNotProven(wrapped(bob))
-    await expectSignedIn(wrapped(bob, mallory))
+    await expectNotProven(home, wrapped(bob))
+    await expectSignedIn(home, wrapped(bob, mallory))
   })
 })
 
 describe('Contracts that are not wallets', () => {
-  test.each(['echo', 'reverts', 'revertsWithMagic', 'silent', 'longAnswer'] as const)(
+  test.for(['echo', 'reverts', 'revertsWithMagic', 'silent', 'longAnswer'] as const)(
     'A contract is refused as a wallet: %s',
-    async (kind) => {
+    async (kind, { home }) => {
       const odd = await home.chain.deploy(deploying(oddContracts[kind]))
-      await expectNotProven(walletAt(odd, alice.sign))
+      await expectNotProven(home, walletAt(odd, alice.sign))
     },
   )
 
-  test('A contract that returns "true" instead of the magic value is refused', async () => {
+  test('A contract that returns "true" instead of the magic value is refused', async ({ home }) => {
     const odd = await home.chain.deploy(deploying(answering('01'.padStart(64, '0'))))
-    await expectNotProven(walletAt(odd, alice.sign))
+    await expectNotProven(home, walletAt(odd, alice.sign))
   })
 
-  test('The zero address and precompiles, the identity precompile too, are refused with 403 before any call to an RPC', async () => {
+  test('The zero address and precompiles, the identity precompile too, are refused with 403 before any call to an RPC', async ({
+    home,
+  }) => {
     const { walk, challenge } = await home.prove(await home.walletOf(alice))
     const asked = await home.questions(async () => {
       for (const last of [0, 1, 4, 9, 0xff]) {
@@ -191,7 +198,7 @@ describe('Contracts that are not wallets', () => {
     expect(asked).toEqual([])
   })
 
-  test('A signature that is not hexadecimal is malformed (400), and no RPC is called', async () => {
+  test('A signature that is not hexadecimal is malformed (400), and no RPC is called', async ({ home }) => {
     const wallet = await home.walletOf(alice)
     for (const signature of ['yes', '0x1', `0x${'6492'.repeat(16)}`]) {
       const asked = await home.questions(() =>

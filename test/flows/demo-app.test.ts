@@ -1,30 +1,21 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { launchBrowser, newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { newPage, screenshot, seriousAxeViolations } from '../support/browser.ts'
+import { test as base, FILE, started } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 import type { Demo } from './start-demo.ts'
 import { signInWithWallet, startDemo } from './start-demo.ts'
 
-let demo: Demo
-let browser: Browser
-let page: Page
-beforeAll(async () => {
-  demo = await startDemo()
-  browser = await launchBrowser()
-})
-afterAll(async () => {
-  await browser.close()
-  await demo.close()
-})
-beforeEach(async () => {
-  page = await newPage(browser)
-})
-afterEach(async () => await page.context().close())
+const test = base.extend(
+  'demo',
+  FILE,
+  started(startDemo, (demo) => demo.close()),
+)
 
-const outcome = (id: string) => page.locator(`#${id}`).getAttribute('data-outcome')
-const wireOf = (step: string) => page.locator(`#${step}-step .wire`)
+const outcome = (page: Page, id: string) => page.locator(`#${id}`).getAttribute('data-outcome')
+const wireOf = (page: Page, step: string) => page.locator(`#${step}-step .wire`)
 
-async function signIn(on = page): Promise<void> {
+async function signIn(demo: Demo, page: Page, on = page): Promise<void> {
   await installWallet(on, testWallet(0))
   await on.goto(demo.appUrl)
   await on.locator('#start').click()
@@ -32,48 +23,51 @@ async function signIn(on = page): Promise<void> {
   await on.waitForURL(`${demo.appUrl}/`)
 }
 
-test('A user clicks through all four phases and sees each message', async () => {
-  await signIn()
+test('A user clicks through all four phases and sees each message', async ({ demo, page }) => {
+  await signIn(demo, page)
 
   // Phase 1: code, tokens, decoded claims
-  expect(await outcome('code-result')).toBe('done')
-  expect(await wireOf('code').innerText()).toMatch(/code_challenge_method\s+S256[\s\S]*Answered[\s\S]*code\s+\S{8}…/)
-  expect(await outcome('tokens-result')).toBe('done')
-  expect(await wireOf('tokens').innerText()).toMatch(
+  expect(await outcome(page, 'code-result')).toBe('done')
+  expect(await wireOf(page, 'code').innerText()).toMatch(/code_challenge_method\s+S256[\s\S]*Answered[\s\S]*code\s+\S{8}…/)
+  expect(await outcome(page, 'tokens-result')).toBe('done')
+  expect(await wireOf(page, 'tokens').innerText()).toMatch(
     /grant_type\s+authorization_code[\s\S]*"token_type": "Bearer"[\s\S]*"expires_in": 600/,
   )
   expect(await page.locator('#claims').innerText()).toMatch(/typ\s+at\+jwt[\s\S]*sub\s+0xf39F…2266/)
 
   await page.locator('#call-api').click()
-  expect(await outcome('call-api-result')).toBe('done')
-  expect(await wireOf('call-api').innerText()).toMatch(/"wallet": "0xf39F…2266"[\s\S]*"scope": "enhancement"/)
+  expect(await outcome(page, 'call-api-result')).toBe('done')
+  expect(await wireOf(page, 'call-api').innerText()).toMatch(/"wallet": "0xf39F…2266"[\s\S]*"scope": "enhancement"/)
 
   // Phase 2
   const before = await page.locator('#token-summary').innerText()
   await page.locator('#refresh').click()
-  expect(await outcome('refresh-result')).toBe('done')
+  expect(await outcome(page, 'refresh-result')).toBe('done')
   expect(await page.locator('#token-summary').innerText()).not.toBe(before)
 
   // Phase 3
   await page.locator('#introspect').click()
-  expect(await outcome('introspect-result')).toBe('done')
-  expect(await wireOf('introspect').innerText()).toContain('"active": true')
+  expect(await outcome(page, 'introspect-result')).toBe('done')
+  expect(await wireOf(page, 'introspect').innerText()).toContain('"active": true')
 
   // Phase 4
   await page.locator('#revoke').click()
-  expect(await outcome('revoke-result')).toBe('done')
-  expect(await wireOf('revoke').innerText()).toMatch(/200 OK[\s\S]*\(an empty body\)/)
+  expect(await outcome(page, 'revoke-result')).toBe('done')
+  expect(await wireOf(page, 'revoke').innerText()).toMatch(/200 OK[\s\S]*\(an empty body\)/)
   await page.locator('#introspect').click()
-  expect(await wireOf('introspect').innerText()).toMatch(/\{\s*"active": false\s*\}/)
+  expect(await wireOf(page, 'introspect').innerText()).toMatch(/\{\s*"active": false\s*\}/)
   await page.locator('#call-api').click()
-  expect(await outcome('call-api-result')).toBe('refused')
-  expect(await wireOf('call-api').innerText()).toMatch(/401[\s\S]*error="invalid_token"/)
+  expect(await outcome(page, 'call-api-result')).toBe('refused')
+  expect(await wireOf(page, 'call-api').innerText()).toMatch(/401[\s\S]*error="invalid_token"/)
   await page.locator('#refresh').click()
-  expect(await wireOf('refresh').innerText()).toMatch(/400[\s\S]*"error": "invalid_grant"/)
+  expect(await wireOf(page, 'refresh').innerText()).toMatch(/400[\s\S]*"error": "invalid_grant"/)
 })
 
-test('A second sign-in during the session shows no page in between (phase 1, steps 3 to 5 are skipped)', async () => {
-  await signIn()
+test('A second sign-in during the session shows no page in between (phase 1, steps 3 to 5 are skipped)', async ({
+  demo,
+  page,
+}) => {
+  await signIn(demo, page)
   const seen: string[] = []
   page.on('framenavigated', (frame) => seen.push(new URL(frame.url()).origin))
   await page.locator('#start').click()
@@ -81,8 +75,8 @@ test('A second sign-in during the session shows no page in between (phase 1, ste
   expect(new Set(seen)).toEqual(new Set([demo.appUrl]))
 })
 
-test('After a sign-out of the app the user starts again, and the session at the service continues', async () => {
-  await signIn()
+test('After a sign-out of the app the user starts again, and the session at the service continues', async ({ demo, page }) => {
+  await signIn(demo, page)
   await page.locator('#sign-out').click()
   expect(await page.locator('h1').innerText()).toContain('without giving it your wallet')
   expect(await page.context().cookies(demo.appUrl)).not.toContainEqual(expect.objectContaining({ name: 'demo_app_session' }))
@@ -90,24 +84,24 @@ test('After a sign-out of the app the user starts again, and the session at the 
   await page.locator('#call-api').waitFor()
 })
 
-test('A user who declines on the login page returns to a plain explanation (RFC 6749 §4.1.2.1)', async () => {
+test('A user who declines on the login page returns to a plain explanation (RFC 6749 §4.1.2.1)', async ({ demo, page }) => {
   await page.goto(demo.appUrl)
   await page.locator('#start').click()
   await page.locator('#cancel').click()
   await page.waitForURL(`${demo.appUrl}/`)
   expect(await page.locator('#notice').innerText()).toMatch(/You declined/)
-  expect(await outcome('notice')).toBe('refused')
+  expect(await outcome(page, 'notice')).toBe('refused')
   await page.reload()
   expect(await page.locator('#notice').count()).toBe(0)
 })
 
-test('No page shows a code, a token or a whole address', async () => {
+test('No page shows a code, a token or a whole address', async ({ demo, page }) => {
   const secrets: string[] = []
   page.on('request', (request) => {
     const code = new URL(request.url()).searchParams.get('code')
     if (code) secrets.push(code)
   })
-  await signIn()
+  await signIn(demo, page)
   for (const step of ['call-api', 'refresh', 'introspect', 'revoke']) await page.locator(`#${step}`).click()
   const text = await page.content()
   expect(secrets).toHaveLength(1)
@@ -117,8 +111,8 @@ test('No page shows a code, a token or a whole address', async () => {
   expect(text).not.toContain(demo.client.secret)
 })
 
-test('The pages need no script, fit 320 pixels, and pass the accessibility check', async () => {
-  await signIn()
+test('The pages need no script, fit 320 pixels, and pass the accessibility check', async ({ demo, browser, page }) => {
+  await signIn(demo, page)
   const cookies = await page.context().cookies()
   for (const [width, colorScheme] of [
     [1280, 'light'],
@@ -138,8 +132,8 @@ test('The pages need no script, fit 320 pixels, and pass the accessibility check
   }
 })
 
-test('A form from another site is refused (CSRF)', async () => {
-  await signIn()
+test('A form from another site is refused (CSRF)', async ({ demo, page }) => {
+  await signIn(demo, page)
   const cookies = await page.context().cookies(demo.appUrl)
   const session = cookies.find(({ name }) => name === 'demo_app_session')?.value ?? ''
   for (const origin of ['https://evil.example', 'null', undefined]) {
@@ -148,10 +142,10 @@ test('A form from another site is refused (CSRF)', async () => {
     expect(answer.status).toBe(403)
   }
   await page.locator('#introspect').click()
-  expect(await wireOf('introspect').innerText()).toContain('"active": true')
+  expect(await wireOf(page, 'introspect').innerText()).toContain('"active": true')
 })
 
-test('A response that this browser did not request signs no user in (RFC 6749 §10.12)', async () => {
+test('A response that this browser did not request signs no user in (RFC 6749 §10.12)', async ({ demo, browser, page }) => {
   // An attacker's own answer, planted into the victim's browser
   const attacker = await newPage(browser)
   let planted = ''

@@ -39,6 +39,35 @@ test('The choice of scopes is accessible, with the text below that lists the rem
   await expectGoodLooks(page, 'scope-choice', TWO_LOOKS)
 })
 
+test('Scopes that belong to different resources are shown in groups, each under the names of its resources, and the choice is accessible', async () => {
+  const [notes, files] = [
+    'https://notes.example.com/mcp',
+    'https://files.example.com/a/very/long/address/of/an/interface/that/wraps/v1',
+  ]
+  for (const [uri, name, scope, description] of [
+    [notes, 'Aurora Notes', 'notes.read', 'read your notes'],
+    [files, 'Harbour Files', 'files.write', 'change and delete your files'],
+  ] as const)
+    await grantor.store.resources.insertResource({
+      uri,
+      name,
+      scopes: [{ name: scope, description }],
+      openTo: ['registered'],
+      createdAt: 1,
+    })
+  await grantor.noticeChanges()
+  const scopes = ['openid', 'notes.read', 'files.write']
+  const client = await grantor.createClient({ name: 'Aurora', scopes, resources: [notes, files], consent: 'signed' })
+  await installWallet(page, testWallet(0), { name: 'Foxglove' })
+  await openLogin(page, grantor, client, { scope: scopes.join(' '), response_type: 'code', resource: [notes, files] })
+  await page.locator('.wallet').click()
+  await page.getByText("'files.write', 'openid' for").waitFor()
+  await expectGoodLooks(page, 'resource-choice')
+  await page.getByRole('switch', { name: 'change and delete your files' }).uncheck()
+  await page.getByText('You changed what you allow').waitFor()
+  expect(await page.locator('#message').textContent()).not.toContain('files.write')
+})
+
 test('A scope that cannot be switched off and the expected account are accessible; the script does not free the switch', async () => {
   grantor.deps.settings.scopeDescriptions.openid = 'Know that it is you, by your wallet’s address'
   const client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['openid', 'profile'], consent: 'signed' })

@@ -1,36 +1,36 @@
 /** The login page on a phone, in its browser and in the browser of a wallet app. */
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { OPEN_CHALLENGE } from '../login-server/auth-stand-in.ts'
 import { type LoginServer, startLoginServer } from '../login-server/start-login-server.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { test as base, FILE, started } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 
 const RESUME_URL = 'https://auth.example.com/login/resume?login_challenge=c'
-let browser: Browser
-let login: LoginServer
-let page: Page
-beforeAll(async () => {
-  browser = await launchBrowser()
-  login = await startLoginServer()
-})
-afterAll(async () => {
-  await browser.close()
-  await login.close()
-})
-beforeEach(async () => {
-  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
-  page = await context.newPage()
-  page.setDefaultTimeout(8000)
-})
-afterEach(() => page.context().close())
 
-const open = () => page.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+const test = base
+  .extend(
+    'login',
+    FILE,
+    started(startLoginServer, (login) => login.close()),
+  )
+  .extend('page', async ({ browser }, { onCleanup }) => {
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
+    const page = await context.newPage()
+    onCleanup(() => page.context().close())
+    page.setDefaultTimeout(8000)
+    return page
+  })
 
-test('A phone without a wallet in its browser shows the wallet apps: plain links that open the sign-in in the app', async () => {
+const open = (login: LoginServer, page: Page) => page.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
+
+test('A phone without a wallet in its browser shows the wallet apps: plain links that open the sign-in in the app', async ({
+  login,
+  page,
+}) => {
   const requested: string[] = []
   page.on('request', (request) => void requested.push(new URL(request.url()).origin))
-  await open()
+  await open(login, page)
   const links = page.locator('.on-phone a')
   await links.first().waitFor()
   const shown = await links.evaluateAll((all) => all.map((each) => [each.textContent, each.getAttribute('href')]))
@@ -42,7 +42,7 @@ test('A phone without a wallet in its browser shows the wallet apps: plain links
   expect(new Set(requested)).toEqual(new Set([new URL(login.url).origin]))
 })
 
-test('A desktop does not show the wallet apps', async () => {
+test('A desktop does not show the wallet apps', async ({ browser, login }) => {
   const desktop = await (await browser.newContext()).newPage()
   await desktop.goto(`${login.url}/login?login_challenge=${OPEN_CHALLENGE}`)
   await desktop.locator('#no-wallet').waitFor()
@@ -52,20 +52,23 @@ test('A desktop does not show the wallet apps', async () => {
   await desktop.context().close()
 })
 
-test.each(['legacy', 'eip6963'] as const)('In the browser of a wallet app the page works as elsewhere: %s', async (announce) => {
-  const { signed } = await installWallet(page, testWallet(0), { announce })
-  await page.route('**/login/complete**', (route) => route.fulfill({ body: 'on the way' }))
-  await open()
-  await page.locator('.wallet').tap()
-  await page.locator('#sign').waitFor()
-  const shown = await page.locator('#message').textContent()
-  await page.locator('#sign').tap()
-  await page.waitForURL('**/login/complete**')
-  expect(signed).toEqual([shown])
-})
+test.for(['legacy', 'eip6963'] as const)(
+  'In the browser of a wallet app the page works as elsewhere: %s',
+  async (announce, { login, page }) => {
+    const { signed } = await installWallet(page, testWallet(0), { announce })
+    await page.route('**/login/complete**', (route) => route.fulfill({ body: 'on the way' }))
+    await open(login, page)
+    await page.locator('.wallet').tap()
+    await page.locator('#sign').waitFor()
+    const shown = await page.locator('#message').textContent()
+    await page.locator('#sign').tap()
+    await page.waitForURL('**/login/complete**')
+    expect(signed).toEqual([shown])
+  },
+)
 
-test('A wallet that arrives after the page announces itself with its event (window.ethereum)', async () => {
-  await open()
+test('A wallet that arrives after the page announces itself with its event (window.ethereum)', async ({ login, page }) => {
+  await open(login, page)
   await page.getByText('There is no wallet in this browser').waitFor()
   await page.evaluate(() => {
     Object.assign(window, { ethereum: { request: async () => [] } })

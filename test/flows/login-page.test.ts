@@ -1,30 +1,16 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { expect } from 'vitest'
+import { test as base } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
-import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
+import { backAtApp, openLogin, visitor } from './login-visit.ts'
 
-let browser: Browser
-let grantor: Grantor
-let client: TestClient
-let page: Page
 const wallet = testWallet(0)
-beforeAll(async () => {
-  browser = await launchBrowser()
-  grantor = await startGrantor()
-  client = await grantor.createClient({ name: 'Aurora Notes' })
-})
-afterAll(async () => {
-  await browser.close()
-  await grantor.close()
-})
-beforeEach(async () => {
-  page = await newVisitor(browser)
-})
-afterEach(() => page.context().close())
+const test = base.extend('client', ({ grantor }) => grantor.createClient({ name: 'Aurora Notes' })).extend('page', visitor)
 
-test('A wallet that announces itself signs the user in, over the exact text that the page shows (EIP-6963, ERC-4361)', async () => {
+test('A wallet that announces itself signs the user in, over the exact text that the page shows (EIP-6963, ERC-4361)', async ({
+  grantor,
+  client,
+  page,
+}) => {
   const { signed } = await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
   await page.getByRole('button', { name: 'Foxglove' }).click()
@@ -40,7 +26,7 @@ test('A wallet that announces itself signs the user in, over the exact text that
   expect(shown).toContain('Aurora Notes')
 })
 
-test('The page says which app asks, at which host, for which permissions, and until when', async () => {
+test('The page says which app asks, at which host, for which permissions, and until when', async ({ grantor, client, page }) => {
   await openLogin(page, grantor, client)
   const text = await page.locator('.slip-head').innerText()
   expect(text).toContain('Sign in to Aurora Notes')
@@ -49,7 +35,7 @@ test('The page says which app asks, at which host, for which permissions, and un
   expect(text).toMatch(/This request is open until \d\d:\d\d/)
 })
 
-test('No wallet is called before a click, and no wallet is chosen for the user', async () => {
+test('No wallet is called before a click, and no wallet is chosen for the user', async ({ grantor, client, page }) => {
   const first = await installWallet(page, wallet, { name: 'Foxglove' })
   const second = await installWallet(page, testWallet(1), { name: 'Harbour' })
   await openLogin(page, grantor, client)
@@ -65,7 +51,7 @@ test('No wallet is called before a click, and no wallet is chosen for the user',
   expect(await page.locator('#message').textContent()).toContain(testWallet(1).address)
 })
 
-test('A wallet that announces itself twice, or under a second id, is listed once', async () => {
+test('A wallet that announces itself twice, or under a second id, is listed once', async ({ grantor, client, page }) => {
   await installWallet(page, wallet, { name: 'Foxglove', rdns: 'example.foxglove' })
   await installWallet(page, wallet, { name: 'Foxglove again', rdns: 'example.foxglove' })
   await openLogin(page, grantor, client)
@@ -74,7 +60,11 @@ test('A wallet that announces itself twice, or under a second id, is listed once
   expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
 })
 
-test('A wallet that announces itself late replaces the explanation for browsers without a wallet', async () => {
+test('A wallet that announces itself late replaces the explanation for browsers without a wallet', async ({
+  grantor,
+  client,
+  page,
+}) => {
   await installWallet(page, wallet, { name: 'Slowcoach', announce: 'late' })
   await openLogin(page, grantor, client)
   await page.getByText('There is no wallet in this browser').waitFor()
@@ -84,7 +74,7 @@ test('A wallet that announces itself late replaces the explanation for browsers 
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('If no wallet announces itself, the wallet at window.ethereum is used', async () => {
+test('If no wallet announces itself, the wallet at window.ethereum is used', async ({ grantor, client, page }) => {
   await installWallet(page, wallet, { announce: 'legacy' })
   await openLogin(page, grantor, client)
   await page.getByRole('button', { name: 'Wallet in this browser' }).click()
@@ -92,7 +82,7 @@ test('If no wallet announces itself, the wallet at window.ethereum is used', asy
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('If a wallet announces itself, window.ethereum is not listed beside it', async () => {
+test('If a wallet announces itself, window.ethereum is not listed beside it', async ({ grantor, client, page }) => {
   await installWallet(page, testWallet(1), { announce: 'legacy' })
   await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
@@ -101,7 +91,11 @@ test('If a wallet announces itself, window.ethereum is not listed beside it', as
   expect(await page.locator('.wallet').allInnerTexts()).toEqual(['Foxglove'])
 })
 
-test('Without a wallet the page explains what a wallet is, where to find one, and how to continue without one', async () => {
+test('Without a wallet the page explains what a wallet is, where to find one, and how to continue without one', async ({
+  grantor,
+  client,
+  page,
+}) => {
   await openLogin(page, grantor, client)
   await page.getByText('There is no wallet in this browser').waitFor()
   expect(await page.locator('#no-wallet').innerText()).toContain('A wallet is an app or a browser extension')
@@ -114,7 +108,11 @@ test('Without a wallet the page explains what a wallet is, where to find one, an
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('The name of a wallet is text of limited length, and its icon is an image from a data: URL or a letter', async () => {
+test('The name of a wallet is text of limited length, and its icon is an image from a data: URL or a letter', async ({
+  grantor,
+  client,
+  page,
+}) => {
   const requested: string[] = []
   page.on('request', (request) => void requested.push(request.url()))
   const evil = '<img src=x onerror=document.title="pwned">'
@@ -137,14 +135,14 @@ test('The name of a wallet is text of limited length, and its icon is an image f
   expect(requested.filter((url) => !url.startsWith('http://localhost:') && !url.startsWith('data:'))).toEqual([])
 })
 
-test('An icon that cannot be drawn is replaced by the first letter of the name', async () => {
+test('An icon that cannot be drawn is replaced by the first letter of the name', async ({ grantor, client, page }) => {
   await installWallet(page, wallet, { name: 'Foxglove', icon: 'data:image/png;base64,AAAA' })
   await openLogin(page, grantor, client)
   await page.locator('span.wallet-icon').waitFor()
   expect(await page.locator('.wallet-icon').textContent()).toBe('F')
 })
 
-test('The user chooses one of several accounts, and each account has a text of its own', async () => {
+test('The user chooses one of several accounts, and each account has a text of its own', async ({ grantor, client, page }) => {
   const { signed } = await installWallet(page, wallet, { accounts: [wallet, testWallet(1)] })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -156,24 +154,27 @@ test('The user chooses one of several accounts, and each account has a text of i
   expect(signed[0]).toContain(testWallet(1).address)
 })
 
-test.each([
+test.for<[chainId: string, line: string]>([
   ['0x2105', 'Chain ID: 8453'],
   ['0x1', 'Chain ID: 1'],
   ['0x89', 'Chain ID: 1'],
   ['nonsense', 'Chain ID: 1'],
-])("The text names the wallet's chain if it is accepted, otherwise the first accepted chain: %s", async (chainId, line) => {
-  const { asked } = await installWallet(page, wallet, { chainId })
-  await openLogin(page, grantor, client)
-  await page.locator('.wallet').click()
-  await page.locator('#sign').waitFor()
-  expect((await page.locator('#message').textContent())?.split('\n')).toContain(line)
-  await page.locator('#sign').click()
-  await backAtApp(page)
-  // personal_sign works on any chain, so the page does not request a switch of the chain.
-  expect(asked).toEqual(['eth_requestAccounts', 'eth_chainId', 'personal_sign'])
-})
+])(
+  "The text names the wallet's chain if it is accepted, otherwise the first accepted chain: %s",
+  async ([chainId, line], { grantor, client, page }) => {
+    const { asked } = await installWallet(page, wallet, { chainId })
+    await openLogin(page, grantor, client)
+    await page.locator('.wallet').click()
+    await page.locator('#sign').waitFor()
+    expect((await page.locator('#message').textContent())?.split('\n')).toContain(line)
+    await page.locator('#sign').click()
+    await backAtApp(page)
+    // personal_sign works on any chain, so the page does not request a switch of the chain.
+    expect(asked).toEqual(['eth_requestAccounts', 'eth_chainId', 'personal_sign'])
+  },
+)
 
-test('The page can be used with the keyboard alone', async () => {
+test('The page can be used with the keyboard alone', async ({ grantor, client, page }) => {
   await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').waitFor()
@@ -189,7 +190,7 @@ test('The page can be used with the keyboard alone', async () => {
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('Cancelling returns to the app with access_denied and the state (RFC 6749 §4.1.2.1)', async () => {
+test('Cancelling returns to the app with access_denied and the state (RFC 6749 §4.1.2.1)', async ({ grantor, client, page }) => {
   await openLogin(page, grantor, client)
   await page.getByRole('button', { name: 'Cancel and go back to Aurora Notes' }).click()
   const answer = await backAtApp(page)

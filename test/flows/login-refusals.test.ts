@@ -1,28 +1,11 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
-import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
+import { expect } from 'vitest'
+import { test as base } from '../support/fixtures.ts'
+import { startGrantor } from '../support/start.ts'
 import { installWallet, testWallet, type WalletPolicy } from '../support/wallet.ts'
-import { backAtApp, newVisitor, openLogin, wordsIn } from './login-visit.ts'
+import { backAtApp, openLogin, visitor, wordsIn } from './login-visit.ts'
 
-let browser: Browser
-let grantor: Grantor
-let client: TestClient
-let page: Page
 const wallet = testWallet(0)
-beforeAll(async () => {
-  browser = await launchBrowser()
-  grantor = await startGrantor()
-  client = await grantor.createClient({ name: 'Aurora Notes' })
-})
-afterAll(async () => {
-  await browser.close()
-  await grantor.close()
-})
-beforeEach(async () => {
-  page = await newVisitor(browser)
-})
-afterEach(() => page.context().close())
+const test = base.extend('client', ({ grantor }) => grantor.createClient({ name: 'Aurora Notes' })).extend('page', visitor)
 
 const REFUSALS: [WalletPolicy, string][] = [
   ['reject', 'You refused in Foxglove, so nothing was signed.'],
@@ -32,32 +15,38 @@ const REFUSALS: [WalletPolicy, string][] = [
   ['garbage', 'Foxglove could not do this.'],
 ]
 
-test.each(REFUSALS)('The page stays usable and says what to do, and a retry needs no reload: %s', async (policy, words) => {
-  const installation = await installWallet(page, wallet, { name: 'Foxglove', policy })
-  await openLogin(page, grantor, client)
-  await page.locator('.wallet').click()
-  await page.locator('#sign').click()
-  expect(await wordsIn(page, 'problem')).toContain(words)
-  installation.policy = 'sign'
-  await page.locator('#sign').click()
-  expect((await backAtApp(page)).has('code')).toBe(true)
-})
+test.for(REFUSALS)(
+  'The page stays usable and says what to do, and a retry needs no reload: %s',
+  async ([policy, words], { grantor, client, page }) => {
+    const installation = await installWallet(page, wallet, { name: 'Foxglove', policy })
+    await openLogin(page, grantor, client)
+    await page.locator('.wallet').click()
+    await page.locator('#sign').click()
+    expect(await wordsIn(page, 'problem')).toContain(words)
+    installation.policy = 'sign'
+    await page.locator('#sign').click()
+    expect((await backAtApp(page)).has('code')).toBe(true)
+  },
+)
 
-test.each([
+test.for([
   ['locked', 'Foxglove is locked or shared no account.'],
   ['disconnected', 'Foxglove lost its connection.'],
-] as const)('A wallet without an account is explained, and the next click asks again: %s', async (policy, words) => {
-  const installation = await installWallet(page, wallet, { name: 'Foxglove', policy })
-  await openLogin(page, grantor, client)
-  await page.locator('.wallet').click()
-  expect(await wordsIn(page, 'problem')).toContain(words)
-  installation.policy = 'sign'
-  await page.locator('.wallet').click()
-  await page.locator('#sign').click()
-  expect((await backAtApp(page)).has('code')).toBe(true)
-})
+] as const)(
+  'A wallet without an account is explained, and the next click asks again: %s',
+  async ([policy, words], { grantor, client, page }) => {
+    const installation = await installWallet(page, wallet, { name: 'Foxglove', policy })
+    await openLogin(page, grantor, client)
+    await page.locator('.wallet').click()
+    expect(await wordsIn(page, 'problem')).toContain(words)
+    installation.policy = 'sign'
+    await page.locator('.wallet').click()
+    await page.locator('#sign').click()
+    expect((await backAtApp(page)).has('code')).toBe(true)
+  },
+)
 
-test('A wallet that does not respond leaves the other wallets and ways usable', async () => {
+test('A wallet that does not respond leaves the other wallets and ways usable', async ({ grantor, client, page }) => {
   await page.clock.install()
   await installWallet(page, wallet, { name: 'Foxglove', policy: 'hang' })
   await installWallet(page, testWallet(1), { name: 'Harbour' })
@@ -73,7 +62,11 @@ test('A wallet that does not respond leaves the other wallets and ways usable', 
   expect((await backAtApp(page)).has('code')).toBe(true)
 })
 
-test('A change of the account leads to a new text, and a signature over the old text is not sent', async () => {
+test('A change of the account leads to a new text, and a signature over the old text is not sent', async ({
+  grantor,
+  client,
+  page,
+}) => {
   const sent: string[] = []
   page.on('request', (request) => {
     if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
@@ -91,7 +84,11 @@ test('A change of the account leads to a new text, and a signature over the old 
   expect(signed.map((text) => text.split('\n')[1])).toEqual([wallet.address, testWallet(2).address])
 })
 
-test('A wallet that is locked while the text is shown leads back to the choice of a wallet', async () => {
+test('A wallet that is locked while the text is shown leads back to the choice of a wallet', async ({
+  grantor,
+  client,
+  page,
+}) => {
   const installation = await installWallet(page, wallet, { name: 'Foxglove' })
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -102,7 +99,11 @@ test('A wallet that is locked while the text is shown leads back to the choice o
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('choose-title')
 })
 
-test('An expired sign-in says so, and how to start again, on the open page and at its address', async () => {
+test('An expired sign-in says so, and how to start again, on the open page and at its address', async ({
+  grantor,
+  client,
+  page,
+}) => {
   await installWallet(page, wallet)
   await openLogin(page, grantor, client)
   await page.locator('.wallet').click()
@@ -118,7 +119,7 @@ test('An expired sign-in says so, and how to start again, on the open page and a
   await page.getByRole('heading', { name: 'This sign-in has run out of time' }).waitFor()
 })
 
-test('An open page announces by itself that it has expired', async () => {
+test('An open page announces by itself that it has expired', async ({ grantor, client, page }) => {
   await page.clock.install()
   await installWallet(page, wallet)
   await openLogin(page, grantor, client)
@@ -129,7 +130,7 @@ test('An open page announces by itself that it has expired', async () => {
   expect(await page.locator('#sign').count()).toBe(0)
 })
 
-test('A sign-in that was finished in another tab says so, and starts nothing', async () => {
+test('A sign-in that was finished in another tab says so, and starts nothing', async ({ grantor, client, page }) => {
   await installWallet(page, wallet)
   await openLogin(page, grantor, client)
   const other = await page.context().newPage()
@@ -146,14 +147,14 @@ test('A sign-in that was finished in another tab says so, and starts nothing', a
   expect(await page.locator('.next').innerText()).toContain('Go back to Aurora Notes.')
 })
 
-test('A link that was cut or changed is explained', async () => {
+test('A link that was cut or changed is explained', async ({ grantor, client, page }) => {
   await openLogin(page, grantor, client)
   const response = await page.goto(page.url().slice(0, -5))
   expect(response?.status()).toBe(400)
   await page.getByRole('heading', { name: 'This sign-in link does not work' }).waitFor()
 })
 
-test('Too many failed attempts show the time to wait', async () => {
+test('Too many failed attempts show the time to wait', async ({ page }) => {
   const strict = await startGrantor({ failureLimit: 1 })
   const app = await strict.createClient({ name: 'Aurora Notes' })
   await installWallet(page, wallet, { policy: 'another_account' })
@@ -169,7 +170,7 @@ test('Too many failed attempts show the time to wait', async () => {
   await strict.close()
 })
 
-test('An auth service that stops in between is explained, and the sign-in continues when it is back', async () => {
+test('An auth service that stops in between is explained, and the sign-in continues when it is back', async ({ page }) => {
   const fragile = await startGrantor()
   const app = await fragile.createClient({ name: 'Aurora Notes' })
   await installWallet(page, wallet)
@@ -192,7 +193,7 @@ test('An auth service that stops in between is explained, and the sign-in contin
   await fragile.close()
 })
 
-test('The login page offers a retry while the auth service is down', async () => {
+test('The login page offers a retry while the auth service is down', async ({ page }) => {
   const fragile = await startGrantor()
   const app = await fragile.createClient({ name: 'Aurora Notes' })
   await openLogin(page, fragile, app)

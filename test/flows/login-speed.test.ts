@@ -1,21 +1,10 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
-import { type Grantor, startGrantor } from '../support/start.ts'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { test } from '../support/fixtures.ts'
 import { installWallet, testWallet } from '../support/wallet.ts'
 import { newVisitor, openLogin } from './login-visit.ts'
 
 const LOADS = 9
-let browser: Browser
-let grantor: Grantor
-beforeAll(async () => {
-  browser = await launchBrowser()
-  grantor = await startGrantor()
-})
-afterAll(async () => {
-  await browser.close()
-  await grantor.close()
-})
 
 /** Milliseconds from the last byte of the page to the first moment at which a wallet can be chosen (Navigation Timing). */
 async function timeToUsable(page: Page): Promise<number> {
@@ -26,7 +15,7 @@ async function timeToUsable(page: Page): Promise<number> {
   })
 }
 
-test('The login page becomes usable after its bytes arrive, and the test prints the time', async () => {
+test('The login page becomes usable after its bytes arrive, and the test prints the time', async ({ browser, grantor }) => {
   const page = await newVisitor(browser)
   await installWallet(page, testWallet(0))
   await page.addInitScript(() => {

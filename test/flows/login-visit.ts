@@ -34,3 +34,13 @@ export async function wordsIn(page: Page, region: 'progress' | 'problem'): Promi
   await place.waitFor()
   return (await place.textContent()) ?? ''
 }
+
+/** The value of a `page` fixture: a page of a new visitor, for one test. */
+export async function visitor(
+  { browser }: { browser: Browser },
+  { onCleanup }: { onCleanup: (close: () => Promise<void>) => void },
+): Promise<Page> {
+  const page = await newVisitor(browser)
+  onCleanup(() => page.context().close())
+  return page
+}

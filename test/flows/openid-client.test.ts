@@ -1,23 +1,16 @@
 /** `openid-client`, a certified independent relying party, against the service, from discovery to logout. */
 import * as client from 'openid-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { test } from '../support/fixtures.ts'
 import { changeClient } from '../support/signed-app.ts'
-import { type Grantor, startGrantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
 
 const REDIRECT_URI = 'https://app.example.net/callback'
 const AFTERWARDS = 'https://app.example.net/bye'
 
-let grantor: Grantor
-
-beforeAll(async () => {
-  grantor = await startGrantor()
-})
-afterAll(() => grantor.close())
-
-test.each(['ES256', 'RS256', 'EdDSA'] as const)(
+test.for(['ES256', 'RS256', 'EdDSA'] as const)(
   'openid-client signs in, reads userinfo, refreshes, renews silently and signs out, with %s ID tokens',
-  async (algorithm) => {
+  async (algorithm, { grantor }) => {
     const registered = await grantor.createClient({ scopes: ['openid', 'wallet'] })
     await changeClient(grantor, registered, { idTokenAlgorithm: algorithm, postLogoutRedirectUris: [AFTERWARDS] })
     const metadata = { id_token_signed_response_alg: algorithm }

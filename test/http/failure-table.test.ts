@@ -80,7 +80,7 @@ describe('Grant types', () => {
     'implicit',
     'Authorization_Code',
     'authorization_code ',
-    'urn:ietf:params:oauth:grant-type:device_code',
+    'urn:ietf:params:oauth:grant-type:saml2-bearer',
     '\0',
     '💥',
   ])('The grant type %j gets unsupported_grant_type (RFC 6749 §5.2)', async (grant_type) => {

@@ -89,6 +89,10 @@ describe('Registration of fapi2 clients', () => {
     [{ authMethod: 'client_secret_basic' }, /^A fapi2 client must authenticate with private_key_jwt\.$/],
     [{ authMethod: 'client_secret_post' }, /^A fapi2 client must authenticate with private_key_jwt\.$/],
     [{ redirectUris: ['http://localhost:3000/cb'] }, /^Redirect URI http:\/\/localhost:3000\/cb is not https/],
+    [
+      { grantTypes: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'] },
+      /^A fapi2 client cannot use device codes\.$/,
+    ],
     [{ idTokenAlgorithm: 'RS256' }, /^ID tokens for a fapi2 client/],
     [{ introspectionSigned: 'RS256' }, /^Introspection responses to a fapi2 client/],
     [{ jwks: undefined }, /^private_key_jwt needs the public keys/],

@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../../src/keys/signing-key.ts'
 import { type GrantType, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post, type TestKey } from '../support/client-key.ts'
+import { allowDevice, authorizedDevice, createDeviceClient, DEVICE_GRANT, poll } from '../support/device.ts'
 import { headersOf } from '../support/refusals.ts'
 import { send } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
@@ -51,6 +52,7 @@ test('The server metadata have exactly the members that have a test', () => {
       'authorization_response_iss_parameter_supported',
       'authorization_signing_alg_values_supported',
       'code_challenge_methods_supported',
+      'device_authorization_endpoint',
       'dpop_signing_alg_values_supported',
       'grant_types_supported',
       'introspection_endpoint',
@@ -87,7 +89,7 @@ describe('The server metadata (RFC 8414 §2)', () => {
 
   test('Every endpoint in the metadata is below the issuer and responds', async () => {
     const endpoints = Object.keys(metadata).filter((member) => member.endsWith('_endpoint') || member.endsWith('_uri'))
-    expect(endpoints).toHaveLength(6)
+    expect(endpoints).toHaveLength(7)
     for (const member of endpoints) {
       expect(text(member).startsWith(`${text('issuer')}/oauth/`)).toBe(true)
       const method = ['authorization_endpoint', 'jwks_uri'].includes(member) ? 'GET' : 'POST'
@@ -138,11 +140,21 @@ describe('The server metadata (RFC 8414 §2)', () => {
   })
 
   test('Each grant type in grant_types_supported yields tokens', async () => {
-    expect(metadata.grant_types_supported).toEqual(['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE])
+    expect(metadata.grant_types_supported).toEqual([
+      'authorization_code',
+      'refresh_token',
+      'client_credentials',
+      TOKEN_EXCHANGE,
+      DEVICE_GRANT,
+    ])
     const tokens = await app.freshTokens()
     expect((await app.walk.refresh(app.client, tokens.refresh_token)).status).toBe(200)
     const own = await app.grantor.createClient({ redirectUris: [], grantTypes: ['client_credentials'] })
     expect((await app.walk.token(own, { grant_type: 'client_credentials' })).status).toBe(200)
+    const onDevice = await createDeviceClient(app.grantor)
+    const device = await authorizedDevice(app.walk, onDevice)
+    await allowDevice(app.walk, device)
+    expect((await poll(app.walk, onDevice, device)).status).toBe(200)
     const api = 'https://api.example.com/'
     const server = await app.grantor.createClient({ resourceServer: app.grantor.authUrl, exchangeResources: [api] })
     const exchange = { subject_token: tokens.access_token, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' }

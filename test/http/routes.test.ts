@@ -21,8 +21,8 @@ const POST_ONLY = [
   '/account/sessions/end-others',
   '/account/sign-out',
 ]
-const GET_AND_POST = ['/account/end-everything', '/oauth/authorize', '/oauth/logout']
-const POST_AND_PREFLIGHT = ['/oauth/token', '/oauth/revoke', '/oauth/par']
+const GET_AND_POST = ['/account/end-everything', '/device', '/oauth/authorize', '/oauth/logout']
+const POST_AND_PREFLIGHT = ['/oauth/token', '/oauth/revoke', '/oauth/par', '/oauth/device_authorization']
 const GET_AND_HEAD = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',

@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { withOverrides } from '../../scripts/imports/linter.ts'
 import { withTable } from '../../scripts/imports/page.ts'
 import { importRules, ruleOf } from '../../scripts/imports/rules.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
 import { lintScratchTree, type Refusals, ROOT } from './scratch-tree.ts'
 
 const folders = [...importRules.map(({ folder }) => folder), 'src/http/routes', 'src/store/postgres/connection', 'examples/demo']
@@ -35,36 +36,33 @@ const OUTSIDE: Record<string, string> = {
   'standard output': `export const say = (): void => console.log('hello')`,
 }
 
-let refusals: Refusals
-beforeAll(async () => {
-  refusals = await lintScratchTree(scratchTree())
-})
+const test = base.extend('refusals', FILE, () => lintScratchTree(scratchTree()))
 
-test.each(folders)(
+test.for(folders)(
   'The linter refuses each import from %s that its rule does not allow: by value, by type, re-exported or dynamic',
-  (from) => {
+  (from, { refusals }) => {
     const forbidden = everywhere.filter((to) => !isAllowed(from, to))
-    expect(forbidden.filter((to) => restricted(probe(from, to)) !== WAYS_TO_IMPORT)).toEqual([])
+    expect(forbidden.filter((to) => restricted(refusals, probe(from, to)) !== WAYS_TO_IMPORT)).toEqual([])
   },
 )
 
-test.each(folders)('The linter accepts each import from %s that its rule allows', (from) => {
+test.for(folders)('The linter accepts each import from %s that its rule allows', (from, { refusals }) => {
   const allowed = everywhere.filter((to) => isAllowed(from, to))
-  expect(allowed.filter((to) => restricted(probe(from, to)) !== 0)).toEqual([])
+  expect(allowed.filter((to) => restricted(refusals, probe(from, to)) !== 0)).toEqual([])
 })
 
-test.each(Object.keys(WAYS_AROUND))('The linter refuses this way around the import rules: %s', (way) => {
+test.for(Object.keys(WAYS_AROUND))('The linter refuses this way around the import rules: %s', (way, { refusals }) => {
   expect(refusals.get(detour(way))).toContainEqual(expect.stringMatching(/restricted-imports|type-imports|require/))
 })
 
-test.each(Object.keys(OUTSIDE))(
+test.for(Object.keys(OUTSIDE))(
   'The linter refuses direct access of the domain to things that the domain must get as arguments: %s',
-  (thing) => {
+  (thing, { refusals }) => {
     expect(refusals.get(reach(thing))).toContainEqual(expect.stringContaining('no-restricted-'))
   },
 )
 
-test('The linter refuses two files that import each other', () => {
+test('The linter refuses two files that import each other', ({ refusals }) => {
   expect(refusals.get('src/domain/tokens/hen.ts')).toContain('import(no-cycle)')
 })
 
@@ -150,7 +148,7 @@ function importsOf(from: string, to: string): string {
   ].join('\n')
 }
 
-const restricted = (path: string): number =>
+const restricted = (refusals: Refusals, path: string): number =>
   refusals.get(path)?.filter((rule) => rule === 'eslint(no-restricted-imports)').length ?? 0
 const probe = (from: string, to: string): string => `${from}/imports-${to.replaceAll('/', '-')}.ts`
 const detour = (way: string): string => `src/http/${way.replaceAll(' ', '-')}.ts`

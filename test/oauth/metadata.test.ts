@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { serverMetadata } from '../../src/oauth/metadata.ts'
 
 const metadata = serverMetadata({
@@ -20,19 +21,14 @@ test('The metadata has the members that RFC 8414 §2 requires', () => {
 
 test('Every URL in the metadata is below the issuer (RFC 8414 §3.3)', () => {
   const urls = Object.entries(metadata).filter(([name]) => /_(endpoint|uri)$/.test(name))
-  expect(urls).toHaveLength(6)
-  for (const [name, url] of urls) expect(url, `the value of ${name}`).toMatch(/^https:\/\/auth\.example\.com\/oauth\/[a-z]+$/)
+  expect(urls).toHaveLength(7)
+  for (const [name, url] of urls) expect(url, `the value of ${name}`).toMatch(/^https:\/\/auth\.example\.com\/oauth\/[a-z_]+$/)
 })
 
 test('The metadata names supported features only: S256, no implicit grant, no introspection without authentication', () => {
   expect(metadata).toMatchObject({
     code_challenge_methods_supported: ['S256'],
-    grant_types_supported: [
-      'authorization_code',
-      'refresh_token',
-      'client_credentials',
-      'urn:ietf:params:oauth:grant-type:token-exchange',
-    ],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', TOKEN_EXCHANGE, DEVICE_CODE_GRANT],
     response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
     authorization_response_iss_parameter_supported: true,
     scopes_supported: ['enhancement', 'profile'],

@@ -10,6 +10,7 @@ import { codesContract } from './contract/codes.ts'
 import { endingsContract } from './contract/endings.ts'
 import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
+import { resourcesContract } from './contract/resources.ts'
 import { restorationsContract } from './contract/restorations.ts'
 import { revokedTokensContract } from './contract/revoked-tokens.ts'
 import type { StoreUnderTest } from './contract/subject.ts'
@@ -37,6 +38,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Sessions', () => sessionsContract(subject))
     describe('Receipts', () => receiptsContract(subject))
     describe('Clients', () => clientsContract(subject))
+    describe('Resources', () => resourcesContract(subject))
     describe('Keys', () => keysContract(subject))
     describe('Assertions and proofs that may be used once', () => spentContract(subject))
     describe('Pushed requests', () => pushedRequestsContract(subject))

@@ -36,8 +36,20 @@ export const REFUSALS = {
     status: 400,
     error: 'unsupported_grant_type',
     description:
-      'The authorization server does not support this grant type. Use authorization_code, refresh_token, client_credentials or urn:ietf:params:oauth:grant-type:token-exchange.',
+      'The authorization server does not support this grant type. Use authorization_code, refresh_token, client_credentials, urn:ietf:params:oauth:grant-type:token-exchange or urn:ietf:params:oauth:grant-type:device_code.',
   },
+  authorization_pending: {
+    status: 400,
+    error: 'authorization_pending',
+    description: 'The user has not answered yet. Repeat the request after the interval.',
+  },
+  slow_down: {
+    status: 400,
+    error: 'slow_down',
+    description: 'The user has not answered yet. Add 5 seconds to the interval, and repeat the request.',
+  },
+  expired_token: { status: 400, error: 'expired_token', description: 'The device code has expired.' },
+  access_denied: { status: 400, error: 'access_denied', description: 'The user declined.' },
   invalid_scope: {
     status: 400,
     error: 'invalid_scope',

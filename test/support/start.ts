@@ -25,6 +25,7 @@ import { createRateLimit } from '../../src/ops/rate-limit.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { freePorts } from './free-ports.ts'
+import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
 export const TEST_SECRET = 'test-secret-that-wraps-the-keys-0123456789'
 export const TEST_LOGIN_SECRET = 'test-login-secret-between-the-servers-01234'
@@ -153,6 +154,7 @@ function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Li
     wallet_checks: 30,
     pushes: 60,
     client_pushes: 6000,
+    user_codes: 5,
     metadata_fetches: 30,
     registrations: 30,
   }
@@ -191,6 +193,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
     contractWallets: connectChains(options.chains ?? []).contractWallets,
     tls: options.tls,
+    ca: TEST_CERTIFICATE,
     // Retries follow at once, so a test does not wait.
     noticePauses: [0, 0, 0],
   })

@@ -42,7 +42,7 @@ export function ownedWallet(of: string): string {
 
 /** Init code of the same wallet with the owner in storage, which `changeOwner` replaces. */
 export function changeableWallet(of: string): string {
-  // 32 bytes of calldata are the new owner.
+  // 32 bytes of calldata are the new owner..
   const change = '3660201415600d575f355f55005b'
   const runtime = change + recoverOwner('5f54')
   return `0x73${digits(of)}5f5560${size(runtime, 1)}8060205f395ff3${runtime}`

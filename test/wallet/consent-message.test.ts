@@ -146,9 +146,9 @@ test('Template 5 gives no text for a website', () => {
 
 test('A website gets template 2, and every private-use scheme gets template 5', () => {
   for (const uri of ['https://app.example.net/cb', 'HTTP://localhost:1/', 'http://127.0.0.1/cb'])
-    expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri })).toBe(2)
+    expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri }, 'same_for_all_resources')).toBe(2)
   for (const uri of ['com.example.app:/cb', 'login.bank.example:/cb', 'https.example:/cb'])
-    expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri })).toBe(5)
+    expect(consentTemplateOf({ clientId: exampleFields.clientId, redirectUri: uri }, 'same_for_all_resources')).toBe(5)
 })
 
 test('An app whose name has no Latin form is named by its host only', () => {

@@ -36,6 +36,56 @@ test('A statement about an app on the device is refused for a website, and the o
   expect(readConsent(composeConsent().replace('at app.example.net', words))).toBeNull()
 })
 
+const pairs = {
+  template: 7,
+  scopes: ['openid', 'notes.read', 'files.read'],
+  resources: ['https://notes.example.com/mcp', 'https://files.example.com/'],
+  scopesByResource: {
+    'https://notes.example.com/mcp': ['openid', 'notes.read'],
+    'https://files.example.com/': ['openid', 'files.read'],
+  },
+}
+
+test.each([
+  ['a website', {}],
+  ['an app on the device', { redirectUri: 'com.example.app:/cb', clientHost: 'com.example.app' }],
+  ['an app that is not registered', { clientId: 'https://app.example.net/client.json' }],
+])(
+  'A consent to %s whose resources have different scopes reads back with each resource and its own scopes (ERC-5573)',
+  (_app, changes) => {
+    expect(readConsent(composeConsent({ ...changes, ...pairs }))).toMatchObject({
+      ...changes,
+      grants: [
+        { resource: 'https://files.example.com/', scopes: ['files.read', 'openid'] },
+        { resource: 'https://notes.example.com/mcp', scopes: ['notes.read', 'openid'] },
+      ],
+    })
+  },
+)
+
+test('A text whose sentence pairs the scopes with other resources than its ReCap is no consent', () => {
+  const text = composeConsent(pairs)
+  const swapped = text.replace("'files.read', 'openid' for", "'notes.read', 'openid' for")
+  expect(readConsent(swapped)).toBeNull()
+  expect(recapContradicts(swapped)).toBe(true)
+  expect(readConsent(text.replace("'files.read', 'openid' for", "'openid' for"))).toBeNull()
+})
+
+test('If all resources have the same scopes, template 7 has the bytes of the other templates', () => {
+  const same = { scopes: ['openid'], resources: pairs.resources }
+  expect(composeConsent({ ...same, template: 7 })).toBe(composeConsent(same))
+})
+
+test('Templates 2, 5 and 6 cannot be composed if the scopes of the resources differ', () => {
+  for (const template of [2, 5, 6]) expect(() => composeConsent({ ...pairs, template })).toThrow('template unknown')
+})
+
+test('A resource without a scope of its own is a defect, and no text is composed', () => {
+  const [notes = '', files = ''] = pairs.resources
+  for (const scopesByResource of [{ [notes]: ['openid'] }, { [notes]: ['openid'], [files]: [] }])
+    expect(() => composeConsent({ ...pairs, scopesByResource })).toThrow(RangeError)
+})
+
 test('A consent with a key thumbprint reads with it', () => {
   expect(readConsent(composeConsent({ keyThumbprint: thumbprint }))?.keyThumbprint).toBe(thumbprint)
 })

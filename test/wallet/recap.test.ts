@@ -31,6 +31,19 @@ test('A ReCap is encoded as exactly these bytes and translated to exactly this s
   )
 })
 
+test('The scopes of single resources are paired with them, and the sentence is the standard translation of the URI (ERC-5573)', () => {
+  const capability = {
+    scopes: ['a', 'b'],
+    resources: ['urn:b', 'urn:a'],
+    scopesByResource: { 'urn:a': ['openid', 'a', 'a'], 'urn:b': ['b'] },
+  }
+  const uri = encodeRecap(capability)
+  expect(decodeRecapUri(uri)).toEqual({
+    att: { 'urn:a': { 'oauth/a': [{}], 'oauth/openid': [{}] }, 'urn:b': { 'oauth/b': [{}] } },
+  })
+  expect(translateRecap(capability)).toBe(translate(decodeRecapUri(uri)))
+})
+
 test('A ReCap URI is base64url without padding for every length (RFC 4648 §5)', () => {
   for (const path of ['', 'a', 'aa', 'aaa']) {
     // Base64 writes `~~~???` with + and /, which base64url must not contain.

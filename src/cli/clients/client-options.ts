@@ -28,7 +28,8 @@ export const clientOptions = {
   resource: {
     value: 'URI',
     repeatable: true,
-    words: 'A resource for which the client may request tokens, in addition to GRANTOR_DEFAULT_RESOURCE.',
+    words:
+      'A resource for which the client may request tokens, in addition to GRANTOR_DEFAULT_RESOURCE. The resource need not be registered (grantor resources create).',
   },
   'resource-server': {
     value: 'URI',

@@ -107,6 +107,8 @@ function grantRecord(grant: Grant, at: number) {
     wallet: grant.wallet,
     scopes: grant.scopes,
     resources: grant.resources,
+    // null if every resource has every scope
+    scopes_by_resource: grant.scopesByResource,
     state: stateOf(grant, at),
     created_at: grant.createdAt,
     refreshed_at: grant.rotatedAt,

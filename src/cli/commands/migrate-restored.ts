@@ -1,5 +1,5 @@
 /**
- * `grantor migrate --restored`: ends everything in a restored database, lists its clients and keys, and asks for
+ * `grantor migrate --restored`: ends everything in a restored database, lists its clients, resources and keys, and asks for
  * confirmation.
  */
 import { type KeyKeeping, keyState } from '../../domain/maintenance/keep-keys.ts'
@@ -18,15 +18,15 @@ export async function putRight(
   { yes, json }: Confirming,
 ): Promise<number> {
   const { restoration, ended } = await endRestored(store, keeping)
-  const [clients, keys] = [await clientsOf(store), await keysOf(store, keeping)]
+  const [clients, resources, keys] = [await clientsOf(store), await resourcesOf(store), await keysOf(store, keeping)]
   if (!json) {
     const sum = [counted(ended.grants, 'grant'), counted(ended.sessions, 'session')].join(' and ')
     environment.print(`Ended ${sum}, withdrew ${counted(ended.receipts, 'receipt')}, replaced ${counted(ended.keys, 'key')}.`)
-    for (const line of reviewLines(clients, keys)) environment.print(line)
+    for (const line of reviewLines(clients, resources, keys)) environment.print(line)
   }
   const confirmed = yes || (!json && (await askForConfirmation(environment)))
   if (confirmed) await store.restorations.confirmRestoration(restoration.number, keeping.now())
-  if (json) environment.print(JSON.stringify({ ended, clients, keys, confirmed }))
+  if (json) environment.print(JSON.stringify({ ended, clients, resources, keys, confirmed }))
   else if (confirmed) environment.print('Confirmed: grantor serve becomes ready.')
   else environment.print('Not confirmed: /health/ready stays 503 until you run: grantor migrate --restored --yes')
   return confirmed ? EXIT.done : EXIT.failed
@@ -43,6 +43,15 @@ async function clientsOf(store: Store) {
   }))
 }
 
+async function resourcesOf(store: Store) {
+  return (await store.resources.listResources()).map(({ uri, name, scopes, openTo }) => ({
+    resource: uri,
+    name,
+    scopes: scopes.map((scope) => scope.name),
+    open_to: openTo,
+  }))
+}
+
 async function keysOf(store: Store, keeping: KeyKeeping) {
   const records = await store.keys.listKeys()
   return records.map((key) => ({
@@ -56,6 +65,7 @@ async function keysOf(store: Store, keeping: KeyKeeping) {
 /** The operator must review these: the database does not show whether a client was disabled, deleted or given a new secret later. */
 function reviewLines(
   clients: Awaited<ReturnType<typeof clientsOf>>,
+  resources: Awaited<ReturnType<typeof resourcesOf>>,
   keys: Awaited<ReturnType<typeof keysOf>>,
 ): readonly string[] {
   const clientRows = clients.map(({ client_id, name, enabled, created_at, secrets }) => [
@@ -74,8 +84,19 @@ function reviewLines(
     'rotate the secrets that were rotated since then (grantor clients disable, grantor clients rotate-secret).',
     ...columns(['CLIENT_ID', 'STATE', 'REGISTERED', 'SECRETS', 'NAME'], clientRows),
     '',
+    ...(resources.length === 0 ? [] : resourceLines(resources)),
     'These keys are in use from now on; all others are retired.',
     ...columns(['KEY_ID', 'KIND', 'STATE', 'CREATED'], keyRows),
+    '',
+  ]
+}
+
+function resourceLines(resources: Awaited<ReturnType<typeof resourcesOf>>): string[] {
+  const rows = resources.map(({ resource, open_to, scopes }) => [resource, open_to.join(' ') || 'no clients', scopes.join(' ')])
+  return [
+    'These resources are as they were in the restored state. Close or delete those that were closed or deleted since then',
+    '(grantor resources update --closed, grantor resources delete).',
+    ...columns(['RESOURCE', 'OPEN TO', 'SCOPES'], rows),
     '',
   ]
 }

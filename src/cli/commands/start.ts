@@ -1,3 +1,4 @@
+import { extname, join, relative } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { ListenAddress } from '../../config/parsers.ts'
 import type { Settings } from '../../config/settings.ts'
@@ -18,6 +19,7 @@ import {
   type DemoAddresses,
   demoClients,
   registerDemoClients,
+  registerDemoResources,
 } from '../development/demo.ts'
 import { developmentLog } from '../development/development-log.ts'
 import { allListening, listen, promising } from '../serve/listen.ts'
@@ -177,6 +179,8 @@ async function runAll(
     ])
     // Only after the ports are open: if another instance has the ports, its records must not change.
     await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
+    await registerDemoResources(service.store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', now())
+    await service.noticeChanges()
   } catch (error) {
     await close()
     throw error
@@ -214,6 +218,12 @@ function mcpClientFacts({ mcpClient }: Demo): [string, string][] {
   ]
 }
 
+/** The example has the extension of this file: `.ts` in a checkout, `.js` in the package. */
+function deviceCommand({ authUrl }: Settings<'start'>, { device }: Demo, ports: Ports): string {
+  const program = join(import.meta.dirname, `../../../examples/cli-device/index${extname(import.meta.filename)}`)
+  return `node ${relative(process.cwd(), program)} ${authUrl} ${device.id} ${url(ports.api)}/me`
+}
+
 function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: Ports, folder: string): string[] {
   const signIn = settings.devWallet === false ? 'your wallet' : 'your wallet, or with a test account'
   return [
@@ -235,6 +245,9 @@ function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: 
       ['redirect_uri', `${url(ports.app)}/callback`],
     ]),
     ...(missing.length > 0 ? [] : ['', 'A client for the demo MCP server, without a secret', ...facts(mcpClientFacts(demo))]),
+    '',
+    'A sign-in on another device, from a command-line program',
+    `  ${deviceCommand(settings, demo, ports)}`,
     '',
     `Store and secrets: ${folder} (for development only). Register your own app: npx grantor clients create --data ${folder} --help`,
     'Ctrl-C stops everything. Events are logged below.',

@@ -90,15 +90,17 @@ function verdictRecord(verdict: ReceiptVerdict) {
 }
 
 function consentRecord(consent: Consent) {
-  const scheme = privateUseScheme(consent.redirectUri)
+  const isForDevice = consent.userCode !== undefined
+  const scheme = isForDevice ? null : privateUseScheme(consent.redirectUri)
   return {
     address: consent.address,
     chain_id: consent.chainId,
     client_id: consent.clientId,
     client_name: consent.clientName === '' ? null : consent.clientName,
-    client_host: scheme === null ? consent.clientHost : null,
+    client_host: scheme === null && !isForDevice ? consent.clientHost : null,
     client_scheme: scheme,
-    redirect_uri: consent.redirectUri,
+    redirect_uri: isForDevice ? null : consent.redirectUri,
+    user_code: consent.userCode ?? null,
     grants: consent.grants,
     issued_at: consent.issuedAt,
     expires_at: consent.until,

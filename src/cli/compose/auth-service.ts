@@ -11,15 +11,17 @@ import { MetadataClients, type MetadataClientsOptions } from '../../domain/clien
 import { auditKeys } from '../../domain/maintenance/audited-keys.ts'
 import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.ts'
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
-import { createUpkeep } from '../../domain/maintenance/upkeep.ts'
+import { createUpkeep, type Remembered } from '../../domain/maintenance/upkeep.ts'
 import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
+import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 
@@ -49,22 +51,32 @@ export type AuthServiceRuntime = {
   isStopping?: (() => boolean) | undefined
   /** if absent, the server speaks plain http behind a proxy */
   tls?: ServerOptions | undefined
+  /** certificates of clients to trust in addition to the system's, PEM */
+  ca?: string | undefined
   /** seconds before each attempt to deliver a logout notice; the usual ones if absent */
   noticePauses?: readonly number[]
 }
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, noticePauses: pauses } = runtime
+  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback })
-  const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, limits, now })
+  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
+  const resources = new RegisteredResources(store)
+  const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
   const clients = allClients({
     directory: new ClientDirectory(store, now),
     metadata: metadataClients,
     registrationKeys: settings.service.dynamicRegistration === null ? null : keys,
+    resources,
   })
-  const upkeep = createUpkeep(store, clients, keys, { ...settings.keys, store: auditKeys(store.keys, audit), now })
+  const remembered: Remembered = {
+    async forget(changed) {
+      clients.forget(changed)
+      await resources.renew(changed)
+    },
+  }
+  const upkeep = createUpkeep(store, remembered, keys, { ...settings.keys, store: auditKeys(store.keys, audit), now })
   await upkeep.noticeChanges()
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
@@ -72,6 +84,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const deps: Deps = {
     store,
     clients,
+    resources,
     keys,
     clientKeys: new ClientKeys(fetchFromClient, now),
     fetchFromClient,
@@ -80,6 +93,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     now,
     announceEnded,
     bounds,
+    devicePolls: createPollPace({ now }),
     audit,
   }
   const { loginSecrets, trustedProxies } = settings
@@ -87,11 +101,11 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   return { server, deps, upkeep, bounds, deliveries }
 }
 
-type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'now'> & { limits: RateLimit<Limited> }
+type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'now'> & { limits: RateLimit<Limited> }
 
 function composeMetadataClients(
   { clientMetadata, allowLoopback }: AuthServiceSettings,
-  { fetch, limits, now }: MetadataParts,
+  { fetch, resources, limits, now }: MetadataParts,
 ): MetadataClients | null {
   if (clientMetadata === null) return null
   const { hosts, blockedHosts } = clientMetadata
@@ -99,7 +113,8 @@ function composeMetadataClients(
     allowLoopback,
     isHostAllowed: (host: string) => (hosts.length === 0 || matchesHost(hosts, host)) && !matchesHost(blockedHosts, host),
   }
-  return new MetadataClients({ policy, fetch, countFetch: (network) => limits.count('metadata_fetches', network), now })
+  const countFetch: MetadataClientsOptions['countFetch'] = (network) => limits.count('metadata_fetches', network)
+  return new MetadataClients({ policy, fetch, resources, countFetch, now })
 }
 
 function matchesHost(patterns: readonly string[], host: string): boolean {

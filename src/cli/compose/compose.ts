@@ -79,7 +79,7 @@ async function composeWith(
     await Promise.all([...background, deliveries].map((each) => each.stop()))
     await store.close()
   }
-  return { server, store, close, drain: { seconds, begin: () => begin([server.server]) } }
+  return { server, store, noticeChanges: upkeep.noticeChanges, close, drain: { seconds, begin: () => begin([server.server]) } }
 }
 
 /**

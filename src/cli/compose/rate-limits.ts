@@ -8,6 +8,8 @@ type ServiceSettings = Settings<'serve' | 'start'>
 /** Each check causes calls to every endpoint of the chain. */
 const CONTRACT_CHECKS = 60
 const WALLET_CHECKS = 30
+/** RFC 8628 §5.1: with 20^8 codes, a guess succeeds with a probability of 4 in 10^11 for each request that is open. */
+const USER_CODES = 5
 /** Each fetch is a request to a host that the caller chose. */
 const METADATA_FETCHES = 30
 const REGISTRATIONS = 30
@@ -20,6 +22,7 @@ export function limitsOf({ failureLimit, signInLimit, pushLimit, clientPushLimit
     wallet_checks: WALLET_CHECKS,
     pushes: pushLimit,
     client_pushes: clientPushLimit,
+    user_codes: USER_CODES,
     metadata_fetches: METADATA_FETCHES,
     registrations: REGISTRATIONS,
   }

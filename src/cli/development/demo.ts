@@ -1,7 +1,7 @@
-/** The demo of `grantor start`: its clients, and the programs that use them. */
+/** The demo of `grantor start`: its clients, its resources, and the programs that use them. */
 import type { Server } from 'node:http'
-
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
+import { CLIENT_KINDS, type Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { hashSecret } from '../../keys/secret.ts'
 import type { Logger } from '../../ops/logger.ts'
@@ -16,10 +16,24 @@ export type DemoAddresses = {
   mcpUrl: string
 }
 export type DemoClient = { id: string; secret: string }
-export type Demo = { builderApp: DemoClient; resourceApi: DemoClient; mcpServer: DemoClient; mcpClient: Pick<DemoClient, 'id'> }
+export type Demo = {
+  builderApp: DemoClient
+  resourceApi: DemoClient
+  mcpServer: DemoClient
+  mcpClient: Pick<DemoClient, 'id'>
+  device: Pick<DemoClient, 'id'>
+}
+
+const API_NAME = 'Demo resource API'
+const MCP_NAME = 'Demo MCP server'
 
 /** Those of the example, which cannot be imported if a package that it needs is missing. */
 const MCP_SCOPES = ['notes.read', 'notes.write']
+
+const DEVICE_GRANTS: NonNullable<ClientRegistration['grantTypes']> = [
+  'urn:ietf:params:oauth:grant-type:device_code',
+  'refresh_token',
+]
 
 /**
  * Ids and secrets of the demo clients. They are derived, so they are the same at every start and never stored in plain
@@ -31,6 +45,7 @@ export function demoClients({ idFor, secretFor }: DevelopmentStore): Demo {
     resourceApi: { id: idFor('demo resource API id'), secret: secretFor('demo resource API secret') },
     mcpServer: { id: idFor('demo MCP server id'), secret: secretFor('demo MCP server secret') },
     mcpClient: { id: idFor('demo MCP client id') },
+    device: { id: idFor('demo device client id') },
   }
 }
 
@@ -42,17 +57,44 @@ export async function registerDemoClients(
   at: number,
 ): Promise<void> {
   const app = { name: 'Demo builder app', redirectUris: [`${builderAppUrl}/callback`], resources: [resource] }
-  const api = { name: 'Demo resource API', redirectUris: [], resourceServer: resource }
-  const mcpServer = { name: 'Demo MCP server', redirectUris: [], resourceServer: mcpUrl }
+  const api = { name: API_NAME, redirectUris: [], resourceServer: resource }
+  const mcpServer = { name: MCP_NAME, redirectUris: [], resourceServer: mcpUrl }
   // RFC 8252 §7.3: a native client may use any port of the loopback address.
   const redirectUris = ['http://127.0.0.1/callback', 'http://127.0.0.1/oauth/callback']
   const mcpClient = { name: 'Demo MCP client', redirectUris, scopes: MCP_SCOPES, resources: [mcpUrl] }
+  const device = { name: 'Demo command line', redirectUris: [], grantTypes: DEVICE_GRANTS, resources: [resource] }
   await Promise.all([
     putClient(store, demo.builderApp, { ...app, type: 'confidential' }, at),
     putClient(store, demo.resourceApi, { ...api, type: 'confidential' }, at),
     putClient(store, demo.mcpServer, { ...mcpServer, type: 'confidential' }, at),
     putClient(store, demo.mcpClient, { ...mcpClient, type: 'native' }, at),
+    putClient(store, demo.device, { ...device, type: 'native' }, at),
   ])
+}
+
+/**
+ * Registers the demo's resources, open to clients that no operator registered, so that such a client can be tried. Resources of earlier
+ * ports are removed. A resource that the developer changed stays as it is. `enhancement` is the description of this scope.
+ */
+export async function registerDemoResources(
+  { resources }: Pick<Store, 'resources'>,
+  { resource, mcpUrl }: DemoAddresses,
+  enhancement: string,
+  at: number,
+): Promise<void> {
+  const common = { openTo: [...CLIENT_KINDS], createdAt: at }
+  const notes = [
+    { name: 'notes.read', description: 'read the notes of the demo' },
+    { name: 'notes.write', description: 'write notes in the demo' },
+  ]
+  const demo: Resource[] = [
+    { ...common, uri: resource, name: API_NAME, scopes: [{ name: 'enhancement', description: enhancement }] },
+    { ...common, uri: mcpUrl, name: MCP_NAME, scopes: notes },
+  ]
+  const [names, uris] = [demo.map(({ name }) => name), demo.map(({ uri }) => uri)]
+  const earlier = (await resources.listResources()).filter(({ name, uri }) => names.includes(name) && !uris.includes(uri))
+  await Promise.all(earlier.map(({ uri }) => resources.deleteResource(uri)))
+  for (const each of demo) await resources.insertResource(each)
 }
 
 async function putClient(

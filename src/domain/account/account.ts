@@ -6,10 +6,11 @@ import type { Address } from '../../wallet/address.ts'
 import { loginPageUrl } from '../authorization/authorize.ts'
 import { type LoginPurpose, newBrowserKey, sealChallenge } from '../authorization/challenge.ts'
 import { endAllowed, endSession } from '../consent/end-grants.ts'
-import { openReceipt, type SignedMessage } from '../consent/receipt.ts'
+import { openReceipt, type SignedMessage, scopesByResourceOf } from '../consent/receipt.ts'
 import type { Deps } from '../model/deps.ts'
+import { grantedAt } from '../model/granted-scopes.ts'
 import { pagesOf, type SessionPage } from '../model/pages.ts'
-import type { Grant, Receipt, Session } from '../model/records.ts'
+import type { Grant, Receipt, ScopesByResource, Session } from '../model/records.ts'
 
 /** The number of apps, of sessions, and of receipts of an app on one page. */
 const SHOWN = 50
@@ -20,6 +21,9 @@ export type ConnectedApp = ClientPlace & {
   clientId: string
   name: string
   scopes: string[]
+  resources: string[]
+  /** the scopes of each resource; null if there is only one resource */
+  scopesByResource: ScopesByResource | null
   /** epoch seconds */
   since: number
   until: number
@@ -133,12 +137,36 @@ async function connectedApp(deps: Deps, { wallet, method }: Session, allowed: Al
     // If the client was deleted, the page shows only the host of the redirect URI.
     name: client?.name ?? '',
     ...clientPlace(clientId, uri ?? ''),
-    scopes: [...new Set([...grants, ...valid].flatMap(({ scopes }) => scopes))].sort(),
+    ...allowedScopes([
+      ...grants,
+      ...valid.map((receipt) => ({ ...receipt, scopesByResource: scopesByResourceOf(deps.keys, receipt) })),
+    ]),
     since: Math.min(...grants.map(({ createdAt }) => createdAt), ...valid.map(({ issuedAt }) => issuedAt)),
     until: Math.max(...[...grants, ...valid].map(({ expiresAt }) => expiresAt)),
     lastUsed: Math.max(...grants.map(({ rotatedAt }) => rotatedAt), ...valid.map(({ issuedAt }) => issuedAt)),
     receipts,
     moreReceipts: last ? receiptCursor(deps, last) : null,
+  }
+}
+
+type AllowedScopes = Pick<Grant, 'scopes' | 'resources' | 'scopesByResource'>
+
+/** All that these grants and receipts allow together. */
+function allowedScopes(all: AllowedScopes[]): AllowedScopes {
+  const pairs = new Map<string, Set<string>>()
+  for (const each of all) {
+    for (const resource of each.resources) {
+      const scopes = pairs.get(resource) ?? new Set()
+      for (const scope of grantedAt(each, resource)) scopes.add(scope)
+      pairs.set(resource, scopes)
+    }
+  }
+  const resources = [...pairs.keys()].sort()
+  const lists = resources.map((resource) => [resource, [...(pairs.get(resource) ?? [])]] as const)
+  return {
+    scopes: [...new Set(all.flatMap(({ scopes }) => scopes))].sort(),
+    resources,
+    scopesByResource: resources.length > 1 ? Object.fromEntries(lists) : null,
   }
 }
 
@@ -162,14 +190,16 @@ function sealCursor(deps: Deps, cursor: Cursor): string {
   return CURSOR.seal(deps.keys, cursor)
 }
 
+type OwnReceipt = Receipt & SignedMessage & Pick<Grant, 'scopesByResource'>
+
 /** An opened receipt of the session's wallet; null if the receipt does not exist or the session may not see it. */
-export async function readOwnReceipt(deps: Deps, session: Session, id: string): Promise<(Receipt & SignedMessage) | null> {
+export async function readOwnReceipt(deps: Deps, session: Session, id: string): Promise<OwnReceipt | null> {
   if (session.method === 'vouched') return null
   const receipt = await deps.store.receipts.readReceipt(session.wallet, id)
   // The receipt of a sign-in to the account page is no consent to an app.
   if (receipt?.clientId === '') return null
   const signed = receipt && openReceipt(deps.keys, receipt)
-  return receipt && signed ? { ...receipt, ...signed } : null
+  return receipt && signed ? { ...receipt, ...signed, scopesByResource: scopesByResourceOf(deps.keys, receipt) } : null
 }
 
 /** Ends the grants and withdraws the receipts of one app. */
@@ -198,7 +228,7 @@ export function sessionHandle(hash: string): string {
 /** Begins a login without an app. */
 export function beginLogin(
   deps: Deps,
-  kind: Exclude<LoginPurpose['kind'], 'app'>,
+  kind: Exclude<LoginPurpose['kind'], 'app' | 'device'>,
   browserKey: string | null,
 ): { to: string; browserKey: string } {
   const key = browserKey ?? newBrowserKey()

@@ -1,23 +1,15 @@
 /** Checks the parameters of an authorization request against the client's registration (OpenID Connect Core §3.1.2.2). */
 import { isCodeChallenge } from '../../oauth/code-challenge.ts'
-import {
-  invalidRequest,
-  invalidScope,
-  invalidTarget,
-  unauthorizedClient,
-  unsupportedResponseType,
-} from '../../oauth/oauth-error.ts'
+import { invalidRequest, unauthorizedClient, unsupportedResponseType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
-import { isResourceUri } from '../../oauth/resource-uri.ts'
 import { isSignedMode } from '../../oauth/response-mode.ts'
-import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { requireSigningOfProfile } from '../clients/profile-signing.ts'
-import { understoodScopes } from '../clients/understood-scopes.ts'
 import type { AuthorizationRequest, ResponseTarget } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { signingKeyOf } from '../tokens/signing-key.ts'
 import { type OpenIdParameters, readHint, readMaxAge, readNonce, refuseUnsupported } from './openid-parameters.ts'
+import { readScopesAndResources } from './requested-scopes.ts'
 import { chooseResponseMode } from './response-mode.ts'
 
 export type RequestParameters = Parameters<
@@ -49,8 +41,7 @@ export function readRequest(
   return {
     ...target,
     codeChallenge: readCodeChallenge(client, parameters),
-    scopes: readScopes(deps, client, parameters),
-    resources: readResources(deps, client, parameters.resource),
+    ...readScopesAndResources(deps, client, parameters),
     nonce: readNonce(parameters.nonce),
     // An unknown ID token names no wallet, so no session can match the hint. A new login is required.
     maxAge: hint === 'unknown_id_token' ? 0 : readMaxAge(parameters.max_age),
@@ -75,32 +66,8 @@ function readCodeChallenge(client: Client, parameters: RequestParameters): strin
 }
 
 /** RFC 9449 §10: "the JWK Thumbprint [RFC7638] of the proof-of-possession public key using the SHA-256 hash function". */
-function readKeyThumbprint(thumbprint: string | null): string | null {
+export function readKeyThumbprint(thumbprint: string | null): string | null {
   if (thumbprint !== null && !/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(thumbprint))
     throw invalidRequest('dpop_jkt_malformed', 'dpop_jkt must be a SHA-256 JWK thumbprint in base64url.')
   return thumbprint
-}
-
-function readScopes(deps: Deps, client: Client, { scope, response_type: responseType }: RequestParameters): string[] {
-  // RFC 6749 §3.3: "process the request using a pre-defined default value"
-  if (scope === null) return client.defaultScopes
-  const scopes = parseScope(scope)
-  if (!scopes) throw invalidScope('scope_malformed')
-  const understood = understoodScopes(deps, client, scopes)
-  if (!isSubset(understood, client.scopes)) throw invalidScope('scope_not_allowed')
-  // OpenID Connect Core §3.1.2.1 requires `response_type`.
-  if (understood.includes('openid') && responseType === null)
-    throw invalidRequest('response_type_missing', 'scope openid needs response_type=code.')
-  return understood
-}
-
-/** RFC 8707 §2.1 */
-function readResources(deps: Deps, client: Client, resources: string[]): string[] {
-  const allowed = [deps.settings.defaultResource, ...client.resources]
-  for (const resource of resources) {
-    if (!isResourceUri(resource)) throw invalidTarget('resource_malformed')
-    if (!allowed.includes(resource)) throw invalidTarget('resource_not_allowed')
-  }
-  // The default resource is stored by name, so that the grant stays the same if the operator changes the default.
-  return resources.length > 0 ? [...new Set(resources)] : [deps.settings.defaultResource]
 }

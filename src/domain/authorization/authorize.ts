@@ -37,7 +37,7 @@ export type AuthorizeOutcome =
   | { kind: 'page'; fault: PageFault; reason: Reason }
   | { kind: 'redirect'; to: Destination }
   | { kind: 'login'; to: string; browserKey: string }
-  | { kind: 'confirm'; confirmation: string; app: RequestingApp; scopes: string[]; session: Session }
+  | { kind: 'confirm'; confirmation: string; app: RequestingApp; request: AuthorizationRequest; session: Session }
 
 export async function authorize(deps: Deps, query: Form, browser: Browser): Promise<AuthorizeOutcome> {
   const received = takeRequest(query)
@@ -138,7 +138,7 @@ async function answerBySession(
   const { session } = basis
   if (prompt.consent) {
     const confirmation = sealConfirmation(deps, request, session)
-    return { kind: 'confirm', confirmation, app: requestingApp(client, request), scopes: request.scopes, session }
+    return { kind: 'confirm', confirmation, app: requestingApp(client, request), request, session }
   }
   return issueCode(deps, request, { ...basis, receiptId: session.receiptId, consented: false }, Number.POSITIVE_INFINITY)
 }

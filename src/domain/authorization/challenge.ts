@@ -10,18 +10,27 @@ import type { ResponseMode } from '../../oauth/response-mode.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../wallet/account-message.ts'
 import type { Address } from '../../wallet/address.ts'
 import { consentTemplateOf } from '../../wallet/consent-message.ts'
+import { DEVICE_GRANT_TEMPLATE } from '../../wallet/device-consent.ts'
 import { transliterateName } from '../../wallet/plain-words.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import { CHALLENGE_LIFETIME, type Deps } from '../model/deps.ts'
-import type { Client } from '../model/records.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
+import type { Client, ScopesByResource } from '../model/records.ts'
 import { textIdOf } from '../model/text-id.ts'
 import { requestOfLogin } from './pushed-request.ts'
 
 /** in characters */
 const MAX_LENGTH = 4096
 
-/** What the signature is for: an app's request, the account page, or ending everything without a session. */
-export type LoginPurpose = { kind: 'app'; request: AuthorizationRequest } | { kind: 'account' } | { kind: 'end_everything' }
+/** What the signature is for: an app's request, the request of a device, the account page, or ending everything without a session. */
+export type LoginPurpose =
+  | { kind: 'app'; request: AuthorizationRequest }
+  | { kind: 'device'; request: DeviceRequest }
+  | { kind: 'account' }
+  | { kind: 'end_everything' }
+
+/** The purposes in which the wallet consents to a client. */
+export type ConsentPurpose = Extract<LoginPurpose, { kind: 'app' | 'device' }>
 
 export type Challenge = {
   /** the number of the template of the text to sign */
@@ -94,12 +103,15 @@ export async function openChallenge(deps: Deps, text: string): Promise<Challenge
 async function openPurpose(deps: Deps, packed: Packed): Promise<LoginPurpose | undefined> {
   const purpose = packed[8]
   if (typeof purpose === 'string' || Array.isArray(purpose)) return unpackPurpose(purpose)
+  if ('device' in purpose) return { kind: 'device', request: purpose.device }
   const request = await requestOfLogin(deps, purpose.pushed)
   return request ? { kind: 'app', request } : undefined
 }
 
-export function challengeExpiresAt(challenge: Challenge): number {
-  return challenge.issuedAt + CHALLENGE_LIFETIME
+/** A login for a device ends with the code of the device: later, the device could not get the tokens. */
+export function challengeExpiresAt({ issuedAt, purpose }: Challenge): number {
+  const expiresAt = issuedAt + CHALLENGE_LIFETIME
+  return purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
 }
 
 export function isOfBrowser(challenge: Challenge, browserKey: string | null): boolean {
@@ -122,7 +134,11 @@ export function sessionIdOf(ring: KeyRing, challenge: Challenge): string | undef
 }
 
 function templateOf(purpose: LoginPurpose): number {
-  if (purpose.kind === 'app') return consentTemplateOf({ ...purpose.request, clientId: textIdOf(purpose.request.clientId) })
+  if (purpose.kind === 'app') {
+    const request = { ...purpose.request, clientId: textIdOf(purpose.request.clientId) }
+    return consentTemplateOf(request, request.scopesByResource === null ? 'same_for_all_resources' : 'by_resource')
+  }
+  if (purpose.kind === 'device') return DEVICE_GRANT_TEMPLATE
   return purpose.kind === 'account' ? ACCOUNT_TEMPLATE : END_EVERYTHING_TEMPLATE
 }
 
@@ -140,8 +156,9 @@ function hashBrowserKey(browserKey: string): string {
 // A packed challenge is an array: member names would make the URL a third longer.
 type PackedRequest = [string, string, string, string[], string | null, 0 | 1, string | null, PackedExtras?]
 // Members that few requests have. Each has a name of one letter, and is omitted without a value.
-type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode }
-type PackedPurpose = PackedRequest | 'account' | 'end_everything'
+type PackedExtras = { n?: string; d?: string; p?: string; h?: Address; o?: 1; m?: ResponseMode; s?: number[][] }
+type PackedDevice = { device: DeviceRequest }
+type PackedPurpose = PackedRequest | PackedDevice | 'account' | 'end_everything'
 type Pushed = { pushed: string }
 type Packed = [number, string, number, number, string, string, string, 0 | string, PackedPurpose | Pushed]
 
@@ -169,6 +186,7 @@ function unpack(packed: Packed, purpose: LoginPurpose): Challenge {
 }
 
 function packPurpose(purpose: LoginPurpose): PackedPurpose {
+  if (purpose.kind === 'device') return { device: purpose.request }
   if (purpose.kind !== 'app') return purpose.kind
   const { clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge } = purpose.request
   const usual: PackedRequest = [clientId, redirectUri, scopes.join(' '), resources, state, answersIss ? 1 : 0, codeChallenge]
@@ -179,7 +197,7 @@ function packPurpose(purpose: LoginPurpose): PackedPurpose {
 
 /** `maxAge` is not included: the login of the challenge satisfies it. */
 function packExtras(request: AuthorizationRequest): PackedExtras {
-  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode } = request
+  const { nonce, dpopJkt, pushedId, loginHint, onlyHinted, responseMode, scopesByResource } = request
   return {
     ...(nonce === null ? {} : { n: nonce }),
     ...(dpopJkt === null ? {} : { d: dpopJkt }),
@@ -187,17 +205,30 @@ function packExtras(request: AuthorizationRequest): PackedExtras {
     ...(loginHint === null ? {} : { h: loginHint }),
     ...(onlyHinted ? { o: 1 as const } : {}),
     ...(responseMode === 'query' ? {} : { m: responseMode }),
+    ...(scopesByResource === null ? {} : { s: packPairs(request, scopesByResource) }),
   }
 }
 
-function unpackPurpose(packed: PackedPurpose): LoginPurpose {
+/** For each resource, the positions of its scopes in the list of all scopes. */
+function packPairs({ scopes, resources }: AuthorizationRequest, pairs: ScopesByResource): number[][] {
+  return resources.map((uri) => (pairs[uri] ?? []).map((scope) => scopes.indexOf(scope)))
+}
+
+function unpackPairs(positions: number[][] | undefined, scopes: string[], resources: string[]): ScopesByResource | null {
+  if (positions === undefined) return null
+  return Object.fromEntries(resources.map((uri, i) => [uri, (positions[i] ?? []).flatMap((at) => scopes[at] ?? [])]))
+}
+
+function unpackPurpose(packed: Exclude<PackedPurpose, PackedDevice>): LoginPurpose {
   if (typeof packed === 'string') return { kind: packed }
-  const [clientId, redirectUri, scopes, resources, state, answersIss, codeChallenge, extras = {}] = packed
+  const [clientId, redirectUri, joined, resources, state, answersIss, codeChallenge, extras = {}] = packed
+  const scopes = joined.split(' ')
   const request = {
     clientId,
     redirectUri,
-    scopes: scopes.split(' '),
+    scopes,
     resources,
+    scopesByResource: unpackPairs(extras.s, scopes, resources),
     state,
     answersIss: answersIss === 1,
     codeChallenge,

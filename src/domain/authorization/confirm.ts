@@ -32,8 +32,12 @@ export async function confirm(
   const confirmation = CONFIRMATION.open(deps.keys, sealed)
   if (!confirmation) return { kind: 'broken' }
   const { sessionHash, expiresAt } = confirmation
-  // A confirmation of an earlier version has no response mode.
-  const request: AuthorizationRequest = { ...confirmation.request, responseMode: confirmation.request.responseMode ?? 'query' }
+  // A confirmation of an earlier version lacks these members.
+  const request: AuthorizationRequest = {
+    ...confirmation.request,
+    responseMode: confirmation.request.responseMode ?? 'query',
+    scopesByResource: confirmation.request.scopesByResource ?? null,
+  }
   if (expiresAt <= deps.now()) return { kind: 'expired' }
   const session = await findSession(deps, sessionId)
   // The page may have been open for minutes, so `max_age` is checked again.

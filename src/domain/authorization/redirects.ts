@@ -57,6 +57,7 @@ export async function codeRedirect(deps: Deps, request: AuthorizationRequest, ba
     epoch,
     scopes: request.scopes,
     resources: request.resources,
+    scopesByResource: request.scopesByResource,
     codeChallenge: request.codeChallenge,
     sessionHash: session.hash,
     expiresAt: deps.now() + (await codeLifetime(deps, request)),

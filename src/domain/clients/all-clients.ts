@@ -5,6 +5,7 @@ import type { ReasonOf } from '../../oauth/reasons.ts'
 import type { Changed } from '../model/changes.ts'
 import type { Clients } from '../model/clients.ts'
 import type { Client } from '../model/records.ts'
+import type { Resources } from '../model/resources.ts'
 import type { ClientDirectory } from './client-directory.ts'
 import { openDynamicClient } from './dynamic-clients.ts'
 import type { MetadataClients } from './metadata-clients.ts'
@@ -15,12 +16,15 @@ type Sources = {
   metadata: MetadataClients | null
   /** the keys that open sealed registrations; null if the operator does not accept clients that register themselves */
   registrationKeys: KeyRing | null
+  resources: Pick<Resources, 'openTo'>
 }
 
-export function allClients({ directory, metadata, registrationKeys }: Sources): Clients {
+export function allClients({ directory, metadata, registrationKeys, resources }: Sources): Clients {
   const documents = (clientId: string): MetadataClients | null => (looksLikeClientIdUrl(clientId) ? metadata : null)
   const dynamic = (clientId: string): Client | null =>
-    registrationKeys !== null && looksLikeDynamicClientId(clientId) ? openDynamicClient(registrationKeys, clientId) : null
+    registrationKeys !== null && looksLikeDynamicClientId(clientId)
+      ? openDynamicClient(registrationKeys, clientId, resources.openTo('dynamic'))
+      : null
   return {
     async find(clientId: string): Promise<Client | null> {
       return documents(clientId)?.lastGood(clientId) ?? dynamic(clientId) ?? directory.find(clientId)

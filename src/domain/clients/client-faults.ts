@@ -1,6 +1,6 @@
 /** Checks the metadata of a client. Each fault is one line (RFC 6749 §2, §3.1.2.2, §10.2, §10.6, RFC 7591 §2). */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
-import { grantTypes, hasTokensWithoutUser, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, grantTypes, hasTokensWithoutUser, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import { formOrigin, redirectUriFault } from '../../oauth/redirect-uri.ts'
 import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
 import { isFormPost } from '../../oauth/response-mode.ts'
@@ -57,9 +57,14 @@ function redirectUriFaults(client: Client): string[] {
   const redirects = client.grantTypes.includes('authorization_code')
   if (
     client.redirectUris.length === 0 &&
-    (redirects || (client.resourceServer === null && !hasTokensWithoutUser(client.grantTypes)))
+    (redirects ||
+      (client.resourceServer === null &&
+        !hasTokensWithoutUser(client.grantTypes) &&
+        !client.grantTypes.includes(DEVICE_CODE_GRANT)))
   ) {
-    faults.push('A client needs at least one redirect URI, unless it is a resource server or uses only client_credentials.')
+    faults.push(
+      'A client needs at least one redirect URI, unless it is a resource server or uses only client_credentials or device codes.',
+    )
   }
   return faults
 }
@@ -108,8 +113,10 @@ function authenticationFaults(client: Client): string[] {
 
 function grantTypeFaults({ grantTypes: allowed, type, resourceServer, exchangeResources }: Client): string[] {
   const faults: string[] = []
-  if (allowed.includes('refresh_token') && !allowed.includes('authorization_code')) {
-    faults.push('Refresh tokens come from authorization codes: allow authorization_code too.')
+  if (allowed.includes('refresh_token') && !allowed.includes('authorization_code') && !allowed.includes(DEVICE_CODE_GRANT)) {
+    faults.push(
+      `Refresh tokens come from authorization codes or device codes: allow authorization_code or ${DEVICE_CODE_GRANT} too.`,
+    )
   }
   // RFC 6749 §4.4: "MUST only be used by confidential clients". RFC 8693 §2.1: without client authentication, a stolen token could be
   // exchanged for others.
@@ -146,6 +153,8 @@ function profileFaults(client: Client): string[] {
   const faults: string[] = []
   // "shall authenticate clients using one of [...] private_key_jwt"
   if (client.authMethod !== 'private_key_jwt') faults.push('A fapi2 client must authenticate with private_key_jwt.')
+  // "shall support the authorization code grant": a device code is bound to no browser.
+  if (client.grantTypes.includes(DEVICE_CODE_GRANT)) faults.push('A fapi2 client cannot use device codes.')
   // "shall not allow clients to use redirect URIs that use the http scheme". The exception is for native clients, which are public.
   for (const uri of client.redirectUris.filter((each) => !/^https:/i.test(each)))
     faults.push(`Redirect URI ${uri} is not https, which a fapi2 client requires.`)

@@ -3,13 +3,15 @@
  * and the party need not be honest. A document with any fault is refused as a whole.
  */
 import { jwkSetFaults } from '../../keys/public-jwk.ts'
-import type { GrantType } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, type GrantType } from '../../oauth/grant-types.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
 import { redirectUriFault, type SchemeRule } from '../../oauth/redirect-uri.ts'
+import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
 import { isSignableUri } from '../../wallet/message-grammar.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
 import type { Client } from '../model/records.ts'
+import type { OpenResources } from '../model/resources.ts'
 import { calledUriFault } from './client-called-uri.ts'
 
 export type MetadataFault = Extract<ReasonOf<'invalid_client'>, `metadata_${string}`>
@@ -46,16 +48,29 @@ export function readClientMetadata(clientId: string, text: string): ClientMetada
 export function readMembers(document: Record<string, unknown>, rules: MetadataRules): ClientMetadata | MemberFault {
   const name = readName(document.client_name, rules.ownHost)
   if (name === null) return 'metadata_name'
-  const redirectUris = readRedirectUris(document.redirect_uris, rules.schemes)
-  if (redirectUris === null) return 'metadata_redirect_uris'
   const grantTypes = readGrantTypes(document)
   if (grantTypes === null) return 'metadata_grant_types'
+  const redirectUris = readRedirectUris(document.redirect_uris, rules.schemes, grantTypes)
+  if (redirectUris === null) return 'metadata_redirect_uris'
   const keys = readKeys(document)
   if (keys === null) return 'metadata_keys'
   const authMethod = readAuthMethod(document, keys) ?? (rules.otherMethods === 'replace_by_none' ? 'none' : null)
   if (authMethod === null) return 'metadata_auth_method'
   const type = authMethod === 'none' ? 'native' : 'confidential'
   return { name, type, redirectUris, authMethod, grantTypes, ...(authMethod === 'none' ? { jwks: null, jwksUri: null } : keys) }
+}
+
+type Allowance = Pick<Client, 'scopes' | 'defaultScopes' | 'resources'>
+const allowances = new WeakMap<OpenResources, Allowance>()
+
+/** What a client that no operator registered may request: to know who the user is, and the scopes of the resources that are open to its kind. */
+export function allowanceWith(open: OpenResources): Allowance {
+  const known = allowances.get(open)
+  if (known) return known
+  const resources = open.resources.map(({ uri }) => uri)
+  const allowance = { scopes: [...STANDARD_SCOPES, ...open.scopes], defaultScopes: ['openid'], resources }
+  allowances.set(open, allowance)
+  return allowance
 }
 
 /** A client that consents are signed for, with the scopes and resources that the operator allows. */
@@ -111,7 +126,9 @@ function namesIn(text: string): string[] {
   return hosts.filter((labels) => labels.length > 1 && /^\p{L}{2,}$/u.test(labels.at(-1) ?? '')).map((labels) => labels.join('.'))
 }
 
-function readRedirectUris(uris: unknown, schemes: SchemeRule): string[] | null {
+/** Only the authorization code grant needs a redirect URI. */
+function readRedirectUris(uris: unknown, schemes: SchemeRule, grantTypes: GrantType[]): string[] | null {
+  if (uris === undefined && !grantTypes.includes('authorization_code')) return []
   if (!isTextList(uris) || uris.length === 0 || uris.length > REDIRECT_URIS_AT_MOST) return null
   return uris.every((uri) => redirectUriFault(uri, schemes) === null && isSignableUri(uri)) ? [...new Set(uris)] : null
 }
@@ -120,9 +137,12 @@ function readRedirectUris(uris: unknown, schemes: SchemeRule): string[] | null {
 function readGrantTypes({
   grant_types: named = ['authorization_code'],
   response_types: types = ['code'],
-}: Record<string, unknown>) {
-  if (!isTextList(named) || !isTextList(types) || !types.includes('code') || !named.includes('authorization_code')) return null
-  return (['authorization_code', 'refresh_token'] satisfies GrantType[]).filter((each) => named.includes(each))
+}: Record<string, unknown>): GrantType[] | null {
+  if (!isTextList(named) || !isTextList(types)) return null
+  const usable = (['authorization_code', DEVICE_CODE_GRANT] satisfies GrantType[]).filter((each) => named.includes(each))
+  if (usable.length === 0 || (named.includes('authorization_code') && !types.includes('code'))) return null
+  const refreshes: GrantType[] = named.includes('refresh_token') ? ['refresh_token'] : []
+  return [...usable, ...refreshes]
 }
 
 function readKeys({ jwks, jwks_uri: jwksUri }: Record<string, unknown>): Pick<Client, 'jwks' | 'jwksUri'> | null {

@@ -6,14 +6,12 @@ import type { KeyRing } from '../../keys/key-ring.ts'
 import { sealedFormat } from '../../keys/sealed.ts'
 import type { GrantType } from '../../oauth/grant-types.ts'
 import { invalidClientMetadata, invalidRedirectUri } from '../../oauth/oauth-error.ts'
-import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import type { Client } from '../model/records.ts'
-import { type ClientMetadata, clientOfMetadata, readMembers } from './client-metadata.ts'
+import type { OpenResources } from '../model/resources.ts'
+import { allowanceWith, type ClientMetadata, clientOfMetadata, readMembers } from './client-metadata.ts'
 
 /** In characters. Grants contain the client id, and PostgreSQL indexes it. */
 const CLIENT_ID_AT_MOST = 1_200
-/** What such clients may request: to know who the user is. */
-const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
 
 // A packed registration is an array: member names would make the client id longer.
 type Packed = [
@@ -68,11 +66,11 @@ export function registerDynamically(
 }
 
 /** The client of a sealed registration; null for a text that this service did not seal, or whose key is retired. */
-export function openDynamicClient(keys: KeyRing, clientId: string): Client | null {
+export function openDynamicClient(keys: KeyRing, clientId: string, open: OpenResources): Client | null {
   if (clientId.length > CLIENT_ID_AT_MOST) return null
   const packed = REGISTRATION.open(keys, clientId)
   if (!packed) return null
   const [name, redirectUris, grantTypes, authMethod, jwksUri, jwks] = packed
   const type = authMethod === 'none' ? 'native' : 'confidential'
-  return clientOfMetadata(clientId, { name, redirectUris, grantTypes, authMethod, jwksUri, jwks, type }, ALLOWED)
+  return clientOfMetadata(clientId, { name, redirectUris, grantTypes, authMethod, jwksUri, jwks, type }, allowanceWith(open))
 }

@@ -8,11 +8,11 @@ import { createHash } from 'node:crypto'
 import { isClientIdUrl } from '../../oauth/client-id-url.ts'
 import { tooManyMetadataFetches } from '../../oauth/oauth-error.ts'
 import type { ReasonOf } from '../../oauth/reasons.ts'
-import { STANDARD_SCOPES } from '../../oauth/standard-scopes.ts'
 import type { ClientAnswer, FetchFromClient } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import type { OpenResources, Resources } from '../model/resources.ts'
 import { cacheSeconds } from './cache-seconds.ts'
-import { type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
+import { allowanceWith, type ClientMetadata, clientOfMetadata, readClientMetadata } from './client-metadata.ts'
 
 /** Seconds for which a document is used without another fetch, whatever its headers say. */
 const FRESH_FOR = { atLeast: 60, atMost: 3600, usual: 300 }
@@ -23,8 +23,6 @@ const KEPT_FOR = 86_400
  * caller must not be able to send requests to another host through this service as fast as it likes.
  */
 const FETCHED_AGAIN_AFTER = 10
-/** What such clients may request: to know who the user is. */
-const ALLOWED = { scopes: [...STANDARD_SCOPES], defaultScopes: ['openid'], resources: [] }
 const DOCUMENTS_AT_MOST = 2_000
 /** Characters of all documents in memory. */
 const CHARACTERS_AT_MOST = 8_000_000
@@ -40,12 +38,14 @@ export type MetadataPolicy = {
 export type MetadataClientsOptions = {
   policy: MetadataPolicy
   fetch: FetchFromClient
+  resources: Pick<Resources, 'openTo'>
   /** counts one fetch for a network; `retryAfter` in seconds */
   countFetch: (network: string) => { allowed: true } | { allowed: false; retryAfter: number }
   now: () => number
 }
 
-type Kept = { client: Client; fetchedAt: number; freshFor: number; size: number }
+/** `open`: the resources that `client` was made with. */
+type Kept = { client: Client; open: OpenResources; fetchedAt: number; freshFor: number; size: number }
 type Failure = { reason: ReasonOf<'invalid_client'>; until: number }
 
 export class MetadataClients {
@@ -63,13 +63,13 @@ export class MetadataClients {
   /** The client of a document that is fresh. */
   known(clientId: string): Client | undefined {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < kept.freshFor ? kept.client : undefined
+    return kept && this.#age(kept) < kept.freshFor ? this.#clientOf(kept) : undefined
   }
 
   /** The client of a document that was fetched within a day. */
   lastGood(clientId: string): Client | null {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < KEPT_FOR ? kept.client : null
+    return kept && this.#age(kept) < KEPT_FOR ? this.#clientOf(kept) : null
   }
 
   /** Whether the operator's rules, which do not change while the process runs, allow the id. */
@@ -119,16 +119,24 @@ export class MetadataClients {
   #keep(clientId: string, metadata: ClientMetadata, answer: ClientAnswer): Client {
     this.#failures.delete(hashOf(clientId))
     this.#drop(clientId)
-    const client = clientOfMetadata(clientId, metadata, ALLOWED)
+    const open = this.#options.resources.openTo('metadata')
+    const client = clientOfMetadata(clientId, metadata, allowanceWith(open))
     const size = JSON.stringify(metadata).length
     const freshFor = cacheSeconds(answer.kind === 'answered' ? answer.headers : {}, FRESH_FOR)
-    this.#documents.set(clientId, { client, fetchedAt: this.#options.now(), freshFor, size })
+    this.#documents.set(clientId, { client, open, fetchedAt: this.#options.now(), freshFor, size })
     this.#characters += size
     for (const oldest of this.#documents.keys()) {
       if (this.#documents.size <= DOCUMENTS_AT_MOST && this.#characters <= CHARACTERS_AT_MOST) break
       this.#drop(oldest)
     }
     return client
+  }
+
+  /** The client with what it may request now: a resource may have changed since the document was fetched. */
+  #clientOf(kept: Kept): Client {
+    const open = this.#options.resources.openTo('metadata')
+    if (kept.open !== open) Object.assign(kept, { open, client: { ...kept.client, ...allowanceWith(open) } })
+    return kept.client
   }
 
   #drop(clientId: string): void {

@@ -6,7 +6,8 @@ import { isSubset } from '../../oauth/scope.ts'
 import { readConsent } from '../../wallet/read-consent.ts'
 import type { AuthorizationRequest } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
-import type { Client, Receipt, Session } from '../model/records.ts'
+import { grantedAt } from '../model/granted-scopes.ts'
+import type { Client, Receipt, ScopesByResource, Session } from '../model/records.ts'
 import { portRuleOf } from '../model/redirect-rules.ts'
 
 export type SignedMessage = { message: string; signature: string }
@@ -36,7 +37,7 @@ export async function findCoveringReceipt(
   client: Client,
   request: AuthorizationRequest,
 ): Promise<Receipt | null> {
-  const { redirectUri, scopes, resources, dpopJkt } = request
+  const { redirectUri, scopes, resources } = request
   const receipts = await deps.store.receipts.listReceipts(session.wallet, { clientId: client.id, limit: READ_AT_MOST })
   const covering = receipts.find(
     (receipt) =>
@@ -45,14 +46,31 @@ export async function findCoveringReceipt(
       redirectUriMatches([receipt.redirectUri], redirectUri, portRuleOf(client)) &&
       isSubset(scopes, receipt.scopes) &&
       isSubset(resources, receipt.resources) &&
-      coversKey(deps.keys, receipt, dpopJkt),
+      coversText(deps.keys, receipt, request),
   )
   return covering ?? null
 }
 
-/** A consent that names a key (RFC 9449) covers only requests with that key. An unreadable receipt may name a key, so nothing is covered. */
-function coversKey(ring: KeyRing, receipt: Receipt, dpopJkt: string | null): boolean {
+/**
+ * A consent covers each resource with the scopes that the text names for it. A consent that names a key (RFC 9449) covers only requests
+ * with that key. An unreadable receipt may name a key, so nothing is covered.
+ */
+function coversText(ring: KeyRing, receipt: Receipt, request: AuthorizationRequest): boolean {
   const signed = openReceipt(ring, receipt)
   const consent = signed ? readConsent(signed.message) : null
-  return consent !== null && (consent.keyThumbprint === undefined || consent.keyThumbprint === dpopJkt)
+  if (consent === null || (consent.keyThumbprint !== undefined && consent.keyThumbprint !== request.dpopJkt)) return false
+  return request.resources.every((resource) => {
+    const allowed = consent.grants.find((each) => each.resource === resource)?.scopes ?? []
+    return isSubset(grantedAt(request, resource), allowed)
+  })
+}
+
+/** The scopes of each resource in the signed text; null if every resource has every scope. */
+export function scopesByResourceOf(ring: KeyRing, receipt: Receipt): ScopesByResource | null {
+  // A receipt of one resource need not be opened.
+  const signed = receipt.resources.length > 1 ? openReceipt(ring, receipt) : undefined
+  const grants = signed ? (readConsent(signed.message)?.grants ?? []) : []
+  return grants.some(({ scopes }) => scopes.length < receipt.scopes.length)
+    ? Object.fromEntries(grants.map(({ resource, scopes }) => [resource, scopes]))
+    : null
 }

@@ -3,17 +3,21 @@
  * insert of the session makes a challenge work once: if several requests race, exactly one starts the session.
  */
 import { randomUUID } from 'node:crypto'
+import { clientPlace } from '../../oauth/client-id-url.ts'
 import { loginRequired } from '../../oauth/oauth-error.ts'
 import type { Destination } from '../authorization/authorization-response.ts'
-import { type Challenge, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
-import { clientOfRequest, codeRedirect, deniedRedirect, errorRedirect, requestingApp } from '../authorization/redirects.ts'
+import { type Challenge, type ConsentPurpose, isOfBrowser, openChallenge, sessionIdOf } from '../authorization/challenge.ts'
+import { allowDevice, denyDevice } from '../authorization/device-answer.ts'
+import { codeRedirect, deniedRedirect, errorRedirect } from '../authorization/redirects.ts'
 import { endEverything, endSession } from '../consent/end-grants.ts'
-import { hashSessionId, meetsConsentRule } from '../consent/session.ts'
-import { type AuthorizationRequest, type RequestingApp } from '../model/authorization-request.ts'
+import { hashSessionId } from '../consent/session.ts'
+import { type AuthorizationRequest, type RequestingApp, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
 import type { Client, Session } from '../model/records.ts'
 import { readChallengeUse } from './challenge-use.ts'
 import { LOGIN_VERIFIER, type LoginVerifier, type ProvenWallet } from './login.ts'
+import { clientOfPurpose, needsSignature } from './sign-in-text.ts'
 
 export type CompleteOutcome =
   /** `sessionId` becomes the browser's cookie; `to` is the app's redirect URI, or the account page */
@@ -28,6 +32,11 @@ export type CompleteOutcome =
   /** the user declined a login without an app */
   | { kind: 'cancelled' }
   | { kind: 'denied_elsewhere'; app: RequestingApp }
+  /** the device gets tokens with its next poll */
+  | { kind: 'device_allowed'; sessionId: string; app: RequestingApp }
+  | { kind: 'device_denied'; app: RequestingApp }
+  /** signed in, but the request of the device was answered before */
+  | { kind: 'device_answered'; sessionId?: string }
   | { kind: 'everything_ended' }
   | { kind: 'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'continued_elsewhere' | 'ended' | 'unknown_client' }
 
@@ -39,7 +48,7 @@ type CompleteRequest = {
   sessionId: string | null
 }
 
-type RequestedApp = { client: Client; request: AuthorizationRequest; app: RequestingApp }
+type RequestedApp = { client: Client; purpose: ConsentPurpose; app: RequestingApp }
 
 export async function completeLogin(deps: Deps, request: CompleteRequest): Promise<CompleteOutcome> {
   const challenge = await openChallenge(deps, request.challenge ?? '')
@@ -56,14 +65,16 @@ export async function completeLogin(deps: Deps, request: CompleteRequest): Promi
   if (use !== 'open') return { kind: use === 'key_retired' ? 'expired' : use }
   if (challenge.purpose.kind === 'end_everything') return endAll(deps, challenge, proof)
   // The client's consent rule may have changed since the login server vouched for the wallet.
-  if (requested && !meetsConsentRule(requested.client, proof.method)) return { kind: 'ended' }
+  if (requested && proof.method === 'vouched' && needsSignature(requested.client, requested.purpose)) return { kind: 'ended' }
   return startSession(deps, { challenge, proof, requested, earlierId: request.sessionId })
 }
 
 async function appOf(deps: Deps, { purpose }: Challenge): Promise<RequestedApp | null | 'unknown_client'> {
-  if (purpose.kind !== 'app') return null
-  const client = await clientOfRequest(deps, purpose.request)
-  return client ? { client, request: purpose.request, app: requestingApp(client, purpose.request) } : 'unknown_client'
+  if (!('request' in purpose)) return null
+  const client = await clientOfPurpose(deps, purpose)
+  if (!client) return 'unknown_client'
+  const redirectUri = purpose.kind === 'app' ? purpose.request.redirectUri : ''
+  return { client, purpose, app: { clientName: client.name, ...clientPlace(client.id, redirectUri) } }
 }
 
 function isFor(verifier: LoginVerifier, { nonce, browserHash, elsewhere }: Challenge): boolean {
@@ -72,10 +83,14 @@ function isFor(verifier: LoginVerifier, { nonce, browserHash, elsewhere }: Chall
 
 async function deny(deps: Deps, challenge: Challenge, requested: RequestedApp | null): Promise<CompleteOutcome> {
   if (!requested) return { kind: 'cancelled' }
+  const { client, purpose, app } = requested
+  if (purpose.kind === 'device') {
+    return (await denyDevice(deps, purpose.request)) ? { kind: 'device_denied', app } : { kind: 'device_answered' }
+  }
   // The app gets the response in the browser that requested the login. The user can still sign in or decline in that browser.
-  if (challenge.elsewhere) return { kind: 'denied_elsewhere', app: requested.app }
-  deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: requested.client.id })
-  return { kind: 'denied', to: await deniedRedirect(deps, requested.request), app: requested.app }
+  if (challenge.elsewhere) return { kind: 'denied_elsewhere', app }
+  deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
+  return { kind: 'denied', to: await deniedRedirect(deps, purpose.request), app }
 }
 
 /** The challenge is marked as used at the end, so that an interrupted request can be repeated. The mark is a session that has already ended. */
@@ -108,13 +123,33 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
   deps.bounds.noteSession(session)
   deps.audit({ event: 'session_started', reason: session.method, ...(requested ? { client_id: requested.client.id } : {}) })
   if (!requested) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
-  return continueToApp(deps, { ...login, requested }, { session, sessionId, epoch })
+  const started = { session, sessionId, epoch }
+  const { client, purpose, app } = requested
+  return purpose.kind === 'device'
+    ? continueOnDevice(deps, login, { request: purpose.request, app }, started)
+    : continueToApp(deps, login, { client, request: purpose.request, app }, started)
+}
+
+type StartedSession = { session: Session; sessionId: string; epoch: number }
+
+/** The answer goes to the device, so it does not matter on which device the user signed. */
+async function continueOnDevice(
+  deps: Deps,
+  { challenge, proof }: ProvenLogin,
+  { request, app }: { request: DeviceRequest; app: RequestingApp },
+  { session, sessionId, epoch }: StartedSession,
+): Promise<CompleteOutcome> {
+  const { scopes, receiptId } = proof
+  const permission = { session, epoch, scopes, receiptId, grantExpiresAt: challenge.until }
+  const stored = await allowDevice(deps, request, permission)
+  return stored ? { kind: 'device_allowed', sessionId, app } : { kind: 'device_answered', sessionId }
 }
 
 async function continueToApp(
   deps: Deps,
-  { challenge, proof, requested: { client, request, app } }: ProvenLogin & { requested: RequestedApp },
-  { session, sessionId, epoch }: { session: Session; sessionId: string; epoch: number },
+  { challenge, proof }: ProvenLogin,
+  { client, request, app }: { client: Client; request: AuthorizationRequest; app: RequestingApp },
+  { session, sessionId, epoch }: StartedSession,
 ): Promise<CompleteOutcome> {
   // The app's `state` and `code_verifier` are in the browser that requested the login. A code would be useless in this browser.
   if (challenge.elsewhere) return { kind: 'signed_in_elsewhere', sessionId, app, redirectUri: request.redirectUri }
@@ -126,7 +161,7 @@ async function continueToApp(
   }
   const { receiptId } = proof
   const basis = { session, epoch, receiptId, consented: receiptId !== null, grantExpiresAt: challenge.until }
-  const to = await codeRedirect(deps, { ...request, scopes: proof.scopes }, basis)
+  const to = await codeRedirect(deps, withScopes(request, proof.scopes), basis)
   return to === null ? { kind: 'request_spent', sessionId } : { kind: 'signed_in', sessionId, to, app }
 }
 

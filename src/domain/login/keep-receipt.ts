@@ -3,8 +3,9 @@ import type { Address } from '../../wallet/address.ts'
 import { type Challenge, requestIdOf } from '../authorization/challenge.ts'
 import { endDeclined } from '../consent/end-grants.ts'
 import { sealSignedMessage } from '../consent/receipt.ts'
-import type { AuthorizationRequest } from '../model/authorization-request.ts'
+import { type AuthorizationRequest, withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
 import type { Receipt, WalletKind } from '../model/records.ts'
 import { LoginError } from './login-error.ts'
 
@@ -51,9 +52,10 @@ function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
     walletKind,
     chainId,
     clientId: request?.clientId ?? '',
-    redirectUri: request?.redirectUri ?? '',
+    // Without a redirect URI, the consent for a device covers no authorization request (`findCoveringReceipt`).
+    redirectUri: challenge.purpose.kind === 'app' ? challenge.purpose.request.redirectUri : '',
     scopes,
-    resources: request?.resources ?? [],
+    resources: request ? resourcesOf(request, scopes) : [],
     issuedAt: challenge.issuedAt,
     expiresAt: challenge.until,
     withdrawnAt: null,
@@ -62,6 +64,11 @@ function receiptOf(deps: Deps, challenge: Challenge, signed: Signed): Receipt {
   }
 }
 
-function requestOf({ purpose }: Challenge): AuthorizationRequest | null {
-  return purpose.kind === 'app' ? purpose.request : null
+/** Every resource of a device has every scope. */
+function resourcesOf(request: AuthorizationRequest | DeviceRequest, scopes: string[]): string[] {
+  return 'scopesByResource' in request ? withScopes(request, scopes).resources : request.resources
+}
+
+function requestOf({ purpose }: Challenge): AuthorizationRequest | DeviceRequest | null {
+  return 'request' in purpose ? purpose.request : null
 }

@@ -7,16 +7,26 @@
 import { sealedFormat } from '../../keys/sealed.ts'
 import { clientPlace } from '../../oauth/client-id-url.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
+import { showUserCode } from '../../oauth/user-code.ts'
 import { type Address, shortenAddress } from '../../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
-import { meetsConsentRule } from '../consent/session.ts'
+import { isAnswered } from '../authorization/device-answer.ts'
+import { verificationUriOf } from '../authorization/device-authorization.ts'
 import type { Deps } from '../model/deps.ts'
 import type { LoginMethod, WalletKind } from '../model/records.ts'
+import { type DescribedScope, describeScopes } from '../resources/describe-scopes.ts'
 import { readChallengeUse } from './challenge-use.ts'
 import { keepReceipt } from './keep-receipt.ts'
 import { LoginError } from './login-error.ts'
 import { type AdmitContractCheck, proveWallet } from './prove-wallet.ts'
-import { composeSignInText, mayChooseScopes, requireClient, type SignInText, type WalletClaim } from './sign-in-text.ts'
+import {
+  composeSignInText,
+  mayChooseScopes,
+  needsSignature,
+  requireClient,
+  type SignInText,
+  type WalletClaim,
+} from './sign-in-text.ts'
 
 /** Seconds until the login verifier expires. */
 const VERIFIER_LIFETIME = 60
@@ -34,7 +44,7 @@ export type ChallengeDescription = {
   /** the host that publishes the metadata of the client; empty if the client registered itself; absent for clients of an operator */
   client_publisher?: string
   /** `required` is true if the user cannot decline the scope; otherwise absent */
-  scopes: { name: string; description: string; required?: true }[]
+  scopes: (DescribedScope & { required?: true })[]
   /** true if the user can decline single scopes */
   may_choose_scopes: boolean
   resources: string[]
@@ -47,6 +57,8 @@ export type ChallengeDescription = {
   resume_url: string | null
   /** the wallet that the app expects; absent if the app named none */
   login_hint?: Address
+  /** the code that the device shows; only for purpose `device` */
+  user_code?: string
 }
 
 export type SignInAttempt = { claim: WalletClaim; signature: string | null; admitContractCheck: AdmitContractCheck }
@@ -76,30 +88,42 @@ export type ProvenWallet = {
 export async function describeChallenge(deps: Deps, text: string): Promise<ChallengeDescription> {
   const challenge = await openUnexpired(deps, text)
   const { purpose } = challenge
-  const app = purpose.kind === 'app' ? { client: await requireClient(deps, purpose.request), request: purpose.request } : null
+  const app = 'request' in purpose ? { client: await requireClient(deps, purpose), purpose, request: purpose.request } : null
   await refuseUsed(deps, challenge)
-  const { authUrl, chainIds, scopeDescriptions } = deps.settings
-  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', app?.request.redirectUri ?? authUrl)
+  const { authUrl, chainIds } = deps.settings
+  const { clientHost, clientScheme, clientPublisher } = clientPlace(app?.client.id ?? '', placeOf(purpose, authUrl))
   return {
     purpose: purpose.kind,
     client_name: app?.client.name ?? '',
     client_host: clientHost,
     ...(clientScheme ? { client_scheme: clientScheme } : {}),
     ...(clientPublisher !== undefined ? { client_publisher: clientPublisher } : {}),
-    scopes: app?.request.scopes.map((name) => describeScope(name, scopeDescriptions)) ?? [],
-    may_choose_scopes: app !== null && mayChooseScopes(app.client),
+    scopes: app ? describeScopes(deps, { scopesByResource: null, ...app.request }).map(withRequired) : [],
+    may_choose_scopes: app !== null && mayChooseScopes(app.client, app.purpose),
     resources: app?.request.resources ?? [],
     chain_ids: chainIds,
     expires_at: challengeExpiresAt(challenge),
     until: app ? challenge.until : challengeExpiresAt(challenge),
-    ...(app?.request.loginHint ? { login_hint: app.request.loginHint } : {}),
-    resume_url: app === null || challenge.elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`,
+    ...(purpose.kind === 'app' && purpose.request.loginHint ? { login_hint: purpose.request.loginHint } : {}),
+    ...(purpose.kind === 'device' ? { user_code: showUserCode(purpose.request.userCode) } : {}),
+    resume_url: resumeUrlOf(deps, text, challenge),
   }
 }
 
-function describeScope(name: string, words: Record<string, string>): ChallengeDescription['scopes'][number] {
-  const scope = { name, description: words[name] ?? name }
-  return isRequiredScope(name) ? { ...scope, required: true } : scope
+function withRequired(scope: DescribedScope): ChallengeDescription['scopes'][number] {
+  return isRequiredScope(scope.name) ? { ...scope, required: true } : scope
+}
+
+/** For a device the URL of its page, which shows on the other device too what the user must compare (RFC 8628 §5.4). */
+function resumeUrlOf({ settings: { authUrl } }: Deps, text: string, { purpose, elsewhere }: Challenge): string | null {
+  if (purpose.kind === 'device') return verificationUriOf(authUrl, purpose.request)
+  return purpose.kind !== 'app' || elsewhere ? null : `${authUrl}/login/resume?login_challenge=${text}`
+}
+
+/** The URI whose place the page shows. A device has none. */
+function placeOf(purpose: Challenge['purpose'], authUrl: string): string {
+  if (purpose.kind === 'app') return purpose.request.redirectUri
+  return purpose.kind === 'device' ? '' : authUrl
 }
 
 /** The text that the wallet signs. */
@@ -159,7 +183,7 @@ async function acceptVouched(deps: Deps, challenge: Challenge, claim: WalletClai
   if (!deps.settings.loginMayVouch) throw new LoginError('vouching_off', 'vouching_off')
   const { purpose } = challenge
   if (purpose.kind === 'end_everything') throw new LoginError('consent_needs_signature', 'end_everything_needs_signature')
-  if (purpose.kind === 'app' && !meetsConsentRule(await requireClient(deps, purpose.request), 'vouched')) {
+  if ('request' in purpose && needsSignature(await requireClient(deps, purpose), purpose)) {
     throw new LoginError('consent_needs_signature', 'signed_consent_needs_signature')
   }
   await refuseUsed(deps, challenge)
@@ -181,14 +205,21 @@ async function refuseUsed(deps: Deps, challenge: Challenge): Promise<void> {
   if (use === 'key_retired') throw new LoginError('expired', 'session_key_retired')
   if (use === 'already_used') throw new LoginError(use, 'challenge_already_used')
   if (use === 'continued_elsewhere') throw new LoginError(use, 'challenge_continued_elsewhere')
+  // The user may have answered in another browser, which has a challenge of its own.
+  if (challenge.purpose.kind === 'device' && (await isAnswered(deps, challenge.purpose.request))) {
+    throw new LoginError('already_used', 'challenge_already_used')
+  }
 }
 
 function clientIdOf({ purpose }: Challenge): { client_id?: string } {
-  return purpose.kind === 'app' ? { client_id: purpose.request.clientId } : {}
+  return 'request' in purpose ? { client_id: purpose.request.clientId } : {}
 }
 
 function completeUrl(deps: Deps, text: string, challenge: Challenge, proof: LoginVerifier['proof']): string {
-  const { nonce, browserHash, elsewhere } = challenge
-  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: deps.now() + VERIFIER_LIFETIME, proof }
+  const { nonce, browserHash, elsewhere, purpose } = challenge
+  const expiresAt = deps.now() + VERIFIER_LIFETIME
+  // After the end of its code, a device could not get the tokens.
+  const end = purpose.kind === 'device' ? Math.min(expiresAt, purpose.request.expiresAt) : expiresAt
+  const verifier: LoginVerifier = { nonce, browserHash, elsewhere, expiresAt: end, proof }
   return `${deps.settings.authUrl}/login/complete?login_challenge=${text}&login_verifier=${LOGIN_VERIFIER.seal(deps.keys, verifier)}`
 }

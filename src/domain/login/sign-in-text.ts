@@ -6,12 +6,15 @@
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
+import { showUserCode } from '../../oauth/user-code.ts'
 import { composeAccountMessage, composeEndEverythingMessage } from '../../wallet/account-message.ts'
 import { type Address, parseAddress } from '../../wallet/address.ts'
 import { composeConsentMessage } from '../../wallet/consent-message.ts'
-import { type Challenge, challengeExpiresAt, requestIdOf } from '../authorization/challenge.ts'
+import { composeDeviceConsent } from '../../wallet/device-consent.ts'
+import { type Challenge, type ConsentPurpose, challengeExpiresAt, requestIdOf } from '../authorization/challenge.ts'
+import { clientOfDevice } from '../authorization/device-authorization.ts'
 import { clientOfRequest } from '../authorization/redirects.ts'
-import { type AuthorizationRequest } from '../model/authorization-request.ts'
+import { withScopes } from '../model/authorization-request.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 import { textIdOf } from '../model/text-id.ts'
@@ -37,31 +40,50 @@ export async function composeSignInText(deps: Deps, challenge: Challenge, claim:
     requestId: requestIdOf(challenge),
   }
   const { purpose } = challenge
-  if (purpose.kind !== 'app') {
+  if (!('request' in purpose)) {
     const fields = { ...header, loginUrl: `${loginUrl}/login`, expiresAt: challengeExpiresAt(challenge) }
     const compose = purpose.kind === 'account' ? composeAccountMessage : composeEndEverythingMessage
     return { address, message: requireTemplate(compose(fields)), scopes: [] }
   }
   const { request } = purpose
-  const scopes = readScopes(await requireClient(deps, request), request, claim.scope)
+  const scopes = readScopes(await requireClient(deps, purpose), purpose, claim.scope)
   const { clientName, until } = challenge
-  const { clientId, redirectUri, resources } = request
+  const { clientId } = request
   const keyThumbprint = request.dpopJkt ?? undefined
+  if (purpose.kind === 'device') {
+    const userCode = showUserCode(purpose.request.userCode)
+    const { resources } = purpose.request
+    const fields = { ...header, clientName, clientId: textIdOf(clientId), userCode, scopes, resources, until, keyThumbprint }
+    return { address, message: requireTemplate(composeDeviceConsent(fields)), scopes }
+  }
+  const { redirectUri } = purpose.request
+  const { resources, scopesByResource } = withScopes(purpose.request, scopes)
+  const allowed = { scopes, resources, scopesByResource: scopesByResource ?? undefined }
   const { clientHost, clientScheme } = redirectUriPlace(redirectUri)
   const app = { clientName, clientHost: clientScheme ?? clientHost, clientId: textIdOf(clientId), redirectUri, keyThumbprint }
-  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, scopes, resources, until })), scopes }
+  return { address, message: requireTemplate(composeConsentMessage({ ...header, ...app, ...allowed, until })), scopes }
 }
 
 /** The client of a login's request. Throws if the client can no longer make this request. */
-export async function requireClient(deps: Deps, request: AuthorizationRequest): Promise<Client> {
-  const client = await clientOfRequest(deps, request)
+export async function requireClient(deps: Deps, purpose: ConsentPurpose): Promise<Client> {
+  const client = await clientOfPurpose(deps, purpose)
   if (!client) throw new LoginError('client_not_allowed', 'client_unknown_or_disabled')
   return client
 }
 
+/** The client; null if the client is disabled or can no longer make this request. */
+export function clientOfPurpose(deps: Deps, purpose: ConsentPurpose): Promise<Client | null> {
+  return purpose.kind === 'device' ? clientOfDevice(deps, purpose.request) : clientOfRequest(deps, purpose.request)
+}
+
 /** Whether the user may decline single scopes: only if tokens depend on the signed consent, not on the session. */
-export function mayChooseScopes(client: Client): boolean {
-  return client.consent === 'signed'
+export function mayChooseScopes(client: Client, purpose: ConsentPurpose): boolean {
+  return needsSignature(client, purpose)
+}
+
+/** Access for a device always needs a signed consent, whatever the client's rule is: the session is in another browser. */
+export function needsSignature(client: Client, purpose: ConsentPurpose): boolean {
+  return purpose.kind === 'device' || client.consent === 'signed'
 }
 
 function readAddress(text: string): Address {
@@ -73,10 +95,11 @@ function readAddress(text: string): Address {
 }
 
 /** The scopes that the user did not decline, in the order of the request. */
-function readScopes(client: Client, request: AuthorizationRequest, scope: string | null): string[] {
+function readScopes(client: Client, purpose: ConsentPurpose, scope: string | null): string[] {
+  const { request } = purpose
   const chosen = scope === null ? request.scopes : parseScope(scope)
   if (!chosen || !isSubset(chosen, request.scopes)) throw new LoginError('invalid_request', 'scope_not_asked_for')
-  if (chosen.length < request.scopes.length && !mayChooseScopes(client)) {
+  if (chosen.length < request.scopes.length && !mayChooseScopes(client, purpose)) {
     throw new LoginError('invalid_request', 'scope_choice_not_offered')
   }
   return request.scopes.filter((each) => chosen.includes(each) || isRequiredScope(each))

@@ -1,6 +1,6 @@
-/** The periodic work of a node: reloading changed clients and keys within a second, and rotating and retiring keys. */
+/** The periodic work of a node: reloading changed clients, resources and keys within a second, and rotating and retiring keys. */
 import type { KeyRing } from '../../keys/key-ring.ts'
-import type { Clients } from '../model/clients.ts'
+import type { Changed } from '../model/changes.ts'
 import { type Store } from '../model/store.ts'
 import { StoreUnavailable } from '../model/store-errors.ts'
 import { type KeyKeeping, keepKeys, loadKeys } from './keep-keys.ts'
@@ -12,13 +12,16 @@ export type Upkeep = {
   keepKeys(): Promise<void>
 }
 
-export function createUpkeep(store: Store, clients: Pick<Clients, 'forget'>, ring: KeyRing, keeping: KeyKeeping): Upkeep {
+/** What a node keeps in memory of clients and resources. `forget` may read the store, and runs again if it fails. */
+export type Remembered = { forget(changed: Changed): Promise<void> | void }
+
+export function createUpkeep(store: Store, remembered: Remembered, ring: KeyRing, keeping: KeyKeeping): Upkeep {
   let revision = -1
   const readChanges = async (): Promise<void> => {
     if ((await store.readRevision()) === revision) return
     const changes = await store.readChanges(revision)
-    // Clients are dropped from memory only after this read: a client that is read from now on is at least as new as the revision.
-    clients.forget(changes.changed)
+    // Nothing is dropped from memory before this read: what is read from now on is at least as new as the revision.
+    await remembered.forget(changes.changed)
     await loadKeys(keeping, ring)
     revision = changes.revision
   }

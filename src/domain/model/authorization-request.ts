@@ -5,12 +5,15 @@
 import type { ClientPlace } from '../../oauth/redirect-uri.ts'
 import type { ResponseMode } from '../../oauth/response-mode.ts'
 import type { Address } from '../../wallet/address.ts'
+import type { ScopesByResource } from './records.ts'
 
 export type AuthorizationRequest = {
   clientId: string
   redirectUri: string
   scopes: string[]
   resources: string[]
+  /** the scopes of each resource; null if every resource has every scope */
+  scopesByResource: ScopesByResource | null
   responseMode: ResponseMode
   /** percent-encoded, and returned unchanged; UTF-8 in every response mode except `query` */
   state: string | null
@@ -36,3 +39,22 @@ export type RequestingApp = ClientPlace & { clientName: string }
 
 /** The members of a request that the response needs. */
 export type ResponseTarget = Pick<AuthorizationRequest, 'clientId' | 'redirectUri' | 'responseMode' | 'state' | 'answersIss'>
+
+/**
+ * The request with only these scopes, which the user left on. A resource without a scope is left out. The remaining resources have every
+ * scope if `scopesByResource` is null.
+ */
+export function withScopes(request: AuthorizationRequest, scopes: string[]): AuthorizationRequest {
+  const { resources, scopesByResource: all } = request
+  if (all === null) return { ...request, scopes }
+  const pairs = resources
+    .map((uri) => [uri, (all[uri] ?? []).filter((scope) => scopes.includes(scope))] as const)
+    .filter(([, own]) => own.length > 0)
+  const isSame = pairs.every(([, own]) => own.length === scopes.length)
+  return {
+    ...request,
+    scopes,
+    resources: pairs.map(([uri]) => uri),
+    scopesByResource: isSame ? null : Object.fromEntries(pairs),
+  }
+}

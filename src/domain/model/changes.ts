@@ -1,10 +1,13 @@
 /**
- * Recent changes of clients and keys. A store keeps the latest changes as one text beside the revision, each as `<revision>:<id>`. So
+ * Recent changes of clients, keys and resources. A store keeps the latest changes as one text beside the revision, each as `<revision>:<id>`. So
  * a node that has seen an earlier revision reads again only what has changed since.
  */
 
 /** The maximum length of the text in characters: about forty changes. */
 export const RECENT_AT_MOST = 2000
+
+/** Listed for a change of any resource: a node keeps all resources in memory and reads all of them again. */
+export const RESOURCES_CHANGED = 'resources'
 
 /** `everything`: the list of changes is incomplete, so everything in memory may be out of date. */
 export type Changed = readonly string[] | 'everything'

@@ -6,6 +6,7 @@ import type { ContractClaim, ContractVerdict } from '../../wallet/contract-signa
 import type { ClientKeyCheck, Clients } from './clients.ts'
 import type { EndReason, Grant, LoginMethod, Session } from './records.ts'
 import type { RequestStore, RevokeTokenOutcome, SpendOutcome } from './request-store.ts'
+import type { Resources } from './resources.ts'
 
 /** Lifetimes in seconds. */
 export type Lifetimes = {
@@ -99,6 +100,7 @@ export type EndedSessions = { wallet: Address; clients: RelyingClient[] }
 export type Deps = {
   store: RequestStore
   clients: Clients
+  resources: Resources
   keys: KeyRing
   clientKeys: ClientKeyCheck
   fetchFromClient: FetchFromClient
@@ -107,6 +109,8 @@ export type Deps = {
   contractWallets: ContractWallets | null
   /** epoch seconds */
   now: () => number
+  /** Notes a poll of a device (RFC 8628 §3.5). True if its previous poll was less than `interval` seconds ago, as far as this process knows. */
+  devicePolls: { isTooSoon(requestId: string, interval: number): boolean }
   /** Registers a new grant or session for the next check of the bounds on one wallet (`bounds.ts`). */
   bounds: { noteGrant(grant: Grant): void; noteSession(session: Session): void }
   /** Queues the notices of OpenID Connect Back-Channel Logout, which are sent later. */

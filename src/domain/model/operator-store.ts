@@ -5,7 +5,7 @@
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
 import type { Changes } from './changes.ts'
 import type { GrantFilter } from './pages.ts'
-import type { Client, Grant } from './records.ts'
+import type { Client, Grant, Resource } from './records.ts'
 
 export type { KeyRecord }
 
@@ -27,6 +27,20 @@ export interface ClientStore {
   listClients(): Promise<Client[]>
   /** A page of all clients, sorted by id, beginning after the id `after`. */
   readClients(page: { after: string; limit: number }): Promise<Client[]>
+}
+
+/** The most resources that a store accepts, because each node keeps all of them in memory. */
+export const RESOURCES_AT_MOST = 1000
+
+export interface ResourceStore {
+  /** `taken`: the URI is registered. `full`: `RESOURCES_AT_MOST` are registered. If several inserts race, the bound still holds. */
+  insertResource(resource: Resource): Promise<'inserted' | 'taken' | 'full'>
+  /** Changes a record without losing a simultaneous change. `change` may be called more than once. Null for an unknown resource. */
+  changeResource(uri: string, change: (resource: Resource) => Resource): Promise<Resource | null>
+  deleteResource(uri: string): Promise<'deleted' | 'unknown'>
+  readResource(uri: string): Promise<Resource | null>
+  /** All resources, sorted by URI. */
+  listResources(): Promise<Resource[]>
 }
 
 export interface KeyStore {
@@ -74,6 +88,7 @@ export interface RestorationStore {
 export interface OperatorStore {
   readonly grants: GrantLists
   readonly clients: ClientStore
+  readonly resources: ResourceStore
   readonly keys: KeyStore
   readonly cleaning: CleaningStore
   readonly restorations: RestorationStore

@@ -73,6 +73,30 @@ export type Client = {
   disabledAt: number | null
 }
 
+/**
+ * How the service knows a client: from its registration in the store, from the metadata document at its client id, or from dynamic
+ * registration (RFC 7591).
+ */
+export const CLIENT_KINDS = ['registered', 'metadata', 'dynamic'] as const
+export type ClientKind = (typeof CLIENT_KINDS)[number]
+
+/** `description`: what an app with the scope may do, for users. */
+export type ResourceScope = { name: string; description: string }
+
+/** A registered resource: an API for which tokens are issued (RFC 8707). */
+export type Resource = {
+  /** the value of the parameter `resource`, and the audience of the tokens */
+  uri: string
+  name: string
+  scopes: ResourceScope[]
+  /** the kinds of clients that may request the resource; a registered client must also list it */
+  openTo: ClientKind[]
+  createdAt: number
+}
+
+/** From each resource to its scopes. */
+export type ScopesByResource = Readonly<Record<string, readonly string[]>>
+
 /** Why a grant ended. The audit log and `grants list` show the reason; clients never receive it. docs/reference/errors.md is generated from this table. */
 export const endReasons = {
   code_spent: 'The code was presented with a wrong or missing `code_verifier`, so no tokens were issued.',
@@ -109,6 +133,8 @@ export type Grant = {
   consented: boolean
   scopes: string[]
   resources: string[]
+  /** the scopes of each resource; null if every resource has every scope */
+  scopesByResource: ScopesByResource | null
   createdAt: number
   /** the absolute end of the grant */
   expiresAt: number

@@ -48,10 +48,11 @@ export type Rotation = {
   refreshExpiresAt: number
   /** for this many seconds a retry with the previous token gets the same new token; 0 disables retries */
   retryWindow: number
-  /** each of these must have been granted; empty if the request names no scope */
+  /** each of these must have been granted for the resource; empty if the request names no scope */
   scopes: string[]
-  /** the scopes that the client is registered for now; at least one must have been granted */
+  /** the scopes that the client may have now; at least one must have been granted for the resource */
   clientScopes: string[]
+  /** the resource that the request names, if any */
   resources: string[]
   /** true if the caller has just checked the receipts of a contract wallet */
   walletChecked: boolean
@@ -187,9 +188,9 @@ export interface SpentStore {
   readSpent(kind: SpentKind, hash: string): Promise<boolean>
 }
 
-/** A pushed authorization request (RFC 9126). */
+/** A pushed authorization request (RFC 9126). The requests of devices (RFC 8628), and the answers to them, have the same form. */
 export type PushedRequest = {
-  /** 256 random bits, the last part of the `request_uri` */
+  /** 256 random bits, the last part of the `request_uri`; for a device see `domain/tokens/device-code.ts` */
   id: string
   clientId: string
   /** the parameters, sealed */
@@ -199,6 +200,7 @@ export type PushedRequest = {
 }
 
 export interface PushedRequestStore {
+  /** If the id exists, the stored request stays. */
   push(request: Omit<PushedRequest, 'spentAt'>): Promise<void>
   /** Null for an unknown id. An expired or spent request may still be returned. */
   readPushed(id: string): Promise<PushedRequest | null>
@@ -214,7 +216,7 @@ export interface RequestStore {
   readonly spent: SpentStore
   readonly pushedRequests: PushedRequestStore
   readonly restorations: Pick<RestorationStore, 'readRestoration'>
-  /** Increases with every change of a client or a key, so that each node notices the change within a second. */
+  /** Increases with every change of a client, a key or a resource, so that each node notices the change within a second. */
   readRevision(): Promise<number>
   /** Throws if the store does not accept writes now. Leaves no row. */
   checkWritable(): Promise<void>

@@ -11,6 +11,7 @@ import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { isStandardScope } from '../../oauth/standard-scopes.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { mayRequest, scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import type { TokenResponse } from './token-response.ts'
 
@@ -24,8 +25,8 @@ export type ClientCredentialsRequest = {
 
 export async function grantToClient(deps: Deps, client: Client, request: ClientCredentialsRequest): Promise<TokenResponse> {
   if (!client.grantTypes.includes('client_credentials')) throw unauthorizedClient('grant_type_not_registered')
-  const scope = readScopes(client, request.scope).join(' ')
   const aud = readResource(deps, client, request.resources)
+  const scope = readScopes(deps, client, aud, request.scope).join(' ')
   if (request.proof) await spendProof(deps, request.proof)
   const binding = bindingOf(request.proof)
   const at = deps.now()
@@ -46,20 +47,21 @@ export async function grantToClient(deps: Deps, client: Client, request: ClientC
   return { access_token: accessToken, token_type: binding === null ? 'Bearer' : 'DPoP', expires_in: lifetime, scope }
 }
 
-function readScopes(client: Client, requested: string | null): string[] {
+function readScopes(deps: Deps, client: Client, resource: string, requested: string | null): string[] {
   const scopes = requested === null ? client.defaultScopes.filter((scope) => !isStandardScope(scope)) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
   // These scopes request claims about a user (OpenID Connect Core §5.4). This grant has no user.
   if (scopes.some(isStandardScope)) throw invalidScope('scope_about_a_user')
   if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
-  if (scopes.length === 0) throw invalidScope('no_scope_left')
-  return scopes
+  const own = scopesAt(deps, client, resource, scopes)
+  if (requested !== null && own.length < scopes.length) throw invalidScope('scope_of_another_resource')
+  if (own.length === 0) throw invalidScope('no_scope_left')
+  return own
 }
 
 function readResource(deps: Deps, client: Client, requested: string[]): string {
   if (requested.length > 1) throw invalidTarget('more_than_one_resource')
   const [resource = deps.settings.defaultResource] = requested
-  if (resource !== deps.settings.defaultResource && !client.resources.includes(resource))
-    throw invalidTarget('resource_not_allowed')
+  if (!mayRequest(deps, client, resource)) throw invalidTarget('resource_not_allowed')
   return resource
 }

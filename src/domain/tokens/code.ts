@@ -6,7 +6,7 @@ import type { KeyRing } from '../../keys/key-ring.ts'
 import { sealedFormat } from '../../keys/sealed.ts'
 import type { Address } from '../../wallet/address.ts'
 import { newGrantId } from '../model/grant-id.ts'
-import type { WalletKind } from '../model/records.ts'
+import type { ScopesByResource, WalletKind } from '../model/records.ts'
 
 /** The contents of a code: everything that the redemption needs, including the id of the new grant. */
 export type Code = {
@@ -25,6 +25,8 @@ export type Code = {
   epoch: number
   scopes: string[]
   resources: string[]
+  /** the scopes of each resource; null if every resource has every scope */
+  scopesByResource: ScopesByResource | null
   codeChallenge: string | null
   sessionHash: string
   expiresAt: number
@@ -70,6 +72,7 @@ type Packed = [
   (string | null)?,
   (string | null)?,
   (string | null)?,
+  (ScopesByResource | null)?,
 ]
 
 const PACKED_CODE = sealedFormat<Packed>('authorizationCode')
@@ -92,14 +95,14 @@ function pack(code: Code): Packed {
     code.grantExpiresAt,
     code.authTime,
     code.chainId,
-    ...withoutLastNulls([code.nonce, code.dpopJkt, code.sessionReceiptId]),
+    ...withoutLastNulls([code.nonce, code.dpopJkt, code.sessionReceiptId, code.scopesByResource]),
   ]
 }
 
 function unpack(packed: Packed): Code {
   const [grantId, clientId, redirectUri, wallet, contract, receiptId, consented, epoch, scopes, resources, ...rest] = packed
   const [codeChallenge, sessionHash, expiresAt, grantExpiresAt, authTime = null, chainId = null, ...rare] = rest
-  const [nonce = null, dpopJkt = null, sessionReceiptId = null] = rare
+  const [nonce = null, dpopJkt = null, sessionReceiptId = null, scopesByResource = null] = rare
   return {
     grantId,
     clientId,
@@ -111,6 +114,7 @@ function unpack(packed: Packed): Code {
     epoch,
     scopes: scopes.split(' '),
     resources,
+    scopesByResource,
     codeChallenge,
     sessionHash,
     expiresAt,
@@ -124,7 +128,7 @@ function unpack(packed: Packed): Code {
 }
 
 /** Removes trailing nulls. The values that are usually null come last, so that most codes omit them. */
-function withoutLastNulls<Value>(values: [Value, Value, Value]): [Value?, Value?, Value?] {
+function withoutLastNulls<Values extends unknown[]>(values: [...Values]): Partial<Values> {
   const last = values.findLastIndex((value) => value !== null)
-  return values.slice(0, last + 1) as [Value?, Value?, Value?]
+  return values.slice(0, last + 1) as Partial<Values>
 }

@@ -42,9 +42,9 @@ export async function exchangeCode(deps: Deps, client: Client, request: CodeExch
   const code = openIssuedCode(deps, client, request, at)
 
   // 2. Check everything that can fail. After the redemption, a repeated request would present a used code.
-  requireScopeLeft(client, code.scopes)
-  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
   const resource = chooseResource(code, request.resources)
+  requireScopeLeft(deps, client, code, { scopes: code.scopes, resource })
+  const idTokenKey = findIdTokenKey(deps, client, code.scopes)
   const { proof } = request
   const redemption = { code, grant: newGrantOf(deps, client, { code, proof, at }), proof, attemptId: randomUUID(), at }
   await requireCodeVerifier(deps, redemption, request.codeVerifier)
@@ -73,7 +73,7 @@ function openIssuedCode(deps: Deps, client: Client, request: CodeExchange, at: n
 }
 
 /** RFC 8707 §2.2: one of the resources that the code was issued for, or null if the request names none. */
-function chooseResource(code: Code, requested: string[]): string | null {
+export function chooseResource(code: Code, requested: string[]): string | null {
   if (requested.length > 1) throw invalidTarget('more_than_one_resource')
   const [resource = null] = requested
   if (resource !== null && !code.resources.includes(resource)) throw invalidTarget('resource_not_granted')
@@ -115,7 +115,7 @@ function checkCodeVerifier(code: Code, codeVerifier: string | null): 'holds' | '
  * Redeems the code once. The owners of a contract wallet can change, so the chain checks the wallet's signatures again first. For a
  * code that was redeemed before, the chain is not called: a replay revokes the grant even if the chain cannot be reached.
  */
-async function redeem(deps: Deps, client: Client, { code, grant, proof, attemptId, at }: Redemption): Promise<Grant> {
+export async function redeem(deps: Deps, client: Client, { code, grant, proof, attemptId, at }: Redemption): Promise<Grant> {
   const isReplay = restsOnContract(code) && (await deps.store.grants.readGrant(code.grantId)) !== null
   const verdict = isReplay ? 'holds' : await checkReceipts(deps, code)
   if (verdict !== 'holds') throw invalidGrant(verdict)
@@ -138,7 +138,7 @@ async function endReplayed(deps: Deps, client: Client, { grantId }: Code, at: nu
   return invalidGrant('code_replayed')
 }
 
-function newGrantOf(deps: Deps, client: Client, { code, proof, at }: Pick<Redemption, 'code' | 'proof' | 'at'>): NewGrant {
+export function newGrantOf(deps: Deps, client: Client, { code, proof, at }: Pick<Redemption, 'code' | 'proof' | 'at'>): NewGrant {
   return {
     id: code.grantId,
     clientId: code.clientId,
@@ -148,6 +148,7 @@ function newGrantOf(deps: Deps, client: Client, { code, proof, at }: Pick<Redemp
     consented: code.consented,
     scopes: code.scopes,
     resources: code.resources,
+    scopesByResource: code.scopesByResource,
     expiresAt: code.grantExpiresAt,
     refreshExpiresAt: Math.min(at + deps.settings.lifetimes.refreshIdle, code.grantExpiresAt),
     refreshKeyId: deps.keys.maker('mac').id,

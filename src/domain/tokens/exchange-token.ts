@@ -20,6 +20,7 @@ import type { ReasonOf } from '../../oauth/reasons.ts'
 import { isSubset, parseScope } from '../../oauth/scope.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
+import { scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import { readGrantOfToken } from './grant-of-token.ts'
 import type { TokenResponse } from './token-response.ts'
@@ -55,7 +56,7 @@ export async function exchangeToken(deps: Deps, client: Client, request: TokenEx
   // 2. Check the subject token.
   const at = deps.now()
   const subject = openSubjectToken(deps, client, request.subjectToken, at)
-  const scope = chooseScopes(client, subject, request.scope).join(' ')
+  const scope = chooseScopes(deps, client, subject, { aud, requested: request.scope }).join(' ')
   const exchangedFrom = [...(subject.exchanged_from ?? []), subject.jti]
   if (exchangedFrom.length > EXCHANGES_AT_MOST) throw subjectRefused('subject_token_exchanged_too_often')
   const { proof } = request
@@ -113,14 +114,18 @@ function openSubjectToken(deps: Deps, client: Client, token: string, at: number)
   return { ...claims, grant_id: grantId }
 }
 
-/** Without a `scope` parameter: the scopes of the subject token that the client is registered for. */
-function chooseScopes(client: Client, subject: SubjectToken, requested: string | null): string[] {
+type Chosen = { aud: string; requested: string | null }
+
+/** Without a `scope` parameter: the scopes of the subject token that the client is registered for and that belong to the resource. */
+function chooseScopes(deps: Deps, client: Client, subject: SubjectToken, { aud, requested }: Chosen): string[] {
   const granted = subject.scope.split(' ')
-  const scopes = requested === null ? granted.filter((scope) => client.scopes.includes(scope)) : parseScope(requested)
+  const own = granted.filter((scope) => client.scopes.includes(scope))
+  const scopes = requested === null ? scopesAt(deps, client, aud, own) : parseScope(requested)
   if (!scopes) throw invalidScope('scope_malformed')
   if (!isSubset(scopes, client.scopes)) throw invalidScope('scope_not_allowed')
   if (!isSubset(scopes, granted)) throw invalidScope('scope_not_granted')
   if (scopes.length === 0) throw invalidScope('no_scope_left')
+  if (scopesAt(deps, client, aud, scopes).length < scopes.length) throw invalidScope('scope_of_another_resource')
   return scopes
 }
 

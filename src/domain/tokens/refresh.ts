@@ -17,8 +17,10 @@ import { isSubset, parseScope } from '../../oauth/scope.ts'
 import { understoodScopes } from '../clients/understood-scopes.ts'
 import { checkReceipts } from '../consent/check-receipt.ts'
 import type { Deps } from '../model/deps.ts'
+import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
 import type { RotateOutcome, Rotation } from '../model/request-store.ts'
+import { mayHave, scopesAt } from '../resources/scopes-at.ts'
 import { bindingOf, type DpopProof, spendProof } from './dpop.ts'
 import { openRefreshToken, type RefreshToken } from './refresh-token.ts'
 import { findIdTokenKey, mintTokens, type TokenResponse } from './token-response.ts'
@@ -66,7 +68,7 @@ function readScopes(deps: Deps, client: Client, scope: string | null): string[] 
   if (scope === null) return null
   const requested = parseScope(scope)
   const scopes = requested && understoodScopes(deps, client, requested)
-  if (scopes === null || !isSubset(scopes, client.scopes)) throw invalidScope('scope_unknown')
+  if (!scopes?.every((each) => mayHave(deps, client, each))) throw invalidScope('scope_unknown')
   return scopes
 }
 
@@ -90,7 +92,8 @@ function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proo
     refreshExpiresAt: at + lifetimes.refreshIdle,
     retryWindow: isUnbound ? lifetimes.refreshRetryWindowPublic : lifetimes.refreshRetryWindow,
     scopes,
-    clientScopes: client.scopes,
+    // If the request names a resource that has none of the client's scopes now, nothing is rotated.
+    clientScopes: resources[0] === undefined ? client.scopes : scopesAt(deps, client, resources[0], client.scopes),
     resources,
     walletChecked: false,
     dpopJkt: proof?.jkt ?? null,
@@ -106,13 +109,14 @@ function rotationOf(deps: Deps, client: Client, { token, scopes, resources, proo
  * refused, and the proof stays unused. The rule ignores expiry, because the store compares expiry with the store's clock.
  */
 function mayChangeGrant(grant: Grant, { clientId, dpopJkt, scopes, clientScopes, resources }: Rotation): boolean {
+  const granted = grantedAt(grant, resources[0])
   return (
     grant.clientId === clientId &&
     grant.endedAt === null &&
     (grant.dpopJkt === null || grant.dpopJkt === dpopJkt) &&
-    isSubset(scopes, grant.scopes) &&
-    grant.scopes.some((scope) => clientScopes.includes(scope)) &&
-    isSubset(resources, grant.resources)
+    isSubset(resources, grant.resources) &&
+    isSubset(scopes, granted) &&
+    granted.some((scope) => clientScopes.includes(scope))
   )
 }
 

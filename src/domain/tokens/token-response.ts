@@ -4,7 +4,9 @@ import { signAccessToken } from '../../keys/access-token.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
 import { invalidGrant, invalidScope } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
+import { grantedAt } from '../model/granted-scopes.ts'
 import type { Client, Grant } from '../model/records.ts'
+import { mayHave, scopesAt } from '../resources/scopes-at.ts'
 import { acrOf, makeIdToken } from './id-token.ts'
 import { makeRefreshToken } from './refresh-token.ts'
 import { signingKeyOf } from './signing-key.ts'
@@ -42,9 +44,9 @@ export function findIdTokenKey(deps: Deps, client: Client, scopes: string[]): Si
  * Mints an access token of a grant, and an ID token if `openid` was granted (OpenID Connect Core §3.1.3.2, §3.1.3.3). The response
  * also contains the grant's current refresh token.
  *
- * The access token has those scopes of the consent that the client is still registered for, and the response names them (RFC 6749
- * §3.3, §10.3, RFC 9700 §2.3). The audience is one resource (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2, §5.3, RFC 9700 §4.10,
- * OpenID Connect Core §16.8).
+ * The access token has those scopes of the consent that belong to the resource and that the client is still registered for, and the
+ * response names them (RFC 6749 §3.3, §10.3, RFC 9700 §2.3). The audience is one resource (RFC 8707 §2, RFC 9068 §3, §5, RFC 6750 §5.2,
+ * §5.3, RFC 9700 §4.10, OpenID Connect Core §16.8).
  *
  * The code or the refresh token is already used at this point, so this function does no I/O that could fail.
  */
@@ -53,13 +55,12 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: T
   // A token never outlives the grant.
   const lifetime = Math.min(deps.settings.lifetimes.accessToken, grant.expiresAt - at)
   if (lifetime <= 0) throw invalidGrant('grant_expired')
-  const scopes = requireScopeLeft(client, contents.scopes)
+  const { resource, scopes } = requireScopeLeft(deps, client, grant, contents)
   const scope = scopes.join(' ')
   const accessToken = signAccessToken(deps.keys, {
     iss: deps.settings.authUrl,
     sub: grant.wallet,
-    // RFC 8707 §2.2: if the request names no resource, the first resource of the grant
-    aud: contents.resource ?? grant.resources[0] ?? deps.settings.defaultResource,
+    aud: resource,
     client_id: client.id,
     exp: at + lifetime,
     iat: at,
@@ -88,11 +89,32 @@ export function mintTokens(deps: Deps, client: Client, grant: Grant, contents: T
   }
 }
 
-/** The granted scopes that the client is still registered for. Throws if none is left. */
-export function requireScopeLeft(client: Client, granted: string[]): string[] {
-  const left = granted.filter((scope) => client.scopes.includes(scope))
-  if (left.length === 0) throw invalidScope('no_scope_left')
-  return left
+type Granted = Pick<Grant, 'scopes' | 'resources' | 'scopesByResource'>
+
+/**
+ * The audience of the next token, and its scopes: those that were granted for this resource, that the resource still has, and that the
+ * client is still registered for. RFC 8707 §2.2: if the request names no resource, the first resource of the grant that has a scope
+ * left. Throws if no scope is left.
+ */
+export function requireScopeLeft(
+  deps: Deps,
+  client: Client,
+  granted: Granted,
+  { scopes, resource: named }: Pick<TokenContents, 'scopes' | 'resource'>,
+): { resource: string; scopes: string[] } {
+  const left = scopes.filter((scope) => mayHave(deps, client, scope))
+  const { defaultResource } = deps.settings
+  for (const resource of named === null ? (granted.resources.length > 0 ? granted.resources : [defaultResource]) : [named]) {
+    const own = grantedAt(granted, resource)
+    const scopesLeft = scopesAt(
+      deps,
+      client,
+      resource,
+      left.filter((scope) => own.includes(scope)),
+    )
+    if (scopesLeft.length > 0) return { resource, scopes: scopesLeft }
+  }
+  throw invalidScope('no_scope_left')
 }
 
 /** The current refresh token of the grant. Throws if the token's key is retired, as an operator does after a leak. */

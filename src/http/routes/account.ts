@@ -19,6 +19,7 @@ import { touchSession } from '../../domain/consent/session.ts'
 import { isClientId } from '../../domain/model/client-id.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Session } from '../../domain/model/records.ts'
+import { describeScopes } from '../../domain/resources/describe-scopes.ts'
 import { clientPlace, isUnregistered } from '../../oauth/client-id-url.ts'
 import { type AccountView, type ConnectedApp as AppView, accountPage } from '../../pages/account-page.ts'
 import { endEverythingPage } from '../../pages/end-everything-page.ts'
@@ -80,7 +81,7 @@ function viewRoutes(server: FastifyInstance, service: Service): void {
         id,
         clientName: client?.name ?? '',
         ...clientPlace(receipt.clientId, receipt.redirectUri),
-        scopes: receipt.scopes.map((name) => describeScope(deps, name)),
+        scopes: describeScopes(deps, receipt),
         resources: receipt.resources,
         issuedAt: receipt.issuedAt,
         until: receipt.expiresAt,
@@ -198,10 +199,10 @@ function viewOf(deps: Deps, { apps, sessions }: ConnectedAccount, session: Sessi
   }
 }
 
-function appView(deps: Deps, { receipts, scopes, ...app }: ConnectedApp): AppView {
+function appView(deps: Deps, { receipts, scopes, resources, scopesByResource, ...app }: ConnectedApp): AppView {
   return {
     ...app,
-    scopes: scopes.map((name) => describeScope(deps, name)),
+    scopes: describeScopes(deps, { scopes, resources, scopesByResource }),
     receipts: receipts.map(({ id, issuedAt, expiresAt, withdrawnAt }) => ({
       id,
       issuedAt,
@@ -209,8 +210,4 @@ function appView(deps: Deps, { receipts, scopes, ...app }: ConnectedApp): AppVie
       withdrawn: withdrawnAt !== null,
     })),
   }
-}
-
-function describeScope({ settings }: Deps, name: string): { name: string; description: string } {
-  return { name, description: settings.scopeDescriptions[name] ?? name }
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type AuthorizeOutcome, authorize } from '../../domain/authorization/authorize.ts'
 import { type ConfirmOutcome, confirm } from '../../domain/authorization/confirm.ts'
+import { describeScopes } from '../../domain/resources/describe-scopes.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { redirectUriPlace } from '../../oauth/redirect-uri.ts'
 import { confirmPage } from '../../pages/confirm-page.ts'
@@ -61,9 +62,8 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
       setBrowserCookie(service, reply, outcome.browserKey)
       return redirect(reply, outcome.to)
     case 'confirm': {
-      const { scopeDescriptions } = service.deps.settings
-      const scopes = outcome.scopes.map((name) => ({ name, description: scopeDescriptions[name] ?? name }))
       const { confirmation, app, session } = outcome
+      const scopes = describeScopes(service.deps, outcome.request)
       return reply.send(confirmPage({ action: CONFIRM, confirmation, ...app, scopes, walletShort: shortAddress(session.wallet) }))
     }
   }

@@ -49,6 +49,10 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
       return reply.send(noticePage({ kind: 'cancelled', retryUrl: '/account' }))
     case 'denied_elsewhere':
       return reply.send(noticePage({ kind: 'declined_elsewhere', ...outcome.app }))
+    case 'device_allowed':
+      return reply.send(noticePage({ kind: 'device_allowed', ...outcome.app, retryUrl: '/account' }))
+    case 'device_denied':
+      return reply.send(noticePage({ kind: 'device_denied' }))
     case 'everything_ended':
       return reply.send(noticePage({ kind: 'everything_ended' }))
     default: {
@@ -61,7 +65,15 @@ function answer(service: Service, requestId: string, reply: FastifyReply, outcom
 }
 
 const REFUSALS: Record<
-  'broken' | 'wrong_browser' | 'expired' | 'already_used' | 'request_spent' | 'continued_elsewhere' | 'ended' | 'unknown_client',
+  | 'broken'
+  | 'wrong_browser'
+  | 'expired'
+  | 'already_used'
+  | 'request_spent'
+  | 'continued_elsewhere'
+  | 'ended'
+  | 'unknown_client'
+  | 'device_answered',
   [status: number, notice: NoticeKind]
 > = {
   broken: [400, 'broken_link'],
@@ -72,4 +84,5 @@ const REFUSALS: Record<
   continued_elsewhere: [409, 'continued_elsewhere'],
   ended: [401, 'login_required_again'],
   unknown_client: [403, 'unknown_client'],
+  device_answered: [409, 'device_answered'],
 }

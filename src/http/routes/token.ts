@@ -8,12 +8,13 @@ import { requireSigningOfProfile } from '../../domain/clients/profile-signing.ts
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Client } from '../../domain/model/records.ts'
 import { grantToClient } from '../../domain/tokens/client-credentials-grant.ts'
+import { grantToDevice } from '../../domain/tokens/device-grant.ts'
 import { type DpopProof, readTokenProof } from '../../domain/tokens/dpop.ts'
 import { exchangeCode } from '../../domain/tokens/exchange-code.ts'
 import { exchangeToken } from '../../domain/tokens/exchange-token.ts'
 import { refresh } from '../../domain/tokens/refresh.ts'
 import type { TokenResponse } from '../../domain/tokens/token-response.ts'
-import { GRANT_PARAMETERS, type GrantType, isGrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, GRANT_PARAMETERS, type GrantType, isGrantType, TOKEN_EXCHANGE } from '../../oauth/grant-types.ts'
 import { invalidTarget, unsupportedGrantType } from '../../oauth/oauth-error.ts'
 import type { Parameters } from '../../oauth/parameters.ts'
 import { isResourceUri } from '../../oauth/resource-uri.ts'
@@ -75,6 +76,9 @@ const grantHandlers: Readonly<Record<GrantType, GrantHandler>> = {
     }),
   client_credentials: (deps, client, { scope, resource: resources }, proof) =>
     grantToClient(deps, client, { scope, resources, proof }),
+  // RFC 8628 §3.4
+  [DEVICE_CODE_GRANT]: (deps, client, { device_code: deviceCode, resource: resources }, proof) =>
+    grantToDevice(deps, client, { deviceCode: required(deviceCode, 'device_code'), resources, proof }),
   // RFC 8693 §2.1
   [TOKEN_EXCHANGE]: (deps, client, parameters, proof) =>
     exchangeToken(deps, client, {

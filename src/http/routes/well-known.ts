@@ -28,7 +28,7 @@ export function wellKnownRoutes(server: FastifyInstance, { deps }: Service): voi
     issuer: deps.settings.authUrl,
     clientMetadata: deps.settings.clientMetadata,
     dynamicRegistration: deps.settings.dynamicRegistration !== null,
-    scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...STANDARD_SCOPES])],
+    scopes: [...new Set([...Object.keys(deps.settings.scopeDescriptions), ...STANDARD_SCOPES, ...deps.resources.allScopes()])],
     signingAlgorithms: publishedAlgorithms(deps),
   })
   const documents = {

@@ -11,6 +11,8 @@ export type GrantRow = {
   consented: boolean
   scopes: string[]
   resources: string[]
+  /** null if every resource has every scope */
+  scopes_by_resource: Record<string, string[]> | null
   created_at: number
   expires_at: number
   refresh_expires_at: number
@@ -42,6 +44,7 @@ const columns = {
   consented: { parameter: 'consented', type: 'boolean' },
   scopes: { parameter: 'scopes', type: 'jsonb' },
   resources: { parameter: 'resources', type: 'jsonb' },
+  scopes_by_resource: { parameter: 'scopesByResource', type: 'jsonb' },
   created_at: { sql: ':at' },
   expires_at: { parameter: 'expiresAt', type: 'bigint' },
   refresh_expires_at: { sql: ':at + :refreshIdle::bigint' },
@@ -89,6 +92,7 @@ export function grantOf(row: GrantRow): Grant {
     consented: row.consented,
     scopes: row.scopes,
     resources: row.resources,
+    scopesByResource: row.scopes_by_resource,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     refreshExpiresAt: row.refresh_expires_at,

@@ -13,6 +13,7 @@ import { createKeyStore } from './keys.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
+import { createResourceStore } from './resources.ts'
 import { createRestorationStore } from './restorations.ts'
 import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
@@ -44,6 +45,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     sessions: createSessionStore(connection),
     receipts: createReceiptStore(connection),
     clients: createClientStore(connection),
+    resources: createResourceStore(connection),
     keys: createKeyStore(connection),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),

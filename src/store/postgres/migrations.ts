@@ -225,6 +225,21 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN session_receipt_id text COLLATE "C";
     `,
   },
+  {
+    number: 11,
+    name: 'resources',
+    // An earlier server would issue tokens with every scope of a grant for every resource of the grant.
+    oldest: 11,
+    // The unique number of each row bounds the number of rows, also if several inserts race.
+    sql: `
+      CREATE TABLE resources (
+        uri text COLLATE "C" PRIMARY KEY,
+        number integer NOT NULL UNIQUE CHECK (number BETWEEN 1 AND 1000),
+        record text NOT NULL
+      );
+      ALTER TABLE grants ADD COLUMN scopes_by_resource jsonb;
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

@@ -1,10 +1,13 @@
-/** The store's revision: one row with a number that grows with each change of a client or a key, and with the latest of these changes. */
+/** The store's revision: one row with a number that grows with each change of a client, a key or a resource, and with the latest of these changes. */
 import { RECENT_AT_MOST } from '../../domain/model/changes.ts'
 
-/** Extends a change of a client or a key so that the same statement raises the revision, if a row was changed. */
-export function raising(change: string): string {
+/**
+ * Extends a change of a client, a key or a resource so that the same statement raises the revision, if a row was changed. `id` is the SQL
+ * expression of the id that is listed among the recent changes.
+ */
+export function raising(change: string, id = 'id'): string {
   return `
-    WITH changed AS (${change} RETURNING id)
+    WITH changed AS (${change} RETURNING ${id} AS id)
     UPDATE revision
     SET number = number + 1,
         recent = right(recent || ' ' || (number + 1) || ':' || (SELECT id FROM changed), ${RECENT_AT_MOST})

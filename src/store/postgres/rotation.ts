@@ -1,4 +1,5 @@
 /** The rotation of a refresh token on PostgreSQL: one conditional update, and one statement that explains why no row changed. */
+import { grantedAt } from '../../domain/model/granted-scopes.ts'
 import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
 import type { Connection } from './connection/connection.ts'
@@ -25,9 +26,10 @@ const KEEP = `
   UPDATE grants
   SET ${NEW_IDLE_TIME}`
 
-// For a request that names scopes or a resource (rare): the row changes only if all of them were granted.
+// For a request that names scopes or a resource (rare): the row changes only if all of them were granted for the resource.
+const GRANTED_AT = 'coalesce(scopes_by_resource -> :resource::text, scopes)'
 const NARROWED = `
-    AND scopes @> :scopes::jsonb AND resources @> :resources::jsonb`
+    AND ${GRANTED_AT} @> :scopes::jsonb AND resources @> :resources::jsonb AND ${GRANTED_AT} ?| :clientScopes::text[]`
 
 const ROTATION = {
   grantId: 'text',
@@ -69,7 +71,7 @@ export function rotatingTokens(connection: Connection): Pick<GrantStore, 'rotate
     const { scopes, clientScopes, resources, refreshExpiresAt, keepsToken, ...named } = rotation
     const values = { ...named, clientScopes: textArray(clientScopes), refreshIdle: refreshExpiresAt - rotation.at }
     if (scopes.length + resources.length === 0) return (await (keepsToken ? keep : rotate)(values))[0]
-    const asked = { ...values, scopes, resources }
+    const asked = { ...values, scopes, resources, resource: resources[0] ?? null }
     return (await (keepsToken ? keepNarrowed : rotateNarrowed)(asked))[0]
   }
 
@@ -129,9 +131,10 @@ function whyItStands(row: Present, rotation: Rotation) {
   // A stored time in the future closes the retry window. Otherwise a clock that jumps back would open it again.
   const repeatable = step === 1 && row.rotated_at <= row.at + LATE_BY_AT_MOST && row.at < row.rotated_at + retryWindow
   if (step !== 0 && !repeatable) return null
-  if (!grant.scopes.some((scope) => clientScopes.includes(scope))) return { kind: 'no_scope_left' } as const
-  if (scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' } as const
+  const granted = grantedAt(grant, resources[0])
   if (resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' } as const
+  if (!granted.some((scope) => clientScopes.includes(scope))) return { kind: 'no_scope_left' } as const
+  if (scopes.some((scope) => !granted.includes(scope))) return { kind: 'scope_not_granted' } as const
   if (grant.walletKind === 'contract' && !walletChecked) return { kind: 'wallet_unchecked', grant } as const
   return repeatable ? ({ kind: 'repeated', grant } as const) : null
 }

@@ -35,6 +35,7 @@ const columns = {
   revoked_tokens: null,
   attempt_id: ':attemptId',
   session_receipt_id: ':sessionReceiptId',
+  scopes_by_resource: ':scopesByResource',
 } satisfies Record<string, string | null>
 
 /** The columns are named, because with `*` a column that a later version adds would change a prepared statement. */
@@ -60,6 +61,7 @@ export function grantOf(row: GrantRow): Grant {
     consented: row[5] === 1,
     scopes: JSON.parse(row[6] as string) as string[],
     resources: JSON.parse(row[7] as string) as string[],
+    scopesByResource: row[23] === null ? null : (JSON.parse(row[23] as string) as Grant['scopesByResource']),
     createdAt: row[8] as number,
     expiresAt: row[9] as number,
     refreshExpiresAt: row[10] as number,

@@ -10,6 +10,7 @@ import { createKeyStore } from './keys.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
+import { createResourceStore } from './resources.ts'
 import { createRestorationStore } from './restorations.ts'
 import { createRevision } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
@@ -34,6 +35,7 @@ export function openSqliteStore(path: string): Store {
     sessions: createSessionStore(connection),
     receipts: createReceiptStore(connection),
     clients: createClientStore(connection),
+    resources: createResourceStore(connection),
     keys: createKeyStore(connection),
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),

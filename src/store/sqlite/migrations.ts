@@ -222,6 +222,21 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN session_receipt_id TEXT;
     `,
   },
+  {
+    number: 11,
+    name: 'resources',
+    // A server of the previous version would issue tokens with every scope of a grant for every resource of the grant.
+    oldest: 11,
+    // The unique number of each row bounds the number of rows.
+    sql: `
+      CREATE TABLE resources (
+        uri TEXT PRIMARY KEY,
+        number INTEGER NOT NULL UNIQUE CHECK (number BETWEEN 1 AND 1000),
+        record TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      ALTER TABLE grants ADD COLUMN scopes_by_resource TEXT;
+    `,
+  },
 ]
 
 /** The steps that this file has taken, in order. */

@@ -49,6 +49,7 @@ function preparePut(connection: Connection): Put {
       consented: grant.consented ? 1 : 0,
       scopes: JSON.stringify(grant.scopes),
       resources: JSON.stringify(grant.resources),
+      scopesByResource: grant.scopesByResource && JSON.stringify(grant.scopesByResource),
       at,
       attemptId,
       endedAt: ended?.endedAt ?? null,

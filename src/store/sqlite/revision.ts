@@ -1,10 +1,10 @@
-/** The store's revision: one row that increases with every change of a client or a key, and lists the latest changes. */
+/** The store's revision: one row that increases with every change of a client, a key or a resource, and lists the latest changes. */
 import { type Changes, changesAfter, RECENT_AT_MOST } from '../../domain/model/changes.ts'
 import type { Connection } from './connection.ts'
 
 type RevisionRow = { number: number; recent: string }
 
-/** Call this in the write that changes the client or key with this id. */
+/** Call this in the write that changes the client, key or resource with this id. */
 export function raiseRevision(connection: Connection): (id: string) => void {
   const raise = connection.prepareWrite(
     `UPDATE revision SET number = number + 1, recent = substr(recent || ' ' || (number + 1) || ':' || ?, -${RECENT_AT_MOST})`,

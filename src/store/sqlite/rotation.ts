@@ -1,5 +1,6 @@
 /** The rotation of a refresh token on SQLite: one conditional update, and a read that explains why no row changed. */
 
+import { grantedAt } from '../../domain/model/granted-scopes.ts'
 import type { Grant } from '../../domain/model/records.ts'
 import { type GrantStore, LATE_BY_AT_MOST, type RotateOutcome, type Rotation } from '../../domain/model/request-store.ts'
 import type { Connection } from './connection.ts'
@@ -24,10 +25,12 @@ const KEEP = `
   SET refresh_expires_at = min(:refreshExpiresAt, expires_at)${REFRESHABLE}`
 
 // For requests with fewer scopes or one resource, which are rare: the row changes only if everything requested was
-// granted.
+// granted for the resource.
+const GRANTED_AT = 'coalesce((SELECT value FROM json_each(grants.scopes_by_resource) WHERE key = :resource), grants.scopes)'
 const NARROWED = `
+    AND EXISTS (SELECT 1 FROM json_each(${GRANTED_AT}) AS granted, json_each(:clientScopes) AS may WHERE granted.value = may.value)
     AND NOT EXISTS (SELECT 1 FROM json_each(:scopes) AS asked
-                    WHERE asked.value NOT IN (SELECT value FROM json_each(grants.scopes)))
+                    WHERE asked.value NOT IN (SELECT value FROM json_each(${GRANTED_AT})))
     AND NOT EXISTS (SELECT 1 FROM json_each(:resources) AS asked
                     WHERE asked.value NOT IN (SELECT value FROM json_each(grants.resources)))`
 
@@ -62,7 +65,8 @@ function prepareRotation(connection: Connection): (rotation: Rotation) => GrantR
       clientScopes: JSON.stringify(rotation.clientScopes),
     }
     if (scopes.length + resources.length === 0) return (keepsToken ? keep : rotate).get(named) as GrantRow | undefined
-    const narrowed = { ...named, scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
+    const lists = { scopes: JSON.stringify(scopes), resources: JSON.stringify(resources) }
+    const narrowed = { ...named, ...lists, resource: resources[0] ?? null }
     return (keepsToken ? keepNarrowed : rotateNarrowed).get(narrowed) as GrantRow | undefined
   }
 }
@@ -87,9 +91,10 @@ function explainingRefusals(connection: Connection): (rotation: Rotation) => Rot
     if (grant.refreshExpiresAt <= rotation.at) return { kind: 'expired' }
     const repeatable = step === 1 && isWithinWindow(grant, rotation)
     if (step === 0 || repeatable) {
-      if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
-      if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
+      const granted = grantedAt(grant, rotation.resources[0])
       if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
+      if (!granted.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
+      if (rotation.scopes.some((scope) => !granted.includes(scope))) return { kind: 'scope_not_granted' }
     }
     if ((step === 0 || repeatable) && grant.walletKind === 'contract' && !rotation.walletChecked)
       return { kind: 'wallet_unchecked', grant }

@@ -104,6 +104,8 @@ describe('The command start', () => {
     const mcp = `http://localhost:${port + 4}/mcp`
     expect(one.out()).toContain(`Demo MCP server    ${mcp}\n`)
     expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
+    const program = `node ${join('examples', 'cli-device', 'index.ts')} http://localhost:${port} `
+    expect(one.out()).toContain(program)
     expect(one.out()).toContain(`Open http://localhost:${port + 2} first`)
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -257,6 +259,7 @@ describe('The command start', () => {
       'Demo MCP client',
       'Demo MCP server',
       'Demo builder app',
+      'Demo command line',
       'Demo resource API',
       'Mine',
     ])
@@ -285,4 +288,55 @@ describe('The command start', () => {
     expect(await one.ended()).toMatchObject({ code: 1 })
     expect(one.err()).toContain('remove')
   })
+})
+
+test('The demo API and the demo MCP server are registered as resources and open to clients that no operator registered, and a change of the ports moves them', async () => {
+  const demo = await startDemo()
+  const list = async ({ folder }: Demo) =>
+    JSON.parse((await run(['resources', 'list', '--data', folder, '--json'])).out) as { resource: string; open_to: string[] }[]
+  expect(await list(demo)).toMatchObject([
+    {
+      resource: `http://localhost:${demo.port + 3}`,
+      scopes: [{ name: 'enhancement', description: "use the platform's enhancement features for you" }],
+      open_to: ['registered', 'metadata', 'dynamic'],
+    },
+    {
+      resource: `http://localhost:${demo.port + 4}/mcp`,
+      scopes: [{ name: 'notes.read' }, { name: 'notes.write' }],
+      open_to: ['registered', 'metadata', 'dynamic'],
+    },
+  ])
+  const metadata = await fetch(`http://localhost:${demo.port}/.well-known/oauth-authorization-server`)
+  expect(((await metadata.json()) as { scopes_supported: string[] }).scopes_supported).toContain('enhancement')
+  await stopDemo(demo)
+  const moved = await startDemo({ folder: demo.folder })
+  expect((await list(moved)).map(({ resource }) => new URL(resource).port)).toEqual([`${moved.port + 3}`, `${moved.port + 4}`])
+  await stopDemo(moved)
+})
+
+test('A client with a metadata document gets a token for the demo resource as soon as the service is ready', async () => {
+  const demo = await startDemo()
+  const redirectUri = 'http://localhost/callback'
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ client_id: clientId, client_name: 'Agent', redirect_uris: [redirectUri] }))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const clientId = `http://localhost:${(server.address() as AddressInfo).port}/client.json`
+  const query = {
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    resource: `http://localhost:${demo.port + 3}`,
+    code_challenge: 'a'.repeat(43),
+    code_challenge_method: 'S256',
+  }
+  const answer = await fetch(`http://localhost:${demo.port}/oauth/authorize?${new URLSearchParams(query)}`, {
+    redirect: 'manual',
+  })
+  expect(answer.headers.get('location')).toContain('/login?login_challenge=')
+  const page = await (await fetch(answer.headers.get('location')!)).text()
+  expect(page).toContain('use the platform&#39;s enhancement features for you')
+  server.close()
+  await stopDemo(demo)
 })

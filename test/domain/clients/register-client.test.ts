@@ -4,7 +4,7 @@ import { clientFaults } from '../../../src/domain/clients/client-faults.ts'
 import { type ClientRegistration, registerClient, rotateClientSecret } from '../../../src/domain/clients/register-client.ts'
 import type { Client } from '../../../src/domain/model/records.ts'
 import { secretMatches } from '../../../src/keys/secret.ts'
-import { TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
+import { DEVICE_CODE_GRANT, TOKEN_EXCHANGE } from '../../../src/oauth/grant-types.ts'
 import { runs } from '../../support/runs.ts'
 
 const NOW = 1_800_000_000
@@ -73,6 +73,11 @@ describe('Defaults of a registration', () => {
       client: { authMethod: 'none', consent: 'signed' },
     })
     expect(register({ type: 'native', consent: 'session' }).client.consent).toBe('signed')
+  })
+
+  test('A client that uses device codes only gets no redirect URI, and may use refresh tokens too (RFC 8628)', () => {
+    const { client } = register({ type: 'native', redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
+    expect(client).toMatchObject({ redirectUris: [], grantTypes: [DEVICE_CODE_GRANT, 'refresh_token'] })
   })
 
   test('A client that is only a resource server gets a secret, no redirect URI and no grant type (RFC 7662 §2.1)', () => {

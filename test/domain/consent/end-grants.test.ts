@@ -142,6 +142,7 @@ function codeOf(wallet: Address, epoch: number): string {
     epoch,
     scopes: ['enhancement'],
     resources: [],
+    scopesByResource: null,
     codeChallenge: null,
     sessionHash: 'session',
     sessionReceiptId: null,

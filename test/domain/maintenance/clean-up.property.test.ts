@@ -75,6 +75,7 @@ function newCode(): string {
     epoch: 0,
     scopes: ['enhancement'],
     resources: [],
+    scopesByResource: null,
     codeChallenge: null,
     sessionHash: SESSION,
     sessionReceiptId: null,

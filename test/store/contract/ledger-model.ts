@@ -49,9 +49,9 @@ export class LedgerModel {
       this.#end(grantId, behind < 0 ? 'refresh_newer_than_row' : 'refresh_replayed', at)
       return { kind: behind < 0 ? 'newer_than_row' : 'replayed', grant }
     }
+    if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
     if (!grant.scopes.some((scope) => rotation.clientScopes.includes(scope))) return { kind: 'no_scope_left' }
     if (rotation.scopes.some((scope) => !grant.scopes.includes(scope))) return { kind: 'scope_not_granted' }
-    if (rotation.resources.some((resource) => !grant.resources.includes(resource))) return { kind: 'resource_not_granted' }
     if (grant.walletKind === 'contract' && !rotation.walletChecked) return { kind: 'wallet_unchecked', grant }
     if (behind === 1) return { kind: 'repeated', grant }
     const moved: Grant = {

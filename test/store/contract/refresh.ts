@@ -1,6 +1,7 @@
 /** Rotating refresh tokens: one conditional update of one row. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { RotateOutcome, Rotation } from '../../../src/domain/model/request-store.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { livingGrant, NOW, race, rotationOf, type Subject } from './subject.ts'
 
@@ -254,6 +255,30 @@ export function refreshContract(subject: Subject): void {
     })
     expect(await store.grants.readGrant(grant.id)).toMatchObject({ endedAt: null })
     expect((await store.grants.rotateRefreshToken(rotationOf(grant, 0, withKey))).kind).toBe('replayed')
+  })
+
+  const [A, B] = ['https://a.example.com/', 'https://b.example.com/"%']
+  const paired = { scopes: ['both', 'a', 'b'], resources: [A, B], scopesByResource: { [A]: ['both', 'a'], [B]: ['both', 'b'] } }
+  const mine = { clientScopes: ['both', 'a', 'b'] }
+
+  test.each<[string, Partial<Rotation>, RotateOutcome['kind']]>([
+    ['a resource, and the scopes that it has', { resources: [B], scopes: ['both', 'b'] }, 'rotated'],
+    ['scopes without a resource', { scopes: ['a', 'b'] }, 'rotated'],
+    ['a resource, and a scope that only the other has', { resources: [A], scopes: ['b'] }, 'scope_not_granted'],
+    ['a resource for which the client may have no scope any more', { resources: [A], clientScopes: ['b'] }, 'no_scope_left'],
+    ['a resource for which the client may have one scope', { resources: [B], clientScopes: ['b'] }, 'rotated'],
+    ['an unknown resource', { resources: ['https://c.example.com/'] }, 'resource_not_granted'],
+  ])('If the scopes of a grant differ for its resources, a refresh that names %s ends as %s', async (_what, asked, kind) => {
+    for (const keepsToken of [false, true]) {
+      const [store, other] = subject().nodes
+      const grant = await livingGrant(store, paired)
+      const before = await store.grants.readGrant(grant.id)
+      expect(before).toMatchObject(paired)
+      const outcome = await other.grants.rotateRefreshToken(rotationOf(grant, 0, { ...mine, ...asked, keepsToken }))
+      expect(outcome.kind).toBe(kind)
+      if ('grant' in outcome) expect(outcome.grant).toMatchObject(paired)
+      else expect(await store.grants.readGrant(grant.id)).toEqual(before)
+    }
   })
 
   test('An old refresh token that another client replays does not end the grant', async () => {

@@ -47,6 +47,7 @@ export function newGrant(grant: Partial<NewGrant> = {}): NewGrant {
     consented: false,
     scopes: ['enhancement', 'profile'],
     resources: ['https://api.example.com/', 'https://files.example.com/a?b=c'],
+    scopesByResource: null,
     expiresAt: NOW + 30 * DAY,
     refreshExpiresAt: NOW + 14 * DAY,
     refreshKeyId: 'aaaaaaaaaa',

@@ -62,6 +62,16 @@ export function pushedRequestsContract(subject: Subject): void {
     expect(await other.pushedRequests.readPushed(someHash())).toBeNull()
   })
 
+  test('Of fifty concurrent answers to the request of a device, on two nodes, one is stored, and both nodes read it (RFC 8628 §3.3)', async () => {
+    const [store, other] = subject().nodes
+    const { id, ...same } = somePushed()
+    await race(subject(), 50, (node) => node.pushedRequests.push({ ...same, id, request: someHash() }))
+    const stored = await store.pushedRequests.readPushed(id)
+    expect(await other.pushedRequests.readPushed(id)).toEqual(stored)
+    await other.pushedRequests.push({ ...same, id, request: 'a later answer' })
+    expect(await store.pushedRequests.readPushed(id)).toEqual(stored)
+  })
+
   test('Of fifty concurrent uses of one pushed request, on two nodes, exactly one succeeds (RFC 9126 §4)', async () => {
     const [store] = subject().nodes
     const pushed = somePushed()

@@ -81,7 +81,7 @@ const VALUES: Record<string, unknown> = {
   except: null, standing: true, naming: ['s'], limit: 50, overFor: 1, madeAt: 9e9, after: '', afterId: '~', afterMadeAt: 9e9, after1: '',
   first: 1, last: 50, ids: MANY.replaceAll('n', 'r'), key0: 'g1', key1: 'r1', after0: '',
   dpopJkt: null, sessionHash: 'h1', sessionReceiptId: null, elsewhere: false, replacedBy: null, by: 'h2', request: '{}', kind: 'dpop',
-  rotatedAt: 1, refreshExpiresAt: 9e9,
+  rotatedAt: 1, refreshExpiresAt: 9e9, scopesByResource: null, resource: null,
 } // biome-ignore format: a list of values
 
 /** Keys of rows that do not exist. */

@@ -5,7 +5,9 @@ import type { StoreUnderTest } from '../store-contract.ts'
 
 export async function postgresUnderTest(database: PostgresDatabase): Promise<StoreUnderTest> {
   const { address, name, sql } = database
-  await sql.unsafe('TRUNCATE grants, wallets, sessions, receipts, clients, keys, spent, pushed_requests, leases, restorations')
+  await sql.unsafe(
+    'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, leases, restorations',
+  )
   const open = () => openPostgresStore(address, { clock: 'given' })
   const nodes = [await open(), await open()] as const
   const opened = [...nodes]

@@ -1,0 +1,50 @@
+/** The answer of the user to the request of a device (RFC 8628 §3.3): the only row of the request that the device depends on. */
+import type { Deps } from '../model/deps.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
+import type { Session } from '../model/records.ts'
+import { readAnswer, storeAnswer } from '../tokens/device-code.ts'
+import type { CodeBasis } from './redirects.ts'
+
+export async function isAnswered(deps: Deps, request: DeviceRequest): Promise<boolean> {
+  return (await readAnswer(deps, request)) !== null
+}
+
+/** What the user allowed with a signature. */
+export type DevicePermission = Pick<CodeBasis, 'session' | 'epoch' | 'receiptId' | 'grantExpiresAt'> & { scopes: string[] }
+
+/** False if the request was answered before. */
+export async function allowDevice(deps: Deps, request: DeviceRequest, permission: DevicePermission): Promise<boolean> {
+  const { session, epoch, receiptId, grantExpiresAt, scopes } = permission
+  const { grantId, clientId, resources, dpopJkt, expiresAt } = request
+  const stored = await storeAnswer(deps, request, {
+    grantId,
+    clientId,
+    redirectUri: '',
+    ...walletOf(session),
+    receiptId,
+    sessionReceiptId: null,
+    consented: true,
+    epoch,
+    scopes,
+    resources,
+    scopesByResource: null,
+    codeChallenge: null,
+    expiresAt,
+    grantExpiresAt,
+    nonce: null,
+    dpopJkt,
+  })
+  if (stored) deps.audit({ event: 'device_allowed', client_id: clientId, grant_id: grantId })
+  return stored
+}
+
+function walletOf({ wallet, walletKind, hash, authTime, chainId }: Session) {
+  return { wallet, walletKind, sessionHash: hash, authTime, chainId }
+}
+
+/** Needs no signature: whoever has the user code may stop the request. False if the request was answered before. */
+export async function denyDevice(deps: Deps, request: DeviceRequest): Promise<boolean> {
+  const stored = await storeAnswer(deps, request, 'denied')
+  if (stored) deps.audit({ event: 'device_denied', reason: 'user_declined', client_id: request.clientId })
+  return stored
+}

@@ -1,0 +1,41 @@
+/** Checks a resource before it is registered or changed. Each fault is one line. */
+import { isSignableResourceUri } from '../../oauth/resource-uri.ts'
+import { isScopeName } from '../../oauth/scope.ts'
+import { isStandardScope } from '../../oauth/standard-scopes.ts'
+import { hasInvisible, visibleText } from '../../oauth/visible-text.ts'
+import type { Resource } from '../model/records.ts'
+
+const SCOPES_AT_MOST = 100
+/** In characters. Each node keeps all descriptions in memory, and pages show them on one or two lines. */
+const DESCRIPTION_AT_MOST = 200
+const NAME_AT_MOST = 80
+
+export function resourceFaults({ uri, name, scopes }: Resource): string[] {
+  const faults: string[] = []
+  if (!isSignableResourceUri(uri))
+    faults.push(
+      `Resource ${JSON.stringify(uri)} is not an absolute URI without fragment, quotes and percent signs (RFC 8707 section 2).`,
+    )
+  if (!isReadable(name, NAME_AT_MOST))
+    faults.push(`A resource needs a name of at most ${NAME_AT_MOST} characters, none of them invisible.`)
+  if (scopes.length === 0) faults.push('A resource needs at least one scope.')
+  if (scopes.length > SCOPES_AT_MOST) faults.push(`A resource has at most ${SCOPES_AT_MOST} scopes.`)
+  const names = scopes.map((scope) => scope.name)
+  for (const twice of new Set(names.filter((each, index) => names.indexOf(each) !== index)))
+    faults.push(`Scope ${JSON.stringify(twice)} is given more than once.`)
+  return [...faults, ...scopes.slice(0, SCOPES_AT_MOST).flatMap(scopeFaults)]
+}
+
+function scopeFaults({ name, description }: Resource['scopes'][number]): string[] {
+  const shown = JSON.stringify(name)
+  if (!isScopeName(name)) return [`Scope ${shown} is not 1 to 64 of A-Z a-z 0-9 . _ -`]
+  if (isStandardScope(name)) return [`Scope ${shown} is defined by the service and belongs to every resource.`]
+  if (!isReadable(description, DESCRIPTION_AT_MOST))
+    return [`Scope ${shown} needs a description of 1 to ${DESCRIPTION_AT_MOST} characters, none of them invisible.`]
+  return []
+}
+
+/** Users read names and descriptions before they sign, so an invisible character could change what they read. */
+function isReadable(text: string, atMost: number): boolean {
+  return visibleText(text) !== '' && [...text].length <= atMost && !hasInvisible(text)
+}

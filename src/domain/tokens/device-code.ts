@@ -1,0 +1,54 @@
+/**
+ * Device codes (RFC 8628 §3.2, §5.2), and the answers to the requests of devices.
+ *
+ * A device code is sealed: it contains the request, so a poll reads nothing but the answer. The user's answer is a row under the id of
+ * the request; the row of the first answer stays. An answer that allows contains everything that the redemption needs, like an
+ * authorization code. Only the service reads it.
+ */
+import { createHash } from 'node:crypto'
+import { sealedFormat } from '../../keys/sealed.ts'
+import type { Deps } from '../model/deps.ts'
+import type { DeviceRequest } from '../model/device-request.ts'
+import type { Code } from './code.ts'
+
+/** Seconds from the device authorization request to the end of the device code and of the user code. */
+export const DEVICE_CODE_LIFETIME = 900
+
+/** Seconds between two polls (RFC 8628 §3.2). */
+export const POLL_INTERVAL = 5
+
+export const DEVICE_CODE = sealedFormat<DeviceRequest>('deviceCode')
+
+/** The request as it is stored under the user code, and in the form of the verification page. A row does not reveal the device code. */
+export const DEVICE_REQUEST = sealedFormat<DeviceRequest>('deviceRequest')
+
+export type DeviceAnswer = 'denied' | Code
+
+const DEVICE_ANSWER = sealedFormat<DeviceAnswer>('deviceAnswer')
+
+/** The id of the row of a request. A `request_uri` cannot contain this id. */
+export function rowOfUserCode(userCode: string): string {
+  return `user-code:${createHash('sha256').update(userCode).digest('base64url')}`
+}
+
+function rowOfAnswer({ grantId }: DeviceRequest): string {
+  return `answer:${grantId}`
+}
+
+/** Null if the user has not answered. One read. */
+export async function readAnswer(deps: Deps, request: DeviceRequest): Promise<DeviceAnswer | null> {
+  const row = await deps.store.pushedRequests.readPushed(rowOfAnswer(request))
+  if (!row) return null
+  const answer = DEVICE_ANSWER.open(deps.keys, row.request)
+  // The key that sealed the answer is retired.
+  return answer === undefined || row.clientId !== request.clientId ? 'denied' : answer
+}
+
+/** Stores the answer. False if the request was answered before. */
+export async function storeAnswer(deps: Deps, request: DeviceRequest, answer: DeviceAnswer): Promise<boolean> {
+  const id = rowOfAnswer(request)
+  const sealed = DEVICE_ANSWER.seal(deps.keys, answer)
+  const { clientId, expiresAt } = request
+  await deps.store.pushedRequests.push({ id, clientId, request: sealed, expiresAt })
+  return (await deps.store.pushedRequests.readPushed(id))?.request === sealed
+}
