@@ -1,6 +1,6 @@
 /**
- * Checks every configured endpoint before the service starts: it must respond, be of its chain, and be able to check a
- * wallet.
+ * Checks every configured endpoint before the service starts: it must respond, report the configured chain id, and be able
+ * to check a wallet.
  */
 
 import { verifyContractSignature } from '../wallet/contract-signature.ts'

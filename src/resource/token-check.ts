@@ -51,7 +51,7 @@ export interface TokenCheckOptions {
  * Checks the token of one request.
  *
  * @param needs.scopes scopes that this call needs in addition to those of the options
- * @param needs.maxAge seconds since the user signed in, at most; `needs.acrValues` likewise how the user signed in
+ * @param needs.maxAge the largest number of seconds since the sign-in; `needs.acrValues`: the accepted ways of signing in
  * @param needs.htm the method that a DPoP proof must name, if it differs from the request's; `needs.htu` likewise the
  * address
  * @throws ResourceError with `status` 400, 401, 403 or 503 and the `headers` of the response (RFC 6750 §3, RFC 9068 §4)

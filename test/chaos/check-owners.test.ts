@@ -1,68 +1,94 @@
-/** The judge of contract wallets is tried first: a former owner who is served is found, and honest histories pass. */
+/** The checker for contract wallets: it finds a former owner who is served, and accepts valid histories. */
 import { describe, expect, test } from 'vitest'
 import { checkHistory } from './check-history.ts'
-import { ALICE, active, code, done, held, inactive, login, lost, RULES, refused, type Story, story, tokens } from './stories.ts'
+import {
+  ALICE,
+  active,
+  code,
+  done,
+  emptyHistory,
+  type HistoryBuilder,
+  historyWithSignIn,
+  inactive,
+  login,
+  lost,
+  RULES,
+  refused,
+  tokens,
+} from './history-builder.ts'
 
 const another = tokens(5, { grantId: 'h' })
 const ofSigned = tokens(0, { clientId: 'signed app' })
-/** The wallet changes hands, and its new owner signs in and is given a code. */
-const handedOver = () => held().changeOwner().signIn('app', done, 't').code('d', ALICE, 'app', 't')
-const consented = () => story().signIn('signed app').changeOwner().signIn('app', done, 't')
+/** The wallet is transferred, and its new owner signs in and gets a code. */
+const transferredHistory = () => historyWithSignIn().changeOwner().signIn('app', done, 't').code('d', ALICE, 'app', 't')
+const transferredConsent = () => emptyHistory().signIn('signed app').changeOwner().signIn('app', done, 't')
 
 describe('Histories of owners without a violation', () => {
-  test.each<[string, Story]>([
-    ['a wallet that changed hands', held().changeOwner().refresh('r0', refused).introspect('a0', inactive)],
-    ['one whose apps have not asked since', held().changeOwner().introspect('a0', active)],
-    ['a code that its former owner still got', held().changeOwner().code('d').redeem(refused, {}, 'd')],
-    ['a session of the former owner that goes', held().changeOwner().refresh('r0', refused).authorize('app', login)],
-    ['a consent of the former owner that goes', consented().authorize('signed app', login, 't')],
+  test.each<[string, HistoryBuilder]>([
     [
-      'what the new owner allows',
-      handedOver()
+      'a transferred wallet whose former owner is refused',
+      historyWithSignIn().changeOwner().refresh('r0', refused).introspect('a0', inactive),
+    ],
+    ['a transferred wallet whose apps have not refreshed since', historyWithSignIn().changeOwner().introspect('a0', active)],
+    [
+      'a code that the former owner got after the transfer and that is refused',
+      historyWithSignIn().changeOwner().code('d').redeem(refused, {}, 'd'),
+    ],
+    ['a session of the former owner that ends', historyWithSignIn().changeOwner().refresh('r0', refused).authorize('app', login)],
+    ['a consent of the former owner that no longer counts', transferredConsent().authorize('signed app', login, 't')],
+    [
+      'a grant of the new owner',
+      transferredHistory()
         .redeem(another, {}, 'd')
         .refresh('r5', tokens(6, { grantId: 'h' })),
     ],
-    ['a former owner who is refused', held().changeOwner().asFormer(refused).asFormer(lost)],
-    ['a chain that could not be asked', held().changeOwner({ at: 100 }).chainBroken(1000).refresh('r0', tokens(1), { at: 1500 })],
+    ['a former owner who is refused', historyWithSignIn().changeOwner().asFormer(refused).asFormer(lost)],
     [
-      'a refresh that was told what another one had asked',
-      held().refresh('r0', tokens(1), { at: 90, took: 50 }).changeOwner({ at: 100 }).refresh('r0', tokens(1), { at: 120 }),
+      'a refresh while the RPCs failed',
+      historyWithSignIn().changeOwner({ at: 100 }).chainBroken(1000).refresh('r0', tokens(1), { at: 1500 }),
+    ],
+    [
+      'a refresh that shared the check of an earlier one',
+      historyWithSignIn()
+        .refresh('r0', tokens(1), { at: 90, took: 50 })
+        .changeOwner({ at: 100 })
+        .refresh('r0', tokens(1), { at: 120 }),
     ],
   ])('A history of owners without a violation passes: %s', (_, { entries }) => {
     expect(checkHistory(entries, RULES)).toEqual([])
   })
 })
 
-test.each<[string, Story]>([
-  ['a refresh after the wallet changed hands', held().changeOwner().refresh('r0', tokens(1))],
+test.each<[string, HistoryBuilder]>([
+  ['a refresh after a transfer', historyWithSignIn().changeOwner().refresh('r0', tokens(1))],
   [
-    'a refresh long after its chain was back',
-    held().changeOwner({ at: 100 }).chainBroken(1000).refresh('r0', tokens(1), { at: 6000 }),
+    'a refresh long after the RPCs worked again',
+    historyWithSignIn().changeOwner({ at: 100 }).chainBroken(1000).refresh('r0', tokens(1), { at: 6000 }),
   ],
-  ['a code of the former owner', held().code('d').changeOwner().redeem(another, {}, 'd')],
+  ['a code of the former owner', historyWithSignIn().code('d').changeOwner().redeem(another, {}, 'd')],
   [
     'a code for the new owner under the former one’s consent',
-    consented().code('c', ALICE, 'signed app', 't').redeem(ofSigned, {}, 'c', 'signed app'),
+    transferredConsent().code('c', ALICE, 'signed app', 't').redeem(ofSigned, {}, 'c', 'signed app'),
   ],
-  ['a former owner who signs in', held().changeOwner().asFormer(done)],
-])('I3: a former owner of a contract wallet gets nothing: %s', (_, { broken }) => {
-  expect(broken).toEqual(['I3'])
+  ['a former owner who signs in', historyWithSignIn().changeOwner().asFormer(done)],
+])('A former owner of a contract wallet who is served is a violation of I3: %s', (_, { violated }) => {
+  expect(violated).toEqual(['I3'])
 })
 
-test.each<[string, Story]>([
-  ['grant', handedOver().redeem(another, {}, 'd').refresh('r5', refused)],
-  ['code', handedOver().redeem(refused, {}, 'd')],
-  ['session', held().changeOwner().signIn('app', done, 't').authorize('app', login, 't')],
-  ['consent', consented().signIn('signed app', done, 'u').authorize('signed app', login, 'u')],
-])('I4: what the new owner of a contract wallet was granted is kept: %s', (_, { broken }) => {
-  expect(broken).toEqual(['I4'])
+test.each<[string, HistoryBuilder]>([
+  ['grant', transferredHistory().redeem(another, {}, 'd').refresh('r5', refused)],
+  ['code', transferredHistory().redeem(refused, {}, 'd')],
+  ['session', historyWithSignIn().changeOwner().signIn('app', done, 't').authorize('app', login, 't')],
+  ['consent', transferredConsent().signIn('signed app', done, 'u').authorize('signed app', login, 'u')],
+])('The loss of what the new owner of a contract wallet was granted is a violation of I4: %s', (_, { violated }) => {
+  expect(violated).toEqual(['I4'])
 })
 
-test("I5: a grant that was found to be a former owner's stays ended", () => {
-  expect(held().changeOwner().refresh('r0', refused).introspect('a0', active).broken).toEqual(['I5'])
+test('A grant of a former owner that ended and is active again is a violation of I5', () => {
+  expect(historyWithSignIn().changeOwner().refresh('r0', refused).introspect('a0', active).violated).toEqual(['I5'])
 })
 
-test('An owner who was never replaced loses nothing', () => {
-  expect(held().refresh('r0', refused).broken).toEqual(['I4'])
-  expect(story().signIn().authorize('app', code).broken).toEqual([])
+test('The loss of a grant of an owner who was never replaced is a violation of I4', () => {
+  expect(historyWithSignIn().refresh('r0', refused).violated).toEqual(['I4'])
+  expect(emptyHistory().signIn().authorize('app', code).violated).toEqual([])
 })

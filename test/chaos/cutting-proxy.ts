@@ -1,23 +1,23 @@
 /**
- * A TCP proxy on loopback that cuts connections on order, at the two moments that matter to whoever waits for an
- * answer: before the request got through, or after it was worked on and before its answer came back. It knows no
- * protocol: a request is what the client sends next, its answer is what the server sends next.
+ * A TCP proxy on loopback that cuts connections on order, at one of two moments: before the request arrives, or after the server has
+ * processed the request and before the response arrives. The proxy parses no protocol: a request is what the client sends next, and
+ * its response is what the server sends next.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** `before`: the request never arrives. `after`: it is worked on, and its answer is lost. */
+/** `before`: the server does not receive the request. `after`: the server processes the request, and the response is lost. */
 export type Cut = 'before' | 'after'
 
 export type CuttingProxy = {
   port: number
-  /** cuts the connection on which the next request comes */
+  /** cuts the connection of the next request */
   cutNext(when: Cut): void
-  /** cuts every connection there is, at once */
+  /** cuts every open connection at once */
   cutAll(): void
-  /** lets nobody in, as a machine that is gone */
+  /** refuses connections, like a machine that is down */
   refuse(on: boolean): void
-  /** how many connections were cut on order */
+  /** the number of connections that were cut on order */
   cuts(): number
   close(): Promise<void>
 }
@@ -31,7 +31,7 @@ export async function startCuttingProxy(target: { host?: string; port: number })
   const server = createServer((client) => {
     const server = connect({ host: target.host ?? '127.0.0.1', port: target.port, noDelay: true })
     client.setNoDelay(true)
-    let doomed = false
+    let cutAtResponse = false
     const cut = (): void => {
       client.destroy()
       server.destroy()
@@ -44,14 +44,14 @@ export async function startCuttingProxy(target: { host?: string; port: number })
     }
     if (refusing) return cut()
     client.on('data', (chunk) => {
-      const order = doomed ? undefined : orders.shift()
+      const order = cutAtResponse ? undefined : orders.shift()
       if (order !== undefined) cuts++
       if (order === 'before') return cut()
-      if (order === 'after') doomed = true
+      if (order === 'after') cutAtResponse = true
       server.write(chunk)
     })
-    // The server answers only what it has done, so the cut comes after that.
-    server.on('data', (chunk) => (doomed ? cut() : void client.write(chunk)))
+    // The server responds only after it has processed the request, so this cut comes afterwards.
+    server.on('data', (chunk) => (cutAtResponse ? cut() : void client.write(chunk)))
     client.on('end', () => server.end())
     server.on('end', () => client.end())
   })

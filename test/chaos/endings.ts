@@ -1,6 +1,6 @@
-/** Which entries of a history ended a grant for certain, and which may have. */
+/** Finds the entries of a history that ended a grant for certain, and those that may have ended it. */
 import { type Entry, precedes } from './history.ts'
-import { asking, type Lineage, redemptions, signaturesBehind } from './lineage.ts'
+import { type Lineage, redemptions, requestsFor, signaturesBehind } from './lineage.ts'
 
 export type Rules = {
   /** seconds */
@@ -8,75 +8,76 @@ export type Rules = {
   refreshRetryWindow(client: string): number
   /** clients for which the wallet must have signed a consent (`--consent signed`) */
   signed: ReadonlySet<string>
-  /** for how many milliseconds a request without an answer may go on being worked on */
+  /** milliseconds for which the service may still process a request that got no response */
   settling: number
 }
 
-/** Whole seconds on both sides, and the time between a clock being read and its use. */
+/** For times in whole seconds, and for the time between the reading of a clock and its use. */
 const MARGIN_SECONDS = 2
 
-/** Whether `later` was over in less than `seconds` after `first` began, on clocks that ran alike. */
-export function surelyWithin(first: Entry, later: Entry, seconds: number): boolean {
+/** Whether `later` ended less than `seconds` after `first` began, on clocks with the same offset. */
+export function certainlyWithin(first: Entry, later: Entry, seconds: number): boolean {
   const offsets = new Set([...first.offset, ...later.offset])
   return offsets.size === 1 && (later.end - first.begin) / 1000 < seconds - MARGIN_SECONDS
 }
 
-/** Whether an access token had not expired by any clock of the node. */
-export function surelyUnexpired(entry: Entry, expiresAt: number): boolean {
+/** Whether an access token had not expired by any clock offset of the node. */
+export function certainlyUnexpired(entry: Entry, expiresAt: number): boolean {
   return entry.end / 1000 + Math.max(...entry.offset) < expiresAt - MARGIN_SECONDS
 }
 
-/** The moment from which on a request changes nothing any more. */
-export function settled(entry: Entry, { settling }: Rules): number {
-  return entry.told.kind === 'lost' ? entry.end + settling : entry.end
+/** The time after which a request changes nothing any more. */
+export function settledAt(entry: Entry, { settling }: Rules): number {
+  return entry.response.kind === 'lost' ? entry.end + settling : entry.end
 }
 
-/** After the end of each of these the grant is dead. */
+/** The entries after whose end the grant has certainly ended. */
 export function acknowledgedEndings(lineage: Lineage, rules: Rules): Entry[] {
-  const redeemed = redemptions(lineage).some(({ told }) => told.kind === 'tokens')
+  const redeemed = redemptions(lineage).some(({ response }) => response.kind === 'tokens')
   return lineage.entries.filter((entry) => {
-    const { asked, told, caller } = entry
-    if (asked.op === 'end_app' || asked.op === 'end_everything') return told.kind === 'done' && precedes(lineage.issue, entry)
+    const { request, response, caller } = entry
+    if (request.op === 'end_app' || request.op === 'end_everything')
+      return response.kind === 'done' && precedes(lineage.issue, entry)
     if (caller !== lineage.client) return false
-    if (asked.op === 'revoke') return told.kind === 'done' && lineage.successors.has(asked.token)
+    if (request.op === 'revoke') return response.kind === 'done' && lineage.successors.has(request.token)
     // A second redemption of a code that was still good (RFC 6749 §4.1.2)
-    if (asked.op === 'redeem')
-      return told.kind === 'refused' && redeemed && surelyWithin(lineage.issue, entry, rules.codeLifetime)
+    if (request.op === 'redeem')
+      return response.kind === 'refused' && redeemed && certainlyWithin(lineage.issue, entry, rules.codeLifetime)
     // A refresh token that came back after its successor was used
-    return asked.op === 'refresh' && told.kind === 'refused' && successorUsedBefore(lineage, asked.token, entry)
+    return request.op === 'refresh' && response.kind === 'refused' && successorUsedBefore(lineage, request.token, entry)
   })
 }
 
-/** Whether the successor of a token was refreshed, and its client knew, before `entry` was sent. */
+/** Whether a refresh with the successor of a token had its response before `entry` was sent. */
 export function successorUsedBefore(lineage: Lineage, token: string, entry: Entry): boolean {
   const successors = [...(lineage.successors.get(token) ?? [])]
   return successors.some((next) =>
-    asking(lineage, 'refresh', next).some((use) => use.told.kind === 'tokens' && precedes(use, entry)),
+    requestsFor(lineage, 'refresh', next).some((use) => use.response.kind === 'tokens' && precedes(use, entry)),
   )
 }
 
-/** Each of these may have ended the grant, from its beginning on. */
+/** The entries that may have ended the grant, from their beginning on. */
 export function possibleEndings(lineage: Lineage, rules: Rules): Entry[] {
   const [firstRedemption] = redemptions(lineage)
   return lineage.entries.filter((entry) => {
-    const { asked, caller } = entry
-    if (asked.op === 'end_app' || asked.op === 'end_everything') return lineage.issue.begin < settled(entry, rules)
-    if (asked.op === 'change_owner') return endedByItsOwner(lineage, entry, rules)
+    const { request, caller } = entry
+    if (request.op === 'end_app' || request.op === 'end_everything') return lineage.issue.begin < settledAt(entry, rules)
+    if (request.op === 'change_owner') return mayHaveEndedByTransfer(lineage, entry, rules)
     if (caller !== lineage.client) return false
-    if (asked.op === 'revoke') return lineage.successors.has(asked.token)
-    if (asked.op === 'redeem') return entry !== firstRedemption
-    if (asked.op !== 'refresh') return false
-    const laterUses = descendants(lineage, asked.token).flatMap((next) => asking(lineage, 'refresh', next))
-    if (laterUses.some((use) => use.begin < settled(entry, rules))) return true
-    const others = asking(lineage, 'refresh', asked.token).filter(
-      (other) => other !== entry && other.begin <= settled(entry, rules),
+    if (request.op === 'revoke') return lineage.successors.has(request.token)
+    if (request.op === 'redeem') return entry !== firstRedemption
+    if (request.op !== 'refresh') return false
+    const laterUses = descendants(lineage, request.token).flatMap((next) => requestsFor(lineage, 'refresh', next))
+    if (laterUses.some((use) => use.begin < settledAt(entry, rules))) return true
+    const others = requestsFor(lineage, 'refresh', request.token).filter(
+      (other) => other !== entry && other.begin <= settledAt(entry, rules),
     )
-    return others.some((other) => !surelyWithin(other, entry, rules.refreshRetryWindow(lineage.client)))
+    return others.some((other) => !certainlyWithin(other, entry, rules.refreshRetryWindow(lineage.client)))
   })
 }
 
-/** Whether a change of owner may have ended what a code gave, or the code itself: somebody before signed what it rests on. */
-export function endedByItsOwner(lineage: Lineage, change: Entry, { signed }: Rules): boolean {
+/** Whether a transfer of the contract may have ended a code or its grant, because an earlier owner signed for them. */
+export function mayHaveEndedByTransfer(lineage: Lineage, change: Entry, { signed }: Rules): boolean {
   return signaturesBehind(lineage, signed).some((each) => each.begin < change.end)
 }
 

@@ -1,4 +1,4 @@
-/** What can go wrong with a node. Each fault mends what it broke, unless the run is over. */
+/** The faults of nodes, RPCs and the SQLite file. Each fault repairs its damage before it resolves. */
 
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,10 +7,10 @@ import type { Fault } from './run.ts'
 
 const JUMP_SECONDS = 600
 
-/** kill -9 in the middle of whatever it does, and a start a moment later. */
+/** Kills a node with kill -9 at a random time, and starts it a moment later. */
 export const killNode: Fault = {
   name: 'kill -9 of a node',
-  async strike({ nodes, random }) {
+  async inject({ nodes, random }) {
     const node = random.pick(nodes)
     await node.kill()
     await pause(random.below(300))
@@ -18,10 +18,10 @@ export const killNode: Fault = {
   },
 }
 
-/** A few answers are lost, or a few requests never arrive. */
+/** A few requests or responses are lost. */
 export const cutConnections: Fault = {
-  name: 'connections cut',
-  async strike({ nodes, random }) {
+  name: 'one to six connections cut',
+  async inject({ nodes, random }) {
     for (let count = 1 + random.below(6); count > 0; count--) {
       random.pick(nodes).proxy.cutNext(random.pick(['before', 'after']))
       await pause(random.below(30))
@@ -29,19 +29,19 @@ export const cutConnections: Fault = {
   },
 }
 
-/** The clock of one node jumps ten minutes, either way, or comes back. */
+/** The clock of one node jumps ten minutes ahead or back, or returns to the right time. */
 export const jumpClock: Fault = {
   name: 'clock jump',
-  async strike({ nodes, random }) {
+  async inject({ nodes, random }) {
     random.pick(nodes).setOffset(random.pick([-JUMP_SECONDS, 0, JUMP_SECONDS]))
     await Promise.resolve()
   },
 }
 
-/** An RPC of the chain of contract wallets is away, slow, or lies; both at once never tell the same lie. */
+/** One or both RPCs of the contract wallets' chain do not respond or fail, or one of them lies. Both never lie at the same time. */
 export const breakChain: Fault = {
-  name: 'chain broken',
-  async strike({ random, chain }) {
+  name: 'RPC failure',
+  async inject({ random, chain }) {
     const [which, faults] = random.pick([
       ['both', ['hang', 'cut', '500']],
       ['one', ['429', 'malformed', 'deny', 'lie']],
@@ -51,10 +51,10 @@ export const breakChain: Fault = {
   },
 }
 
-/** Another process, as a backup does, holds the write lock of the SQLite file: sometimes for longer than the service waits. */
+/** Another process holds the write lock of the SQLite file, as a backup does, sometimes longer than the service waits. */
 export const lockFile: Fault = {
   name: 'file locked',
-  async strike({ random, databaseUrl }) {
+  async inject({ random, databaseUrl }) {
     const database = new DatabaseSync(databaseUrl.replace(/^sqlite:/, ''), { timeout: 1000 })
     try {
       database.exec('BEGIN IMMEDIATE')

@@ -1,6 +1,6 @@
-/** What clients sent and what they were told: nothing here is known from inside the service. */
+/** The requests that clients sent and the responses that they got. Nothing here comes from inside the service. */
 
-/** The tokens of one answer, and what the access token says of itself. */
+/** The tokens of one response, and the claims of the access token. */
 export type Tokens = {
   kind: 'tokens'
   access: string
@@ -12,24 +12,24 @@ export type Tokens = {
   expiresAt: number
 }
 
-export type Told =
+export type RecordedResponse =
   | { kind: 'code'; code: string }
-  /** the authorize request led to the login page: there is no session */
+  /** the authorization request was redirected to the login page */
   | { kind: 'login' }
   | Tokens
   | { kind: 'active'; sub: string; clientId: string }
   | { kind: 'inactive' }
-  /** `already`: there was nothing left to do, so this request did nothing */
+  /** `already`: there was nothing to end, so this request changed nothing */
   | { kind: 'done'; already?: true }
   | { kind: 'refused'; error: string }
-  /** no answer, or 503: it may have been done or not */
+  /** no response, or 503: the request may have taken effect or not */
   | { kind: 'lost'; why: string }
-  /** a defect: an answer that no request here may get */
+  /** a defect: a response that no request of a run may get */
   | { kind: 'unexpected'; status: number; body: string }
 
-/** `session` is the test's own name for one; tokens and codes are texts as they were told. */
-export type Asked =
-  /** `client` is the app that asked, for which the wallet signs its consent */
+/** `session` is a name that the test gives. Tokens and codes are the received texts. */
+export type RecordedRequest =
+  /** `client` is the app of the request, for which the wallet signs a consent */
   | { op: 'sign_in'; wallet: string; session: string; client: string }
   | { op: 'authorize'; wallet: string; session: string; client: string }
   | { op: 'redeem'; code: string }
@@ -38,40 +38,40 @@ export type Asked =
   | { op: 'revoke'; token: string }
   | { op: 'end_app'; wallet: string; client: string }
   | { op: 'sign_out'; wallet: string; session: string }
-  /** every session but this one */
+  /** ends every session except this one */
   | { op: 'end_others'; wallet: string; session: string }
-  /** by a signature of its own: every grant, consent and session */
+  /** ends every grant, consent and session, by a signature */
   | { op: 'end_everything'; wallet: string }
-  /** what happened on the chain of contract wallets: one has another owner now */
+  /** on the chain: a contract wallet was transferred to another owner */
   | { op: 'change_owner'; wallet: string }
-  /** and while this lasted it could not be asked, or did not say the truth */
+  /** on the chain: in this time RPCs failed or lied */
   | { op: 'chain_broken' }
-  /** who owned the wallet before it changed hands wants to sign in */
+  /** a former owner of the wallet tries to sign in */
   | { op: 'sign_in_as_former'; wallet: string }
 
 export type Entry = {
   node: string
-  /** the client that asked, by its credentials; '' for a browser; or the resource server */
+  /** the client whose credentials the request has; '' for a browser; or the resource server */
   caller: string
-  asked: Asked
-  told: Told
+  request: RecordedRequest
+  response: RecordedResponse
   /** epoch milliseconds, of one monotonic clock */
   begin: number
   end: number
-  /** by how many seconds the node's clock was wrong at the beginning and at the end */
+  /** the error of the node's clock in seconds, at the beginning and at the end */
   offset: readonly [number, number]
 }
 
-/** Whoever asks with the credentials of the resource API, and so may introspect every token. */
+/** The caller with the credentials of the resource API, which may introspect every token. */
 export const RESOURCE_SERVER = 'resource server'
 
-/** Where owners change: no node of the service. */
+/** The node of entries that happened on the chain and not on a node of the service. */
 export const CHAIN = 'chain'
 
 /** Epoch milliseconds, of one monotonic clock. */
 export const now = (): number => performance.timeOrigin + performance.now()
 
-/** One request was over before the other was sent. */
+/** Whether one request was complete before the other was sent. */
 export function precedes(one: Entry, other: Entry): boolean {
   return one.end < other.begin
 }

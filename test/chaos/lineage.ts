@@ -1,25 +1,25 @@
-/** Sorts a history by code: everything that was asked and told about one code, its grant and its tokens. */
+/** Sorts a history by code: all entries about one code, its grant and its tokens. */
 import { type Entry, RESOURCE_SERVER, type Tokens } from './history.ts'
 
 export type Lineage = {
   code: string
-  /** the answer that gave the code */
+  /** the entry whose response gave the code */
   issue: Entry
   wallet: string
   client: string
-  /** about this code, its tokens, its app or its wallet as a whole; by their beginning */
+  /** the entries about this code, its tokens, its app or its wallet, ordered by their beginning */
   entries: Entry[]
-  /** of its wallet, begun before the code was given */
+  /** the sign-ins of its wallet that began before the response with the code */
   signIns: Entry[]
-  /** every refresh token that was told, with all successors that were told for it */
+  /** every received refresh token, with all successors that were received for it */
   successors: Map<string, Set<string>>
-  /** every access token that was told, with the answer */
+  /** every received access token, with its response */
   access: Map<string, Tokens>
 }
 
 export type Sorted = {
   lineages: Lineage[]
-  /** answers with a token that belongs to another code already */
+  /** responses with a token that already belongs to another code */
   mixed: { entry: Entry; with: Entry }[]
 }
 
@@ -28,17 +28,17 @@ export function sortByCode(history: readonly Entry[]): Sorted {
   const ofToken = new Map<string, { lineage: Lineage; entry: Entry }>()
   const mixed: Sorted['mixed'] = []
   const signIns = Map.groupBy(
-    history.flatMap((entry) => (entry.asked.op === 'sign_in' ? [{ entry, wallet: entry.asked.wallet }] : [])),
+    history.flatMap((entry) => (entry.request.op === 'sign_in' ? [{ entry, wallet: entry.request.wallet }] : [])),
     ({ wallet }) => wallet,
   )
 
-  // Whoever sends a token was told it before, so by their ends every token is told before an answer for it.
+  // A client receives a token before it sends the token. Ordered by their ends, each token is therefore received before a response for it.
   for (const entry of [...history].sort((a, b) => a.end - b.end)) {
-    const { asked, told } = entry
-    if (asked.op === 'authorize' && told.kind === 'code') {
-      const { wallet, client } = asked
-      byCode.set(told.code, {
-        code: told.code,
+    const { request, response } = entry
+    if (request.op === 'authorize' && response.kind === 'code') {
+      const { wallet, client } = request
+      byCode.set(response.code, {
+        code: response.code,
         issue: entry,
         wallet,
         client,
@@ -48,61 +48,65 @@ export function sortByCode(history: readonly Entry[]): Sorted {
         access: new Map(),
       })
     }
-    if (told.kind !== 'tokens') continue
+    if (response.kind !== 'tokens') continue
     const lineage =
-      asked.op === 'redeem' ? byCode.get(asked.code) : asked.op === 'refresh' ? ofToken.get(asked.token)?.lineage : undefined
+      request.op === 'redeem'
+        ? byCode.get(request.code)
+        : request.op === 'refresh'
+          ? ofToken.get(request.token)?.lineage
+          : undefined
     if (!lineage) continue
-    for (const token of [told.access, told.refresh]) {
+    for (const token of [response.access, response.refresh]) {
       const known = ofToken.get(token)
       if (known && known.lineage !== lineage) mixed.push({ entry, with: known.entry })
       else if (!known) ofToken.set(token, { lineage, entry })
     }
-    lineage.access.set(told.access, told)
-    if (!lineage.successors.has(told.refresh)) lineage.successors.set(told.refresh, new Set())
-    if (asked.op === 'refresh') lineage.successors.get(asked.token)?.add(told.refresh)
+    lineage.access.set(response.access, response)
+    if (!lineage.successors.has(response.refresh)) lineage.successors.set(response.refresh, new Set())
+    if (request.op === 'refresh') lineage.successors.get(request.token)?.add(response.refresh)
   }
 
   const byWallet = Map.groupBy(byCode.values(), ({ wallet }) => wallet)
   const byApp = Map.groupBy(byCode.values(), ({ wallet, client }) => `${wallet} ${client}`)
   for (const entry of [...history].sort((a, b) => a.begin - b.begin)) {
-    const { asked } = entry
-    if (asked.op === 'redeem') byCode.get(asked.code)?.entries.push(entry)
-    else if ('token' in asked) ofToken.get(asked.token)?.lineage.entries.push(entry)
-    else if (asked.op === 'end_app')
-      for (const lineage of byApp.get(`${asked.wallet} ${asked.client}`) ?? []) lineage.entries.push(entry)
-    else if (asked.op === 'end_everything' || asked.op === 'change_owner')
-      for (const lineage of byWallet.get(asked.wallet) ?? []) lineage.entries.push(entry)
+    const { request } = entry
+    if (request.op === 'redeem') byCode.get(request.code)?.entries.push(entry)
+    else if ('token' in request) ofToken.get(request.token)?.lineage.entries.push(entry)
+    else if (request.op === 'end_app')
+      for (const lineage of byApp.get(`${request.wallet} ${request.client}`) ?? []) lineage.entries.push(entry)
+    else if (request.op === 'end_everything' || request.op === 'change_owner')
+      for (const lineage of byWallet.get(request.wallet) ?? []) lineage.entries.push(entry)
   }
   return { lineages: [...byCode.values()], mixed }
 }
 
-/** Whether whoever asked had a right to: the grant's own client, and about access tokens the resource server too. */
-export function isEntitled({ client }: Lineage, { asked, caller }: Entry): boolean {
-  return caller === client || (asked.op === 'introspect' && caller === RESOURCE_SERVER)
+/** Whether the caller is entitled to its request: the client of the grant, and for introspection also the resource server. */
+export function isEntitled({ client }: Lineage, { request, caller }: Entry): boolean {
+  return caller === client || (request.op === 'introspect' && caller === RESOURCE_SERVER)
 }
 
-/** Requests for one token by those who had a right to. */
-export function asking(lineage: Lineage, op: 'refresh' | 'revoke' | 'introspect', token: string): Entry[] {
+/** The requests with one token by entitled callers. */
+export function requestsFor(lineage: Lineage, op: 'refresh' | 'revoke' | 'introspect', token: string): Entry[] {
   return lineage.entries.filter((entry) => {
-    const { asked } = entry
-    return asked.op === op && asked.token === token && isEntitled(lineage, entry)
+    const { request } = entry
+    return request.op === op && request.token === token && isEntitled(lineage, entry)
   })
 }
 
-/** Redemptions of the code by its own client. */
+/** The redemptions of the code by its own client. */
 export function redemptions(lineage: Lineage): Entry[] {
-  return lineage.entries.filter(({ asked, caller }) => asked.op === 'redeem' && caller === lineage.client)
+  return lineage.entries.filter(({ request, caller }) => request.op === 'redeem' && caller === lineage.client)
 }
 
-/** The sign-ins whose signed text a code may rest on: its session's own, or where each app needs one, those for its app. */
+/** The sign-ins whose signature a code may depend on: that of its session, or for an app with signed consents those for the app. */
 export function signaturesBehind({ signIns, issue, client }: Lineage, signed: ReadonlySet<string>): Entry[] {
-  return signIns.filter(({ asked }) => {
-    if (asked.op !== 'sign_in' || issue.asked.op !== 'authorize') return false
-    return signed.has(client) ? asked.client === client : asked.session === issue.asked.session
+  return signIns.filter(({ request }) => {
+    if (request.op !== 'sign_in' || issue.request.op !== 'authorize') return false
+    return signed.has(client) ? request.client === client : request.session === issue.request.session
   })
 }
 
-/** When the contract that is its wallet got another owner. */
+/** The transfers of the contract that is the wallet of the code. */
 export function ownerChanges({ entries }: Lineage): Entry[] {
-  return entries.filter(({ asked }) => asked.op === 'change_owner')
+  return entries.filter(({ request }) => request.op === 'change_owner')
 }

@@ -1,4 +1,4 @@
-/** Real `serve` processes on one database, each behind a proxy that can lose its answers; ended one by one, by name. */
+/** Real `serve` processes on one database, each behind a proxy that can lose requests and responses. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,27 +14,27 @@ const START_MS = 20_000
 
 export type ServiceNode = {
   name: string
-  /** where clients reach it: its proxy */
+  /** the address of its proxy, which clients use */
   url: string
   proxy: CuttingProxy
-  /** seconds by which its clock is wrong */
+  /** the error of its clock in seconds */
   offset: number
-  /** how often that changed */
+  /** how often the error changed */
   jumps: number
   setOffset(seconds: number): void
   start(): Promise<void>
-  /** kill -9; it is gone when this resolves */
+  /** kills the node with kill -9, and resolves when the process has ended */
   kill(): Promise<void>
-  /** everything it logged in all its lives */
+  /** everything that it logged in all its processes */
   log(): string
   close(): Promise<void>
 }
 
 export type NodeOptions = {
-  /** environment of the service; where it listens is added */
+  /** the environment of the service, without GRANTOR_LISTEN */
   env: Record<string, string>
   folder: string
-  /** whether its clock can jump: then it is test/support/serve.ts, else bin/grantor.js */
+  /** whether its clock can jump: then the program is test/support/serve.ts, else bin/grantor.js */
   jumpingClock: boolean
 }
 
@@ -85,7 +85,7 @@ async function createNode(name: string, port: number, { env, folder, jumpingCloc
       })
       closeSync(log)
       running.add(child)
-      await ready(child, port, node)
+      await untilReady(child, port, node)
     },
     kill,
     log: () => readFileSync(logFile, 'utf8'),
@@ -97,7 +97,7 @@ async function createNode(name: string, port: number, { env, folder, jumpingCloc
   return node
 }
 
-async function ready(child: ChildProcess, port: number, node: ServiceNode): Promise<void> {
+async function untilReady(child: ChildProcess, port: number, node: ServiceNode): Promise<void> {
   const since = performance.now()
   while (performance.now() - since < START_MS) {
     if (child.signalCode !== null) return // killed while it was starting

@@ -1,6 +1,6 @@
 /**
- * A primary with a synchronous standby, of a run's own, and what can go wrong with them. A primary that was killed never
- * comes back as one: its data is thrown away, and it follows the one that took over.
+ * A primary with a synchronous standby for one run, and their faults. A primary that was killed does not return as a primary: its data
+ * is deleted, and it follows the new primary.
  */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,11 +13,11 @@ import type { Fault, Scene } from './run.ts'
 export type PostgresPair = {
   /** an empty database, at an address that names both servers */
   newDatabase(name: string): Promise<string>
-  /** kill -9 of the primary, and the standby takes over; the killed one follows it a moment later */
+  /** kill -9 of the primary, and promotion of the standby; the killed server follows the new primary a moment later */
   promoteStandby: Fault
-  /** kill -9 of the standby, and a start a moment later: no commit is acknowledged meanwhile */
+  /** kill -9 of the standby, and a start a moment later; no commit is acknowledged until then */
   killStandby: Fault
-  /** the standby is gone for longer than any statement may take, then so is the primary, and the standby takes over */
+  /** kill -9 of the standby for longer than any statement may take, then of the primary, and promotion of the standby */
   promoteAfterAbsence: Fault
   close(): Promise<void>
 }
@@ -37,10 +37,10 @@ export async function setUpPair(): Promise<PostgresPair> {
     await close()
     throw error
   }
-  /** The standby takes over from a primary that is dead, and a moment later that one follows it. */
-  async function takeOver({ random, mark }: Scene): Promise<void> {
+  /** Promotes the standby of a dead primary. A moment later the dead server follows the new primary. */
+  async function promoteAndFollow({ random, mark }: Scene): Promise<void> {
     await promote(standby)
-    mark('a promotion')
+    mark('the end of a promotion')
     const killed = primary
     primary = standby
     standby = killed
@@ -58,30 +58,30 @@ export async function setUpPair(): Promise<PostgresPair> {
       return `${primary.urlOf(name).replace(own, `${hosts}/`)}?target_session_attrs=read-write`
     },
     promoteStandby: {
-      name: 'kill -9 of the primary, standby promoted',
-      async strike(scene) {
+      name: 'kill -9 of the primary and a promotion',
+      async inject(scene) {
         await primary.stop('kill')
-        scene.mark('the death of the primary')
-        await takeOver(scene)
+        scene.mark('kill -9 of the primary')
+        await promoteAndFollow(scene)
       },
     },
     killStandby: {
       name: 'kill -9 of the standby',
-      async strike({ random }) {
+      async inject({ random }) {
         await standby.stop('kill')
-        // Shorter than a request is tried for, so that no commit comes long after its request was given up.
+        // Shorter than the timeout of a request, so that no commit happens long after its request has failed.
         await pause(random.below(1500))
         await standby.start()
       },
     },
     promoteAfterAbsence: {
-      name: 'both killed one after the other, standby promoted',
-      async strike(scene) {
+      name: 'kill -9 of the primary and a promotion, with the standby away for three seconds before',
+      async inject(scene) {
         await standby.stop('kill')
         await pause(3000)
         await primary.stop('kill')
         await standby.start()
-        await takeOver(scene)
+        await promoteAndFollow(scene)
       },
     },
     close,

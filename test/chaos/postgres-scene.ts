@@ -1,4 +1,4 @@
-/** A PostgreSQL server of a run's own, reached through a proxy that cuts, and what can go wrong with it. */
+/** A PostgreSQL server for one run behind a cutting proxy, and its faults. */
 import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { startPostgres } from '../support/postgres-server.ts'
@@ -6,11 +6,11 @@ import { startCuttingProxy } from './cutting-proxy.ts'
 import type { Fault } from './run.ts'
 
 export type PostgresScene = {
-  /** an empty database, at an address that leads through the proxy */
+  /** creates an empty database, and returns its address at the proxy */
   newDatabase(name: string): Promise<string>
   /** kill -9 of the server, and a start a moment later */
   killServer: Fault
-  /** connections to it are cut before a statement arrives, or after it was committed and before the node is told */
+  /** connections are cut before a statement arrives, or after its commit and before the node receives the result */
   cutStatements: Fault
   close(): Promise<void>
 }
@@ -27,16 +27,16 @@ export async function setUpPostgres(): Promise<PostgresScene> {
     },
     killServer: {
       name: 'kill -9 of PostgreSQL',
-      async strike({ random, mark }) {
+      async inject({ random, mark }) {
         await server.stop('kill')
-        mark('a crash of PostgreSQL')
+        mark('kill -9 of PostgreSQL')
         await pause(random.below(500))
         await server.start()
       },
     },
     cutStatements: {
-      name: 'statements cut',
-      async strike({ random }) {
+      name: 'one to eight connections to PostgreSQL cut',
+      async inject({ random }) {
         for (let count = 1 + random.below(8); count > 0; count--) {
           proxy.cutNext(random.pick(['before', 'after']))
           await pause(random.below(30))

@@ -1,11 +1,11 @@
-/** The ledger under fire on PostgreSQL, with three nodes. How it is run, and repeated, is told in docs/evidence/reliability.md. */
+/** Fault-injection runs on PostgreSQL, with three nodes. docs/evidence/reliability.md says how to run and repeat them. */
 import { afterAll, beforeAll, test } from 'vitest'
 import { breakChain, cutConnections, jumpClock, killNode } from './faults.ts'
 import { type PostgresScene, setUpPostgres } from './postgres-scene.ts'
 import { prove, seconds } from './prove.ts'
 import type { Fault } from './run.ts'
 
-/** A statement that a node sent may wait for others in the server after the node is gone. */
+/** A statement of a node that was killed may still wait in the server for other statements. */
 const SETTLING = 1000
 
 const runs: { name: string; faults(): Fault[] }[] = [

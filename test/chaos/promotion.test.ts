@@ -1,13 +1,13 @@
-/** The ledger under fire while a standby takes over from its primary. How it is run, and repeated, is told in docs/evidence/reliability.md. */
+/** A fault-injection run in which a standby is promoted. docs/evidence/reliability.md says how to run and repeat it. */
 
 import { test as base, FILE, started } from '../support/fixtures.ts'
 import { cutConnections, killNode } from './faults.ts'
 import { setUpPair } from './postgres-pair.ts'
 import { prove, seconds } from './prove.ts'
 
-/** A statement that a node sent may wait for others, and for the standby, after the node is gone. */
+/** A statement of a node that was killed may still wait in the server for other statements, and for the standby. */
 const SETTLING = 1000
-/** A short run has time for one fault, and it is this one. */
+/** A short run has time for one fault only: the promotion. */
 const isShort = seconds < 10
 
 const test = base.extend(

@@ -1,4 +1,4 @@
-/** Chance that can be had again: everything a run decides by chance comes from one printed seed. */
+/** Reproducible random numbers: every random decision of a run comes from one printed seed. */
 
 export type Random = {
   /** from 0 to below 1 */
@@ -21,7 +21,7 @@ export function readSeed(): number {
 
 export function seeded(seed: number): Random {
   let state = seed >>> 0
-  // mulberry32: 32 bits of state are plenty for a schedule
+  // mulberry32: 32 bits of state are enough for a schedule.
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

@@ -1,31 +1,31 @@
 /**
- * A chain of a run's own, with contract wallets that change hands and RPCs that break. What happens to them is written
- * into the history beside what clients were told, because a refresh of such a wallet depends on it.
+ * A chain for one run, with contract wallets that are transferred and RPCs that fail. Transfers and failures are recorded in the
+ * history, because the refreshes of contract wallets depend on them.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { startChain } from '../support/chain.ts'
 import type { RpcFault } from '../support/chain-rpc.ts'
 import type { TestWallet } from '../support/wallet.ts'
 import { changeableWallet, changeOwner, owner } from '../support/wallet-contracts.ts'
-import { type Asked, CHAIN, type Entry, now } from './history.ts'
+import { CHAIN, type Entry, now, type RecordedRequest } from './history.ts'
 
 export type Wallet = TestWallet & { kind: 'ordinary' | 'contract' }
 
 export type RecordedChain = {
-  /** where the service finds it */
+  /** the settings of the service for this chain */
   env: Record<string, string>
-  /** A contract that was never used, and its owner's signature. */
+  /** Deploys a new contract wallet with an owner of its own. */
   deploy(): Promise<Wallet>
-  /** Gives the contract to an owner of its own; resolves once the chain has it, to the wallet as its new owner signs. */
-  handOver(wallet: Wallet): Promise<Wallet>
-  /** One of its two RPCs, or both, break in one way for a while. */
+  /** Transfers the contract to a new owner. Resolves when the chain has the transfer, with the wallet that the new owner signs for. */
+  transfer(wallet: Wallet): Promise<Wallet>
+  /** Sets a fault at one of the two RPCs, or at both, for this time. */
   breakFor(ms: number, which: 'one' | 'other' | 'both', fault: RpcFault): Promise<void>
-  /** how often the service asked it for a wallet's word, counting each RPC */
+  /** the number of requests to both RPCs to check a signature */
   checks(): number
   close(): Promise<void>
 }
 
-/** `name` tells the keys of this run from those of another. */
+/** `name` distinguishes the keys of this run from those of other runs. */
 export async function startRecordedChain(history: Entry[], name: string): Promise<RecordedChain> {
   const chain = await startChain({ chainId: 1 })
   const beside = await chain.openRpc()
@@ -33,10 +33,10 @@ export async function startRecordedChain(history: Entry[], name: string): Promis
   let owners = 0
   const nextOwner = () => owner(`owner ${++owners} of a contract of ${name}`)
 
-  async function note(asked: Asked, happens: () => Promise<unknown>): Promise<void> {
+  async function note(request: RecordedRequest, happens: () => Promise<unknown>): Promise<void> {
     const begin = now()
     await happens()
-    history.push({ node: CHAIN, caller: '', asked, told: { kind: 'done' }, begin, end: now(), offset: [0, 0] })
+    history.push({ node: CHAIN, caller: '', request, response: { kind: 'done' }, begin, end: now(), offset: [0, 0] })
   }
 
   return {
@@ -45,7 +45,7 @@ export async function startRecordedChain(history: Entry[], name: string): Promis
       const { address, sign } = nextOwner()
       return { kind: 'contract', address: await chain.deploy(changeableWallet(address)), sign }
     },
-    async handOver({ address }) {
+    async transfer({ address }) {
       const next = nextOwner()
       await note({ op: 'change_owner', wallet: address }, () => chain.send(address, changeOwner(next.address)))
       return { kind: 'contract', address, sign: next.sign }

@@ -1,10 +1,10 @@
-/** Apps and people that write down what they asked and what they were told. */
+/** Sends the requests of apps and users, and records each request with its response. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Request, send } from '../support/send.ts'
 import type { Grantor } from '../support/start.ts'
 import { basic, CODE_VERIFIER, encode, movingTo, noticeOf, PKCE, parameterOf, Walk } from '../support/walk.ts'
 import type { TestWallet } from '../support/wallet.ts'
-import { type Asked, type Entry, now, RESOURCE_SERVER, type Told } from './history.ts'
+import { type Entry, now, RESOURCE_SERVER, type RecordedRequest, type RecordedResponse } from './history.ts'
 import type { ServiceNode } from './nodes.ts'
 
 export type AppClient = {
@@ -12,17 +12,17 @@ export type AppClient = {
   /** '' for a public client, which uses PKCE and cannot introspect */
   secret: string
   redirectUri: string
-  /** whether a session is enough for it, or the wallet must have signed a consent */
+  /** whether a session is enough, or the wallet must have signed a consent */
   consent: 'session' | 'signed'
 }
 
-/** The resource API, which may introspect what is meant for it. */
+/** The credentials of the resource API, which may introspect tokens for its resource. */
 export type ResourceServer = { id: string; secret: string }
 
-/** A wallet in one browser, signed in. */
+/** A wallet with a session in one browser. */
 export type Person = { wallet: TestWallet; session: string; cookie: string }
 
-const PATIENCE_MS = 15_000
+const REQUEST_TIMEOUT_MS = 15_000
 const FORM = 'application/x-www-form-urlencoded'
 
 export class RecordedClient {
@@ -31,64 +31,64 @@ export class RecordedClient {
   readonly #resourceServer: ResourceServer
   #sessions = 0
 
-  /** `origin` is the auth service's own, as its pages have it. */
+  /** `origin` is the origin of the auth service's pages. */
   constructor(origin: string, resourceServer: ResourceServer) {
     this.#origin = origin
     this.#resourceServer = resourceServer
   }
 
   /**
-   * A new session, by a real login: challenge, text, signature, verifier. Tries again until the service is there, and
-   * asks before each time which wallet signs.
+   * Starts a new session by a real login: challenge, text, signature, verifier. Repeats the login until it succeeds, and calls
+   * `nextWallet` before each attempt.
    */
   async signIn(node: ServiceNode, nextWallet: () => Promise<TestWallet>, client: AppClient): Promise<Person> {
     for (const since = now(); ; ) {
       const session = `session ${++this.#sessions}`
       const wallet = await nextWallet()
-      const asked: Asked = { op: 'sign_in', wallet: wallet.address, session, client: client.id }
+      const recordedRequest: RecordedRequest = { op: 'sign_in', wallet: wallet.address, session, client: client.id }
       const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
       const begin = now()
       const before = { ...node }
       try {
-        await walk.signIn({ ...requestOf(client), prompt: 'login' })
-        this.#note(node, '', asked, { kind: 'done' }, begin, before)
+        await walk.signIn({ ...parametersOf(client), prompt: 'login' })
+        this.#note(node, '', recordedRequest, { kind: 'done' }, begin, before)
         return { wallet, session, cookie: [...walk.cookies].map((pair) => pair.join('=')).join('; ') }
       } catch (error) {
-        // The consent may have been stored, and the session too.
-        this.#note(node, '', asked, { kind: 'lost', why: 'sign-in' }, begin, before)
-        if (now() - since > PATIENCE_MS) throw error
+        // The consent and the session may have been stored.
+        this.#note(node, '', recordedRequest, { kind: 'lost', why: 'sign-in' }, begin, before)
+        if (now() - since > REQUEST_TIMEOUT_MS) throw error
         await pause(100)
       }
     }
   }
 
-  /** A login with the signature of somebody who owned the wallet before. */
+  /** Tries a login with the signature of a former owner of the wallet. */
   async signInAsFormer(node: ServiceNode, { wallet }: Person, client: AppClient): Promise<Entry> {
     const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
-    const asked: Asked = { op: 'sign_in_as_former', wallet: wallet.address }
+    const recordedRequest: RecordedRequest = { op: 'sign_in_as_former', wallet: wallet.address }
     const begin = now()
     const before = { ...node }
     const attempt = walk
-      .challenge({ ...requestOf(client), prompt: 'login' })
+      .challenge({ ...parametersOf(client), prompt: 'login' })
       .then((challenge) => walk.proof(challenge))
       .then((proof) => walk.loginApi('/login/accept', proof))
-    const told = await within(PATIENCE_MS, attempt).then(
-      ({ status }): Told =>
+    const response = await withTimeout(REQUEST_TIMEOUT_MS, attempt).then(
+      ({ status }): RecordedResponse =>
         status === 200
           ? { kind: 'done' }
           : status === 401
             ? { kind: 'refused', error: 'not_proven' }
             : { kind: 'lost', why: `${status}` },
-      (error: unknown): Told => ({ kind: 'lost', why: reasonOf(error) }),
+      (error: unknown): RecordedResponse => ({ kind: 'lost', why: reasonOf(error) }),
     )
-    return this.#note(node, '', asked, told, begin, before)
+    return this.#note(node, '', recordedRequest, response, begin, before)
   }
 
-  /** A code from the session that is there. */
+  /** Requests a code with an existing session. */
   authorize(node: ServiceNode, { wallet, session, cookie }: Person, client: AppClient): Promise<Entry> {
-    const path = `/oauth/authorize?${encode(requestOf(client))}`
-    const asked: Asked = { op: 'authorize', wallet: wallet.address, session, client: client.id }
-    return this.#ask(node, '', asked, { path, headers: { cookie } }, ({ status, location }) => {
+    const path = `/oauth/authorize?${encode(parametersOf(client))}`
+    const recordedRequest: RecordedRequest = { op: 'authorize', wallet: wallet.address, session, client: client.id }
+    return this.#ask(node, '', recordedRequest, { path, headers: { cookie } }, ({ status, location }) => {
       const code = status === 302 ? new URL(location).searchParams.get('code') : null
       if (code !== null) return { kind: 'code', code }
       return status === 302 && location.includes('/login?login_challenge=') ? { kind: 'login' } : null
@@ -98,16 +98,16 @@ export class RecordedClient {
   redeem(node: ServiceNode, client: AppClient, code: string): Promise<Entry> {
     const verifier = client.secret === '' ? { code_verifier: CODE_VERIFIER } : {}
     const fields = { grant_type: 'authorization_code', code, redirect_uri: client.redirectUri, ...verifier }
-    return this.#post(node, client, '/oauth/token', fields, { op: 'redeem', code }, client.id, tokensIn)
+    return this.#post(node, client, '/oauth/token', fields, { op: 'redeem', code }, client.id, readTokens)
   }
 
   refresh(node: ServiceNode, client: AppClient, token: string): Promise<Entry> {
     const fields = { grant_type: 'refresh_token', refresh_token: token }
-    return this.#post(node, client, '/oauth/token', fields, { op: 'refresh', token }, client.id, tokensIn)
+    return this.#post(node, client, '/oauth/token', fields, { op: 'refresh', token }, client.id, readTokens)
   }
 
   introspect(node: ServiceNode, client: AppClient, token: string): Promise<Entry> {
-    // A public client has nothing to introspect with; its resource API has.
+    // A public client cannot introspect, so the resource API does.
     const caller = client.secret === '' ? RESOURCE_SERVER : client.id
     const credentials = client.secret === '' ? this.#resourceServer : client
     return this.#post(node, credentials, '/oauth/introspect', { token }, { op: 'introspect', token }, caller, (answer) => {
@@ -123,43 +123,43 @@ export class RecordedClient {
     )
   }
 
-  /** On the account page: ends what an app may do. */
+  /** On the account page: ends the access of an app. */
   endApp(node: ServiceNode, { wallet, cookie }: Person, client: AppClient): Promise<Entry> {
-    const asked: Asked = { op: 'end_app', wallet: wallet.address, client: client.id }
-    return this.#ask(node, '', asked, this.#form('/account/apps/end', { client_id: client.id }, cookie), doneIn)
+    const recordedRequest: RecordedRequest = { op: 'end_app', wallet: wallet.address, client: client.id }
+    return this.#ask(node, '', recordedRequest, this.#form('/account/apps/end', { client_id: client.id }, cookie), readEnding)
   }
 
-  /** On the account page: ends every session of the wallet but this one. */
+  /** On the account page: ends every session of the wallet except this one. */
   endOthers(node: ServiceNode, { wallet, session, cookie }: Person): Promise<Entry> {
-    const asked: Asked = { op: 'end_others', wallet: wallet.address, session }
-    return this.#ask(node, '', asked, this.#form('/account/sessions/end-others', {}, cookie), doneIn)
+    const recordedRequest: RecordedRequest = { op: 'end_others', wallet: wallet.address, session }
+    return this.#ask(node, '', recordedRequest, this.#form('/account/sessions/end-others', {}, cookie), readEnding)
   }
 
-  /** Ends everything of a wallet, by one signature, in a browser that has no session. */
+  /** Ends everything of a wallet by one signature, in a browser without a session. */
   async endEverything(node: ServiceNode, { wallet }: Person): Promise<Entry> {
     const walk = new Walk({ authUrl: node.url } as Grantor, wallet)
-    const asked: Asked = { op: 'end_everything', wallet: wallet.address }
+    const recordedRequest: RecordedRequest = { op: 'end_everything', wallet: wallet.address }
     const begin = now()
     const before = { ...node }
-    let told: Told
+    let response: RecordedResponse
     try {
-      const page = await within(PATIENCE_MS, walk.postForm('/account/end-everything', {}, { origin: this.#origin }))
+      const page = await withTimeout(REQUEST_TIMEOUT_MS, walk.postForm('/account/end-everything', {}, { origin: this.#origin }))
       const challenge = parameterOf(movingTo(page), 'login_challenge')
-      const answer = await within(
-        PATIENCE_MS,
+      const answer = await withTimeout(
+        REQUEST_TIMEOUT_MS,
         walk.prove(challenge).then((path) => walk.complete(path)),
       )
       const ended = noticeOf(answer) === 'everything_ended'
-      told = ended ? { kind: 'done' } : { kind: 'lost', why: `${answer.status} ${noticeOf(answer)}` }
+      response = ended ? { kind: 'done' } : { kind: 'lost', why: `${answer.status} ${noticeOf(answer)}` }
     } catch (error) {
-      told = { kind: 'lost', why: reasonOf(error) }
+      response = { kind: 'lost', why: reasonOf(error) }
     }
-    return this.#note(node, '', asked, told, begin, before)
+    return this.#note(node, '', recordedRequest, response, begin, before)
   }
 
   signOut(node: ServiceNode, { wallet, session, cookie }: Person): Promise<Entry> {
-    const asked: Asked = { op: 'sign_out', wallet: wallet.address, session }
-    return this.#ask(node, '', asked, this.#form('/account/sign-out', {}, cookie), ({ status }) => {
+    const recordedRequest: RecordedRequest = { op: 'sign_out', wallet: wallet.address, session }
+    return this.#ask(node, '', recordedRequest, this.#form('/account/sign-out', {}, cookie), ({ status }) => {
       if (status === 200) return { kind: 'done' }
       return status === 401 ? { kind: 'done', already: true } : null
     })
@@ -174,13 +174,13 @@ export class RecordedClient {
     { id, secret }: Pick<AppClient, 'id' | 'secret'>,
     path: string,
     fields: Record<string, string>,
-    asked: Asked,
+    recordedRequest: RecordedRequest,
     caller: string,
-    read: (answer: Answer) => Told | null,
+    read: (answer: Answer) => RecordedResponse | null,
   ): Promise<Entry> {
     const headers = { 'content-type': FORM, ...(secret === '' ? {} : { authorization: basic(id, secret) }) }
     const body = encode({ ...fields, ...(secret === '' ? { client_id: id } : {}) })
-    return this.#ask(node, caller, asked, { method: 'POST', path, headers, body }, (answer) => {
+    return this.#ask(node, caller, recordedRequest, { method: 'POST', path, headers, body }, (answer) => {
       if (answer.status === 400 && answer.json().error === 'invalid_grant') return { kind: 'refused', error: 'invalid_grant' }
       return read(answer)
     })
@@ -189,40 +189,40 @@ export class RecordedClient {
   async #ask(
     node: ServiceNode,
     caller: string,
-    asked: Asked,
+    recordedRequest: RecordedRequest,
     request: Request,
-    read: (answer: Answer) => Told | null,
+    read: (answer: Answer) => RecordedResponse | null,
   ): Promise<Entry> {
     const begin = now()
     const { offset, jumps } = node
-    let told: Told
+    let response: RecordedResponse
     try {
-      const answer = await within(PATIENCE_MS, send(node.url, request))
-      if (answer.status === 503) told = { kind: 'lost', why: '503' }
-      else told = read(answer) ?? { kind: 'unexpected', status: answer.status, body: answer.body.slice(0, 300) }
+      const answer = await withTimeout(REQUEST_TIMEOUT_MS, send(node.url, request))
+      if (answer.status === 503) response = { kind: 'lost', why: '503' }
+      else response = read(answer) ?? { kind: 'unexpected', status: answer.status, body: answer.body.slice(0, 300) }
     } catch (error) {
-      told = { kind: 'lost', why: reasonOf(error) }
+      response = { kind: 'lost', why: reasonOf(error) }
     }
-    return this.#note(node, caller, asked, told, begin, { offset, jumps })
+    return this.#note(node, caller, recordedRequest, response, begin, { offset, jumps })
   }
 
   #note(
     node: ServiceNode,
     caller: string,
-    asked: Asked,
-    told: Told,
+    request: RecordedRequest,
+    response: RecordedResponse,
     begin: number,
     before: Pick<ServiceNode, 'offset' | 'jumps'>,
   ): Entry {
-    // A clock that jumped there and back in between was anywhere.
+    // If the clock jumped more than once in between, its offset is unknown.
     const offset = node.jumps - before.jumps > 1 ? Number.NaN : node.offset
-    const entry: Entry = { node: node.name, caller, asked, told, begin, end: now(), offset: [before.offset, offset] }
+    const entry: Entry = { node: node.name, caller, request, response, begin, end: now(), offset: [before.offset, offset] }
     this.history.push(entry)
     return entry
   }
 }
 
-function requestOf({ id, secret, redirectUri }: AppClient): Record<string, string> {
+function parametersOf({ id, secret, redirectUri }: AppClient): Record<string, string> {
   return { client_id: id, redirect_uri: redirectUri, ...(secret === '' ? PKCE : {}) }
 }
 
@@ -230,11 +230,11 @@ function reasonOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? (error as Error).message
 }
 
-function doneIn({ status }: Answer): Told | null {
+function readEnding({ status }: Answer): RecordedResponse | null {
   return status === 303 ? { kind: 'done' } : status === 401 ? { kind: 'refused', error: 'no session' } : null
 }
 
-function tokensIn(answer: Answer): Told | null {
+function readTokens(answer: Answer): RecordedResponse | null {
   if (answer.status !== 200) return null
   const { access_token, refresh_token } = answer.json()
   const [, claims = ''] = String(access_token).split('.')
@@ -250,10 +250,10 @@ function tokensIn(answer: Answer): Told | null {
   }
 }
 
-async function within<Result>(ms: number, promise: Promise<Result>): Promise<Result> {
+async function withTimeout<Result>(ms: number, promise: Promise<Result>): Promise<Result> {
   const over = new AbortController()
   const late = pause(ms, undefined, { signal: over.signal }).then(() => {
-    throw new Error('no answer in time')
+    throw new Error('no response in time')
   })
   late.catch(() => {})
   try {

@@ -1,4 +1,4 @@
-/** A summary of a run: its figures and its violations, without any token. The words are those of docs/evidence/reliability.md. */
+/** The report of a run: its figures under the names of docs/evidence/reliability.md, and its violations without full tokens. */
 import { createHash } from 'node:crypto'
 import type { Violation } from './check-history.ts'
 import { CHAIN, type Entry } from './history.ts'
@@ -6,28 +6,31 @@ import type { Mark, Outcome } from './run.ts'
 
 export function summarize({ history: all, faults, cuts, chainChecks, marks, violations }: Outcome): string {
   const history = all.filter(({ node }) => node !== CHAIN)
-  const count = (kind: string): number => history.filter(({ told }) => told.kind === kind).length
-  const struck = Object.entries(faults).map(([name, times]) => `${name} ${times}`)
+  const count = (kind: string): number => history.filter(({ response }) => response.kind === kind).length
+  const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`)
   return [
     `${history.length} requests`,
-    `${count('tokens')} with tokens`,
-    `${count('refused')} refused`,
-    `${count('lost')} lost`,
-    ...struck,
-    ...(cuts > 0 ? [`requests or responses cut ${cuts}`] : []),
-    `contracts transferred ${all.filter(({ asked }) => asked.op === 'change_owner').length}, calls to their chain ${chainChecks}`,
-    `median refresh ${median(history, 'refresh')} ms, introspection ${median(history, 'introspect')} ms`,
-    `longest pause between responses ${longestSilence(history)} s`,
-    ...returns(history, marks).map(({ after, seconds }) => {
+    `tokens ${count('tokens')}`,
+    `refused ${count('refused')}`,
+    `lost ${count('lost')}`,
+    ...injected,
+    ...(cuts > 0 ? [`${cuts} connections cut`] : []),
+    `contracts transferred ${all.filter(({ request }) => request.op === 'change_owner').length}`,
+    `RPC checks ${chainChecks}`,
+    `refresh ${median(history, 'refresh')} ms, introspection ${median(history, 'introspect')} ms`,
+    `pause ${longestPause(history)} s`,
+    ...recoveryTimes(history, marks).map(({ after, seconds }) => {
       const longest = Math.max(...seconds).toFixed(1)
-      return `available again after ${after} in ${middle(seconds)?.toFixed(1)} s (median of ${seconds.length}), ${longest} s at most`
+      return `recovery after ${after} (${seconds.length}) median ${middle(seconds)?.toFixed(1)} s, longest ${longest} s`
     }),
     `violations ${violations.length}`,
   ].join(', ')
 }
 
 function median(history: readonly Entry[], op: string): string {
-  const times = history.filter(({ asked, told }) => asked.op === op && told.kind !== 'lost').map(({ begin, end }) => end - begin)
+  const times = history
+    .filter(({ request, response }) => request.op === op && response.kind !== 'lost')
+    .map(({ begin, end }) => end - begin)
   return middle(times)?.toFixed(1) ?? '–'
 }
 
@@ -35,11 +38,11 @@ function middle(numbers: number[]): number | undefined {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
 }
 
-export type Return = { after: string; seconds: number[] }
+export type RecoveryTimes = { after: string; seconds: number[] }
 
-/** Seconds from each kind of fault to the first response to a request that was sent afterwards and had to write: a refresh or a redemption. */
-export function returns(history: readonly Entry[], marks: readonly Mark[]): Return[] {
-  const written = history.filter(({ told }) => told.kind === 'tokens')
+/** The seconds from each failure to the first successful write request, a refresh or a redemption, that was sent after it. */
+export function recoveryTimes(history: readonly Entry[], marks: readonly Mark[]): RecoveryTimes[] {
+  const written = history.filter(({ response }) => response.kind === 'tokens')
   return [...Map.groupBy(marks, ({ after }) => after)].map(([after, moments]) => ({
     after,
     seconds: moments.map(({ at }) => {
@@ -52,10 +55,10 @@ export function returns(history: readonly Entry[], marks: readonly Mark[]): Retu
   }))
 }
 
-/** The longest time between two responses, in seconds. */
-function longestSilence(history: readonly Entry[]): string {
+/** The longest time in seconds in which no client got a response. */
+function longestPause(history: readonly Entry[]): string {
   const answered = history
-    .filter(({ told }) => told.kind !== 'lost')
+    .filter(({ response }) => response.kind !== 'lost')
     .map(({ end }) => end)
     .sort((a, b) => a - b)
   const gaps = answered.map((end, index) => end - (answered[index - 1] ?? end))
@@ -67,14 +70,14 @@ export function explain({ invariant, words, entries }: Violation): string {
   return [`${invariant}: ${words}`, ...lines].join('\n  ')
 }
 
-function describe({ node, caller, asked, told, begin, end, offset }: Entry): string {
-  const told_ = Object.entries(told).map(([name, value]) => `${name} ${shorten(String(value))}`)
-  const asked_ = Object.entries(asked).map(([name, value]) => `${name} ${shorten(value)}`)
+function describe({ node, caller, request, response, begin, end, offset }: Entry): string {
+  const responseWords = Object.entries(response).map(([name, value]) => `${name} ${shorten(String(value))}`)
+  const requestWords = Object.entries(request).map(([name, value]) => `${name} ${shorten(value)}`)
   const at = `${begin.toFixed(1)} to ${end.toFixed(1)}${offset.some((each) => each !== 0) ? ` (clock ${offset.join(', ')})` : ''}`
-  return `${at} ${node} ${shorten(caller)}: ${asked_.join(', ')} → ${told_.join(', ')}`
+  return `${at} ${node} ${shorten(caller)}: ${requestWords.join(', ')} → ${responseWords.join(', ')}`
 }
 
-/** Enough to distinguish two tokens, and useless for anything else. */
+/** Shortens a token to a part of its hash, which distinguishes two tokens and cannot be used. */
 function shorten(text: string): string {
   return text.length <= 20 ? text : `#${createHash('sha256').update(text).digest('hex').slice(0, 8)}`
 }

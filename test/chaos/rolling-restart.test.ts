@@ -1,4 +1,4 @@
-/** Restarts without a failed request. How it is run, and repeated, is told in docs/evidence/reliability.md. */
+/** Restarts without a failed request. docs/evidence/reliability.md says how to run and repeat them. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newFolder } from '../cli/run.ts'
@@ -6,11 +6,11 @@ import { createPostgresDatabase } from '../support/postgres.ts'
 import { seconds } from './prove.ts'
 import { restartInTurn } from './rolling-restart.ts'
 
-// The short form has no time to wait for a balancer that asks once a second, and leaves the processor to other tests.
+// The short form has no time for a balancer that probes once a second, and leaves processor time to other tests.
 const pace =
   seconds < 10
-    ? { people: 3, leisure: 10, drainSeconds: 1, probeMs: 100 }
-    : { people: 6, leisure: 0, drainSeconds: 3, probeMs: 1000 }
+    ? { people: 3, pauseMs: 10, drainSeconds: 1, probeMs: 100 }
+    : { people: 6, pauseMs: 0, drainSeconds: 3, probeMs: 1000 }
 
 async function newPostgres(drop: (drop: () => Promise<void>) => void): Promise<string> {
   const database = await createPostgresDatabase()
@@ -25,9 +25,9 @@ const deployments = [
   { name: 'two nodes of two workers on PostgreSQL', nodes: 2, argv: ['--workers', '2'], databaseUrl: newPostgres, long: true },
 ].filter(({ long }) => !long || seconds >= 10)
 
-// Together where they are short: most of their time is waiting.
+// Short runs are concurrent, because they mostly wait.
 test.for(deployments)(
-  '$name, restarted one after the other under load: no request fails',
+  'While the nodes of a service are restarted one after the other under load, no request fails: $name',
   { timeout: (seconds + 90) * 1000, concurrent: seconds < 10 },
   async ({ name, databaseUrl, ...deployment }, { annotate, onTestFinished }) => {
     const outcome = await restartInTurn({ ...deployment, ...pace, seconds, databaseUrl: await databaseUrl(onTestFinished) })

@@ -1,4 +1,4 @@
-/** Real nodes behind a balancer, people who never pause, and every node restarted, one after the other. */
+/** Restarts real nodes behind a balancer one after the other, while users send requests without a pause. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { launch, type Running, run as runCommand } from '../cli/run.ts'
 import { type Balancer, startBalancer } from '../support/balancer.ts'
@@ -10,24 +10,24 @@ import { owner } from '../support/wallet-contracts.ts'
 export type RollingRestart = {
   databaseUrl: string
   nodes: number
-  /** words after `grantor serve` */
+  /** arguments after `grantor serve` */
   argv?: string[]
   people: number
-  /** milliseconds each of them waits between two requests */
-  leisure: number
-  /** restarts go round the nodes at least once, and until then */
+  /** milliseconds for which each user waits after a request */
+  pauseMs: number
+  /** every node is restarted at least once; the rounds end after these seconds */
   seconds: number
   drainSeconds: number
-  /** how often the balancer asks */
+  /** milliseconds between two probes of the balancer */
   probeMs: number
 }
 
 export type RestartOutcome = {
   restarts: number
   answered: number
-  /** what was asked, and what came instead of its answer */
+  /** the failed requests, with the unexpected response or error */
   failed: string[]
-  /** how each stopped node ended, and its longest stop in seconds */
+  /** the exit code of each stopped node, and the longest stop in seconds */
   exits: (number | null)[]
   longestStop: number
 }
@@ -51,14 +51,14 @@ export async function restartInTurn(options: RollingRestart): Promise<RestartOut
   const start = async (port: number) => {
     const node = launch(['serve', ...(options.argv ?? [])], { ...env, GRANTOR_LISTEN: `127.0.0.1:${port}` })
     running.set(port, node)
-    await Promise.race([balancer.until(port, 'in'), endedAtItsStart(node)])
+    await Promise.race([balancer.until(port, 'in'), failedStart(node)])
     return node
   }
   try {
     const client = await prepare(env)
     await Promise.all(ports.map(start))
     const load = startLoad(balancer.url, client, options)
-    await load.everybodyIsSignedIn
+    await load.allSignedIn
     const restarted = await restartAll({ balancer, start, running }, ports, options.seconds)
     return { ...restarted, ...(await load.stop()) }
   } finally {
@@ -67,7 +67,7 @@ export async function restartInTurn(options: RollingRestart): Promise<RestartOut
   }
 }
 
-async function endedAtItsStart(node: Running): Promise<never> {
+async function failedStart(node: Running): Promise<never> {
   const { code } = await node.ended()
   throw new Error(`a node ended with ${code}: ${node.out().slice(-2000)}${node.err()}`)
 }
@@ -84,14 +84,14 @@ async function restartAll({ balancer, start, running }: Deployment, ports: numbe
       exits.push(code)
       longestStop = Math.max(longestStop, ms / 1000)
       await start(port)
-      // The node takes requests again. If it does not, the test's own time ends it.
+      // Wait until the node serves requests again. If it does not, the test times out.
       await balancer.untilAnswered(port)
     }
   } while (performance.now() < until)
   return { restarts: exits.length, exits, longestStop }
 }
 
-/** Makes the tables, and an app. */
+/** Migrates the database, and registers an app. */
 async function prepare(env: Record<string, string>): Promise<TestClient> {
   const at = Math.floor(Date.now() / 1000)
   const redirectUri = 'https://app.example.net/callback'
@@ -106,15 +106,15 @@ async function prepare(env: Record<string, string>): Promise<TestClient> {
   throw new Error('unreachable')
 }
 
-function startLoad(url: string, client: TestClient, { people, leisure }: Pick<RollingRestart, 'people' | 'leisure'>) {
+function startLoad(url: string, client: TestClient, { people, pauseMs }: Pick<RollingRestart, 'people' | 'pauseMs'>) {
   const failed: string[] = []
   let answered = 0
-  const life = { isOver: false }
+  const state = { isOver: false }
 
-  /** Counts an answer; null where it is another than a client has to expect. */
-  async function expecting(what: string, status: number, asking: Promise<Answer>): Promise<Answer | null> {
+  /** Counts a response with the expected status. Records any other response or error as failed, and returns null. */
+  async function expectStatus(what: string, status: number, asking: Promise<Answer>): Promise<Answer | null> {
     const answer = await asking.catch((error: unknown) => String(error))
-    if (leisure > 0) await pause(leisure)
+    if (pauseMs > 0) await pause(pauseMs)
     if (typeof answer !== 'string' && answer.status === status) {
       answered++
       return answer
@@ -123,18 +123,18 @@ function startLoad(url: string, client: TestClient, { people, leisure }: Pick<Ro
     return null
   }
 
-  async function live(walk: Walk): Promise<void> {
-    while (!life.isOver) {
-      const authorized = await expecting('authorize', 302, walk.authorize(requestOf(client)))
+  async function runUser(walk: Walk): Promise<void> {
+    while (!state.isOver) {
+      const authorized = await expectStatus('authorize', 302, walk.authorize(requestOf(client)))
       const code = authorized && parameterOf(authorized.location, 'code')
-      let tokens = code && (await expecting('exchange', 200, walk.exchange(client, code)))?.json()
-      for (let turns = 0; tokens && turns < 3 && !life.isOver; turns++) {
+      let tokens = code && (await expectStatus('exchange', 200, walk.exchange(client, code)))?.json()
+      for (let turns = 0; tokens && turns < 3 && !state.isOver; turns++) {
         const { access_token: access, refresh_token: refresh } = tokens
-        const introspected = await expecting('introspect', 200, walk.introspect(client, String(access)))
+        const introspected = await expectStatus('introspect', 200, walk.introspect(client, String(access)))
         if (introspected && introspected.json().active !== true) failed.push('introspect: a living token is inactive')
-        tokens = (await expecting('refresh', 200, walk.refresh(client, String(refresh))))?.json()
+        tokens = (await expectStatus('refresh', 200, walk.refresh(client, String(refresh))))?.json()
       }
-      if (tokens) await expecting('revoke', 200, walk.revoke(client, String(tokens.refresh_token)))
+      if (tokens) await expectStatus('revoke', 200, walk.revoke(client, String(tokens.refresh_token)))
     }
   }
 
@@ -143,12 +143,12 @@ function startLoad(url: string, client: TestClient, { people, leisure }: Pick<Ro
     await walk.signIn(requestOf(client))
     return walk
   })
-  const lives = signedIn.map(async (walk) => live(await walk))
+  const runs = signedIn.map(async (walk) => runUser(await walk))
   return {
-    everybodyIsSignedIn: Promise.all(signedIn),
+    allSignedIn: Promise.all(signedIn),
     async stop() {
-      life.isOver = true
-      await Promise.all(lives)
+      state.isOver = true
+      await Promise.all(runs)
       return { answered, failed }
     },
   }

@@ -1,4 +1,4 @@
-/** One run: an empty database, real processes, people who live on them, faults in between; then calm, an audit, a verdict. */
+/** One run: an empty database, real processes, users who send requests, and faults; then an audit without faults, and the check. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,36 +18,36 @@ import { type AppClient, RecordedClient, type ResourceServer } from './recorded-
 
 export type Fault = {
   name: string
-  /** brings it about; what it breaks it mends, before it resolves */
-  strike(scene: Scene): Promise<void>
+  /** causes the fault, and repairs the damage before it resolves */
+  inject(scene: Scene): Promise<void>
 }
 
 export type Scene = {
   nodes: readonly ServiceNode[]
   random: Random
   databaseUrl: string
-  /** of the contract wallets */
+  /** the chain of the contract wallets */
   chain: RecordedChain
-  /** notes a moment from which on it is counted how long the service needs to be back */
+  /** records a failure, from which the recovery time is measured */
   mark(after: string): void
 }
 
-/** A moment by the clock of the history. */
+/** A time of the clock of the history. */
 export type Mark = { after: string; at: number }
 
 export type Run = {
   name: string
   seed: number
   nodes: number
-  /** an empty database; one SQLite file when absent */
+  /** an empty database, or a new SQLite file if absent */
   databaseUrl?: string
   seconds: number
   people: number
-  /** more of them, whose wallet is a contract (ERC-1271) */
+  /** additional users whose wallet is a contract (ERC-1271) */
   contractPeople: number
   racers: number
   faults: readonly Fault[]
-  /** milliseconds for which a request without an answer may still be worked on */
+  /** milliseconds for which the service may still process a request that got no response */
   settling?: number
 }
 
@@ -55,20 +55,20 @@ export type Outcome = {
   seed: number
   history: Entry[]
   violations: Violation[]
-  /** lines of the service's logs that call for somebody */
+  /** lines of the service's logs that need an operator */
   alarms: string[]
   faults: Record<string, number>
   cuts: number
-  /** questions to the chain of the contract wallets, counting each of its two RPCs */
+  /** the number of requests to both RPCs to check a signature */
   chainChecks: number
   marks: Mark[]
-  /** whether every question of the audit was answered in the end, once there was calm */
+  /** whether every request of the audit got a response in the end */
   recovered: boolean
 }
 
 const [CODE_LIFETIME, RETRY_WINDOW, RETRY_WINDOW_PUBLIC] = [60, 60, 10]
 
-export async function perform(run: Run): Promise<Outcome> {
+export async function performRun(run: Run): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'grantor-chaos-'))
   const [authPort, loginPort] = (await freePorts(2)) as [number, number]
   const env = {
@@ -92,15 +92,15 @@ export async function perform(run: Run): Promise<Outcome> {
     const place: Place = { recorded, chain, nodes, clients, racers: run.racers, settling }
     const wallets = await walletsOf(run, chain)
     const people = await Promise.all(
-      wallets.map((wallet, index) => Actor.signedIn(place, random.stream(`person ${index} of ${run.seed}`), wallet)),
+      wallets.map((wallet, index) => Actor.signIn(place, random.stream(`person ${index} of ${run.seed}`), wallet)),
     )
 
     const marks: Mark[] = []
     const mark = (after: string): void => void marks.push({ after, at: now() })
     const until = performance.now() + run.seconds * 1000
     const [faults] = await Promise.all([
-      strikeUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, chain, mark }),
-      ...people.map((person) => person.live(until)),
+      injectUntil(until, run, { nodes, random: random.stream('faults'), databaseUrl: env.GRANTOR_DATABASE_URL, chain, mark }),
+      ...people.map((person) => person.actUntil(until)),
     ])
     const auditBegin = recorded.history.length
     await Promise.all(people.map((person) => person.audit()))
@@ -114,8 +114,8 @@ export async function perform(run: Run): Promise<Outcome> {
       cuts: nodes.reduce((sum, { proxy }) => sum + proxy.cuts(), 0),
       chainChecks: chain.checks(),
       marks,
-      recovered: [...Map.groupBy(last, ({ asked }) => JSON.stringify(asked)).values()].every((tries) =>
-        tries.some(({ told }) => told.kind !== 'lost'),
+      recovered: [...Map.groupBy(last, ({ request }) => JSON.stringify(request)).values()].every((tries) =>
+        tries.some(({ response }) => response.kind !== 'lost'),
       ),
     }
   } finally {
@@ -134,7 +134,7 @@ async function walletsOf({ people, contractPeople, seed }: Run, chain: RecordedC
   return wallets
 }
 
-/** Makes the tables, three apps of different kinds, and the resource API they are for. */
+/** Migrates the database, and registers three apps of different kinds and their resource API. */
 async function prepare(env: Record<string, string>): Promise<{ clients: AppClient[]; resourceServer: ResourceServer }> {
   const at = Math.floor(Date.now() / 1000)
   const migrated = await runCommand(['migrate'], env, at)
@@ -152,7 +152,7 @@ async function prepare(env: Record<string, string>): Promise<{ clients: AppClien
     const registered = await register('--name', name, '--redirect-uri', redirectUri, '--consent', consent, ...options)
     clients.push({ ...registered, redirectUri, consent })
   }
-  // Without a resource of its own a token is meant for the service itself.
+  // A token without a resource is for the auth URL.
   const resourceServer = await register('--name', 'Vault', '--resource-server', env.GRANTOR_AUTH_URL ?? '')
   return { clients, resourceServer }
 }
@@ -173,32 +173,32 @@ function rulesFor(clients: readonly AppClient[], settling: number): Rules {
   }
 }
 
-async function strikeUntil(until: number, run: Run, scene: Scene): Promise<Record<string, number>> {
+async function injectUntil(until: number, run: Run, scene: Scene): Promise<Record<string, number>> {
   const { nodes, random } = scene
-  const struck: Record<string, number> = {}
+  const injected: Record<string, number> = {}
   const most = Math.min(1.5, run.seconds / 4) * 1000
   while (run.faults.length > 0) {
     const wait = most / 4 + random.below((most * 3) / 4)
     if (performance.now() + wait > until) break
     await pause(wait)
     const fault = random.pick(run.faults)
-    struck[fault.name] = (struck[fault.name] ?? 0) + 1
-    await fault.strike(scene)
+    injected[fault.name] = (injected[fault.name] ?? 0) + 1
+    await fault.inject(scene)
   }
   for (const node of nodes) node.setOffset(0)
-  return struck
+  return injected
 }
 
-/** That the store was away, or the chain of contract wallets. */
-const TOLD_AND_TRUE = /^(StoreUnavailable|OAuthError: temporarily_unavailable: contract_could_not_be_checked)/
+/** Errors that the faults of a run explain: the store or the chain was not available. */
+const EXPECTED_ERRORS = /^(StoreUnavailable|OAuthError: temporarily_unavailable: contract_could_not_be_checked)/
 
-/** What somebody would have to look at: alarms of the audit log, defects, and whatever is no line of a log. */
+/** Lines that need an operator: alarms of the audit log, defects, and output that is not a log line. */
 function alarmsIn(log: string): string[] {
   return log.split('\n').filter((line) => {
     if (line === '') return false
     if (!line.startsWith('{')) return true
     const { level, alarm, err } = JSON.parse(line) as { level: number | string; alarm?: boolean; err?: { stack?: string } }
     const severe = typeof level === 'number' ? level >= 50 : level === 'error' || level === 'fatal'
-    return alarm === true || (severe && !TOLD_AND_TRUE.test(err?.stack ?? ''))
+    return alarm === true || (severe && !EXPECTED_ERRORS.test(err?.stack ?? ''))
   })
 }

@@ -1,4 +1,4 @@
-/** The ledger under fire on SQLite, in one process and in two. How it is run, and repeated, is told in docs/evidence/reliability.md. */
+/** Fault-injection runs on SQLite, with one process and with two. docs/evidence/reliability.md says how to run and repeat them. */
 import { test } from 'vitest'
 import { breakChain, cutConnections, jumpClock, killNode, lockFile } from './faults.ts'
 import { prove, seconds } from './prove.ts'

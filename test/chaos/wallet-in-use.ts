@@ -1,8 +1,8 @@
-/** What one person signs with: an ordinary wallet for ever, or a contract for as long as the service will ask about it. */
+/** The wallet of one user: the same ordinary wallet for the whole run, or a contract that is replaced after some proofs. */
 import type { RecordedChain, Wallet } from './recorded-chain.ts'
 
-/** A node asks the chain about one contract's sign-ins 30 times a minute at most: well before that it is another contract. */
-const PROOFS_OF_A_CONTRACT = 12
+/** A node checks one contract at most 30 times a minute, so the user changes to another contract well before. */
+const MAX_PROOFS_OF_A_CONTRACT = 12
 
 export class WalletInUse {
   readonly #chain: RecordedChain
@@ -18,9 +18,9 @@ export class WalletInUse {
     return this.#wallet.kind === 'contract'
   }
 
-  /** The wallet to prove in a new session. */
+  /** The wallet for the next login. */
   async next(): Promise<Wallet> {
-    if (this.isContract && this.#proofs >= PROOFS_OF_A_CONTRACT) {
+    if (this.isContract && this.#proofs >= MAX_PROOFS_OF_A_CONTRACT) {
       this.#wallet = await this.#chain.deploy()
       this.#proofs = 0
     }
@@ -28,13 +28,13 @@ export class WalletInUse {
     return this.#wallet
   }
 
-  /** It is asked to prove itself, in a session that is there. */
+  /** Counts a proof outside of a login. */
   noteProof(): void {
     this.#proofs++
   }
 
-  /** The contract gets another owner, who signs from then on. */
-  async handOver(): Promise<void> {
-    this.#wallet = await this.#chain.handOver(this.#wallet)
+  /** Transfers the contract to a new owner, who signs from then on. */
+  async transfer(): Promise<void> {
+    this.#wallet = await this.#chain.transfer(this.#wallet)
   }
 }

@@ -13,9 +13,9 @@ import type { PostgresServer } from '../support/postgres-server.ts'
 import { type Cluster, startCluster, using } from './cluster.ts'
 
 const seconds = Number(process.env.TEST_CHAOS_SECONDS ?? 30)
-/** For how long a statement may still run after its node has given up: as long as a machine is frozen, and a moment. */
-const FROZEN_MS = 3000
-const SETTLING = FROZEN_MS + 2000
+/** The longest time for which a statement can run after its node has given up: the time of a frozen worker, and a margin. */
+const MAX_FREEZE_MS = 3000
+const SETTLING = MAX_FREEZE_MS + 2000
 
 let cluster: Cluster
 /** from the nodes to the coordinator, and from the coordinator to the workers */
@@ -33,37 +33,37 @@ afterAll(async () => {
   await cluster.close()
 })
 
-const restart = async (server: PostgresServer, { random, mark }: Scene, after: string): Promise<void> => {
+const killAndRestart = async (server: PostgresServer, { random, mark }: Scene, what: string): Promise<void> => {
   await server.stop('kill')
-  mark(after)
+  mark(what)
   await pause(random.below(500))
   await server.start()
 }
 
 const killWorker: Fault = {
   name: 'kill -9 of a worker',
-  strike: (scene) => restart(scene.random.pick(cluster.workers), scene, 'a crash of a worker'),
+  inject: (scene) => killAndRestart(scene.random.pick(cluster.workers), scene, 'kill -9 of a worker'),
 }
 
 const killCoordinator: Fault = {
   name: 'kill -9 of the coordinator',
-  strike: (scene) => restart(cluster.coordinator, scene, 'a crash of the coordinator'),
+  inject: (scene) => killAndRestart(cluster.coordinator, scene, 'kill -9 of the coordinator'),
 }
 
 const freezeWorker: Fault = {
-  name: 'a worker frozen',
-  async strike({ random, mark }) {
+  name: 'a worker stopped for up to three seconds',
+  async inject({ random, mark }) {
     const worker = random.pick(cluster.workers)
     worker.freeze()
-    await pause(500 + random.below(FROZEN_MS - 500))
+    await pause(500 + random.below(MAX_FREEZE_MS - 500))
     worker.thaw()
-    mark('a frozen worker')
+    mark('a stopped worker')
   },
 }
 
 const cutStatements: Fault = {
-  name: 'statements cut',
-  async strike({ random }) {
+  name: 'one to eight connections to PostgreSQL cut',
+  async inject({ random }) {
     for (let count = 1 + random.below(8); count > 0; count--) {
       const proxy = random.pick([proxies.coordinator, ...proxies.workers])
       proxy.cutNext(random.pick(['before', 'after']))
@@ -74,7 +74,7 @@ const cutStatements: Fault = {
 
 const moveShard: Fault = {
   name: 'a shard moved',
-  async strike({ random }) {
+  async inject({ random }) {
     await using(database.url, async (sql) => {
       const shards = await sql<{ id: number; port: number }[]>`
         SELECT shardid AS id, nodeport AS port FROM citus_shards WHERE table_name = 'grants'::regclass ORDER BY shardid`

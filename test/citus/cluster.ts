@@ -22,7 +22,7 @@ export type Cluster = {
   close(): Promise<void>
 }
 
-/** Few shards, so that a table is made quickly; several on each of three workers. */
+/** Few shards, so that a table is created quickly, but several on each of three workers. */
 const SHARDS = 12
 
 const SETTINGS = {

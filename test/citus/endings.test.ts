@@ -1,7 +1,4 @@
-/**
- * What is acknowledged is true: an ending that concerns rows on several machines is acknowledged when every one of them has ended, and
- * not when some machine will end its rows later.
- */
+/** An ending that concerns rows on several machines is acknowledged only after all of these rows have ended. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'

@@ -1,4 +1,4 @@
-/** One machine of the cluster is away or silent: its rows wait, every other row is served as before. */
+/** One worker of the cluster is dead or does not respond. Requests for its rows wait. Requests for all other rows are served. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { NewGrant } from '../../src/domain/model/request-store.ts'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   onTestFinished(() => store.close())
 })
 
-/** The port of the worker that holds a grant, as Citus itself says. */
+/** Reads the port of the worker that holds a grant from the tables of Citus. */
 async function portOf(grantId: string): Promise<number> {
   const [row] = await database.sql<{ port: number }[]>`
     SELECT nodeport AS port FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
@@ -33,7 +33,7 @@ async function portOf(grantId: string): Promise<number> {
   return row?.port ?? 0
 }
 
-/** Grants of the worker at `port`, and grants of the others. */
+/** Creates grants whose rows are on the worker at `port`, and grants whose rows are elsewhere. */
 async function grantsByWorker(port: number, count: number): Promise<{ there: NewGrant[]; elsewhere: NewGrant[] }> {
   const [there, elsewhere]: [NewGrant[], NewGrant[]] = [[], []]
   while (there.length < count || elsewhere.length < count) {
@@ -44,8 +44,8 @@ async function grantsByWorker(port: number, count: number): Promise<{ there: New
   return { there, elsewhere }
 }
 
-/** Refreshes each of these grants again and again, until `signal`. Returns how many refreshes were answered, and how many refused. */
-async function refreshing(
+/** Refreshes each of these grants repeatedly until `signal`. Returns the numbers of successful and of failed refreshes. */
+async function refreshUntil(
   grants: readonly NewGrant[],
   signal: AbortSignal,
   store: Store,
@@ -60,7 +60,7 @@ async function refreshing(
       } catch {
         counts.refused++
       }
-      // As apps do, and not as fast as the machine can: the rate then depends on what the requests wait for.
+      // With a pause the rate depends on how long requests wait, and not on how fast the machine is.
       await pause(10)
     }
   }
@@ -71,7 +71,7 @@ async function refreshing(
 /** Refreshes several lists of grants at the same time, each through its node. */
 function during(milliseconds: number, ...loads: readonly (readonly [Store, readonly NewGrant[]])[]) {
   const signal = AbortSignal.timeout(milliseconds)
-  return Promise.all(loads.map(([node, grants]) => refreshing(grants, signal, node)))
+  return Promise.all(loads.map(([node, grants]) => refreshUntil(grants, signal, node)))
 }
 
 test('A node finds the machine of a row as Citus does', async () => {
@@ -88,7 +88,7 @@ test('A node finds the machine of a row as Citus does', async () => {
   expect(seen.size).toBe(3)
 })
 
-/** The task, which is run by the first call alone. */
+/** Returns a function that runs the task at its first call only. */
 function once(task: () => unknown): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => (done ??= Promise.resolve(task()).then(() => undefined))
@@ -105,9 +105,9 @@ test.for<[string, Change, Change]>([
 ])(
   'While one worker is %s, grants on the others keep at least 80 percent of their rate, and afterwards all are served again',
   { timeout: 120_000 },
-  async ([, harm, mend], { annotate }) => {
+  async ([, disable, repair], { annotate }) => {
     const { there, elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, 2 * GRANTS)
-    // The other node gets no request for the worker that is away. Both run at the same time, so other load concerns both.
+    // The second node gets no request for the failed worker. Both nodes run at the same time, so other load affects both equally.
     const undisturbed = await openPostgresStore(database.address, { clock: 'given' })
     onTestFinished(() => undisturbed.close())
     const loads = [
@@ -116,10 +116,10 @@ test.for<[string, Change, Change]>([
       [undisturbed, elsewhere.slice(0, GRANTS)],
     ] as const
     await during(1500, ...loads)
-    await harm(cluster)
-    const mended = once(() => mend(cluster))
-    onTestFinished(mended)
-    // Until the node has seen that the worker does not answer, its statements occupy their share of the pool.
+    await disable(cluster)
+    const repairOnce = once(() => repair(cluster))
+    onTestFinished(repairOnce)
+    // Until the node has noticed that the worker does not respond, statements for the worker occupy their share of the pool.
     const [, first, firstUndisturbed] = await during(MEASURED_MS, ...loads)
     const [lost, after, afterUndisturbed] = await during(MEASURED_MS, ...loads)
     await expect(store.checkWritable()).resolves.toBeUndefined()
@@ -133,7 +133,7 @@ test.for<[string, Change, Change]>([
     await watch()
     expect(lines).toEqual([[{ machine: name }, 'a machine of the database does not answer']])
     expect(await metrics.render()).toContain(`grantor_database_machines_away{machine="${name}"} 1`)
-    await mended()
+    await repairOnce()
     await expect.poll(async () => (await during(500, [store, there]))[0]?.answered).toBeGreaterThan(0)
     await expect.poll(() => store.machinesAway?.()).toEqual([])
     await watch()
@@ -160,14 +160,14 @@ test('Nodes reconnect to a coordinator that was killed, and report only lost con
   const { elsewhere } = await grantsByWorker(cluster.workers[0]?.port ?? 0, GRANTS)
   const failures = new Set<string>()
   const signal = AbortSignal.timeout(6000)
-  const asking = elsewhere.map(async ({ id }) => {
+  const readers = elsewhere.map(async ({ id }) => {
     while (!signal.aborted) await store.grants.readGrant(id).catch((error: Error) => failures.add(error.name))
   })
   await pause(500)
   await cluster.coordinator.stop('kill')
   await pause(300)
   await cluster.coordinator.start()
-  await Promise.all(asking)
+  await Promise.all(readers)
   expect([...failures].filter((name) => name !== 'StoreUnavailable')).toEqual([])
   expect((await during(1000, [store, elsewhere]))[0]?.answered).toBeGreaterThan(0)
 })

@@ -1,4 +1,4 @@
-/** A database on Citus comes forward from every earlier schema, with its rows, whether or not its tables were distributed before. */
+/** Migration of databases on Citus from every earlier schema, with and without distributed tables. */
 import { expect, onTestFinished } from 'vitest'
 import { DISTRIBUTED, ON_COORDINATOR } from '../../src/store/postgres/distribution.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
@@ -30,7 +30,7 @@ test.for(before)(
   'Tables of schema $number that an earlier version distributed are migrated with their rows',
   async ({ number }, { cluster }) => {
     const database = await databaseOf(cluster, number)
-    await distributeAsBefore(database)
+    await distributeAsEarlierVersions(database)
     await migratePostgres(database.address, NOW)
     await expectEverything(cluster, database)
   },
@@ -51,7 +51,7 @@ test('Several programs that migrate at once distribute each table once', async (
   expect((await placesOf(database)).map(({ table }) => table)).toEqual([...ON_COORDINATOR, ...Object.keys(DISTRIBUTED)].sort())
 })
 
-/** A database that took the steps up to this one, with rows in the tables it had then. */
+/** A database with the migrations up to this number, and rows in its tables. */
 async function databaseOf(cluster: Cluster, last: number): Promise<PostgresDatabase> {
   const database = await cluster.newDatabase()
   onTestFinished(() => database.drop())
@@ -75,8 +75,8 @@ async function databaseOf(cluster: Cluster, last: number): Promise<PostgresDatab
   return database
 }
 
-/** As versions before did it: tables for all requests whole on every machine, the others by their keys. */
-async function distributeAsBefore({ sql }: PostgresDatabase): Promise<void> {
+/** Distributes the tables as earlier versions did: reference tables on every machine, the others by their keys. */
+async function distributeAsEarlierVersions({ sql }: PostgresDatabase): Promise<void> {
   const there = await sql<{ name: string }[]>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`
   const names = there.map(({ name }) => name)
   for (const table of [...ON_COORDINATOR, 'journal', 'runs'])
@@ -95,12 +95,12 @@ async function expectEverything(cluster: Cluster, database: PostgresDatabase): P
   const { sql } = database
   for (const table of ['grants', 'wallets', 'sessions'])
     expect(await sql.unsafe(`SELECT count(*)::integer AS rows FROM ${table}`), `of ${table}`).toEqual([{ rows: ROWS }])
-  // The rows moved: none is left in the coordinator's own table, where no statement would find it.
+  // No row is left in the coordinator's own table, where no statement would find the row.
   await sql.unsafe(`SET citus.override_table_visibility = off`)
   for (const table of Object.keys(DISTRIBUTED))
     expect(await sql.unsafe(`SELECT pg_relation_size('public.${table}') AS bytes`), `of ${table}`).toEqual([{ bytes: 0 }])
   await expectUsable(database.address)
-  // A worker leads to the same rows.
+  // A connection to a worker reads the same rows.
   await expectUsable({ ...database.address, servers: [{ host: '127.0.0.1', port: cluster.workers[0]?.port ?? 0 }] })
 }
 

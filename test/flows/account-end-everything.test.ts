@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => page.context().close())
 
-const goOn = () => page.getByRole('button', { name: 'Go on to sign' }).click()
+const startSigning = () => page.getByRole('button', { name: 'Go on to sign' }).click()
 
 test('One signature without a session ends every app and every session of the wallet, and of no other wallet', async () => {
   const apps = [await connectApp(grantor, client, wallet), await connectApp(grantor, other, wallet)]
@@ -37,7 +37,7 @@ test('One signature without a session ends every app and every session of the wa
   const { signed, asked } = await installWallet(page, wallet)
   await page.goto(`${grantor.authUrl}/account/end-everything`)
   expect(await page.locator('.slip').innerText()).toContain('You need not be signed in. Your wallet’s signature is enough.')
-  await goOn()
+  await startSigning()
   await page.locator('.wallet').click()
   await page.locator('#sign').waitFor()
   const shown = await page.locator('#message').textContent()
@@ -52,14 +52,14 @@ test('One signature without a session ends every app and every session of the wa
   await signedIn.reload()
   expect(new URL(signedIn.url()).origin).toBe(grantor.loginUrl)
   await signedIn.context().close()
-  // and the signature that ended everything signed nobody in
+  // The signature that ended everything did not start a session.
   await page.goto(`${grantor.authUrl}/account`)
   expect(new URL(page.url()).origin).toBe(grantor.loginUrl)
 })
 
 test('The page that requests the signature says that it ends everything, so that it is not mistaken for a sign-in', async () => {
   await page.goto(`${grantor.authUrl}/account/end-everything`)
-  await goOn()
+  await startSigning()
   await page.waitForURL(`${grantor.loginUrl}/login**`)
   const head = await page.locator('.slip-head').innerText()
   expect(head).toContain('End everything')
@@ -70,7 +70,7 @@ test('The page that requests the signature says that it ends everything, so that
 test('A cancelled request to end everything ends nothing', async () => {
   const app = await connectApp(grantor, client, wallet)
   await page.goto(`${grantor.authUrl}/account/end-everything`)
-  await goOn()
+  await startSigning()
   await page.locator('#cancel').click()
   await page.waitForURL(`${grantor.authUrl}/**`)
   expect(await app.isActive()).toBe(true)
@@ -81,7 +81,7 @@ test('Everything can be ended without script, with a signature from another prog
   page = await newPage(browser, { javaScriptEnabled: false })
   const app = await connectApp(grantor, client, wallet)
   await page.goto(`${grantor.authUrl}/account/end-everything`)
-  await goOn()
+  await startSigning()
   await page.locator('#no-script-address').fill(wallet.address)
   await page.locator('#no-script-show').click()
   await page.locator('#signature').fill(wallet.sign(await page.locator('#message').inputValue()))

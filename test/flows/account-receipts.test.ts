@@ -79,7 +79,7 @@ test('Ending an app withdraws its receipts, so that the next sign-in needs a new
   await page.getByRole('status').waitFor()
   await page.goto(`${grantor.authUrl}${receipt}`)
   expect(await page.locator('.facts').innerText()).toContain('Withdrawn: it allows nothing any more')
-  // the session is there, the consent is not
+  // The session is still valid, but the consent is withdrawn.
   await openLogin(page, grantor, client)
 })
 

@@ -1,4 +1,4 @@
-/** A person's visit to the account page, and an app that is connected to it. */
+/** Helpers for tests of the account page: sign in to it, and connect an app. */
 import type { Page } from 'playwright-core'
 import type { Grantor, TestClient } from '../support/start.ts'
 import { requestOf, Walk } from '../support/walk.ts'
@@ -14,10 +14,10 @@ export async function openAccount(page: Page, grantor: Grantor, wallet: TestWall
   return signed
 }
 
-export type Connected = { walk: Walk; accessToken: string; refreshToken: string; isActive(): Promise<boolean> }
+export type ConnectedApp = { walk: Walk; accessToken: string; refreshToken: string; isActive(): Promise<boolean> }
 
-/** Signs in to an app in another browser and redeems the code: from now on the app is connected. */
-export async function connectApp(grantor: Grantor, client: TestClient, wallet: TestWallet): Promise<Connected> {
+/** Signs in to an app in another browser and redeems the code, so that the app has a grant. */
+export async function connectApp(grantor: Grantor, client: TestClient, wallet: TestWallet): Promise<ConnectedApp> {
   const walk = new Walk(grantor, wallet)
   const { code } = await walk.signIn(requestOf(client))
   const { access_token: accessToken, refresh_token: refreshToken } = (await walk.exchange(client, code)).json()

@@ -1,4 +1,4 @@
-/** What is changed on one node is so on the other: two services as `grantor serve` composes them, on one database, in real time. */
+/** Changes on one node take effect on the other: two services as `grantor serve` composes them, on one database, in real time. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { composeAuthService } from '../../src/cli/compose/compose.ts'
@@ -13,7 +13,6 @@ import { send } from '../support/send.ts'
 import { type Grantor, TEST_LOGIN_SECRET, TEST_SECRET, type TestClient } from '../support/start.ts'
 import { parameterOf, requestOf, Walk } from '../support/walk.ts'
 
-/** The second that is promised, and one for a machine that is busy with other tests. */
 const now = () => Math.floor(Date.now() / 1000)
 const REDIRECT_URI = 'https://app.example.net/callback'
 
@@ -61,7 +60,7 @@ describe.each(engines)('Two nodes on one $engine database', ({ open }) => {
     return { id, secret, redirectUris: [REDIRECT_URI] } as TestClient
   }
 
-  /** Starts a node, and returns where it listens. */
+  /** Starts a node, and returns its address. */
   async function startNode(): Promise<string> {
     const reading = readSettings('serve', env)
     if (reading.kind === 'faults') throw new Error(reading.faults.join(' '))
@@ -75,7 +74,7 @@ describe.each(engines)('Two nodes on one $engine database', ({ open }) => {
     return `http://localhost:${port}`
   }
 
-  /** One browser, which reaches either node. */
+  /** Signs in at the first node, and copies the cookies for the second: one browser that uses both nodes. */
   async function signIn(): Promise<void> {
     await first.signIn({ ...requestOf(client), prompt: 'login' })
     for (const [name, value] of first.cookies) second.cookies.set(name, value)

@@ -1,4 +1,4 @@
-/** What Chromium loads in the background for an app of the same site gets no code; its frames and its visits do. */
+/** Background loads of Chromium for an app of the same site get no code. Frames and page visits get one. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ import { testWallet } from '../support/wallet.ts'
 import { openAccount } from './account-visit.ts'
 
 let browser: Browser
-/** Another port of the same host is the same site, so the browser's cookies go along. */
+/** Another port of the same host is the same site, so the browser sends its cookies. */
 let app: Server
 let appUrl: string
 let appPage = ''

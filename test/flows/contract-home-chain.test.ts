@@ -1,4 +1,7 @@
-/** The same address on two chains can have two owners: contract wallets sign in on the home chain only, ordinary ones anywhere. */
+/**
+ * One address can have different owners on two chains. Contract wallets therefore sign in on the home chain only, ordinary wallets on any
+ * allowed chain.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startChain, type TestChain } from '../support/chain.ts'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'
@@ -21,7 +24,7 @@ const mallory = owner('mallory')
 
 let home: HomeChain
 let away: TestChain
-/** Alice's at home; on the other chain, at the same address, Mallory's. */
+/** Alice owns this contract on the home chain. Mallory owns the contract at the same address on the other chain. */
 let address: string
 beforeAll(async () => {
   away = await startChain({ chainId: AWAY })
@@ -41,7 +44,7 @@ afterAll(async () => {
   await away.close()
 })
 
-/** Hands in a proof over the text that names this chain. */
+/** Sends a signature over the text that names this chain. */
 async function proveOn(chainId: number, wallet: TestWallet, of = home.grantor, client = home.client) {
   const walk = new Walk(of)
   const claim = { login_challenge: await walk.challenge(requestOf(client)), address: wallet.address, chain_id: chainId }
@@ -58,10 +61,10 @@ test('The owner of the address on another chain cannot sign in, on that chain or
 })
 
 test('The owner on the home chain cannot sign in with a text of another chain: 401, and no RPC is called', async () => {
-  const asked = await home.questions(() =>
+  const calls = await home.questions(() =>
     home.expectRefused(async () => (await proveOn(AWAY, { address, sign: alice.sign })).answer, 401, 'not_proven'),
   )
-  expect([...asked, ...away.asked]).toEqual([])
+  expect([...calls, ...away.asked]).toEqual([])
 })
 
 test('The owner on the home chain signs in on the home chain', async () => {
@@ -69,13 +72,13 @@ test('The owner on the home chain signs in on the home chain', async () => {
 })
 
 test('An ordinary wallet signs in on every allowed chain, and no RPC is called', async () => {
-  const asked = await home.questions(async () => {
+  const calls = await home.questions(async () => {
     for (const chainId of [1, AWAY]) {
       const { walk, answer } = await proveOn(chainId, testWallet(0))
       expect((await walk.complete(redirectPath(answer))).status).toBe(200)
     }
   })
-  expect([...asked, ...away.asked]).toEqual([])
+  expect([...calls, ...away.asked]).toEqual([])
 })
 
 test('A chain with an RPC that is not an allowed chain is refused: 403', async () => {

@@ -1,4 +1,4 @@
-/** Ordinary wallets on a service that has RPCs configured: no RPC learns of them, and none can sign in for them. */
+/** Ordinary wallets on a service with RPCs: no request about them is sent to an RPC, and no RPC can sign in as them. */
 import { describe, expect } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { tokensOf } from '../support/app.ts'
@@ -13,14 +13,14 @@ const mallory = owner('mallory')
 
 test.beforeEach(({ home }) => home.setFaults(null))
 
-const knownWallet = (home: HomeChain, wallet: TestWallet) => home.grantor.store.wallets.readWallet(wallet.address as Address)
+const readWallet = (home: HomeChain, wallet: TestWallet) => home.grantor.store.wallets.readWallet(wallet.address as Address)
 const signedByMallory = ({ address }: TestWallet): TestWallet => ({ address, sign: mallory.sign })
 
 describe('Ordinary wallets need no RPC', () => {
   test('An ordinary wallet signs in, refreshes and opens the account page without a call to an RPC, also the first time', async ({
     home,
   }) => {
-    const asked = await home.questions(async () => {
+    const calls = await home.questions(async () => {
       const walk = new Walk(home.grantor, testWallet(0))
       const { code } = await walk.signIn(requestOf(home.client))
       const tokens = tokensOf(await walk.exchange(home.client, code))
@@ -30,8 +30,8 @@ describe('Ordinary wallets need no RPC', () => {
       await walk.browse({ path: '/account' })
       await walk.signIn(requestOf(home.client, { prompt: 'login' }))
     })
-    expect(asked).toEqual([])
-    expect(await knownWallet(home, testWallet(0))).toMatchObject({ provedItself: true })
+    expect(calls).toEqual([])
+    expect(await readWallet(home, testWallet(0))).toMatchObject({ provedItself: true })
   })
 
   test('Ordinary wallets sign in and refresh while every RPC is unavailable', async ({ home }) => {
@@ -54,7 +54,7 @@ describe('An account that delegates to a contract (EIP-7702)', () => {
   })
 
   test("The contract of an account cannot sign in for the account before the account's key was seen: 401", async ({ home }) => {
-    expect(await knownWallet(home, wallet)).toEqual({ epoch: 0, provedItself: false })
+    expect(await readWallet(home, wallet)).toEqual({ epoch: 0, provedItself: false })
     await home.expectRefused(async () => (await home.prove(signedByMallory(wallet))).answer, 401, 'not_proven')
   })
 
@@ -85,7 +85,7 @@ describe('An address that has signed with its own key', () => {
   const forged = signedByMallory(account)
   test.beforeAll(async ({ home }) => {
     await home.finish(await home.prove(account))
-    // no chain allows this today; an RPC that lies says it any day
+    // No chain allows this today, but an RPC that lies can report it.
     await home.chain.setCode(account.address, `0x${YES_TO_ALL}`)
   })
 

@@ -1,4 +1,4 @@
-/** A contract wallet's owner is removed after the login: what they were given ends, and whoever owns the wallet now can sign in. */
+/** The owner of a contract wallet is replaced after a login: what the former owner allowed ends, and the new owner can sign in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
@@ -29,7 +29,7 @@ const receipts = () => receiptsOf(home.grantor, wallet)
 const sessions = () =>
   home.grantor.store.sessions.listSessions(wallet.address as Address, { at: home.grantor.clock.now(), limit: 10 })
 
-/** A code for the session that is there; '' where the browser is sent to the login. */
+/** The code that the present session gets, or '' if the browser is redirected to the login. */
 async function nextCode({ walk }: Pick<Connected, 'walk'>, client = home.client): Promise<string> {
   const { location } = await walk.authorize(requestOf(client))
   return location.startsWith(home.grantor.loginUrl) ? '' : parameterOf(location, 'code')
@@ -162,7 +162,7 @@ test('A grant whose consent another owner signed ends when the owner who signed 
   const { walk } = await home.connect(wallet)
   home.setFaults('429')
   const code = await nextCode({ walk }, strict)
-  // While no RPC responds, both signatures rest on their last good check.
+  // While no RPC responds, the last successful check of each signature counts.
   const tokens = (await walk.exchange(strict, code)).json()
   home.setFaults(null)
   await removeAlice()
@@ -203,12 +203,12 @@ describe('The session and the consent of a signature that is no longer valid', (
     const strict = await home.grantor.createClient({ consent: 'signed', scopes: ['enhancement'] })
     await home.connect(wallet, { client: strict })
     await removeAlice()
-    // the new owner comes by another app; the first app finds the old consent, whose code is not redeemed
+    // The new owner signs in for another app. The first app gets a code under the old consent, which is not redeemed.
     const { walk } = await home.connect(ofBob())
     const code = await nextCode({ walk }, strict)
     expect(code).not.toBe('')
     expectRefusal(await walk.exchange(strict, code), 'invalid_grant')
-    // from then on the new owner is asked
+    // The next request needs the consent of the new owner.
     expect(await nextCode({ walk }, strict)).toBe('')
     const after = await home.connect(ofBob(), { walk, client: strict })
     expect((await walk.refresh(strict, after.tokens.refresh_token)).status).toBe(200)

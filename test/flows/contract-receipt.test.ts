@@ -1,4 +1,4 @@
-/** A contract wallet's receipt: from the sign-in over the account page to anybody's check of it, who needs only an RPC. */
+/** The receipt of a contract wallet: sign-in, download from the account page, and verification with an RPC. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

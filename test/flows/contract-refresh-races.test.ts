@@ -1,4 +1,4 @@
-/** Refresh tokens of contract wallets rotate like all others, though between reading a row and moving it a chain is asked. */
+/** Refresh tokens of contract wallets rotate like all others, although a chain is called between reading and rotating the row. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { tokensOf } from '../support/app.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
@@ -25,16 +25,17 @@ beforeEach(async () => {
 afterAll(() => home.close())
 
 const refresh = (token: string): Promise<Answer> => connected.walk.refresh(home.client, token)
-const times = (length: number, token: string): Promise<Answer[]> => Promise.all(Array.from({ length }, () => refresh(token)))
-const fiftyTimes = (token: string): Promise<Answer[]> => times(50, token)
+const refreshTimes = (length: number, token: string): Promise<Answer[]> =>
+  Promise.all(Array.from({ length }, () => refresh(token)))
+const refreshFiftyTimes = (token: string): Promise<Answer[]> => refreshTimes(50, token)
 
 describe('Fifty simultaneous refreshes with one token', () => {
   test.each([
-    ['an hour after the last check, so that each of them needs an answer of the chain', GRACE],
+    ['an hour after the last check, so that each needs a check on the chain', GRACE],
     ['soon after the sign-in', 1],
   ])('Fifty simultaneous refreshes all get the same successor: %s', async (_, later) => {
     home.grantor.clock.advance(later)
-    const answers = await fiftyTimes(connected.tokens.refresh_token)
+    const answers = await refreshFiftyTimes(connected.tokens.refresh_token)
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     const successors = new Set(answers.map((answer) => tokensOf(answer).refresh_token))
     expect(successors.size).toBe(1)
@@ -44,7 +45,7 @@ describe('Fifty simultaneous refreshes with one token', () => {
 
   test('Fifty simultaneous refreshes after the removal of the owner are all refused, and the grant ends once', async () => {
     await home.chain.send(wallet.address, changeOwner(bob.address))
-    for (const answer of await fiftyTimes(connected.tokens.refresh_token)) expectRefusal(answer, 'invalid_grant')
+    for (const answer of await refreshFiftyTimes(connected.tokens.refresh_token)) expectRefusal(answer, 'invalid_grant')
     expect(await home.grantOf(connected)).toMatchObject({ generation: 0 })
     expect((await home.grantOf(connected))?.endedAt).not.toBeNull()
     expect(await home.isActive(connected)).toBe(false)
@@ -52,9 +53,9 @@ describe('Fifty simultaneous refreshes with one token', () => {
 
   test('If an RPC answers only some of fifty refreshes, the others get 503, there is one successor, and the grant stays valid', async () => {
     home.grantor.clock.advance(GRACE)
-    const first = fiftyTimes(connected.tokens.refresh_token)
+    const first = refreshFiftyTimes(connected.tokens.refresh_token)
     home.beside.setFault('429')
-    const second = fiftyTimes(connected.tokens.refresh_token)
+    const second = refreshFiftyTimes(connected.tokens.refresh_token)
     const answers = [...(await first), ...(await second)]
     expect(answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
     const successors = answers.filter(({ status }) => status === 200).map((answer) => tokensOf(answer).refresh_token)
@@ -68,7 +69,7 @@ describe('Fifty simultaneous refreshes with one token', () => {
 test('A check in progress is shared: ten refreshes at once call each RPC once', async () => {
   // both keep it waiting until all ten have come
   home.setFaults('hang')
-  const asked = await home.questions(() => times(10, connected.tokens.refresh_token))
+  const asked = await home.questions(() => refreshTimes(10, connected.tokens.refresh_token))
   expect(asked).toEqual(['eth_call', 'eth_call'])
 })
 
@@ -121,9 +122,9 @@ test('A grant that ends while its chain is called yields no token', async () => 
   // one RPC keeps the check waiting until the revocation is through
   home.beside.setFault('hang')
   const before = home.beside.asked.length
-  const refreshing = refresh(connected.tokens.refresh_token)
+  const refreshed = refresh(connected.tokens.refresh_token)
   await expect.poll(() => home.beside.asked.length).toBe(before + 1)
   await connected.walk.revoke(home.client, connected.tokens.refresh_token)
-  expectRefusal(await refreshing, 'invalid_grant')
+  expectRefusal(await refreshed, 'invalid_grant')
   expect(await home.grantOf(connected)).toMatchObject({ endReason: 'revoked', generation: 0 })
 })

@@ -1,4 +1,4 @@
-/** No RPC answers when a contract wallet's tokens are refreshed: the last good check counts for the grace period, then 503. */
+/** Refreshes of a contract wallet while no RPC responds: the last successful check counts for the grace period, then 503. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { isDoneWithin } from '../support/attempts.ts'
@@ -33,7 +33,7 @@ beforeEach(async () => {
 })
 afterAll(() => home.close())
 
-/** With the living token, which moves on with each success. */
+/** Refreshes with the current token, and keeps the new tokens after each success. */
 async function refresh(): Promise<Answer> {
   const answer = await connected.walk.refresh(home.client, connected.tokens.refresh_token)
   if (answer.status === 200) connected = { ...connected, tokens: answer.json() as Connected['tokens'] }
@@ -45,7 +45,7 @@ async function checkedAt(): Promise<number | undefined> {
   return receipt?.checkedAt
 }
 
-/** 503 with Retry-After, and not a row is touched. */
+/** Expects 503 with Retry-After, and no change of any row. */
 async function expectNotChecked(): Promise<void> {
   const before = allRows(home.grantor.databasePath)
   expectRefusal(await refresh(), NOT_CHECKED)

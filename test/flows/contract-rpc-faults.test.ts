@@ -1,4 +1,4 @@
-/** What an RPC may do during the sign-in of a contract wallet: never a login, never "wrong signature", and nothing lost. */
+/** Faulty RPCs during the sign-in of a contract wallet never cause a login or the error "wrong signature", and lose nothing. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { isDoneWithin } from '../support/attempts.ts'
@@ -15,7 +15,7 @@ const mallory = owner('mallory')
 let home: HomeChain
 let wallet: TestWallet
 beforeAll(async () => {
-  // one failure is all that is allowed: what could not be checked must not count as one
+  // Only one failure is allowed, because a proof that could not be checked must not count as a failure.
   home = await startOnChain({ failureLimit: 1, limits: { contract_checks: 1000 } })
 })
 beforeEach(async () => {
@@ -26,8 +26,8 @@ afterAll(() => home.close())
 
 const forged = (): TestWallet => ({ ...wallet, sign: mallory.sign })
 
-/** 503 in plain words, nothing stored; and the challenge takes the owner's signature once the RPCs are back. */
-async function expectKept(): Promise<void> {
+/** Expects 503 and no stored row. Then, without the faults, the same challenge accepts the owner's signature. */
+async function expectUnavailable(): Promise<void> {
   const before = allRows(home.grantor.databasePath)
   const [attempt, forgery] = await Promise.all([home.prove(wallet), home.prove(forged())])
   for (const { answer } of [attempt, forgery]) {
@@ -47,14 +47,14 @@ async function expectKept(): Promise<void> {
 describe('If both RPCs fail, the owner and a forger both get 503 with Retry-After, and the challenge works later', () => {
   test.each(UNHELPFUL)('Both RPCs at fault: %s', async (fault) => {
     home.setFaults(fault)
-    expect(await isDoneWithin(6_000, expectKept())).toBe(true)
+    expect(await isDoneWithin(6_000, expectUnavailable())).toBe(true)
   })
 })
 
 describe('If one RPC fails beside one that works, the result is the same', () => {
   test.each(UNHELPFUL)('One RPC at fault: %s', async (fault) => {
     home.beside.setFault(fault)
-    await expectKept()
+    await expectUnavailable()
   })
 })
 
@@ -98,11 +98,11 @@ test('A redirect of an RPC is not followed, and neither its response nor its URL
   home.setFaults('redirect')
   await home.prove(wallet, { walk: from('203.0.113.12') })
   expect([...home.chain.asked, ...home.beside.asked]).not.toContain('elsewhere')
-  const said = answer.body + home.grantor.logLines.slice(lines).join('')
-  expect(said).toContain('error_-32000')
+  const output = answer.body + home.grantor.logLines.slice(lines).join('')
+  expect(output).toContain('error_-32000')
   expect(answer.body).not.toContain('error_-32000')
   for (const secret of ['words of the RPC', 'secret-key-of-the-operator', wallet.address, alice.sign('').slice(0, 12)]) {
-    expect(said).not.toContain(secret)
+    expect(output).not.toContain(secret)
   }
 })
 
@@ -130,9 +130,9 @@ test('The login page responds in the same way: 503 with Retry-After, and the for
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
   expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
   home.setFaults(null)
-  const taken = await post()
-  expect(taken.status).toBe(200)
-  expect(await taken.json()).toMatchObject({ status: 'success' })
+  const accepted = await post()
+  expect(accepted.status).toBe(200)
+  expect(await accepted.json()).toMatchObject({ status: 'success' })
 })
 
 test('Ordinary wallets sign in meanwhile as if there were no chain', async () => {
@@ -143,7 +143,7 @@ test('Ordinary wallets sign in meanwhile as if there were no chain', async () =>
   expect(await home.grantor.store.wallets.readWallet(address)).toMatchObject({ provedItself: true })
 })
 
-/** A browser in a network of its own, whose failures are nobody else's. */
+/** A browser with its own IP address, so that its failures are counted separately. */
 function from(clientIp: string, of: TestWallet = wallet): Walk {
   const walk = new Walk(home.grantor, of)
   walk.clientIp = clientIp

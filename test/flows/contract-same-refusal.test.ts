@@ -1,4 +1,7 @@
-/** A failed proof shows nothing about an address: the answer, its delay and its cost are the same whether or not its owner ever signed in. */
+/**
+ * A failed proof shows nothing about an address: response, Retry-After and RPC requests are the same whether or not its owner has ever
+ * signed in.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { requestOf, Walk } from '../support/walk.ts'
@@ -21,7 +24,7 @@ beforeEach(() => {
 })
 afterAll(() => home.close())
 
-/** What a caller observes of one failed proof, and what it costs the operator. */
+/** The response to one failed proof, and the RPC requests that the proof caused. */
 async function observe({ address }: TestWallet, signature?: string, clientIp = '198.51.100.1') {
   const walk = Object.assign(new Walk(home.grantor), { clientIp })
   const proof = signature === undefined ? {} : { signature }
@@ -33,11 +36,11 @@ async function observe({ address }: TestWallet, signature?: string, clientIp = '
 }
 
 const SIGNATURES: Record<string, string | undefined> = {
-  'of another key': undefined,
+  'by another key': undefined,
   'of 64 bytes': `0x${'11'.repeat(64)}`,
   'of no bytes': '0x',
-  'that is a wrapper without content (ERC-6492)': `0x${'6492'.repeat(16)}`,
-  'that is no hexadecimal': 'yes',
+  'that is an empty wrapper (ERC-6492)': `0x${'6492'.repeat(16)}`,
+  'that is not hexadecimal': 'yes',
 }
 
 describe.each(Object.entries(SIGNATURES))(

@@ -1,4 +1,4 @@
-/** Contract wallets sign in, end to end: from the authorization request to a token whose `sub` is the contract's address. */
+/** Contract wallets sign in end to end, from the authorization request to a token whose `sub` is the contract's address. */
 import { describe, expect } from 'vitest'
 import type { Address } from '../../src/wallet/address.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
@@ -17,10 +17,10 @@ const test = base.extend('options', { failureLimit: 1_000_000 })
 test.beforeEach(({ home }) => home.setFaults(null))
 
 const withKeyOf = (wallet: TestWallet, key: Owner): TestWallet => ({ ...wallet, sign: key.sign })
-/** Whoever signs: the proof is that of the contract at this address. */
-const signingBy = (address: string, sign: (message: string) => string): TestWallet => ({ address, sign })
+/** A wallet at this address, whose signatures `sign` makes. */
+const walletAt = (address: string, sign: (message: string) => string): TestWallet => ({ address, sign })
 
-/** Signs in, and says what of it stands in the store. */
+/** Signs in, and checks the token, the grant, the session and the receipt. */
 async function expectSignedIn(home: HomeChain, wallet: TestWallet): Promise<void> {
   const attempt = await home.prove(wallet)
   expect(attempt.answer.status).toBe(200)
@@ -39,7 +39,7 @@ async function expectSignedIn(home: HomeChain, wallet: TestWallet): Promise<void
     { walletKind: 'contract', method: 'signature' },
   ])
   expect(await store.receipts.listReceipts(address, { limit: 2 })).toMatchObject([{ walletKind: 'contract', chainId: 1 }])
-  // only a key of its own would close the contract path to it
+  // Only a proof by its own key would set this, and would prevent contract sign-in.
   expect(await store.wallets.readWallet(address)).toMatchObject({ provedItself: false })
 }
 
@@ -66,7 +66,7 @@ describe('A deployed contract wallet (ERC-1271)', () => {
     const wallet = await home.walletOf(alice)
     await expectNotProven(
       home,
-      signingBy(wallet.address, (message) => alice.sign(message.replace('Allow', 'allow'))),
+      walletAt(wallet.address, (message) => alice.sign(message.replace('Allow', 'allow'))),
     )
   })
 
@@ -115,15 +115,15 @@ describe('A contract wallet that is not deployed yet (ERC-6492)', () => {
     const loop = await home.chain.deploy(deploying(oddContracts.endlessLoop))
     const { address } = await home.undeployedWalletOf(bob)
     const started = performance.now()
-    const { answer } = await home.prove(signingBy(address, (message) => wrapSignature(loop, '0xc0ffee', bob.sign(message))))
-    // The local EVM records every step: burning all gas may take it longer than an RPC is waited for.
+    const { answer } = await home.prove(walletAt(address, (message) => wrapSignature(loop, '0xc0ffee', bob.sign(message))))
+    // The local EVM records every step, so running out of gas may take longer than the timeout of an RPC.
     expect([
       [401, 'not_proven'],
       [503, 'temporarily_unavailable'],
     ]).toContainEqual([answer.status, answer.json().error])
     expect(performance.now() - started).toBeLessThan(10_000)
     expect(await home.grantor.store.receipts.listReceipts(address as Address, { limit: 1 })).toEqual([])
-    // answers in turn: the chain is at rest for the next test
+    // The chain handles requests in order, so it is idle for the next test after this one.
     await home.chain.request('eth_blockNumber')
   })
 
@@ -137,7 +137,7 @@ describe('A Safe of two owners who must both sign', () => {
   let safe: Safe
   let undeployed: Safe
   const signedBy = (of: Safe, ...owners: Owner[]): TestWallet =>
-    signingBy(of.address, (message) => signForSafe(message, of.address, 1, owners))
+    walletAt(of.address, (message) => signForSafe(message, of.address, 1, owners))
   test.beforeAll(async ({ home }) => {
     const makeSafe = await safes(home.chain)
     safe = await makeSafe([alice, bob], 2)
@@ -161,7 +161,7 @@ describe('A Safe of two owners who must both sign', () => {
   test('A Safe that is not deployed signs in in the same way, wrapped, and not with one signature', async ({ home }) => {
     const wrapped = (...owners: Owner[]): TestWallet => {
       const { address, sign } = signedBy(undeployed, ...owners)
-      return signingBy(address, (message) => wrapSignature(undeployed.factory, undeployed.factoryCall, sign(message)))
+      return walletAt(address, (message) => wrapSignature(undeployed.factory, undeployed.factoryCall, sign(message)))
     }
     await expectNotProven(home, wrapped(bob))
     await expectSignedIn(home, wrapped(bob, mallory))
@@ -173,13 +173,13 @@ describe('Contracts that are not wallets', () => {
     'A contract is refused as a wallet: %s',
     async (kind, { home }) => {
       const odd = await home.chain.deploy(deploying(oddContracts[kind]))
-      await expectNotProven(home, signingBy(odd, alice.sign))
+      await expectNotProven(home, walletAt(odd, alice.sign))
     },
   )
 
   test('A contract that returns "true" instead of the magic value is refused', async ({ home }) => {
     const odd = await home.chain.deploy(deploying(answering('01'.padStart(64, '0'))))
-    await expectNotProven(home, signingBy(odd, alice.sign))
+    await expectNotProven(home, walletAt(odd, alice.sign))
   })
 
   test('The zero address and precompiles, the identity precompile too, are refused with 403 before any call to an RPC', async ({

@@ -34,8 +34,8 @@ test('A demo app whose authorization service is down says so, and works again wh
 
 test('The demo app sends a new state and a new S256 challenge with each request (RFC 7636 §4.1)', async () => {
   const grantor = await startGrantor({ ports })
-  const asked = await Promise.all([get('/start'), get('/start')])
-  const [one, two] = asked.map(({ headers }) => new URL(String(headers.location)).searchParams)
+  const redirects = await Promise.all([get('/start'), get('/start')])
+  const [one, two] = redirects.map(({ headers }) => new URL(String(headers.location)).searchParams)
   expect(one?.get('code_challenge_method')).toBe('S256')
   expect(one?.get('redirect_uri')).toBe(`${baseUrl}/callback`)
   expect(one?.get('state')).not.toBe(two?.get('state'))

@@ -1,4 +1,4 @@
-/** `openid-client`, a certified relying party that nobody here wrote, with DPoP (RFC 9449): push, sign-in, refresh, userinfo, API. */
+/** `openid-client`, a certified independent relying party, with DPoP (RFC 9449): push, sign-in, refresh, userinfo, API. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ const REDIRECT_URI = 'https://spa.example.org/cb'
 let grantor: Grantor
 afterEach(() => grantor.close())
 
-/** A resource API on a socket of its own; answers 204, or the refusal. */
+/** A resource API that responds with 204, or with the refusal of the token check. */
 async function startApi() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -48,14 +48,14 @@ test.each([
     const DPoP = client.getDPoPHandle(config, keys)
 
     const codeVerifier = client.randomPKCECodeVerifier()
-    const asked = {
+    const parameters = {
       redirect_uri: REDIRECT_URI,
       scope: 'openid',
       code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
       code_challenge_method: 'S256',
     }
     const walk = new Walk(grantor)
-    const to = await client.buildAuthorizationUrlWithPAR(config, asked, { DPoP })
+    const to = await client.buildAuthorizationUrlWithPAR(config, parameters, { DPoP })
     const signedIn = await walk.signIn(to.search.slice(1))
     const checks = { pkceCodeVerifier: codeVerifier, idTokenExpected: true }
     const tokens = await client.authorizationCodeGrant(config, new URL(signedIn.to), checks, undefined, { DPoP })

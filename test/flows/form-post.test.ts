@@ -1,4 +1,4 @@
-/** The browser posts the answer to the app (OAuth 2.0 Form Post Response Mode), from a page of ours under its own policy. */
+/** The browser posts the authorization response to the app, from a page of the service (OAuth 2.0 Form Post Response Mode). */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { launchBrowser, newPage, seriousAxeViolations } from '../support/browser.ts'
@@ -30,8 +30,8 @@ afterEach(() => page.context().close())
 
 const STATE = 'a "state"/1 <&>'
 
-/** A person who has signed in before comes from the app. */
-async function comeFromApp(javaScriptEnabled: boolean): Promise<void> {
+/** Opens the app's authorization request in a browser that has a session. */
+async function openRequest(javaScriptEnabled: boolean): Promise<void> {
   app.requests.length = 0
   page = await newPage(browser, { javaScriptEnabled })
   const walk = new Walk(grantor)
@@ -42,8 +42,8 @@ async function comeFromApp(javaScriptEnabled: boolean): Promise<void> {
   await page.goto(`${grantor.authUrl}/oauth/authorize?${query}`)
 }
 
-/** What the app was sent, as often as it was sent something. */
-async function atApp() {
+/** The POST requests that the app has received. */
+async function postsAtApp() {
   await page.getByText('The app').waitFor()
   return app.requests
     .filter(({ method }) => method === 'POST')
@@ -59,16 +59,16 @@ const ANSWER = {
 
 test('With script the response is posted to the app at once, and once, under a policy that names the origin of the app', async () => {
   const problems: string[] = []
-  await comeFromApp(true)
+  await openRequest(true)
   page.on('console', (message) => problems.push(message.text()))
-  expect(await atApp()).toEqual([ANSWER])
+  expect(await postsAtApp()).toEqual([ANSWER])
   expect(problems).toEqual([])
 })
 
 test('Without script one button posts the response to the app', async () => {
-  await comeFromApp(false)
+  await openRequest(false)
   expect(app.requests).toEqual([])
   expect(await seriousAxeViolations(page)).toEqual([])
   await page.getByRole('button', { name: `Continue to localhost:${app.port}` }).click()
-  expect(await atApp()).toEqual([ANSWER])
+  expect(await postsAtApp()).toEqual([ANSWER])
 })

@@ -83,8 +83,8 @@ test('A scope that cannot be switched off and the expected account are accessibl
 })
 
 test('The question whether to sign out is accessible', async () => {
-  const asked = { action: '/oauth/logout/confirm', question: 'q', walletShort: '0xf39F…2266' }
-  await show(page, grantor.authUrl, signOutPage({ ...asked, clientName: 'Aurora Notes', clientHost: 'app.example.net' }))
+  const view = { action: '/oauth/logout/confirm', question: 'q', walletShort: '0xf39F…2266' }
+  await show(page, grantor.authUrl, signOutPage({ ...view, clientName: 'Aurora Notes', clientHost: 'app.example.net' }))
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   await expectGoodLooks(page, 'sign-out')
 })
@@ -102,7 +102,7 @@ test('The list of wallet apps on a phone is accessible', async () => {
   await show(page, grantor.loginUrl, loginPage(login))
   await page.locator('.on-phone').waitFor()
   await expectGoodLooks(page, undefined, TWO_LOOKS.slice(1))
-  // In a window of its own height: a picture of more than the window would be taken as on a desktop
+  // The window gets the height of the page, because a screenshot of more than the window would be taken as on a desktop.
   const height = await page.evaluate(() => document.documentElement.scrollHeight)
   await page.setViewportSize({ width: 320, height })
   if (process.env.TEST_KEEP_SCREENSHOTS === '1') await page.screenshot({ path: 'docs/screenshots/wallet-apps-320-light.png' })

@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   chain.setFault(null)
-  // a minute later, so that no test is refused for the checks of another
+  // A minute later, so that the checks of one test do not count against the limit of the next.
   grantor.clock.advance(61)
   page = await newVisitor(browser)
 })

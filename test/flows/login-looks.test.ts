@@ -168,9 +168,9 @@ test('Every focused element shows the focus', async () => {
 })
 
 test('A user who prefers less motion sees no motion', async () => {
-  const moving = async (): Promise<string> =>
+  const transitionDuration = async (): Promise<string> =>
     page.evaluate(() => getComputedStyle(document.querySelector('#sign-in') as Element).transitionDuration)
   await openLogin(page, grantor, client)
   await page.emulateMedia({ reducedMotion: 'reduce' })
-  expect(await moving()).toBe('0s')
+  expect(await transitionDuration()).toBe('0s')
 })

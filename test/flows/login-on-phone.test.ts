@@ -1,4 +1,4 @@
-/** The login page on a phone itself: in its browser, and in the browser inside a wallet app. */
+/** The login page on a phone, in its browser and in the browser of a wallet app. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { OPEN_CHALLENGE } from '../login-server/auth-stand-in.ts'
@@ -38,7 +38,7 @@ test('A phone without a wallet in its browser shows the wallet apps: plain links
   for (const [, href] of shown) expect(decodeURIComponent(decodeURIComponent(href ?? ''))).toContain(RESUME_URL.slice(8))
   for (const rel of await links.evaluateAll((all) => all.map(({ rel }: any) => rel))) expect(rel).toBe('noopener noreferrer')
   expect(await page.locator('.on-phone').innerText()).toContain('Another wallet? Copy the link')
-  // nobody is asked before a tap
+  // No request goes to another origin before a tap.
   expect(new Set(requested)).toEqual(new Set([new URL(login.url).origin]))
 })
 

@@ -169,7 +169,7 @@ test.for<[chainId: string, line: string]>([
     expect((await page.locator('#message').textContent())?.split('\n')).toContain(line)
     await page.locator('#sign').click()
     await backAtApp(page)
-    // personal_sign works on any chain: nobody is asked to switch
+    // personal_sign works on any chain, so the page does not request a switch of the chain.
     expect(asked).toEqual(['eth_requestAccounts', 'eth_chainId', 'personal_sign'])
   },
 )
@@ -182,7 +182,7 @@ test('The page can be used with the keyboard alone', async ({ grantor, client, p
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Foxglove')
   await page.keyboard.press('Enter')
   await page.locator('#sign').waitFor()
-  // the next step has the focus, so a screen reader begins with it
+  // The next step has the focus, so a screen reader begins there.
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('review-title')
   await page.keyboard.press('Tab')
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('sign')

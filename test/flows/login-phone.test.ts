@@ -30,7 +30,7 @@ afterEach(() => Promise.all([page.context().close(), phone.context().close()]))
 const openPanel = () => page.getByText('Use a wallet on your phone', { exact: true }).click()
 const link = () => page.locator('#phone-link').inputValue()
 
-/** What a camera reads from this part of the page. The decoder fails on some codes at some sizes, so it gets three pictures. */
+/** Decodes the QR code of the page. The decoder fails on some codes at some sizes, so it gets up to three pictures. */
 async function readCode(from: Page): Promise<string> {
   const failures: unknown[] = []
   for (const size of [6, 8, 5]) {
@@ -43,17 +43,17 @@ async function readCode(from: Page): Promise<string> {
   throw new AggregateError(failures, 'no picture of the code could be read')
 }
 
-/** `size`: pixels for each module. Whole pixels, about which the decoder is less forgiving than a camera. */
+/** `size`: pixels for each module. Only whole pixels, because the decoder needs sharper pictures than a camera. */
 async function readPicture(from: Page, size: number): Promise<string> {
   await from.locator('.qr').evaluate((svg: SVGSVGElement, pixels) => {
     svg.style.width = svg.style.maxWidth = `${svg.viewBox.baseVal.width * pixels}px`
     svg.style.translate = ''
-    // On whole pixels of the screen as well, wherever the middle of the page is
+    // Move the code to whole pixels of the screen.
     const { x, y } = svg.getBoundingClientRect()
     svg.style.translate = `${-(x % 1)}px ${-(y % 1)}px`
   }, size)
   const picture = (await from.locator('.qr').screenshot()).toString('base64')
-  // Drawn in a page of its own: the login page would load no such picture
+  // Decoded in another page, because the policy of the login page does not allow this picture.
   const blank = await from.context().newPage()
   const { width, height, pixels } = await blank.evaluate(async (png) => {
     const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${png}`)).blob())
@@ -100,7 +100,7 @@ test('A user who signs on the phone gets a session and no code there, and the fi
   expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1')
   expect(visited).not.toContain('https://app.example.net')
 
-  // The session is on the phone, and nowhere else: a login on the phone never ends in the first browser's session
+  // Only the phone has the session. A login on the phone never creates a session in the first browser.
   const cookies = async (of: Page) =>
     (await of.context().cookies()).map(({ name }) => name).filter((name) => /session/.test(name))
   expect(await cookies(phone)).toHaveLength(1)
@@ -160,17 +160,17 @@ test('A login that continues on a phone cannot be continued on a third device, a
 
 test('The page polls only while the panel is open', async () => {
   await page.clock.install()
-  let asked = 0
-  page.on('request', (request) => void (request.url().includes('/login/status') && asked++))
+  let requests = 0
+  page.on('request', (request) => void (request.url().includes('/login/status') && requests++))
   await openLogin(page, grantor, client)
   await page.clock.runFor(10_000)
-  expect(asked).toBe(0)
+  expect(requests).toBe(0)
   await openPanel()
   await page.clock.runFor(3_100)
-  await expect.poll(() => asked).toBe(1)
+  await expect.poll(() => requests).toBe(1)
   await openPanel()
   await page.clock.runFor(10_000)
-  expect(asked).toBe(1)
+  expect(requests).toBe(1)
 })
 
 test('A poll without a response changes nothing, and the page continues to poll', async () => {

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => page.context().close())
 
-/** The scope of the tokens that the code at the app is worth. */
+/** Redeems the code that the app got, and returns the scope of the tokens. */
 async function scopeAtApp(): Promise<unknown> {
   const code = (await backAtApp(page)).get('code') ?? ''
   const answer = await new Walk(grantor).exchange(client, code)
@@ -51,7 +51,7 @@ test('A declined scope is neither in the signed text nor in the token (ERC-5573,
   expect(shown).not.toContain('profile')
   await page.locator('#sign').click()
   expect(await scopeAtApp()).toBe('enhancement')
-  // the wallet was asked for exactly the text that the page showed
+  // The wallet signed exactly the text that the page showed.
   expect(signed).toEqual([shown])
 })
 
@@ -78,18 +78,18 @@ test('The last scope cannot be declined, and the page says how to allow nothing'
 test('A switch that is moved while the text is loaded leads to another text: the page shows what is chosen', async () => {
   await installWallet(page, wallet)
   await openLogin(page, grantor, client, BOTH)
-  let [arrived, letThrough] = [() => {}, () => {}]
-  const underWay = new Promise<void>((resolve) => (arrived = resolve))
-  const held = new Promise<void>((resolve) => (letThrough = resolve))
+  let [markRequested, release] = [() => {}, () => {}]
+  const requested = new Promise<void>((resolve) => (markRequested = resolve))
+  const released = new Promise<void>((resolve) => (release = resolve))
   await page.route('**/login/message', async (route) => {
-    arrived()
-    await held
+    markRequested()
+    await released
     await route.continue()
   })
   await page.locator('.wallet').click()
-  await underWay
+  await requested
   await profile().uncheck()
-  letThrough()
+  release()
   await page.locator('#sign').waitFor()
   expect(await page.locator('#message').textContent()).not.toContain('profile')
   await page.locator('#sign').click()

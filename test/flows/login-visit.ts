@@ -1,4 +1,4 @@
-/** A person's visit to the login page, from an app that is a name and an address only. */
+/** Helpers for tests of the login page. The app is only a name and an address. */
 import type { Browser, Page } from 'playwright-core'
 import { newPage, type PageOptions } from '../support/browser.ts'
 import type { Grantor, TestClient } from '../support/start.ts'
@@ -8,27 +8,27 @@ const APP = 'https://app.example.net/callback'
 
 type Parameters = Record<string, string | string[]>
 
-/** A page in a browser of its own, for which the app's address answers. */
+/** A page in a new browser context, in which the app's address is served. */
 export async function newVisitor(browser: Browser, options: PageOptions = {}): Promise<Page> {
   const page = await newPage(browser, options)
   await page.route('https://app.example.net/**', (route) => route.fulfill({ contentType: 'text/html', body: '<h1>The app</h1>' }))
   return page
 }
 
-/** As an app sends its user: through the authorization endpoint, to the login page. */
+/** Opens the login page through the authorization endpoint, as an app does. */
 export async function openLogin(page: Page, grantor: Grantor, client: TestClient, more: Parameters = {}): Promise<void> {
   const query = encode({ client_id: client.id, redirect_uri: APP, state: 'a state/1', ...more })
   await page.goto(`${grantor.authUrl}/oauth/authorize?${query}`)
   if (new URL(page.url()).origin !== grantor.loginUrl) throw new Error(`no login page, but ${page.url()}`)
 }
 
-/** What the app was sent, once the person is back there. */
+/** Waits until the browser is back at the app, and returns the parameters of the response. */
 export async function backAtApp(page: Page): Promise<URLSearchParams> {
   await page.waitForURL((url) => url.origin === 'https://app.example.net')
   return new URL(page.url()).searchParams
 }
 
-/** The words in the page's status or alert, once there are some. */
+/** Waits until the status or the alert of the page has a text, and returns the text. */
 export async function wordsIn(page: Page, region: 'progress' | 'problem'): Promise<string> {
   const place = page.locator(`#${region}:not(:empty)`)
   await place.waitFor()

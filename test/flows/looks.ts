@@ -1,4 +1,4 @@
-/** How a page looks: checked by axe and for width in each look, and photographed. */
+/** Checks a page in each look (width and colour scheme) for accessibility and width, and takes screenshots. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
@@ -11,10 +11,10 @@ export const LOOKS = [
   { width: 320, colorScheme: 'dark' },
 ] as const
 export type Look = (typeof LOOKS)[number]
-/** Each width and each scheme once: enough for the pages that differ in words only. */
+/** Each width and each colour scheme once, for pages that differ only in their text. */
 export const TWO_LOOKS = [LOOKS[1], LOOKS[2]]
 
-/** In every look: nothing serious for axe, nothing to scroll sideways; a picture where `name` says so. */
+/** Expects no serious axe violation and no sideways scrolling in every look. Takes a screenshot if `name` is given. */
 export async function expectGoodLooks(page: Page, name?: string, looks: readonly Look[] = LOOKS): Promise<void> {
   for (const { width, colorScheme } of looks) {
     await page.setViewportSize({ width, height: 800 })
@@ -25,7 +25,7 @@ export async function expectGoodLooks(page: Page, name?: string, looks: readonly
   }
 }
 
-/** Shows a page of the catalogue under a server's address, with the headers it is sent with. */
+/** Shows `markup` under a server's address, with the headers of real pages. */
 export async function show(page: Page, origin: string, markup: string): Promise<void> {
   const address = `${origin}/shown`
   await page.unroute(address)

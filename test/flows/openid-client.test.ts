@@ -1,4 +1,4 @@
-/** `openid-client`, a certified relying party that nobody here wrote, against the service: discovery to logout. */
+/** `openid-client`, a certified independent relying party, against the service, from discovery to logout. */
 import * as client from 'openid-client'
 import { expect } from 'vitest'
 import { test } from '../support/fixtures.ts'
@@ -21,7 +21,7 @@ test.for(['ES256', 'RS256', 'EdDSA'] as const)(
       execute: [insecure, client.enableNonRepudiationChecks],
     })
     const [codeVerifier, state, nonce] = [client.randomPKCECodeVerifier(), client.randomState(), client.randomNonce()]
-    const asked = {
+    const parameters = {
       redirect_uri: REDIRECT_URI,
       scope: 'openid email wallet offline_access',
       state,
@@ -31,7 +31,7 @@ test.for(['ES256', 'RS256', 'EdDSA'] as const)(
       code_challenge_method: 'S256',
     }
     const walk = new Walk(grantor)
-    const { to } = await walk.signIn(client.buildAuthorizationUrl(config, asked).search.slice(1))
+    const { to } = await walk.signIn(client.buildAuthorizationUrl(config, parameters).search.slice(1))
     const checks = {
       expectedState: state,
       expectedNonce: nonce,
@@ -55,7 +55,7 @@ test.for(['ES256', 'RS256', 'EdDSA'] as const)(
     const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? '')
     expect(refreshed.claims()).toMatchObject({ sub: walk.wallet.address, sid: claims?.sid })
 
-    const silent = { ...asked, prompt: 'none', id_token_hint: tokens.id_token ?? '' }
+    const silent = { ...parameters, prompt: 'none', id_token_hint: tokens.id_token ?? '' }
     const again = await walk.authorize(client.buildAuthorizationUrl(config, silent).search.slice(1))
     await client.authorizationCodeGrant(config, new URL(again.location), checks)
 

@@ -1,4 +1,4 @@
-/** The example login server when something goes wrong, and what it lets through to the auth service at all. */
+/** Failures of the example login server, and which fields it forwards to the auth service. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -78,10 +78,10 @@ test.each([
 })
 
 test.each([
-  ['refuses our secret', refusal(401, 'invalid_client')],
-  ['is something else', { status: 404, body: '<h1>Not found</h1>' }],
-  ['answers in other words', { status: 500, body: 'null' }],
-  ['sends us elsewhere', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
+  ['refuses its secret', refusal(401, 'invalid_client')],
+  ['is another server', { status: 404, body: '<h1>Not found</h1>' }],
+  ['returns malformed JSON', { status: 500, body: 'null' }],
+  ['redirects', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
 ])('The response is 503, never a login and never "wrong signature", if the auth service %s', async (_, reply) => {
   for (const path of ['/login/challenge', '/login/accept']) auth.answers.set(path, reply)
   for (const answer of [await open(), await post('/login', { ...CLAIM, signature: '0x00' })]) {
@@ -108,15 +108,15 @@ test('The commands in docs/guides/own-login-server.md work when pasted', async (
   const [, script = ''] = /```sh\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/guides/own-login-server.md'), 'utf8')) ?? []
   const pasted = script.replaceAll(/400([01])/g, (_, digit: string) => String(digit === '0' ? authPort : loginPort))
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder }
-  // A process group of its own, so that the servers it leaves running end with it
+  // A separate process group, so that the servers that the shell leaves running can be ended with it.
   const shell = spawn('bash', ['-c', `set -e\n${pasted}\nwait`], { cwd: ROOT, env, detached: true })
   try {
     const link = await linkIn(shell.stdout)
-    const { location, headers } = await retried(() => send(link.origin, { path: link.pathname + link.search }))
+    const { location, headers } = await retryUntilListening(() => send(link.origin, { path: link.pathname + link.search }))
     expect(location).toContain(`http://localhost:${loginPort}/login?login_challenge=`)
     expect(headers['set-cookie']).toBeDefined()
     const login = new URL(location)
-    const page = await retried(() => send(login.origin, { path: login.pathname + login.search }))
+    const page = await retryUntilListening(() => send(login.origin, { path: login.pathname + login.search }))
     expect(page.body).toContain('<h1>Sign in to Try it</h1>')
   } finally {
     process.kill(-(shell.pid ?? 0), 'SIGTERM')
@@ -135,13 +135,13 @@ async function linkIn(output: NodeJS.ReadableStream): Promise<URL> {
   throw new Error(`no link was printed: ${text}`)
 }
 
-/** Until the server that was just started listens. */
-async function retried<Result>(run: () => Promise<Result>, times = 500): Promise<Result> {
+/** Repeats `run` until the server that was just started listens. */
+async function retryUntilListening<Result>(run: () => Promise<Result>, times = 500): Promise<Result> {
   try {
     return await run()
   } catch (error) {
     if (times === 0) throw error
     await pause(100)
-    return retried(run, times - 1)
+    return retryUntilListening(run, times - 1)
   }
 }

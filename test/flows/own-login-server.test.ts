@@ -1,4 +1,4 @@
-/** The example that a platform starts its own login server from, against the real auth service. */
+/** The example login server for platforms, against the real auth service. */
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { backAtApp, newVisitor, openLogin } from './login-visit.ts'
 
 const wallet = testWallet(0)
 
-/** As the page's script sends it. */
+/** Sends a POST request as the script of the page does. */
 function post(loginUrl: string, path: string, fields: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const own = { 'content-type': 'application/json', origin: loginUrl, ...headers }
   return send(loginUrl, { method: 'POST', path, headers: own, body: JSON.stringify(fields) })
@@ -27,7 +27,7 @@ describe('A login server that passes on signatures', () => {
   let page: Page
   beforeAll(async () => {
     browser = await launchBrowser()
-    // Vouching is on, and this server does not use it
+    // Vouching is enabled, but this login server does not use it.
     grantor = await startGrantor({ loginServer: createOwnLoginServer, settings: { loginMayVouch: true } })
     client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['enhancement', 'profile'] })
   })
@@ -85,13 +85,13 @@ describe('A login server that passes on signatures', () => {
   })
 
   test("A scope that the user declines on the platform's page is missing in the text and in the token", async () => {
-    const asking = await grantor.createClient({
+    const app = await grantor.createClient({
       consent: 'signed',
       scopes: ['enhancement', 'profile'],
       defaultScopes: ['enhancement', 'profile'],
     })
     const { signed } = await installWallet(page, wallet)
-    await openLogin(page, grantor, asking)
+    await openLogin(page, grantor, app)
     for (const name of ['Use the enhancement features for you', 'See your profile']) await page.getByLabel(name).uncheck()
     await page.getByRole('button', { name: 'Test Wallet' }).click()
     await page.getByText('At least one permission must stay on.').waitFor()
@@ -101,7 +101,7 @@ describe('A login server that passes on signatures', () => {
     await page.getByRole('button', { name: 'Test Wallet' }).click()
     const code = (await backAtApp(page)).get('code') ?? ''
     expect(signed[0]).not.toContain('enhancement')
-    expect((await new Walk(grantor).exchange(asking, code)).json().scope).toBe('profile')
+    expect((await new Walk(grantor).exchange(app, code)).json().scope).toBe('profile')
   })
 
   test("The account page can be opened through the platform's login server", async () => {
@@ -176,7 +176,7 @@ describe('A login server that vouches', () => {
   const loginServer = (at: { authUrl: string; loginUrl: string; loginSecret: string }) =>
     createOwnLoginServer({
       ...at,
-      // Stands for the platform's own session
+      // This cookie represents the session of the platform.
       authenticatedWallet: async ({ headers }) => (headers.cookie?.includes('platform=alice') ? wallet.address : undefined),
     })
   const alice = { cookie: 'platform=alice' }

@@ -1,4 +1,4 @@
-/** The whole flow on PostgreSQL, on two nodes with one database between them. */
+/** The whole flow on PostgreSQL, on two nodes with one database. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpkeep, type Upkeep } from '../../src/domain/maintenance/upkeep.ts'
 import { type App, appOf, claimsOf, startApp, tokensOf } from '../support/app.ts'

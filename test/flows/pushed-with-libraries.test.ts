@@ -1,4 +1,4 @@
-/** `openid-client` and `oauth4webapi`, which nobody here wrote: requests that they sign, push, and sign and push. */
+/** Signed and pushed authorization requests with two independent libraries, `openid-client` and `oauth4webapi`. */
 import { exportJWK, generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
@@ -39,7 +39,7 @@ test('openid-client signs its request, pushes it with private_key_jwt, and gets 
     client.randomState(),
     client.randomNonce(),
   ]
-  const asked = {
+  const parameters = {
     redirect_uri: REDIRECT_URI,
     scope: 'openid wallet',
     state: expectedState,
@@ -48,7 +48,7 @@ test('openid-client signs its request, pushes it with private_key_jwt, and gets 
     code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: 'S256',
   }
-  const signed = await client.buildAuthorizationUrlWithJAR(config, asked, key)
+  const signed = await client.buildAuthorizationUrlWithJAR(config, parameters, key)
   const url = await client.buildAuthorizationUrlWithPAR(config, signed.searchParams)
   expect([...url.searchParams.keys()].toSorted()).toEqual(['client_id', 'request_uri'])
   const { to } = await walk.signIn(url.search.slice(1))
@@ -69,7 +69,7 @@ test('oauth4webapi does the same step by step with its own checks, and recognise
   const me = { client_id: registered.id }
   const authentication = oauth.PrivateKeyJwt({ key: keys.privateKey, kid: 'one' })
   const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()]
-  const asked = {
+  const parameters = {
     redirect_uri: REDIRECT_URI,
     response_type: 'code',
     scope: 'wallet',
@@ -77,12 +77,12 @@ test('oauth4webapi does the same step by step with its own checks, and recognise
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   }
-  const pushSigned = async (parameters: Record<string, string>) => {
-    const request = await oauth.issueRequestObject(as, me, new URLSearchParams(parameters), { key: keys.privateKey, kid: 'one' })
+  const pushSigned = async (claims: Record<string, string>) => {
+    const request = await oauth.issueRequestObject(as, me, new URLSearchParams(claims), { key: keys.privateKey, kid: 'one' })
     const body = new URLSearchParams({ client_id: registered.id, request })
     return oauth.pushedAuthorizationRequest(as, me, authentication, body, insecure)
   }
-  const pushed = await oauth.processPushedAuthorizationResponse(as, me, await pushSigned(asked))
+  const pushed = await oauth.processPushedAuthorizationResponse(as, me, await pushSigned(parameters))
   expect(pushed.expires_in).toBe(60)
   const { location } = await walk.authorize({ client_id: registered.id, request_uri: pushed.request_uri })
   const answer = oauth.validateAuthResponse(as, me, new URL(location), state)
@@ -90,6 +90,8 @@ test('oauth4webapi does the same step by step with its own checks, and recognise
   const tokens = await oauth.processAuthorizationCodeResponse(as, me, response)
   expect(tokens.scope).toBe('wallet')
 
-  const refused = pushSigned({ ...asked, scope: 'admin' }).then((each) => oauth.processPushedAuthorizationResponse(as, me, each))
+  const refused = pushSigned({ ...parameters, scope: 'admin' }).then((each) =>
+    oauth.processPushedAuthorizationResponse(as, me, each),
+  )
   await expect(refused).rejects.toMatchObject({ error: 'invalid_scope', status: 400 })
 })

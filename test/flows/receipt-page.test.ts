@@ -18,22 +18,22 @@ const now = exampleFields.issuedAt + 3600
 
 let browser: Browser
 let page: Page
-let asked: string[]
+let requested: string[]
 beforeAll(async () => {
   browser = await launchBrowser()
 })
 afterAll(() => browser.close())
 beforeEach(async () => {
   page = await newPage(browser)
-  asked = []
-  page.on('request', (request) => asked.push(request.url()))
+  requested = []
+  page.on('request', (request) => requested.push(request.url()))
   await page.context().setOffline(true)
   await page.clock.setFixedTime(now * 1000)
   await page.goto(address)
 })
 afterEach(async () => {
-  // Whatever was done: the page itself is all that was ever asked for.
-  expect(asked.filter((url) => !url.startsWith('data:'))).toEqual([address])
+  // In every test, the only request is the one for the page itself.
+  expect(requested.filter((url) => !url.startsWith('data:'))).toEqual([address])
   await page.context().close()
 })
 
@@ -125,10 +125,13 @@ describe('What the page refuses', () => {
 
   test.each<[string, unknown]>([
     ['another app', { ...receiptOf(), message: composeConsent({ clientName: 'Bank' }) }],
-    ['a letter that only looks the same', { ...receiptOf(), message: message.replace("'MyApp' at app", "'MyApp' at аpp") }],
-    ['a space more', { ...receiptOf(), message: `${message} ` }],
     [
-      'a digit of the signature',
+      'a letter of another script that looks the same',
+      { ...receiptOf(), message: message.replace("'MyApp' at app", "'MyApp' at аpp") },
+    ],
+    ['an added space', { ...receiptOf(), message: `${message} ` }],
+    [
+      'a changed digit of the signature',
       { ...receiptOf(), signature: signature.replace(/.(?=.{40}$)/, (digit) => (digit === '0' ? '1' : '0')) },
     ],
     ["another wallet's signature", { ...receiptOf(), signature: testWallet(1).sign(message) }],
@@ -142,12 +145,12 @@ describe('What the page refuses', () => {
   })
 
   test.each<[string, unknown]>([
-    ['a further member', { ...receiptOf(), client_name: 'Bank' }],
-    ['an address of a wrong checksum', { ...receiptOf(), address: owner.address.replace('f39F', 'F39f') }],
-    ['something else in JSON', { hello: '<img src=x onerror=alert(1)>' }],
-    ['something else', '<script>alert(1)</script>'],
+    ['a receipt with an additional member', { ...receiptOf(), client_name: 'Bank' }],
+    ['a receipt with a wrong checksum in its address', { ...receiptOf(), address: owner.address.replace('f39F', 'F39f') }],
+    ['another JSON object', { hello: '<img src=x onerror=alert(1)>' }],
+    ['a text that is not JSON', '<script>alert(1)</script>'],
     ['an empty file', ''],
-    ['a file of a megabyte and more', JSON.stringify({ ...receiptOf(), message: 'x'.repeat(1_000_001) })],
+    ['a file of more than a megabyte', JSON.stringify({ ...receiptOf(), message: 'x'.repeat(1_000_001) })],
   ])('The page does not recognise %s as a receipt', async (_, receipt) => {
     await choose(receipt)
     await expectTitle('This is not a receipt.')

@@ -13,7 +13,7 @@ const test = base.extend(
   started(startDemo, (demo) => demo.close()),
 )
 
-/** A wallet's tokens for the demo app, by way of the whole flow. */
+/** Signs a wallet in to the demo app, and returns its tokens. */
 async function tokensFor(demo: Demo, parameters: Record<string, string> = {}, index: 0 | 1 | 2 = 0) {
   const walk = new Walk(demo.grantor, testWallet(index))
   const { code } = await walk.signIn(requestOf(demo.client, parameters))
@@ -21,7 +21,7 @@ async function tokensFor(demo: Demo, parameters: Record<string, string> = {}, in
   return { walk, accessToken: String(accessToken), refreshToken: String(refreshToken) }
 }
 
-const askMe = (demo: Demo, token: string, headers: Record<string, string> = {}): Promise<Answer> =>
+const getMe = (demo: Demo, token: string, headers: Record<string, string> = {}): Promise<Answer> =>
   send(demo.apiUrl, { path: '/me', headers: { authorization: `Bearer ${token}`, ...headers } })
 
 function expectInvalidToken(answer: Answer): void {
@@ -34,7 +34,7 @@ function expectInvalidToken(answer: Answer): void {
 
 test('The API returns the wallet of the call, the app, and what the app may do', async ({ demo }) => {
   const { accessToken } = await tokensFor(demo, {}, 1)
-  const answer = await askMe(demo, accessToken)
+  const answer = await getMe(demo, accessToken)
   expect(answer.status).toBe(200)
   expect(answer.json()).toEqual({ wallet: testWallet(1).address, client_id: demo.client.id, scope: 'enhancement' })
   expect(answer.headers['cache-control']).toBe('no-store')
@@ -49,49 +49,49 @@ test('A call without a token gets a challenge that names the scope (RFC 6750 §3
 describe('An access token stops working at once, before its exp', () => {
   test('An access token stops working at once when it is revoked (RFC 7009 §2.1)', async ({ demo }) => {
     const { walk, accessToken } = await tokensFor(demo)
-    expect((await askMe(demo, accessToken)).status).toBe(200)
+    expect((await getMe(demo, accessToken)).status).toBe(200)
     await walk.revoke(demo.client, accessToken)
-    expectInvalidToken(await askMe(demo, accessToken))
+    expectInvalidToken(await getMe(demo, accessToken))
   })
 
   test('An access token stops working at once when the refresh token of its grant is revoked', async ({ demo }) => {
     const { walk, accessToken, refreshToken } = await tokensFor(demo)
     const refreshed = String((await walk.refresh(demo.client, refreshToken)).json().access_token)
-    expect((await askMe(demo, refreshed)).status).toBe(200)
+    expect((await getMe(demo, refreshed)).status).toBe(200)
     await walk.revoke(demo.client, refreshToken)
-    expectInvalidToken(await askMe(demo, accessToken))
-    expectInvalidToken(await askMe(demo, refreshed))
+    expectInvalidToken(await getMe(demo, accessToken))
+    expectInvalidToken(await getMe(demo, refreshed))
   })
 
   test('An access token stops working at once when its code is presented a second time (RFC 6749 §4.1.2)', async ({ demo }) => {
     const walk = new Walk(demo.grantor)
     const { code } = await walk.signIn(requestOf(demo.client))
     const accessToken = String((await walk.exchange(demo.client, code)).json().access_token)
-    expect((await askMe(demo, accessToken)).status).toBe(200)
+    expect((await getMe(demo, accessToken)).status).toBe(200)
     await walk.exchange(demo.client, code)
-    expectInvalidToken(await askMe(demo, accessToken))
+    expectInvalidToken(await getMe(demo, accessToken))
   })
 })
 
 test('A token stops working at its exp', async ({ demo }) => {
   const { accessToken } = await tokensFor(demo)
   demo.grantor.clock.advance(599)
-  expect((await askMe(demo, accessToken)).status).toBe(200)
+  expect((await getMe(demo, accessToken)).status).toBe(200)
   demo.grantor.clock.advance(1)
-  expectInvalidToken(await askMe(demo, accessToken))
+  expectInvalidToken(await getMe(demo, accessToken))
 })
 
 test('A token without the scope gets a challenge that names the scope (RFC 6750 §3.1)', async ({ demo }) => {
   const { accessToken } = await tokensFor(demo, { scope: 'profile' })
-  const answer = await askMe(demo, accessToken)
+  const answer = await getMe(demo, accessToken)
   expect([answer.status, answer.json().error]).toEqual([403, 'insufficient_scope'])
   expect(answer.headers['www-authenticate']).toContain('scope="enhancement"')
 })
 
 test('A refresh token or a changed token is not an access token', async ({ demo }) => {
   const { accessToken, refreshToken } = await tokensFor(demo)
-  expectInvalidToken(await askMe(demo, refreshToken))
-  expectInvalidToken(await askMe(demo, `${accessToken.slice(0, -6)}AAAAAA`))
+  expectInvalidToken(await getMe(demo, refreshToken))
+  expectInvalidToken(await getMe(demo, `${accessToken.slice(0, -6)}AAAAAA`))
 })
 
 test('A token in the query is ignored, and beside the header it is refused (RFC 6750 §2)', async ({ demo }) => {

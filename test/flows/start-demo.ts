@@ -14,7 +14,7 @@ export type Demo = {
   close(): Promise<void>
 }
 
-/** Everything `grantor start` runs, in the test's process: Grantor, the demo builder app, the demo resource API. */
+/** Starts in the test's process what `grantor start` runs: Grantor, the demo builder app and the demo resource API. */
 export async function startDemo(): Promise<Demo> {
   const [appPort, apiPort] = await freePorts(2)
   const [appUrl, apiUrl] = [`http://localhost:${appPort}`, `http://localhost:${apiPort}`]
@@ -50,7 +50,7 @@ export async function startDemo(): Promise<Demo> {
   }
 }
 
-/** On the login page: the one installed wallet is chosen, and what it shows is signed. */
+/** On the login page, chooses the only installed wallet, and signs. */
 export async function signInWithWallet(page: Page): Promise<void> {
   await page.locator('#wallets button').click()
   await page.locator('#sign').click()

@@ -1,4 +1,4 @@
-/** The accessibility check of a page as it stands in the browser, by axe. */
+/** Checks the accessibility of a page in the browser with axe. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,26 +7,26 @@ import type { Browser, Page } from 'playwright-core'
 
 export type Violation = { rule: string; impact: string; help: string; where: string[] }
 
-/** What axe calls serious or critical on this page as it stands now; an empty list is a good page. */
+/** The violations on the present page that axe calls serious or critical. */
 export async function seriousAxeViolations(page: Page): Promise<Violation[]> {
   const results = (await runsScript(page)) ? await runAxe(page) : await runAxeOnCopy(page)
   return results.violations.map(summarize).filter(({ impact }) => impact === 'serious' || impact === 'critical')
 }
 
 async function runAxe(page: Page): Promise<axe.AxeResults> {
-  // The debugger protocol evaluates outside the page's Content-Security-Policy, which stays in force for the page itself
+  // The debugger protocol evaluates outside the page's Content-Security-Policy, which still applies to the page itself.
   const debug = await page.context().newCDPSession(page)
   await debug.send('Runtime.evaluate', { expression: axeSource })
   await debug.detach()
   return page.evaluate(() =>
-    // Target size (WCAG 2.2 AA) is a rule that axe leaves off by default
+    // Target size (WCAG 2.2 AA) is a rule that axe does not check by default.
     (globalThis as unknown as { axe: typeof axe }).axe.run({ rules: { 'target-size': { enabled: true } } }),
   )
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** axe cannot run in a page whose script is off, so it sees a copy: the same elements and styles at the same address. */
+/** axe cannot run in a page without script, so axe checks a copy: the same elements and styles at the same address. */
 async function runAxeOnCopy(page: Page): Promise<axe.AxeResults> {
   const elements = (await page.content()).replace(/<script\b.*?<\/script>/gs, '').replace(/<(\/?)noscript/g, '<$1div')
   const browser = page.context().browser() as Browser
@@ -42,7 +42,7 @@ async function runAxeOnCopy(page: Page): Promise<axe.AxeResults> {
   }
 }
 
-/** Timers fire only where a page may run script. */
+/** Timers fire only if a page may run script. */
 async function runsScript(page: Page): Promise<boolean> {
   await page.evaluate(() => {
     setTimeout(() => Object.assign(globalThis, { timerFired: true }))

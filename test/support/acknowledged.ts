@@ -1,4 +1,4 @@
-/** Clients that change the ledger until they are stopped or refused, and a list of every change that was acknowledged to them. */
+/** Clients that refresh, revoke and redeem until they are stopped or refused, and a list of every change that was acknowledged. */
 import { expect } from 'vitest'
 import { type App, claimsOf, type Tokens, tokensOf } from './app.ts'
 import type { Grantor } from './start.ts'
@@ -8,21 +8,21 @@ import { Walk } from './walk.ts'
 type Chain = { tokens: Tokens; rotations: number }
 
 export type Load = {
-  /** resolves when so many more changes were acknowledged; rejects when every client was refused before */
+  /** resolves when this many more changes were acknowledged; rejects if every client was refused before */
   more(changes: number): Promise<void>
-  /** resolves when no request is under way */
+  /** stops the clients, and resolves when no request is in progress */
   stop(): Promise<void>
   /** checks that a service on the recovered database has every acknowledged change */
   check(grantor: Grantor): Promise<void>
 }
 
 const CHAINS = 6
-/** More grants are not left alive: a wallet may have only so many with one client. */
+/** The number of living grants at a time, because a wallet may have only a limited number at one client. */
 const LIVING_AT_MOST = 20
 
 /**
- * Starts the clients. A client stops at the first answer that acknowledges nothing. The service needs a long retry window:
- * the last refresh of a chain may be committed without an answer, and its retry comes after the recovery.
+ * Starts the clients. A client stops at the first response that acknowledges nothing. The service needs a long retry window:
+ * the last refresh of a client may be committed without a response, and its retry comes after the recovery.
  */
 export async function startLoad(app: App): Promise<Load> {
   const { client, walk } = app
@@ -83,7 +83,7 @@ export async function startLoad(app: App): Promise<Load> {
       expect(Math.min(chains.length, revoked.length, living.length), 'of each kind of change there is one').toBeGreaterThan(0)
       for (const { tokens, rotations } of chains) {
         const grant = await grantor.store.grants.readGrant(claimsOf(tokens.access_token).grant_id)
-        // One more where the last refresh was committed and its answer was lost.
+        // One more if the last refresh was committed and its response was lost.
         expect([rotations, rotations + 1]).toContain(grant?.generation)
         expect((await after.refresh(client, tokens.refresh_token)).status, 'the last refresh token works').toBe(200)
       }

@@ -1,10 +1,10 @@
-/** Requests that are nearly right: a good one, with a few of its parameters and headers replaced by anything at all. */
+/** Arbitrary requests that are nearly valid: a valid request with a few parameters and headers replaced by arbitrary values. */
 import fc from 'fast-check'
 
 export type Endpoint = {
   method: 'GET' | 'POST' | 'OPTIONS' | 'HEAD'
   path: string
-  /** a good request's parameters, every one the endpoint knows among them */
+  /** the parameters of a valid request, including every parameter of the endpoint */
   parameters: Record<string, string>
   /** its body is JSON */
   json?: true
@@ -15,7 +15,7 @@ export type AnyRequest = { method: Endpoint['method']; url: string; headers: Rec
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 const anyBytes = fc.uint8Array({ maxLength: 80 }).map(latin1)
 const headerByte = fc.oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }), fc.constant(9))
-/** What a header may hold on the wire: any byte but controls (RFC 9110 §5.5). */
+/** A header value: any bytes except control characters (RFC 9110 §5.5). */
 const headerBytes = fc.array(headerByte, { maxLength: 60 }).map((bytes) => latin1(Uint8Array.from(bytes)))
 
 const HOSTILE = [
@@ -43,7 +43,7 @@ const strangeText = fc.oneof(
   fc.constantFrom(...HOSTILE),
 )
 
-/** Another text: anything, a genuine one from elsewhere, or the one that was there with something in it changed. */
+/** Another value: an arbitrary text, a genuine value of another parameter, or the present value with a change in it. */
 type Other = { kind: 'strange' | 'genuine' | 'changed'; text: string; at: number }
 const other: fc.Arbitrary<Other> = fc.record({
   kind: fc.constantFrom('strange', 'genuine', 'changed'),
@@ -101,19 +101,19 @@ const sketch = fc.record({
   headers: fc.array(fc.tuple(fc.constantFrom(...HEADERS), fc.oneof(headerBytes, other)), { maxLength: 2 }),
   authorized: fc.constantFrom(true, true, true, false),
   session: fc.boolean(),
-  /** percent-encoded as it should be, or the bytes as they are */
+  /** percent-encoded, or as raw bytes */
   raw: fc.boolean(),
 })
 
 type GoodHeaders = { authorization?: string | undefined; cookie: string }
 type Sketch = typeof sketch extends fc.Arbitrary<infer Made> ? Made : never
 
-/** Arbitrary requests to one endpoint. `genuine` are values that are right somewhere; `headers` those of a good request. */
+/** Arbitrary requests to one endpoint. `genuine`: values that are valid elsewhere. `headers`: the headers of a valid request. */
 export function anyRequestTo(endpoint: Endpoint, genuine: readonly string[], headers: GoodHeaders): fc.Arbitrary<AnyRequest> {
   return sketch.map((made) => requestFrom(made, endpoint, genuine, headers))
 }
 
-/** The good request itself, with nothing changed. */
+/** The valid request without a change. */
 export function goodRequestTo(endpoint: Endpoint, headers: GoodHeaders): AnyRequest {
   return requestFrom({ changes: [], headers: [], authorized: true, session: true, raw: false }, endpoint, [], headers)
 }

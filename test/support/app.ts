@@ -1,4 +1,4 @@
-/** An app with a person signed in to it: codes and tokens as often as a test needs them, each from a real authorize request. */
+/** An app with a signed-in user: new codes and tokens whenever a test needs them, each from a real authorization request. */
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'
 import { parameterOf, requestOf, Walk } from './walk.ts'
 
@@ -8,11 +8,11 @@ export type App = {
   grantor: Grantor
   client: TestClient
   walk: Walk
-  /** a code for this client (or another), from the session that is there */
+  /** a new code for this client (or another), from the present session */
   freshCode(more?: Record<string, string | string[]>, client?: TestClient): Promise<string>
-  /** the tokens of a grant of their own */
+  /** the tokens of a new grant */
   freshTokens(more?: Record<string, string | string[]>, client?: TestClient): Promise<Tokens>
-  /** whether introspection calls an access token active */
+  /** whether introspection returns active for an access token */
   isActive(accessToken: string, client?: TestClient): Promise<boolean>
   close(): Promise<void>
 }
@@ -59,7 +59,7 @@ export function tokensOf(answer: { json(): Record<string, unknown> }): Tokens {
   return answer.json() as Tokens
 }
 
-/** The claims of a JWT, unverified: what is inside, not whether it holds. */
+/** The claims of a JWT, without verification of its signature. */
 export function claimsOf(jwt: string): Record<string, unknown> & { jti: string; grant_id: string; exp: number; aud: string } {
   return JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as ReturnType<typeof claimsOf>
 }

@@ -1,11 +1,12 @@
-/** Waiting for what has to come soon, without a deadline. */
+/** Waits for something that must happen soon, without a deadline. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 
 /**
- * Looks so many times, 50 ms apart, until it finds what is wanted. A busy machine slows the looks as it slows what they wait
- * for, so their number, unlike a deadline, says nothing of the machine. 24 of them are a little over a second on a quiet one.
+ * Tries this many times, 50 ms apart, until the value is the wanted one. A busy machine slows the attempts as much as the code that
+ * they wait for. A number of attempts therefore depends less on the machine than a deadline. 24 attempts take a little over a second
+ * on a quiet machine.
  */
 export async function soon<Value>(look: () => Promise<Value>, wanted: Value, attempts = 24): Promise<void> {
   for (let left = attempts; left > 1; left--) {
@@ -16,8 +17,8 @@ export async function soon<Value>(look: () => Promise<Value>, wanted: Value, att
 }
 
 /**
- * Whether work of this process is done before a timer of this process. What holds the process up holds up both, so a busy
- * machine changes nothing about which comes first.
+ * Whether work of this process is done before a timer of this process. A busy machine delays both alike, so it does not change
+ * which is first.
  */
 export async function isDoneWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const late = new AbortController()

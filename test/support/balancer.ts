@@ -1,6 +1,6 @@
 /**
- * A balancer as most are: asks each node now and then whether it is ready, sends every request to the next one that was,
- * over connections it keeps, and never sends one twice. What it cannot get answered is a failed request: 502.
+ * A typical balancer: it probes the readiness of each node periodically, sends each request to the next ready node over a kept-alive
+ * connection, and never repeats a request. A request without a response gets 502.
  */
 import { EventEmitter, once } from 'node:events'
 import { Agent, createServer, get, type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -9,16 +9,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 export type Balancer = {
   url: string
-  /** which ports requests are sent to */
+  /** the ports of the nodes in rotation */
   rotation(): number[]
-  /** resolves once the node is in rotation, or out of it */
+  /** resolves when the node is in rotation, or out of it */
   until(port: number, how: 'in' | 'out'): Promise<void>
-  /** resolves with the node's next answer to a request that a client sent */
+  /** resolves at the node's next response to the request of a client */
   untilAnswered(port: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Each node is asked again `everyMs` after its last answer; one answer decides, as one refused connection does. */
+/** Probes each node again `everyMs` after its last response. One response decides, and so does one refused connection. */
 export async function startBalancer(ports: readonly number[], everyMs: number): Promise<Balancer> {
   const nodes = ports.map((port) => ({ port, ready: false, answers: new EventEmitter(), agent: new Agent({ keepAlive: true }) }))
   const closing = new AbortController()
@@ -33,7 +33,7 @@ export async function startBalancer(ports: readonly number[], everyMs: number): 
   })
   server.keepAliveTimeout = 0
 
-  // One probe after the other: an answer from before a drain must not arrive after a later one.
+  // One probe at a time: a response from before a drain must not arrive after a later one.
   const probes = nodes.map(async (node) => {
     while (!closing.signal.aborted) {
       node.ready = await isReady(node.port, closing.signal)
@@ -76,7 +76,7 @@ function forward(asked: IncomingMessage, reply: ServerResponse, { port, agent, a
   const { method, url: path, headers } = asked
   const { connection: _, ...passed } = headers
   const sent = request({ host: '127.0.0.1', port, method, path, headers: passed, agent }, (answer) => {
-    // The connection is ours on this side: that the node ends its own is nothing to our client.
+    // These headers concern the connection to the node, and not the connection to the client.
     const { connection: __, 'keep-alive': ___, ...told } = answer.headers
     reply.writeHead(answer.statusCode ?? 502, told)
     answers.emit('answer')

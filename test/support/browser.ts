@@ -17,13 +17,13 @@ export type PageOptions = {
 
 const ROOT = join(import.meta.dirname, '../..')
 const FLAGS = [
-  '--no-sandbox', // root, as in a container, has no sandbox; the pages are our own
+  '--no-sandbox', // Root, as in a container, has no sandbox. The pages are those of this repository.
   '--disable-gpu',
   '--no-first-run',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // No internet: a page that reaches for a third party fails in every test run, as it would offline
+  // No internet: a page that loads a resource of a third party fails in every test run.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost',
 ]
 
@@ -34,9 +34,9 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * A page of a browser that knows nothing yet: no cookies, no history.
+ * A page in a new browser context, without cookies or history.
  *
- * Two calls are two people; `page.context().newPage()` is a second tab, and `page.context().close()` closes all of one person's.
+ * Each call is another user. `page.context().newPage()` opens a second tab of the same user, and `page.context().close()` closes all.
  */
 export async function newPage(browser: Browser, options: PageOptions = {}): Promise<Page> {
   const context = await browser.newContext({
@@ -47,13 +47,13 @@ export async function newPage(browser: Browser, options: PageOptions = {}): Prom
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
-  // A click that waits for what never comes fails before the test's own time limit and names what it waited for. On a busy
-  // machine a page may take long.
+  // A click that waits in vain fails before the test's own timeout, and names what it waited for. On a busy machine a page may
+  // take long.
   context.setDefaultTimeout(60_000)
   return context.newPage()
 }
 
-/** Keeps a picture of the whole page in test/.screenshots, and under TEST_KEEP_SCREENSHOTS=1 also in docs/screenshots. */
+/** Writes a screenshot of the whole page to test/.screenshots, and with TEST_KEEP_SCREENSHOTS=1 also to docs/screenshots. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   const folders = ['test/.screenshots', ...(process.env.TEST_KEEP_SCREENSHOTS === '1' ? ['docs/screenshots'] : [])]
   for (const folder of folders) {

@@ -1,35 +1,35 @@
-/** An RPC endpoint on loopback, of some operator: honest until the test chooses a fault. */
+/** An RPC endpoint on loopback, which works correctly until the test sets a fault. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 export type RpcFault =
-  /** says yes to every check of a signature */
+  /** accepts every signature */
   | 'lie'
-  /** says no to every check of a signature */
+  /** rejects every signature */
   | 'deny'
-  /** takes the question and never answers */
+  /** accepts the request and never responds */
   | 'hang'
-  /** answers a byte at a time, without end */
+  /** sends an endless response, byte by byte */
   | 'trickle'
   | '429'
   | '500'
-  /** begins to answer and does not end */
+  /** begins a response and does not end it */
   | 'huge'
-  /** cuts the connection in the middle of the answer */
+  /** cuts the connection in the middle of the response */
   | 'cut'
-  /** points to an address where an honest answer would be */
+  /** redirects to an address with the correct response */
   | 'redirect'
-  /** is of another chain, as it says itself */
+  /** serves another chain, and returns the id of that chain */
   | 'other_chain'
-  /** says it is of this chain and answers from another one */
+  /** returns the id of this chain, and responds from another one */
   | 'swapped_chain'
   | 'malformed'
-  /** exactly this body, in which ID stands for the question's id */
+  /** exactly this body, in which ID is replaced by the id of the request */
   | { body: string }
 
-/** With each of these an RPC says nothing that could be believed. */
+/** With each of these faults an RPC gives no usable response. */
 export const UNHELPFUL: readonly RpcFault[] = [
   'hang',
   'trickle',
@@ -45,7 +45,7 @@ export const UNHELPFUL: readonly RpcFault[] = [
 
 export type TestRpc = {
   url: string
-  /** The methods asked for, in order, followed redirects included. */
+  /** the requested methods in order, including followed redirects */
   asked: string[]
   setFault(fault: RpcFault | null): void
   close(): Promise<void>
@@ -106,12 +106,12 @@ export async function openRpc(evm: Evm, createOtherEvm: () => Promise<Evm>): Pro
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const question = await readBody(request)
     if (request.url !== '/elsewhere') return answer(question, response)
-    // where the redirect points to, everything is honest
+    // The target of the redirect responds correctly.
     asked.push('elsewhere')
     response.end(await evm(question))
   }
 
-  // a client that gave up is no failure of the test
+  // A client that closed its connection is not a failure of the test.
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,6 +1,6 @@
 /**
- * A chain of its own for a test: Hardhat's EVM in the test's process, served as JSON-RPC on loopback, with faults to choose from.
- * No internet; a chain starts in a few milliseconds.
+ * A chain for one test: Hardhat's EVM in the test's process, served as JSON-RPC on loopback, with selectable faults. It needs no
+ * internet and starts in a few milliseconds.
  */
 
 import { hexToBytes } from '@noble/hashes/utils.js'
@@ -23,17 +23,17 @@ const BLOCK_GAS = 60_000_000n
 
 export type TestChain = TestRpc & {
   chainId: number
-  /** Asks the chain itself, past its RPC server. Throws what the chain refuses. */
+  /** Sends a request to the chain directly, without the RPC server. Throws if the chain refuses. */
   request(method: string, params?: unknown[]): Promise<any>
-  /** Runs init code in a transaction; the address of what it deployed. */
+  /** Runs init code in a transaction, and returns the address of the deployed contract. */
   deploy(initCode: string): Promise<Address>
   /** Calls a contract in a transaction. */
   send(to: string, input: string): Promise<void>
-  /** Puts code at an address: a contract no transaction could place there, or a delegation (EIP-7702). */
+  /** Sets the code at an address, for contracts that no transaction could create there, and for delegations (EIP-7702). */
   setCode(address: string, code: string): Promise<void>
-  /** A second RPC of the same chain, as of another operator, with faults of its own. */
+  /** Opens a second RPC of the same chain, with separate faults. */
   openRpc(): Promise<TestRpc>
-  /** Closes this RPC and all that were opened beside it. */
+  /** Closes this RPC and all that `openRpc` has opened. */
   close(): Promise<void>
 }
 
@@ -83,7 +83,7 @@ export async function startChain({ chainId = 31_337 }: { chainId?: number } = {}
 
 let shared: Promise<EdrContext> | undefined
 
-/** One per process, as its makers ask for. */
+/** One per process, as the library recommends. */
 function sharedContext(): Promise<EdrContext> {
   shared ??= (async () => {
     const context = new EdrContext()
@@ -93,7 +93,7 @@ function sharedContext(): Promise<EdrContext> {
   return shared
 }
 
-/** An EVM with one funded account. What it gives back answers JSON-RPC texts. */
+/** Creates an EVM with one funded account. Returns a function that handles JSON-RPC requests. */
 async function createEvm(chainId: number): Promise<(question: string) => Promise<string>> {
   const context = await sharedContext()
   const provider = await context.createProvider(

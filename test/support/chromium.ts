@@ -1,5 +1,5 @@
 /**
- * The browser that tests drive: the one TEST_CHROMIUM names, else the system's, else the one from npm.
+ * Finds the browser of the tests: the one that TEST_CHROMIUM names, else the system's, else the one from npm.
  *
  * The one from npm (`@sparticuz/chromium`) is an archive for Linux on x64 that brings its own libraries and fonts,
  * so that a bare machine needs nothing installed. It is unpacked once, below node_modules.
@@ -21,7 +21,7 @@ const SYSTEM_PATHS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Where Chromium is and what it needs in its environment; unpacks it if this is the first time. */
+/** Returns the path of Chromium and its environment. Unpacks the one from npm at the first call. */
 export async function findChromium(): Promise<Chromium> {
   const named = process.env.TEST_CHROMIUM
   if (named && !existsSync(named)) throw new Error(`TEST_CHROMIUM names ${named}, which does not exist`)
@@ -43,12 +43,12 @@ export async function findChromium(): Promise<Chromium> {
   }
 }
 
-/** Unpacks into a folder of its own and renames it when it is whole: an interrupted run, or two at once, leave no half browser. */
+/** Unpacks into a separate folder, and renames the folder at the end, so that interrupted or simultaneous runs leave no partial browser. */
 async function unpack(folder: string): Promise<void> {
   await mkdir(CACHE, { recursive: true })
   const unfinished = await mkdtemp(`${folder}.`)
-  // The package unpacks into the temporary directory, and its libraries only where it believes to be on AWS Lambda. A child
-  // process believes it for us; this process keeps its environment.
+  // The package unpacks into the temporary directory, and its libraries only if the environment looks like AWS Lambda. A child
+  // process gets such an environment, so this process keeps its own.
   await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', `await (await import('@sparticuz/chromium')).default.executablePath()`],
@@ -60,11 +60,11 @@ async function unpack(folder: string): Promise<void> {
     await rename(unfinished, folder)
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })
-    if (!existsSync(folder)) throw error // else another run was faster
+    if (!existsSync(folder)) throw error // Otherwise another run was faster.
   }
 }
 
-/** Open Sans from the package, and what the system has beside it (for a monospaced face). */
+/** Open Sans from the package, and the fonts of the system (for a monospaced font). */
 function fontConfig(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -1,4 +1,4 @@
-/** A directory of clients on a real store, which counts what it reads. */
+/** A directory of clients on a real store, which counts its reads. */
 import { ClientDirectory } from '../../src/domain/clients/client-directory.ts'
 import type { ClientStore } from '../../src/domain/model/operator-store.ts'
 import type { Client } from '../../src/domain/model/records.ts'
@@ -6,7 +6,7 @@ import { someClient } from '../store/contract/subject.ts'
 import { newSqlitePath, openTwoNodes } from '../store/sqlite-file.ts'
 import { TestClock } from './start.ts'
 
-/** `lookUps` counts how often the directory asked the store, `rows` how many clients it read; `hold` makes it wait for an answer. */
+/** `lookUps`: the number of reads of the store. `rows`: the number of clients read. `hold` delays the responses of the store. */
 export async function openDirectory() {
   const path = await newSqlitePath()
   const [store, other] = await openTwoNodes(path)

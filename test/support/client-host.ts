@@ -1,4 +1,4 @@
-/** A server as a client runs one, on loopback: its keys, its logout endpoint, or something that misbehaves. Counts who called. */
+/** A client's server on loopback, for its keys or its logout endpoint, which can also misbehave. Records requests and connections. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -10,9 +10,9 @@ export type ClientHost = {
   /** http or https, by the name of localhost */
   origin: string
   requests: { method: string; path: string; body: string; headers: IncomingMessage['headers'] }[]
-  /** connections, asked for anything or not */
+  /** the number of connections, with or without a request */
   connections: () => number
-  /** what is answered from now on */
+  /** sets the response from now on */
   answer: (request: IncomingMessage, response: ServerResponse) => void
   close(): Promise<void>
 }
@@ -50,7 +50,7 @@ export async function startClientHost(answer: RequestListener, { tls = false } =
   return host
 }
 
-/** The same for one test, which closes it. */
+/** Starts a server for one test, and closes the server at its end. */
 export async function aClientHost(answer: RequestListener, options = {}): Promise<ClientHost> {
   const host = await startClientHost(answer, options)
   onTestFinished(() => host.close())

@@ -1,4 +1,4 @@
-/** A client's own key, and the assertions it makes with it, by a library that nobody here wrote (jose). */
+/** A client's own key, and its client assertions, made with an independent library (jose). */
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { PublicJwk } from '../../src/keys/public-jwk.ts'
@@ -30,7 +30,7 @@ export function oldRsaKeys(kid = 'old'): Record<'of 8192 bits' | 'with the expon
 
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** A good assertion of a client, with whatever is changed in it; a claim set to `undefined` is left out. */
+/** A valid client assertion with changes. A claim that is `undefined` is left out. */
 export function assertionOf(
   { authUrl, clock }: Pick<Grantor, 'authUrl' | 'clock'>,
   clientId: string,
@@ -43,10 +43,10 @@ export function assertionOf(
   return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey)
 }
 
-/** The two parameters of a request that an assertion comes in (RFC 7521 §4.2). */
+/** The two request parameters of a client assertion (RFC 7521 §4.2). */
 export const asserting = (assertion: string) => ({ client_assertion_type: ASSERTION_TYPE, client_assertion: assertion })
 
-/** A form to a POST endpoint, with nothing added. */
+/** Sends a form to a POST endpoint, without added parameters. */
 export function post(grantor: Grantor, path: string, body: Record<string, string | string[]>, headers = {}): Promise<Answer> {
   return send(grantor.authUrl, {
     method: 'POST',

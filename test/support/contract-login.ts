@@ -1,4 +1,4 @@
-/** The service with a home chain of its own, and logins of contract wallets on it as far as a test wants them. */
+/** The service with its own home chain, and complete or partial logins of contract wallets. */
 import { expect } from 'vitest'
 import type { Chain } from '../../src/config/chains.ts'
 import type { Grant } from '../../src/domain/model/records.ts'
@@ -21,45 +21,45 @@ import {
   wrapSignature,
 } from './wallet-contracts.ts'
 
-/** A login that has come as far as its proof. */
+/** A login up to its proof. */
 export type Attempt = { walk: Walk; challenge: string; answer: Answer }
 
-/** A login that went all the way to the app's tokens. */
+/** A complete login, with the app's tokens. */
 export type Connected = { walk: Walk; tokens: Tokens; grantId: string }
 
 export type HomeChain = {
   grantor: Grantor
   client: TestClient
-  /** Its own RPC is the first of the two that must agree, */
+  /** The first of the two RPCs that must agree. */
   chain: TestChain
-  /** and this is the second, as of another operator. */
+  /** The second of the two RPCs. */
   beside: TestRpc
   /** A deployed contract wallet of this owner, to sign in with. */
   walletOf(owner: Owner): Promise<TestWallet>
-  /** The same where the owner can be changed, by `changeOwner`. */
+  /** Deploys a contract wallet whose owner `changeOwner` can change. */
   changeableWalletOf(owner: Owner): Promise<TestWallet>
-  /** One that is not deployed (ERC-6492); `signer` is who signs for it, its owner unless told otherwise. */
+  /** A contract wallet that is not deployed (ERC-6492). `signer` signs for the wallet, by default its owner. */
   undeployedWalletOf(owner: Owner, signer?: Owner): Promise<TestWallet>
-  /** Begins a login and hands the wallet's proof in, in a browser of its own unless there is one. */
+  /** Begins a login and sends the wallet's proof, in the given browser or a new one. */
   prove(wallet: TestWallet, more?: { walk?: Walk; client?: TestClient; proof?: Record<string, unknown> }): Promise<Attempt>
-  /** Hands a proof in once more, of the same challenge. */
+  /** Sends another proof for the same challenge. */
   proveAgain(attempt: Attempt, wallet: TestWallet): Promise<Answer>
-  /** The browser comes back; the code it brings to the app. Throws where the proof was refused. */
+  /** Completes the login in the browser, and returns the code for the app. Throws if the proof was refused. */
   finish(attempt: Attempt): Promise<string>
-  /** A whole login. Throws where a step refuses. */
+  /** Performs a whole login. Throws if a step is refused. */
   connect(wallet: TestWallet, more?: { walk?: Walk; client?: TestClient }): Promise<Connected>
-  /** What the store says of a grant. */
+  /** Reads a grant from the store. */
   grantOf(connected: Connected): Promise<Grant | null>
   isActive(connected: Connected, tokens?: Tokens): Promise<boolean>
-  /** Which questions either RPC was asked while this ran. */
+  /** The methods of all requests to both RPCs during `run`. */
   questions(run: () => Promise<unknown>): Promise<string[]>
-  /** A refusal with this status and error, after which the database is as it was. */
+  /** Expects a refusal with this status and error, and an unchanged database. */
   expectRefused(run: () => Promise<Answer>, status: number, error: string): Promise<Answer>
   setFaults(fault: Parameters<TestRpc['setFault']>[0]): void
   close(): Promise<void>
 }
 
-/** `moreChains` have RPCs too, but are not the home. */
+/** `moreChains` are further chains with RPCs, besides the home chain. */
 export async function startOnChain(options: StartOptions & { moreChains?: TestChain[] } = {}): Promise<HomeChain> {
   const { moreChains = [], ...rest } = options
   const chain = await startChain({ chainId: 1 })

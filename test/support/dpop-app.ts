@@ -1,17 +1,17 @@
-/** Apps that prove their key at every step: code, refresh, push. */
+/** Apps that send a DPoP proof at every step: code, refresh, push. */
 import type { TestKey } from './client-key.ts'
 import { proofOf } from './dpop.ts'
 import type { Answer } from './send.ts'
 import type { TestClient } from './start.ts'
 import { CODE_VERIFIER, PKCE, parameterOf, requestOf, type Walk } from './walk.ts'
 
-/** A code of a browser that is signed in, for an app with PKCE. */
+/** A code for an app with PKCE, from a browser that is signed in. */
 export async function codeFor(walk: Walk, client: TestClient, more: Record<string, string> = {}): Promise<string> {
   const { location } = await walk.authorize(requestOf(client, { ...PKCE, ...more }))
   return parameterOf(location, 'code')
 }
 
-/** Redeems a code; without a key, without a proof. */
+/** Redeems a code, with a proof if a key is given. */
 export async function exchangeWith(
   walk: Walk,
   client: TestClient,

@@ -1,10 +1,10 @@
-/** A client's DPoP key, and the proofs it makes with it, by a library that nobody here wrote (jose). */
+/** A client's DPoP key, and its proofs, made with an independent library (jose). */
 import { createHash, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, SignJWT } from 'jose'
 import { newClientKey, type TestKey } from './client-key.ts'
 import type { Grantor } from './start.ts'
 
-/** As it stands in the header of a proof: the required members and nothing else. */
+/** the public key as in the header of a proof, with only the required members */
 export function newDpopKey(alg: TestKey['alg'] = 'ES256'): TestKey {
   const key = newClientKey(alg)
   const { kid: _, use: __, ...jwk } = key.jwk
@@ -13,7 +13,7 @@ export function newDpopKey(alg: TestKey['alg'] = 'ES256'): TestKey {
 
 export const thumbprint = ({ jwk }: TestKey): Promise<string> => calculateJwkThumbprint(jwk)
 
-/** The claims and header of a good proof for the token endpoint, with whatever is changed; `undefined` leaves one out. */
+/** The claims and the header of a valid proof for the token endpoint, with changes. A member that is `undefined` is left out. */
 export function proofOf(
   { authUrl, clock }: Pick<Grantor, 'authUrl' | 'clock'>,
   key: TestKey,
@@ -26,5 +26,5 @@ export function proofOf(
     .sign(key.privateKey)
 }
 
-/** `ath` of a proof that goes with an access token (RFC 9449 §4.2). */
+/** The claim `ath` of a proof that is sent with an access token (RFC 9449 §4.2). */
 export const athOf = (token: string): string => createHash('sha256').update(token).digest('base64url')

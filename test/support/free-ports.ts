@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
 // Below the range from which kernels take the ports of outgoing connections, so that no client of another
-// test can sit on a port between our look and the server's bind; above every port that browsers refuse.
+// test can take a port between this check and the server's bind. Above every port that browsers refuse.
 const LOWEST = 12_000
 const HIGHEST = 32_000
 
-/** `count` different ports, each free on 127.0.0.1 a moment ago; all held together before any is let go. */
+/** Returns `count` different ports, each free on 127.0.0.1 a moment ago. All are bound together before any is released. */
 export async function freePorts(count: number): Promise<number[]> {
   const held = new Map<number, Server>()
   while (held.size < count) {
@@ -37,7 +37,7 @@ async function hold(port: number): Promise<Server | null> {
     await once(holder, 'listening')
     return holder
   } catch {
-    return null // taken: by a server, or by ourselves a round earlier
+    return null // in use, by a server or by an earlier round of this function
   }
 }
 

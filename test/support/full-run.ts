@@ -1,4 +1,4 @@
-/** Everything a service does in its life, and every secret that passed through it on the way. */
+/** Performs everything that a service does, and collects every secret of these requests. */
 import { createHash } from 'node:crypto'
 import type { App, Tokens } from './app.ts'
 import { tokensOf } from './app.ts'
@@ -7,7 +7,7 @@ import { fieldOf, parameterOf, requestOf } from './walk.ts'
 
 export type Secret = { what: string; value: string }
 
-/** Takes every path a secret can take, refusals and failures included. Returns each secret once. */
+/** Sends a secret through every endpoint, with refusals and failures. Returns each secret once. */
 export async function runEverything(app: App): Promise<Secret[]> {
   const { walk, grantor, client } = app
   const secrets = new Map<string, string>()
@@ -27,7 +27,7 @@ export async function runEverything(app: App): Promise<Secret[]> {
   for (const { secret } of [client, ...others]) note('client secret', secret)
   const wrong = { ...client, secret: note('wrong secret', 'W'.repeat(43)) }
 
-  // a login, one that is declined, one that is proved by the wrong wallet, one that is broken
+  // A login, one that is declined, one with a proof by the wrong wallet, and one that is malformed.
   const state = note('state', 'state-'.repeat(8))
   const verifier = note('code verifier', 'verifier-'.repeat(5))
   const pkce = { code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256' }
@@ -51,12 +51,12 @@ export async function runEverything(app: App): Promise<Secret[]> {
   await walk.complete(declined.pathname + declined.search)
   for (const [name, value] of walk.cookies) note(`cookie ${name}`, value)
 
-  // a confirmation
+  // A confirmation.
   const asked = await walk.authorize(requestOf(client, { prompt: 'consent' }))
   note('confirmation', fieldOf(asked, 'confirmation'))
   note('code', /[?&]code=([A-Za-z0-9._-]+)/.exec((await walk.confirm(asked, 'allow')).body)?.[1] ?? '')
 
-  // every exchange, refresh, introspection and revocation, right and wrong
+  // Every exchange, refresh, introspection and revocation, valid and invalid.
   await walk.exchange(wrong, code)
   await walk.exchange(client, code, { code_verifier: 'short' })
   const first = noteTokens(tokensOf(await walk.exchange(client, code, { code_verifier: verifier })))
@@ -74,7 +74,7 @@ export async function runEverything(app: App): Promise<Secret[]> {
   const revoked = noteTokens(await app.freshTokens())
   await walk.revoke(others[0] ?? client, revoked.refresh_token)
   await walk.revoke(client, revoked.refresh_token)
-  // secrets where none belong: in queries, in unknown paths, in the wrong kind of body
+  // Secrets in wrong places: in queries, in unknown paths, in the wrong kind of body.
   await walk.browse({ path: `/oauth/${revoked.refresh_token}?code=${code}&client_secret=${client.secret}` })
   await walk.browse({
     path: `/oauth/token?refresh_token=${revoked.refresh_token}`,
@@ -95,12 +95,12 @@ export async function runEverything(app: App): Promise<Secret[]> {
   return [...secrets].map(([value, what]) => ({ what, value }))
 }
 
-/** The forms in which a secret could lie somewhere: as it is, and the bytes it spells. */
+/** The forms in which a secret could be stored or logged: its text, and the bytes that it encodes. */
 export function spellingsOf({ value }: Secret): Buffer[] {
   const parts = [value, ...value.split('.').filter((part) => part.length >= 20)]
   const hex = /^0x[0-9a-f]+$/.test(value) ? [Buffer.from(value.slice(2), 'hex'), Buffer.from(value.slice(2))] : []
   const decoded = parts.filter((part) => /^[A-Za-z0-9_-]{22,}$/.test(part)).map((part) => Buffer.from(part, 'base64url'))
-  // of a refresh token the last 32 bytes alone are secret: before them stands the grant's id
+  // Only the last 32 bytes of a refresh token are secret. The bytes before are the id of the grant.
   const macs = value.startsWith('grr.') ? decoded.map((bytes) => bytes.subarray(20)) : []
   const asBase64 = [value].flatMap((text) => [
     Buffer.from(text).toString('base64').replace(/=+$/, ''),

@@ -1,6 +1,6 @@
 /**
- * Runs once before all test files: unpacks the browser, so that no test's time limit pays for it, and keeps the one
- * PostgreSQL that test files share. It starts when the first of them asks, and stops when all are done.
+ * Runs once before all test files: unpacks the browser, so that no test's timeout includes this time, and keeps the one
+ * PostgreSQL that test files share. PostgreSQL starts at the first request of a test file, and stops at the end.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** answers with the address of the shared PostgreSQL */
+    /** the URL that returns the address of the shared PostgreSQL */
     postgresKeeper: string
   }
 }

@@ -1,18 +1,18 @@
-/** Two things at once, in every order their store calls can be cut in two: what a slow disk or another node would do by chance. */
+/** Runs two operations at once, in every order in which their store calls can be cut in two, as a slow disk or another node may do. */
 import type { Deps } from '../../src/domain/model/deps.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/index.ts'
 import type { App } from './app.ts'
 import { startSignedApp } from './signed-app.ts'
 
-/** Holds whoever calls a store before one of its calls. */
+/** Holds a caller of a store before one of its calls. */
 class Turnstile {
   #count = 0
   #holdAt = Number.POSITIVE_INFINITY
   #reached: () => void = () => {}
   #open: () => void = () => {}
 
-  /** Watches every call to a store's books, in place. */
+  /** Wraps every method of the store's parts, in place. */
   constructor(store: Store) {
     for (const book of [store.grants, store.wallets, store.sessions, store.receipts]) {
       const methods = book as unknown as Record<string, (...args: unknown[]) => unknown>
@@ -28,7 +28,7 @@ class Turnstile {
     }
   }
 
-  /** Runs until `calls` calls were made, or to its end. */
+  /** Runs the operation until it has made `calls` calls, or to its end. */
   async begin<Result>(calls: number, run: () => Promise<Result>): Promise<{ go(): Promise<Result> }> {
     this.#count = 0
     this.#holdAt = calls
@@ -46,18 +46,18 @@ class Turnstile {
 }
 
 export type Cut = {
-  /** which of the two began, stopped, and ended last */
+  /** the operation that begins, is held, and ends last */
   outer: 'request' | 'ending'
-  /** calls of each before the other one goes on */
+  /** the number of calls of each operation before the other one continues */
   request: number
   ending: number
 }
 
 export type TwoNodes = {
   app: App
-  /** another node on the same file, where endings happen */
+  /** another node on the same file, which performs the endings */
   node: Deps
-  /** Runs both, cut once each. */
+  /** Runs both operations, each cut once. */
   cut<Answer>(at: Cut, request: () => Promise<Answer>, ending: () => Promise<unknown>): Promise<Answer>
   close(): Promise<void>
 }
@@ -90,8 +90,8 @@ export async function startTwoNodes(): Promise<TwoNodes> {
 }
 
 /**
- * Every cut of a request of at most `request` store calls and an ending of at most `ending`. The outer one makes a call first:
- * without one, the cut would be the same as a cut in which the other is the outer one.
+ * Every cut of a request of at most `request` store calls and an ending of at most `ending`. The outer operation makes at least one
+ * call first. Without this call, the cut would be the same as a cut in which the other operation is the outer one.
  */
 export function allCuts(request: number, ending: number): Cut[] {
   const between = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index)

@@ -1,4 +1,4 @@
-/** Keys of a running service, kept by hand: what its upkeep and `grantor keys` do, when a test says so. */
+/** The key maintenance of a running service, for tests that change its keys as the upkeep and `grantor keys` do. */
 import type { KeyKeeping } from '../../src/domain/maintenance/keep-keys.ts'
 import { createKeyWrap } from '../../src/keys/key-wrap.ts'
 import { type Grantor, TEST_SECRET } from './start.ts'

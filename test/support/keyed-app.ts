@@ -1,4 +1,4 @@
-/** An app whose client proves itself by its own keys, and whether what it says is believed. */
+/** An app whose client authenticates with private_key_jwt, and checks whether an assertion is accepted. */
 import { expect } from 'vitest'
 import { type App, startApp } from './app.ts'
 import { asserting, assertionOf, newClientKey, post, type TestKey } from './client-key.ts'
@@ -13,11 +13,11 @@ export const registration = { authMethod: 'private_key_jwt' as const, jwks: { ke
 export type KeyedApp = {
   app: App
   client: TestClient
-  /** One that is good, but for what is changed in it. */
+  /** a valid assertion with changes */
   assertion(claims?: Record<string, unknown>, header?: Record<string, unknown>, by?: TestKey, of?: TestClient): Promise<string>
-  /** Asks for a revocation, which a client that proved itself may always do: 200 means the assertion was believed. */
+  /** Sends a revocation, which every authenticated client may do: 200 means that the assertion was accepted. */
   revokeBy(text: string, more?: Record<string, string>): Promise<Answer>
-  /** Refused as every failed authentication is; the audit log knows why. */
+  /** Expects the refusal of every failed authentication, with this reason in the audit log. */
   expectRefused(text: string, reason: string, more?: Record<string, string>): Promise<void>
 }
 

@@ -1,13 +1,13 @@
-/** A way to PostgreSQL on which one answer is lost: the statement is committed, and then its connection breaks. */
+/** A connection to PostgreSQL on which one response is lost: the statement is committed, and then its connection breaks. */
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 import type { PostgresDatabase } from './postgres.ts'
 import { proxied } from './proxied.ts'
 
 export type LosingWay = {
   address: PostgresAddress
-  /** Loses the answer to the next statement that has this text among its values, once the query returns a row. */
+  /** Loses the response to the next statement with this text among its values, when the query `committed` returns a row. */
   loseNext(text: string, committed: string): void
-  /** how many answers were lost so far */
+  /** the number of responses lost so far */
   lost(): number
 }
 

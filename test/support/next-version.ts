@@ -1,6 +1,6 @@
 /**
- * `grantor …` of a version that does not exist yet: this one with one step more, which adds a column to every table and
- * something new beside them; or, with `TEST_NEXT_STEP=takes-away`, with a second one that an older program does not survive.
+ * `grantor …` of a future version: the present version with one more migration, which adds a column to every table and a new table.
+ * With `TEST_NEXT_STEP=takes-away` there is a second migration, with which an older program cannot work.
  */
 import { main } from '../../src/cli/main.ts'
 import { type Migration, MIGRATIONS as ON_POSTGRES } from '../../src/store/postgres/migrations.ts'

@@ -1,17 +1,17 @@
-/** A store as an earlier version left it: that version made keys in other algorithms than that of access tokens on demand. */
+/** A store as an earlier version left it. That version made keys of other algorithms than that of access tokens on demand. */
 import { DatabaseSync } from 'node:sqlite'
 import { loadKeys } from '../../src/domain/maintenance/keep-keys.ts'
 import { keepingOf } from './key-keeping.ts'
 import type { Grantor } from './start.ts'
 
-/** Takes the keys in other algorithms away. */
+/** Deletes the keys of other algorithms. */
 export function forgetOtherAlgorithms(databasePath: string): void {
   const database = new DatabaseSync(databasePath)
   database.exec("DELETE FROM keys WHERE kind LIKE 'sign_%'")
   database.close()
 }
 
-/** The node begins anew on such a store: it announces the missing keys. */
+/** Deletes the keys of other algorithms, and loads the keys of the node again: the node announces the missing keys. */
 export async function upgradeKeys(grantor: Grantor): Promise<void> {
   forgetOtherAlgorithms(grantor.databasePath)
   await loadKeys(keepingOf(grantor), grantor.deps.keys)

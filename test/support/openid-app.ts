@@ -1,4 +1,4 @@
-/** Clients of OpenID Connect, and the tokens that a session gives them. */
+/** OpenID Connect clients, and their tokens from a session. */
 import { expect } from 'vitest'
 import { changeClient } from './signed-app.ts'
 import { type Grantor, startGrantor, type TestClient } from './start.ts'
@@ -8,14 +8,14 @@ export const OPENID = { response_type: 'code', scope: 'openid wallet' }
 
 export type OpenIdTokens = { access_token: string; refresh_token: string; id_token: string; scope: string }
 
-/** Registers a client that may ask for `openid` and `wallet`, its record changed as given. */
+/** Registers a client that may request `openid` and `wallet`, with changes of its record. */
 export async function openIdClient(grantor: Grantor, more: Partial<TestClient> = {}): Promise<TestClient> {
   const made = await grantor.createClient({ scopes: ['enhancement', 'openid', 'wallet'] })
   if (Object.keys(more).length > 0) await changeClient(grantor, made, more)
   return { ...made, ...more }
 }
 
-/** Starts everything with such a client, and a browser that signed in for it. */
+/** Starts the service with such a client, and a browser that has signed in for it. */
 export async function startOpenIdApp(): Promise<{ grantor: Grantor; client: TestClient; walk: Walk }> {
   const grantor = await startGrantor()
   const client = await openIdClient(grantor)
@@ -24,7 +24,7 @@ export async function startOpenIdApp(): Promise<{ grantor: Grantor; client: Test
   return { grantor, client, walk }
 }
 
-/** The token answer for one authorize request of a browser that is signed in. */
+/** The token response for one authorization request of a browser that is signed in. */
 export async function openIdTokens(
   walk: Walk,
   client: TestClient,

@@ -1,4 +1,4 @@
-/** The commands of docs/operating/operations.md, run as they stand there: pasted into a shell, on files of a test's own. */
+/** Runs the commands of docs/operating/operations.md unchanged in a shell, on the files of a test. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { OWN_ENVIRONMENT } from './own-environment.ts'
 const page = readFileSync(new URL('../../docs/operating/operations.md', import.meta.url), 'utf8')
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
 
-/** The block that is marked so on the page. */
+/** The code block of the page with this mark. */
 function blockOf(language: 'sh' | 'yaml', mark: string): string {
   const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
   if (!block) throw new Error(`docs/operating/operations.md has no ${language} block marked ${mark}`)
   return block
 }
 
-/** A machine as the page has it, in a folder: what only root can do, and systemd, are left out. */
+/** A folder that represents the machine of the page, without systemd and without the commands that need root. */
 export function machineIn(folder: string) {
   const [library, backups, settings] = ['var/lib/grantor', 'var/backups/grantor', 'etc/grantor'].map((path) => join(folder, path))
   for (const path of [library, backups, settings]) mkdirSync(path ?? '', { recursive: true })
@@ -39,7 +39,7 @@ export function machineIn(folder: string) {
       })
       return { exit: run.status, out: run.stdout, err: run.stderr }
     },
-    /** Starts commands. The last one replaces the shell and runs until it is stopped. */
+    /** Starts commands. The last command replaces the shell and runs until it is stopped. */
     start(mark: string, env: Record<string, string> = {}): ChildProcess {
       return spawn('bash', ['--norc', '-c', `${stand}\n${here(blockOf('sh', mark))}`], {
         env: { ...OWN_ENVIRONMENT, ...env },

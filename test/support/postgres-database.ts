@@ -1,4 +1,4 @@
-/** A database of a test on a real PostgreSQL: its address, and a connection of the test's own. */
+/** A test database on a real PostgreSQL: its address, and a connection for the test. */
 import postgres from 'postgres'
 import { databaseUrl } from '../../src/config/database-url.ts'
 import type { PostgresAddress } from '../../src/store/postgres/index.ts'
@@ -7,20 +7,20 @@ export type PostgresDatabase = {
   name: string
   url: string
   address: PostgresAddress
-  /** a connection of the test's own, with all rights */
+  /** a connection for the test, with all rights */
   sql: postgres.Sql
-  /** with it goes everything in it, whoever is connected */
+  /** drops the database, even if it has connections */
   drop(): Promise<void>
 }
 
-/** An address as the setting is read; `extra` are parameters of the URL. */
+/** The address that the parser of GRANTOR_DATABASE_URL returns. `extra`: parameters of the URL. */
 export function addressOf(url: string, extra = ''): PostgresAddress {
   const parsed = databaseUrl(extra === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${extra}`)
   if ('fault' in parsed || parsed.value.kind !== 'postgres') throw new Error('not the address of a PostgreSQL database')
   return parsed.value
 }
 
-/** A connection of the test's own. */
+/** Opens a connection for the test. */
 export function connect(url: string): postgres.Sql {
   return postgres(url, {
     max: 1,

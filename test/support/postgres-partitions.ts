@@ -1,10 +1,10 @@
-/** The tables of a database, partitioned by hash as they would lie on several machines: same columns, same keys, same indexes. */
+/** Partitions the tables of a database by hash, as on several machines, with the same columns, keys and indexes. */
 import { DISTRIBUTED } from '../../src/store/postgres/distribution.ts'
 import type { PostgresDatabase } from './postgres.ts'
 
 export const PARTS = 8
 
-/** For a database that was migrated and is empty still. */
+/** The database must be migrated and empty. */
 export async function partitionTables({ sql }: PostgresDatabase): Promise<void> {
   for (const [table, column] of Object.entries(DISTRIBUTED)) {
     const [options] = await sql.unsafe(

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server of a test's own: real binaries, data in a temporary folder, a free port on 127.0.0.1. PostgreSQL
- * refuses to run as root; there it runs as `nobody`, from a copy of the binaries where `nobody` cannot read ours.
+ * A PostgreSQL server for one test: real binaries, data in a temporary folder, a free port on 127.0.0.1. PostgreSQL refuses to run
+ * as root. If the tests run as root, the server runs as `nobody`, from a copy of the binaries if `nobody` cannot read the originals.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,22 +25,22 @@ import { freePorts } from './free-ports.ts'
 
 export type PostgresServer = {
   port: number
-  /** where its data lies */
+  /** the folder of its data */
   folder: string
   machine: Machine
-  /** the address of one of its databases, as a setting has it */
+  /** the URL of one of its databases */
   urlOf(database: string): string
-  /** `fast` ends connections and stores everything; `immediate` is a crash it has to recover from */
+  /** `fast` ends connections and stores everything; after `immediate` the next start recovers */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>
   start(): Promise<void>
-  /** stops all of its processes where they are, as a machine that hangs; they go on after `thaw` (Linux only) */
+  /** suspends all of its processes, like a machine that hangs; they continue after `thaw` (Linux only) */
   freeze(): void
   thaw(): void
-  /** stops it, and removes what it kept */
+  /** stops the server, and removes its files */
   remove(): Promise<void>
 }
 
-/** Memory where there is plenty: every commit is synced as in production, and costs no disk. */
+/** A folder in memory, if there is enough: every commit is synced as in production, without the time of a disk. */
 function roomyFolder(): string {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm')
@@ -50,15 +50,15 @@ function roomyFolder(): string {
   }
 }
 
-/** Who runs the server: nobody in particular where we are root. */
+/** the user who runs the server: `nobody` if the tests run as root */
 export type Identity = { uid?: number; gid?: number }
 
-/** What a server runs on; several can share it. */
+/** the machine of a server, which several servers can share */
 export type Machine = { home: string; bin: string; identity: Identity }
 
 const PASSWORD = 'a-password-of-the-tests'
 
-/** Makes a server and starts it. `settings` are lines of postgresql.conf; `bin` is the folder of the programs. */
+/** Creates and starts a server. `settings`: lines of postgresql.conf. `bin`: the folder of the programs. */
 export async function startPostgres(settings: Record<string, string> = {}, bin?: string): Promise<PostgresServer> {
   const [port = 0] = await freePorts(1)
   const home = mkdtempSync(join(roomyFolder(), 'grantor-postgres-'))
@@ -78,13 +78,13 @@ export async function startPostgres(settings: Record<string, string> = {}, bin?:
   }
 }
 
-/** Adds lines to a server's postgresql.conf, of which the last one counts. */
+/** Adds lines to a server's postgresql.conf. The last line of a setting counts. */
 export function configure(folder: string, settings: Record<string, string | number>): void {
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`)
   appendFileSync(join(folder, 'postgresql.conf'), lines.join(''))
 }
 
-/** A server whose data lies there already, not started yet. */
+/** A server on an existing data folder, not started yet. */
 export function serverIn(machine: Machine, folder: string, port: number): PostgresServer {
   const server = running(machine, folder, port)
   const removeAtExit = () => {
@@ -129,7 +129,7 @@ function running({ home, bin, identity }: Machine, folder: string, port: number)
       })
       const log: string[] = []
       child.stderr?.on('data', (text: Buffer) => void log.push(text.toString()))
-      // Of itself the driver waits three times as long after each refusal, which soon is longer than any start.
+      // By default the driver multiplies its back-off by three after each refusal, which soon takes longer than any start.
       const quietly = { max: 1, onnotice: () => undefined, fetch_types: false, backoff: () => 0 }
       const sql = postgres(urlOf(port, 'postgres'), quietly)
       for (let left = 200; ; left--) {
@@ -149,7 +149,7 @@ function running({ home, bin, identity }: Machine, folder: string, port: number)
       child = null
       if (!stopping || stopping.exitCode !== null || stopping.signalCode !== null) return
       const exit = once(stopping, 'exit')
-      // Its processes outlive a postmaster that was killed, and would hold the data for a while.
+      // The child processes of a killed postmaster continue for a while, and would keep the data in use.
       const all = how === 'kill' ? childrenOf(stopping.pid ?? 0) : []
       stopping.kill(signals[how])
       for (const pid of all) signalIfThere(pid, 'SIGKILL')
@@ -158,7 +158,7 @@ function running({ home, bin, identity }: Machine, folder: string, port: number)
   }
 }
 
-/** The processes a postmaster started (Linux only). */
+/** The child processes of a postmaster (Linux only). */
 function childrenOf(parent: number): number[] {
   if (process.platform !== 'linux') return []
   const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
@@ -169,7 +169,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended by itself meanwhile.
+    // The process has ended in the meantime.
   }
 }
 
@@ -191,13 +191,13 @@ function initialise({ home, bin, identity }: Machine, folder: string): void {
   execFileSync(join(bin, 'initdb'), options, { ...identity, stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
 }
 
-/** With the passwords that a machine of a cluster needs to reach the others. */
+/** Creates the home folder, with the passwords that a machine of a cluster needs to connect to the others. */
 const environmentOf = (home: string) => ({ ...ENVIRONMENT, PGPASSFILE: join(home, PASSWORDS) })
 const PASSWORDS = 'pgpass'
 
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' }
 
-/** The user `nobody` if this process is root, otherwise its own. The folder becomes theirs. */
+/** The user `nobody` if this process is root, otherwise the user of this process. The folder is given to this user. */
 function identityFor(home: string): Identity {
   if (process.getuid?.() !== 0) return {}
   const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':')
@@ -206,7 +206,7 @@ function identityFor(home: string): Identity {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** The folder of the binaries: those TEST_POSTGRES names (`…/native`), or those that came with the package for this machine. */
+/** The folder of the binaries: the one that TEST_POSTGRES names (`…/native`), or the one of the npm package for this machine. */
 function binariesFor(identity: Identity, home: string): string {
   const native = process.env.TEST_POSTGRES || nativeOfPackage()
   for (const name of ['initdb', 'postgres']) chmodIfNeeded(join(native, 'bin', name))
@@ -232,6 +232,6 @@ function chmodIfNeeded(path: string): void {
   try {
     chmodSync(path, 0o755)
   } catch {
-    // It is not ours to change, and then was made to be run.
+    // The file belongs to another user, so it is already executable.
   }
 }

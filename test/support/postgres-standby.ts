@@ -1,6 +1,6 @@
 /**
- * A standby of a running server: a copy of its data made while it works (PostgreSQL's manual, 25.3.4), which then follows
- * it by streaming. Done in SQL and by copying files, because the package brings no pg_basebackup.
+ * Makes a standby of a running server: a copy of the data, made while the server runs (PostgreSQL's manual, 25.3.4), and streaming
+ * replication afterwards. It uses SQL and copies files, because the npm package has no pg_basebackup.
  */
 import { chown, copyFile, mkdir, opendir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,21 +8,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { configure, type Identity, type PostgresServer } from './postgres-server.ts'
 
-/** What a server needs so that another one can follow it. */
+/** The settings of a server that a standby can follow. */
 export const FOLLOWED = {
   wal_level: 'replica',
   max_wal_senders: '10',
   wal_keep_size: "'512MB'",
   hot_standby: 'on',
-  // a standby whose primary is away for a moment asks again soon
+  // A standby retries soon if its primary does not respond.
   wal_retrieve_retry_interval: "'200ms'",
 }
 
 const PATIENCE_MS = 30_000
 
 /**
- * Makes a server that does not run the standby of one that does, whatever its data was before, and starts it. Resolves
- * when every commit of the primary waits for it.
+ * Makes a stopped server the standby of a running one, replaces its data, and starts it. Resolves when every commit of the primary
+ * waits for the standby.
  */
 export async function follow(primary: PostgresServer, standby: PostgresServer): Promise<void> {
   const { folder, port } = standby
@@ -31,14 +31,14 @@ export async function follow(primary: PostgresServer, standby: PostgresServer): 
   const { username, password } = new URL(primary.urlOf('postgres'))
   const from = `host=127.0.0.1 port=${primary.port} user=${username} password=${password} application_name=standby`
   configure(folder, { port, primary_conninfo: `'${from}'` })
-  // What the primary was told while it ran: it waits for a standby, and this one has none.
+  // Remove the settings that the primary got while it ran: it waits for a standby, and this server has none.
   await write(primary, join(folder, 'postgresql.auto.conf'), '')
   await write(primary, join(folder, 'standby.signal'), '')
   await standby.start()
   await waitForIt(primary)
 }
 
-/** Makes a standby the primary. Resolves when it takes writes; it waits for no other then. */
+/** Promotes a standby to primary. Resolves when the new primary accepts writes. It does not wait for a standby. */
 export async function promote(standby: PostgresServer): Promise<void> {
   const [answer] = await asking(standby, (sql) => sql<{ done: boolean }[]>`SELECT pg_promote(true, 30) AS done`)
   if (!answer?.done) throw new Error('the standby was not promoted in time')
@@ -53,7 +53,7 @@ async function copyData(primary: PostgresServer, folder: string): Promise<void> 
   })
 }
 
-/** Files that go while they are copied are none that a standby needs. */
+/** A file that is deleted while it is copied is not needed by a standby. */
 async function copyFolder(from: string, to: string, owner: Identity): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   await own(to, owner)
@@ -84,15 +84,15 @@ async function own(path: string, { uid, gid }: Identity): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
 }
 
-/** From then on nothing is acknowledged that the standby has not stored too, and what was acknowledged before, it has. */
+/** When this resolves, the standby has every earlier commit, and later commits are acknowledged only when the standby has stored them. */
 async function waitForIt(primary: PostgresServer): Promise<void> {
   await asking(primary, async (sql) => {
-    // Nobody waits while it catches up.
+    // No commit waits while the standby catches up.
     await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'`)
     await sql`ALTER SYSTEM SET synchronous_standby_names = '*'`
     await sql`SELECT pg_reload_conf()`
     await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)
-    // Another process of the server turns the waiting on, a moment later; commits until then have not waited.
+    // Another process of the server applies the setting a moment later. Commits before that have not waited.
     await pause(100)
     const [now] = await sql<{ lsn: string }[]>`SELECT pg_current_wal_flush_lsn()::text AS lsn`
     await until(sql, (sql) => sql`SELECT 1 FROM pg_stat_replication WHERE flush_lsn >= ${now?.lsn ?? ''}::pg_lsn`)

@@ -1,11 +1,11 @@
-/** Fresh databases on a real PostgreSQL: the one TEST_DATABASE_URL names, whose user may make databases, or one of our own. */
+/** New databases on a real PostgreSQL: the server that TEST_DATABASE_URL names, whose user may create databases, or a server of the tests. */
 import { randomBytes } from 'node:crypto'
 import { inject, onTestFinished } from 'vitest'
 import { addressOf, connect, type PostgresDatabase } from './postgres-database.ts'
 
 export { addressOf, type PostgresDatabase } from './postgres-database.ts'
 
-/** Makes an empty database, or a copy of `template`, to which nobody may be connected. */
+/** Creates an empty database, or a copy of `template`, which must have no connections. */
 export async function createPostgresDatabase(template?: string): Promise<PostgresDatabase> {
   const server = await serverUrl()
   const name = `grantor_test_${randomBytes(6).toString('hex')}`
@@ -29,7 +29,7 @@ export async function createPostgresDatabase(template?: string): Promise<Postgre
   }
 }
 
-/** The same for one test: it goes when the test is over. */
+/** Creates a database for one test, and drops it at the end of the test. */
 export async function newPostgresDatabase(): Promise<PostgresDatabase> {
   const database = await createPostgresDatabase()
   onTestFinished(() => database.drop())

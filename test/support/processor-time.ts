@@ -1,6 +1,6 @@
 /**
- * How many milliseconds of processor time work takes in this process. Other processes on the machine lengthen the time that
- * passes, but not this one.
+ * The processor time in milliseconds that work takes in this process. Other processes on the machine lengthen the elapsed time, but
+ * not the processor time.
  */
 export function processorMs(work: () => void): number {
   const before = process.cpuUsage()

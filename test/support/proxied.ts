@@ -7,8 +7,8 @@ import type { PostgresAddress } from '../../src/store/postgres/index.ts'
 type Way = { client: Socket; server: Socket; number: number }
 
 /**
- * A proxy in front of the server: `toClient` and `toServer` decide what becomes of the bytes; without them they pass. With
- * `hidesClosing` the server does not learn that the client has closed its connection, as in a network that went silent.
+ * A proxy in front of the server. `toClient` and `toServer` handle the bytes; by default the bytes are forwarded. With
+ * `hidesClosing` the server does not notice that the client has closed its connection, as in a network that went silent.
  */
 export async function proxied(
   address: PostgresAddress,

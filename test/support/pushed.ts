@@ -1,4 +1,4 @@
-/** Authorization requests that do not stand in the query: pushed (RFC 9126), and as request objects (RFC 9101). */
+/** Authorization requests that are pushed (RFC 9126), or sent as request objects (RFC 9101). */
 
 import { SignJWT } from 'jose'
 import { expect } from 'vitest'
@@ -11,12 +11,12 @@ export const URN = 'urn:ietf:params:oauth:request_uri:'
 
 export function push(walk: Walk, client: TestClient, body: Parameters = requestOf(client), headers = {}): Promise<Answer> {
   if (typeof body === 'string' || client.secret !== '') return walk.call('/oauth/par', client, body, headers)
-  // The id by which a public client is known is the request's own.
+  // The client_id of a public client is the client_id parameter of the request.
   const { client_id: _, ...rest } = body
   return walk.call('/oauth/par', client, rest, headers)
 }
 
-/** Pushes a request and returns what the browser is sent with. */
+/** Pushes a request, and returns the query for the authorization endpoint. */
 export async function pushed(
   walk: Walk,
   client: TestClient,
@@ -27,7 +27,7 @@ export async function pushed(
   return { client_id: client.id, request_uri: answer.json().request_uri as string }
 }
 
-/** A good request object of a client, with whatever is changed in it; a claim set to `undefined` is left out. */
+/** A valid request object of a client with changes. A claim that is `undefined` is left out. */
 export function requestObjectOf(
   { authUrl, clock }: Pick<Grantor, 'authUrl' | 'clock'>,
   client: TestClient,

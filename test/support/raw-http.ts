@@ -1,10 +1,13 @@
-/** HTTP as bytes on a socket, for what no client library would send, and for answers compared byte by byte. */
+/** HTTP as bytes on a socket, for requests that no client library sends, and for responses that are compared byte by byte. */
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Answer } from './send.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
-/** Sends bytes to `origin`, by TLS if it is https with the test certificate, and reads until the server ends the connection, or says nothing more for `quiet` ms. */
+/**
+ * Sends bytes to `origin`, over TLS with the test certificate if `origin` is https. Reads until the server ends the connection, or sends
+ * nothing for `quiet` ms.
+ */
 export function rawExchange(origin: string, bytes: string | Uint8Array, quiet = 2000): Promise<string> {
   const { protocol, port } = new URL(origin)
   const address = { port: Number(port), host: '127.0.0.1' }
@@ -14,21 +17,21 @@ export function rawExchange(origin: string, bytes: string | Uint8Array, quiet = 
     let received = ''
     socket.setTimeout(quiet, () => socket.destroy())
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))
-    // a server that hangs up while we still write has answered all the same
+    // A server that closes the connection while this client still writes may have responded before.
     socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNREFUSED' ? reject(error) : undefined))
     socket.on('close', () => resolve(received))
     socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   })
 }
 
-/** One request with header lines as they are written, its connection closed afterwards. */
+/** Sends one request with these header lines unchanged, and closes the connection afterwards. */
 export async function rawRequest(origin: string, method: string, path: string, headers: string[], body = ''): Promise<Answer> {
   const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body, 'latin1')}`]
   const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headers, ...length]
   return parseAnswer(await rawExchange(origin, `${lines.join('\r\n')}\r\n\r\n${body}`))
 }
 
-/** The first answer in what a server sent. */
+/** Parses the first response in the received bytes. */
 export function parseAnswer(received: string): Answer {
   const [head = '', body = ''] = received.split('\r\n\r\n')
   const [statusLine = '', ...lines] = head.split('\r\n')

@@ -1,8 +1,8 @@
-/** What the failure table says, written down once: each refusal's status, headers and body, to the letter. */
+/** The table of refusals: the exact status, headers and body of each. */
 import { expect } from 'vitest'
 import type { Answer } from './send.ts'
 
-/** Headers of the connection, which say nothing about the answer, and the request id, which is another one each time. */
+/** Headers that are not compared: those of the connection, and the request id, which changes with each request. */
 const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'x-request-id']
 
 const JSON_HEADERS = {
@@ -75,7 +75,7 @@ export const REFUSALS = {
 
 export const invalidRequest = (description: string): Refusal => ({ status: 400, error: 'invalid_request', description })
 
-/** Holds an answer against a refusal: status, exact body, and exactly the headers of the table (`Vary` left aside). */
+/** Compares a response with a refusal: status, exact body, and exactly the headers of the table (without `Vary`). */
 export function expectRefusal(answer: Answer, refusal: keyof typeof REFUSALS | Refusal): void {
   const { status, error, description, headers = {} }: Refusal = typeof refusal === 'string' ? REFUSALS[refusal] : refusal
   expect({ status: answer.status, body: answer.body }).toEqual({
@@ -85,14 +85,14 @@ export function expectRefusal(answer: Answer, refusal: keyof typeof REFUSALS | R
   expect(headersOf(answer)).toEqual({ ...JSON_HEADERS, ...headers })
 }
 
-/** Holds an answer against a success of an endpoint that answers in JSON. */
+/** Compares a response with a success of a JSON endpoint. */
 export function expectJson(answer: Answer): Record<string, unknown> {
   expect(answer.status).toBe(200)
   expect(headersOf(answer)).toEqual(JSON_HEADERS)
   return answer.json()
 }
 
-/** The headers that belong to the answer itself. */
+/** The headers of a response that are compared. */
 export function headersOf(answer: Answer): Record<string, unknown> {
   return Object.fromEntries(Object.entries(answer.headers).filter(([name]) => ![...OF_THE_CONNECTION, 'vary'].includes(name)))
 }

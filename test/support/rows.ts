@@ -1,10 +1,10 @@
-/** What a SQLite file holds, read by a connection of the test's own. */
+/** The content of a SQLite file, read over a separate connection. */
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 export type Rows = Record<string, unknown[]>
 
-/** Every row of every table, whole, as it is committed now. */
+/** Every committed row of every table. */
 export function allRows(databasePath: string): Rows {
   const database = new DatabaseSync(databasePath, { readOnly: true })
   try {
@@ -17,7 +17,7 @@ export function allRows(databasePath: string): Rows {
   }
 }
 
-/** The bytes of the file and of what SQLite keeps beside it, one byte a character. */
+/** The bytes of the file and of SQLite's files beside it, one character for each byte. */
 export function storedBytes(databasePath: string): string {
   const files = [databasePath, `${databasePath}-wal`, `${databasePath}-shm`].filter((path) => existsSync(path))
   return files.map((path) => readFileSync(path).toString('latin1')).join('\n')

@@ -1,4 +1,4 @@
-/** How often a property test tries: 100 times by default, more often where TEST_RUNS says so (`npm run test:long`). */
+/** The number of runs of a property test: TEST_RUNS, or 100 (`npm run test:long`). */
 export const runs = readRuns(process.env.TEST_RUNS)
 
 function readRuns(text = '100'): number {

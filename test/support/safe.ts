@@ -1,4 +1,4 @@
-/** Safe accounts on a local chain, from the project's own artifacts, and their owners' signatures. */
+/** Safe accounts on a local chain, made with Safe's own artifacts, and the signatures of their owners. */
 
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -13,10 +13,10 @@ import type { Address } from '../../src/wallet/address.ts'
 import type { TestChain } from './chain.ts'
 import { abiEncode, checksummed, digits, hashMessage, type Owner, word } from './wallet-contracts.ts'
 
-/** A Safe that is not deployed: where it will be, and which call of which factory deploys it. */
+/** A Safe that is not deployed yet: its future address, and the call of the factory that deploys it. */
 export type Safe = { address: Address; factory: Address; factoryCall: string; deploy(): Promise<void> }
 
-/** Deploys what Safes are made of, once a chain, and gives a way to make Safes. */
+/** Deploys the contracts of Safe, once for each chain, and returns a function that makes Safes. */
 export async function safes(chain: TestChain): Promise<(owners: readonly Owner[], threshold: number) => Promise<Safe>> {
   const [master, factory, fallbackHandler] = await Promise.all(
     [singleton, proxyFactory, handler].map(({ bytecode }) => chain.deploy(bytecode)),
@@ -25,7 +25,7 @@ export async function safes(chain: TestChain): Promise<(owners: readonly Owner[]
   return async (owners, threshold) => {
     const initializer = setupCall(owners, threshold, fallbackHandler)
     const factoryCall = `0x${selector('createProxyWithNonce(address,bytes,uint256)')}${abiEncode([digits(master), { bytes: initializer }, word(1)])}`
-    // asked, not sent: where the factory would put it
+    // A call without a transaction returns the future address.
     const answer: string = await chain.request('eth_call', [{ to: factory, data: factoryCall }, 'latest'])
     return {
       address: checksummed(answer.slice(-40)),
@@ -36,7 +36,7 @@ export async function safes(chain: TestChain): Promise<(owners: readonly Owner[]
   }
 }
 
-/** What owners sign, in Safe's own words (EIP-712 `SafeMessage`), joined in the order of their addresses as Safe asks for. */
+/** The owners' signatures over Safe's EIP-712 `SafeMessage`, joined in the order of their addresses, as Safe requires. */
 export function signForSafe(message: string, safe: string, chainId: number, owners: readonly Owner[]): string {
   const domain = hash(
     hashText('EIP712Domain(uint256 chainId,address verifyingContract)') + word(chainId) + digits(safe).padStart(64, '0'),
@@ -47,7 +47,7 @@ export function signForSafe(message: string, safe: string, chainId: number, owne
   return `0x${inOrder.map((owner) => digits(owner.signHash(signed))).join('')}`
 }
 
-/** Safe.setup: eight arguments, of which `owners` and the empty `data` stand behind the others. */
+/** Safe.setup with eight arguments, of which `owners` and the empty `data` are encoded after the others. */
 function setupCall(owners: readonly Owner[], threshold: number, fallbackHandler: string): string {
   const nobody = word(0)
   const list = word(owners.length) + owners.map(({ address }) => digits(address).padStart(64, '0')).join('')

@@ -1,13 +1,13 @@
-/** One HTTP request over a real socket, sent as the bytes it is: no URL is normalised, no redirect followed, no cookie kept. */
+/** One HTTP request over a real socket, byte for byte: no URL is normalised, no redirect is followed, no cookie is kept. */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 
 export type Request = {
   method?: string
-  /** path and query; a character stands for one byte (latin1) */
+  /** path and query, one character for each byte (latin1) */
   path: string
   headers?: Record<string, string | string[]>
   body?: string | Uint8Array
-  /** the loopback address it comes from, such as 127.0.0.2 */
+  /** the loopback address of the client, such as 127.0.0.2 */
   from?: string
 }
 
@@ -15,22 +15,22 @@ export type Answer = {
   status: number
   headers: IncomingHttpHeaders
   body: string
-  /** the Location header, '' where there is none */
+  /** the Location header, or '' */
   location: string
   json(): Record<string, unknown>
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 
-/** Hangs up on every server, as needed before another one takes over a port. */
+/** Closes the connections to all servers, which is necessary before another server takes over a port. */
 export function hangUp(): void {
   agent.destroy()
 }
 
-/** Sends to `origin` (`http://localhost:4000`), whatever the path may look like. */
+/** Sends a request to `origin` (`http://localhost:4000`), with any path. */
 export function send(origin: string, { method = 'GET', path, headers = {}, body, from }: Request): Promise<Answer> {
   const { port } = new URL(origin)
-  // Node would send the body of a DELETE without its length, and the server would take it for the next request
+  // Node would send the body of a DELETE without its length, and the server would parse the body as the next request.
   const length = body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     const request = httpRequest(

@@ -1,13 +1,13 @@
 /**
- * `grantor serve` with a clock that is wrong by as many seconds as the file `TEST_CLOCK_OFFSET_FILE` says at that
- * moment: the same composition, for tests that let a node's clock jump.
+ * `grantor serve` with a wrong clock: the file that `TEST_CLOCK_OFFSET_FILE` names has the offset in seconds. Everything else is as in
+ * `grantor serve`. For tests in which the clock of a node jumps.
  */
 import { readFileSync } from 'node:fs'
 import { main } from '../../src/cli/main.ts'
 
 const file = process.env.TEST_CLOCK_OFFSET_FILE
 
-/** Read at every look at the clock, so that a jump is there at once and between any two looks. */
+/** Read each time the clock is read, so that a jump takes effect at once. */
 function offset(): number {
   return file === undefined ? 0 : Number(readFileSync(file, 'utf8'))
 }

@@ -1,4 +1,4 @@
-/** An app under consent rule `signed`, and what its tests ask again and again. */
+/** An app with the consent rule `signed`, and the requests that its tests repeat. */
 
 import type { ClientRegistration } from '../../src/domain/clients/register-client.ts'
 import type { Receipt } from '../../src/domain/model/records.ts'
@@ -11,7 +11,7 @@ import { movingTo, parameterOf, redirectPath, requestOf, Walk } from './walk.ts'
 export const API = 'https://api.example.com/'
 export const FILES = 'https://files.example.com/'
 
-/** Registers a client that may ask for two scopes and two resources beside the default one. */
+/** Registers a client that may request two scopes, and two resources besides the default resource. */
 export function signedClient(grantor: Grantor, registration: Partial<ClientRegistration> = {}): Promise<TestClient> {
   return grantor.createClient({
     consent: 'signed',
@@ -21,27 +21,27 @@ export function signedClient(grantor: Grantor, registration: Partial<ClientRegis
   })
 }
 
-/** Starts everything with such a client. Nobody has signed in yet. */
+/** Starts the service with such a client, without a login. */
 export async function startSignedApp(options: StartOptions = {}): Promise<App> {
   const grantor = await startGrantor(options)
   return appOf(grantor, await signedClient(grantor), new Walk(grantor))
 }
 
-/** What an authorize request came to: `code`, `login`, or the error it was answered with. */
+/** The result of an authorization request: `code`, `login`, or the error code of the response. */
 export function outcomeOf({ status, location }: Answer): string {
   if (status !== 302) return `status ${status}`
   if (location.includes('/login?login_challenge=')) return 'login'
   return parameterOf(location, 'code') === '' ? parameterOf(location, 'error') : 'code'
 }
 
-/** Every receipt of a wallet, the youngest first. */
+/** Every receipt of a wallet, the newest first. */
 export async function receiptsOf(grantor: Grantor, wallet: { address: string }): Promise<Receipt[]> {
   const list = (state: 'standing' | 'withdrawn') =>
     grantor.store.receipts.listReceipts(wallet.address as Address, { state, limit: 1000 })
   return [...(await list('standing')), ...(await list('withdrawn'))].toSorted((a, b) => b.issuedAt - a.issuedAt)
 }
 
-/** How many of a wallet's receipts were not withdrawn. */
+/** The number of a wallet's receipts that were not withdrawn. */
 export async function standingReceipts(grantor: Grantor, wallet: { address: string }): Promise<number> {
   return (await receiptsOf(grantor, wallet)).filter(({ withdrawnAt }) => withdrawnAt === null).length
 }
@@ -53,13 +53,13 @@ export async function changeClient(grantor: Grantor, client: TestClient, change:
   await grantor.noticeChanges()
 }
 
-/** Signs in to the account page, which no app asked for. */
+/** Signs in to the account page. */
 export async function signInToAccount(walk: Walk): Promise<Answer> {
   const { location } = await walk.browse({ path: '/account' })
   return walk.complete(await walk.prove(parameterOf(location, 'login_challenge')))
 }
 
-/** The challenge that ends everything of whichever wallet signs it. */
+/** The challenge whose signature ends everything of the wallet that signs. */
 export async function endingChallenge(walk: Walk): Promise<string> {
   return parameterOf(movingTo(await walk.postForm('/account/end-everything', {})), 'login_challenge')
 }
@@ -69,7 +69,7 @@ export async function endEverything(walk: Walk): Promise<Answer> {
   return walk.complete(await walk.prove(await endingChallenge(walk)))
 }
 
-/** A session that the platform's login server only vouched for. */
+/** A session that the platform's login server has vouched for. */
 export async function vouchFor(walk: Walk, client: TestClient): Promise<Answer> {
   const { settings } = walk.grantor.deps
   settings.loginMayVouch = true

@@ -1,6 +1,6 @@
 /**
- * The auth service and the login server in the test's own process, on free ports, with a SQLite file of their own and
- * a clock that stands still until the test moves it.
+ * Starts the auth service and the login server in the test's own process, on free ports, with their own SQLite file and a clock that
+ * only the test advances.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { ServerOptions } from 'node:https'
@@ -30,7 +30,7 @@ import { TEST_CERTIFICATE } from './tls-certificate.ts'
 export const TEST_SECRET = 'test-secret-that-wraps-the-keys-0123456789'
 export const TEST_LOGIN_SECRET = 'test-login-secret-between-the-servers-01234'
 
-/** A clock that stands still. */
+/** A clock that only the test advances. */
 export class TestClock {
   at = Math.floor(Date.now() / 1000)
   readonly now = (): number => this.at
@@ -54,23 +54,23 @@ export type StartOptions = {
   environment?: Record<string, string>
   /** both servers speak TLS themselves, at https addresses */
   tls?: ServerOptions
-  /** an SQLite file to go on with; a fresh one, removed at the end, when absent */
+  /** an existing SQLite file; if absent, a new file that is removed at the end */
   databasePath?: string
-  /** a PostgreSQL database instead, which tells its own time */
+  /** a PostgreSQL database in place of SQLite, with the time of the database */
   postgres?: PostgresAddress
   clock?: TestClock
   ports?: number[]
-  /** how many grants and sessions may live at once */
+  /** the maximum numbers of living grants and sessions */
   bounds?: Partial<Bounds>
-  /** where contract wallets are asked; nowhere when absent */
+  /** the chains of contract wallets; none if absent */
   chains?: Chain[]
-  /** a login server in place of ours, as a platform brings its own; not listening yet */
+  /** another login server in place of the product's, as a platform may have; not listening yet */
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
-  /** the service's own logger in place of a plain one, for a look at what it writes; the audit log goes there too */
+  /** the logger of the product in place of a plain one, also for the audit log, for tests of the log */
   logger?: Logger
-  /** wraps the keys, in place of `TEST_SECRET` */
+  /** the secret that wraps the keys, in place of `TEST_SECRET` */
   secret?: string
-  /** what the login server's secret was before; none when absent */
+  /** the previous secret of the login server; none if absent */
   loginSecretPrevious?: string
 }
 
@@ -86,15 +86,15 @@ export type Grantor = {
   clock: TestClock
   databasePath: string
   ports: number[]
-  /** what the audit log says, in order */
+  /** the events of the audit log, in order */
   events: AuditEvent[]
-  /** every line either server logged */
+  /** every line that either server has logged */
   logLines: string[]
-  /** registers a client; `secret` is empty for one without */
+  /** registers a client; `secret` is empty for a client without a secret */
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
-  /** what the service does once a second, after its answers */
+  /** runs the work that the service does once a second */
   keepBounds(): Promise<void>
-  /** what another process's change would do within a second */
+  /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
 }
@@ -109,7 +109,7 @@ async function postgresStore(address: PostgresAddress, clock: TestClock): Promis
   return openPostgresStore(address)
 }
 
-/** The settings of `grantor serve` with the defaults, as far as the test sets no others. */
+/** The settings of `grantor serve`: the defaults, with those that the test sets. */
 function settingsOf(options: StartOptions, at: { authUrl: string; loginUrl: string; databasePath: string }): AuthServiceSettings {
   const reading = readSettings('serve', {
     GRANTOR_AUTH_URL: at.authUrl,
@@ -146,7 +146,7 @@ export const LIFETIMES: Lifetimes = settingsOf(
   { authUrl: 'http://localhost:1', loginUrl: 'http://localhost:2', databasePath: 'unused.sqlite' },
 ).keys.lifetimes
 
-/** Failures a minute as the test sets them; above the usual limit, all other limits are the same. */
+/** The limits of the test: `failureLimit` for failures. If it is above the usual limit, all other limits are equal to it. */
 function limitsOf({ failureLimit = 1000, limits = {} }: StartOptions): Record<Limited, number> {
   const usual = {
     sign_ins: 600,
@@ -194,7 +194,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     contractWallets: connectChains(options.chains ?? []).contractWallets,
     tls: options.tls,
     ca: TEST_CERTIFICATE,
-    // Retries follow at once: a test need not wait.
+    // Retries follow at once, so a test does not wait.
     noticePauses: [0, 0, 0],
   })
   const { noticeChanges } = upkeep

@@ -1,4 +1,4 @@
-/** Where the databases and browser profiles of a test run lie. */
+/** The folder of the databases and browser profiles of a test run. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A certificate for `localhost`, `keys.example.test` and 127.0.0.1, signed by itself until 2126. Tests alone use it, and its key is no secret. */
+/** A self-signed certificate for `localhost`, `keys.example.test` and 127.0.0.1, valid until 2126. Only tests use it, and its key is public. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBrzCCAVagAwIBAgIUZ7X9qpzvw7SUubsWH2dYDikPR3gwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTIzMDgzOVoYDzIxMjYxMDI4

@@ -1,4 +1,4 @@
-/** Certificates for `localhost`, signed by themselves, beside the one in tls-certificate.ts. Tests alone use them, and their keys are no secret. */
+/** Further self-signed certificates for `localhost`. Only tests use them, and their keys are public. */
 
 /** RSA of 2048 bits, until 2126 */
 export const RSA = {
@@ -53,7 +53,7 @@ c9NIOQ/ugKIPeZY90XHWcT8=
 `,
 }
 
-/** RSA of 1024 bits, which nobody should take */
+/** RSA of 1024 bits, which must be refused */
 export const WEAK = {
   cert: `-----BEGIN CERTIFICATE-----
 MIICHDCCAYWgAwIBAgIUPLWI+snnGuIkhpWz0rkLqkh4P+gwDQYJKoZIhvcNAQEL

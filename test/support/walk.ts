@@ -1,7 +1,7 @@
 /**
- * One person's way through the service by HTTP: a browser's cookies, a wallet, and the app's own requests behind them.
+ * One user's requests to the service by HTTP: a browser's cookies, a wallet, and the requests of the app and the login server.
  *
- * Two walks are two browsers. Nothing here knows more than a browser, a login server or a client does.
+ * Each walk is another browser. A walk uses only what a browser, a login server or a client receives.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,19 +11,19 @@ import { type TestWallet, testWallet } from './wallet.ts'
 
 export type { Answer } from './send.ts'
 
-/** Parameters by name (a list is sent that often), or a query or body already written, sent as it is. */
+/** Parameters by name (a list is sent as repeated parameters), or a query or body that is sent unchanged. */
 export type Parameters = Record<string, string | string[]> | string
 
-/** Who asks at a POST endpoint: a client with a secret uses Basic, one without sends its id in the body. */
+/** The client of a POST request: a client with a secret uses Basic, a client without one sends its id in the body. */
 export type Caller = Pick<TestClient, 'id' | 'secret'>
 
 export type SignedIn = {
-  /** where the moving-on page leads: the redirect URI with its answer */
+  /** the target of the page that redirects: the redirect URI with the authorization response */
   to: string
-  /** '' where the answer is not a code */
+  /** '' if the response has no code */
   code: string
   challenge: string
-  /** the answer of /login/complete */
+  /** the response of /login/complete */
   answer: Answer
 }
 
@@ -33,7 +33,7 @@ export class Walk {
   readonly grantor: Grantor
   readonly cookies = new Map<string, string>()
   wallet: TestWallet
-  /** as the login server tells it to the auth service */
+  /** the address that the login server sends to the auth service */
   clientIp = '203.0.113.7'
 
   constructor(grantor: Grantor, wallet: TestWallet = testWallet(0)) {
@@ -43,7 +43,7 @@ export class Walk {
 
   // The browser
 
-  /** A request of this browser to the auth service: its cookies go along, and those set are kept. */
+  /** Sends a request of this browser to the auth service with its cookies, and keeps the cookies of the response. */
   async browse(request: Request): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const headers = { ...(cookie === '' ? {} : { cookie }), ...request.headers }
@@ -72,7 +72,7 @@ export class Walk {
 
   // The login
 
-  /** The `login_challenge` an authorize request is answered with; throws where it leads elsewhere. */
+  /** The `login_challenge` that an authorization request is redirected with. Throws if the redirect leads elsewhere. */
   async challenge(parameters: Parameters): Promise<string> {
     const answer = await this.authorize(parameters)
     const [, challenge] = /\/login\?login_challenge=([A-Za-z0-9._-]+)$/.exec(answer.location) ?? []
@@ -80,7 +80,7 @@ export class Walk {
     return challenge
   }
 
-  /** The whole login: authorize, message, signature, accept, complete. Throws where a step refuses. */
+  /** Performs the whole login: authorize, message, signature, accept, complete. Throws if a step is refused. */
   async signIn(parameters: Parameters, wallet = this.wallet, scope?: string): Promise<SignedIn> {
     const challenge = await this.challenge(parameters)
     const answer = await this.complete(await this.prove(challenge, wallet, scope))
@@ -89,12 +89,12 @@ export class Walk {
     return { to, code: parameterOf(to, 'code'), challenge, answer }
   }
 
-  /** Signs the text for a challenge and hands the proof in. Returns the path where the browser goes on. */
+  /** Signs the text for a challenge and sends the proof. Returns the path at which the browser continues. */
   async prove(challenge: string, wallet = this.wallet, scope?: string): Promise<string> {
     return redirectPath(await this.loginApi('/login/accept', await this.proof(challenge, wallet, scope)))
   }
 
-  /** What a wallet hands in for a challenge: the signed text, of the scopes left on where they were chosen. */
+  /** The proof of a wallet for a challenge: the signed text, with the chosen scopes if there is a choice. */
   async proof(challenge: string, wallet = this.wallet, scope?: string): Promise<Record<string, unknown> & { signature: string }> {
     const claim = { login_challenge: challenge, address: wallet.address, chain_id: 1, ...(scope === undefined ? {} : { scope }) }
     const text = await this.loginApi('/login/message', claim)
@@ -102,23 +102,23 @@ export class Walk {
     return { ...claim, signature: wallet.sign(text.json().message as string) }
   }
 
-  /** What the login server's page is told about a challenge. */
+  /** The details of a challenge that the login server reads. */
   describe(challenge: string): Promise<Answer> {
     const path = `/login/challenge?login_challenge=${encodeURIComponent(challenge)}`
     return send(this.grantor.authUrl, { path, headers: { authorization: LOGIN_SERVER } })
   }
 
-  /** The person declines. Returns the path where the browser goes on. */
+  /** Rejects the login. Returns the path at which the browser continues. */
   async reject(challenge: string): Promise<string> {
     return redirectPath(await this.loginApi('/login/reject', { login_challenge: challenge }))
   }
 
-  /** The browser comes back from the login server. */
+  /** Returns the browser from the login server to the auth service. */
   complete(path: string): Promise<Answer> {
     return this.browse({ path })
   }
 
-  /** What the login server asks the auth service behind its page. */
+  /** Sends a request of the login server to the auth service. */
   loginApi(path: string, fields: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Answer> {
     return send(this.grantor.authUrl, {
       method: 'POST',
@@ -151,7 +151,7 @@ export class Walk {
     return this.token(client, { grant_type: 'refresh_token', refresh_token: refreshToken, ...more })
   }
 
-  /** A POST of a client: form-urlencoded, with its own kind of authentication. */
+  /** Sends a form-urlencoded POST of a client, with the authentication method of the client. */
   call(path: string, client: Caller, body: Parameters, headers: Record<string, string> = {}): Promise<Answer> {
     const authorization = { authorization: basic(client.id, client.secret) }
     const own = client.secret === '' ? `&client_id=${client.id}` : ''
@@ -164,7 +164,7 @@ export class Walk {
   }
 }
 
-/** The specification's bare request of a client, and whatever is added to it. */
+/** The minimal authorization request of a client, with additional parameters. */
 export function requestOf(client: TestClient, more: Record<string, string | string[]> = {}): Record<string, string | string[]> {
   return { client_id: client.id, redirect_uri: client.redirectUris[0] ?? '', ...more }
 }
@@ -175,7 +175,7 @@ export function basic(id: string, secret: string): string {
 
 export const CODE_VERIFIER = 'a-code-verifier-of-at-least-43-characters-0123'
 
-/** The PKCE parameters of an authorization request that `CODE_VERIFIER` answers (RFC 7636 §4.2). */
+/** The PKCE parameters of an authorization request for `CODE_VERIFIER` (RFC 7636 §4.2). */
 export const PKCE = {
   code_challenge: createHash('sha256').update(CODE_VERIFIER).digest('base64url'),
   code_challenge_method: 'S256',
@@ -183,19 +183,19 @@ export const PKCE = {
 
 export const LOGIN_SERVER = basic('login-server', TEST_LOGIN_SECRET)
 
-/** Writes a query or a form body; a text is taken as written. */
+/** Encodes a query or a form body. A text is returned unchanged. */
 export function encode(parameters: Parameters): string {
   if (typeof parameters === 'string') return parameters
   const pairs = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((each) => [name, each]))
   return pairs.map((pair) => pair.map((part) => encodeURIComponent(part ?? '')).join('=')).join('&')
 }
 
-/** A parameter of a redirect's query, form-decoded; '' where there is none. */
+/** A form-decoded parameter of a redirect's query, or ''. */
 export function parameterOf(url: string, name: string): string {
   return new URL(url).searchParams.get(name) ?? ''
 }
 
-/** Where a moving-on page leads; '' where the page is none. Its link leads to the same place, or this throws. */
+/** The target of a page that redirects, or '' for another page. Throws if the link of the page has another target. */
 export function movingTo(page: Answer): string {
   const refresh = unescapeHtml(/<meta http-equiv="refresh" content="0;url=([^"]*)">/.exec(page.body)?.[1] ?? '')
   const link = unescapeHtml(/<a [^>]*id="continue" href="([^"]*)"/.exec(page.body)?.[1] ?? '')
@@ -210,7 +210,7 @@ export function fieldOf(page: Answer, name: string): string {
   return unescapeHtml(value)
 }
 
-/** Which notice a page shows (`data-notice`), such as `unknown_client`; '' where it shows none. */
+/** The notice of a page (`data-notice`), such as `unknown_client`, or ''. */
 export function noticeOf(page: Answer): string {
   return /data-notice="([a-z_]+)"/.exec(page.body)?.[1] ?? ''
 }
@@ -220,7 +220,7 @@ function unescapeHtml(text: string): string {
   return text.replace(/&(lt|gt|quot|#39|#96|amp);/g, (_, name: string) => characters[name] ?? '')
 }
 
-/** Where the login server sends the browser on: a path of the auth service. Throws where the proof was refused. */
+/** The path of the auth service to which the login server redirects the browser. Throws if the proof was refused. */
 export function redirectPath(answer: Answer): string {
   const { redirect_to } = answer.json()
   if (answer.status !== 200) throw new Error(`the login server was answered ${answer.status}: ${answer.body}`)

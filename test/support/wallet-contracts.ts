@@ -1,4 +1,4 @@
-/** Contract wallets for a local chain, hand-assembled and no longer than their purpose, and the keys of their owners. */
+/** Minimal contract wallets for a local chain, assembled by hand, and the keys of their owners. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -8,11 +8,11 @@ export type Owner = {
   address: Address
   /** ERC-191 `personal_sign`. */
   sign(message: string): string
-  /** 65 bytes in hex over a hash as it is, low s, v 27 or 28. */
+  /** A signature over the plain hash: 65 bytes in hex, low s, v 27 or 28. */
   signHash(hash: Uint8Array): string
 }
 
-/** A key of its own for every name. */
+/** Derives a key from a name. */
 export function owner(name: string): Owner {
   const key = keccak_256(utf8ToBytes(`key of ${name}`))
   const publicKey = secp256k1.getPublicKey(key, false)
@@ -24,13 +24,13 @@ export function owner(name: string): Owner {
   return { address, signHash, sign: (message) => signHash(hashMessage(message)) }
 }
 
-/** ERC-191 version 0x45: what a wallet signs, and what ERC-1271 is asked about. */
+/** The hash of ERC-191 version 0x45, which a wallet signs and ERC-1271 checks. */
 export function hashMessage(message: string): Uint8Array {
   const text = utf8ToBytes(message)
   return keccak_256(concatBytes(utf8ToBytes(`\x19Ethereum Signed Message:\n${text.length}`), text))
 }
 
-/** Init code that deploys `runtime` as it is. */
+/** Init code that deploys `runtime` unchanged. */
 export function deploying(runtime: string): string {
   return `0x61${size(runtime, 2)}80600a5f395ff3${runtime}`
 }
@@ -40,9 +40,9 @@ export function ownedWallet(of: string): string {
   return recoverOwner(`73${digits(of)}`)
 }
 
-/** The same with the owner in storage, where `changeOwner` puts another one: init code, not runtime. */
+/** Init code of the same wallet with the owner in storage, which `changeOwner` replaces. */
 export function changeableWallet(of: string): string {
-  // 32 bytes of calldata are the new owner
+  // 32 bytes of calldata are the new owner..
   const change = '3660201415600d575f355f55005b'
   const runtime = change + recoverOwner('5f54')
   return `0x73${digits(of)}5f5560${size(runtime, 1)}8060205f395ff3${runtime}`
@@ -57,35 +57,35 @@ function recoverOwner(pushOwner: string): string {
   return `60043560005260a4355f1a6020526064356040526084356060526020608060805f60015afa50608051${pushOwner}14631626ba7e60e01b025f5260205ff3`
 }
 
-/** Runtimes of contracts that are nobody's wallet. */
+/** Runtimes of contracts that are not wallets. */
 export const oddContracts = {
-  /** gives back what it is asked, as the identity precompile does */
+  /** returns its calldata, as the identity precompile does */
   echo: '365f5f37365ff3',
-  /** loops until the gas is gone */
+  /** loops until it runs out of gas */
   endlessLoop: '5b5f56',
   reverts: '5f5ffd',
-  /** reverts with the very word that would be a yes */
+  /** reverts with the magic value as data */
   revertsWithMagic: '631626ba7e60e01b5f5260205ffd',
-  /** undefined instruction: burns everything it was given */
+  /** an undefined instruction, which consumes all gas */
   invalid: 'fe',
-  /** answers nothing */
+  /** returns no data */
   silent: '00',
-  /** answers a megabyte of zeros */
+  /** returns a megabyte of zeros */
   longAnswer: '621000005ff3',
 }
 
-/** Answers every question with these bytes (at most 255). */
+/** Returns these bytes (at most 255) for every call. */
 export function answering(bytes: string): string {
   return `60${size(bytes, 1)}8060095f395ff3${digits(bytes)}`
 }
 
-/** Says yes to everything, provided that it was given more than two million gas, as a costly check of a passkey needs. */
+/** Accepts every signature if it gets more than two million gas, as an expensive check of a passkey needs. */
 export const costlyWallet = '621e84805a11631626ba7e60e01b025f5260205ff3'
 
-/** CREATE2 with calldata = salt and init code; answers the new address. */
+/** CREATE2 with calldata = salt and init code. Returns the new address. */
 export const create2Factory = '36602090038060205f375f35905f5ff55f5260205ff3'
 
-/** The same, but before it ends it loops until less than 131,072 gas is left. */
+/** The same, but it loops before its end until less than 131,072 gas is left. */
 export const wastefulFactory = '36602090038060205f375f35905f5ff5505b620200005a1160115700'
 
 export function create2Call(initCode: string, salt = '00'.repeat(32)): string {
@@ -99,7 +99,7 @@ export function create2Address(factory: string, initCode: string, salt = '00'.re
   return checksummed(bytesToHex(keccak_256(preimage).subarray(-20)))
 }
 
-/** ERC-6492: how a wallet that is not deployed yet wraps a signature. */
+/** Wraps the signature of a wallet that is not deployed yet (ERC-6492). */
 export function wrapSignature(factory: string, factoryCall: string, signature: string): string {
   return `0x${abiEncode([digits(factory), { bytes: factoryCall }, { bytes: signature }])}${'6492'.repeat(16)}`
 }

@@ -1,4 +1,4 @@
-/** A wallet for tests: three well-known keys, and around them what a wallet extension does to a page. */
+/** A wallet for tests: three well-known keys, and the behaviour of a wallet extension in a page. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -32,19 +32,19 @@ function personalSign(message: string, key: Uint8Array): string {
 
 export type WalletPolicy =
   | 'sign'
-  /** refuses the signature, as a person does (4001) */
+  /** the user refuses the signature (4001) */
   | 'reject'
   /** has an earlier request open (-32002) */
   | 'pending'
-  /** never answers the request for a signature */
+  /** never responds to the request for a signature */
   | 'hang'
-  /** signs with the high s of the same signature, which ECDSA takes and the rules refuse */
+  /** signs with the high s of the same signature, which ECDSA accepts and the service refuses */
   | 'malleated'
-  /** answers with something that is no signature */
+  /** returns a value that is not a signature */
   | 'garbage'
   /** signs with another account's key */
   | 'another_account'
-  /** is switched to another account while the request for the first signature is open */
+  /** switches to another account while the request for the first signature is open */
   | 'switches'
   /** shares no account */
   | 'locked'
@@ -57,31 +57,31 @@ export type InstalledWallet = {
   name?: string
   icon?: string
   rdns?: string
-  /** What it answers to eth_chainId; `0x1` when absent. */
+  /** the response to eth_chainId; `0x1` if absent */
   chainId?: string
-  /** Shared with the page, the chosen one first; the wallet's own account alone when absent. */
+  /** the accounts that the wallet shares with the page, the chosen one first; only the wallet's own account if absent */
   accounts?: readonly TestWallet[]
 }
 
-/** What the wallet was asked, in order, and a way to change how it behaves. */
+/** The requests to the wallet in order, and its behaviour, which a test can change. */
 export type Installation = {
   policy: WalletPolicy
   asked: string[]
   signed: string[]
-  /** As its owner switches the account, or with an empty list locks it. */
+  /** Switches the account, as its owner does. An empty list locks the wallet. */
   switchTo(accounts: readonly TestWallet[]): Promise<void>
 }
 
 let installed = 0
 
 type Answer = { result: unknown } | { code: number }
-/** A bare code: the page must not depend on what wallets write beside it. */
+/** An error with a code only, because the page must not depend on the messages of wallets. */
 const refuse = (code: number): Answer => ({ code })
 
 /**
- * Installs a wallet in every page this `page` opens from now on. Several calls install several wallets.
+ * Installs a wallet in every document that `page` opens from now on. Several calls install several wallets.
  *
- * It answers like MetaMask: accounts in lower case, and no signature over a text that names another site than the page's.
+ * The wallet behaves like MetaMask: accounts in lower case, and no signature over a text that names another site than the page's.
  */
 export async function installWallet(page: Page, wallet: TestWallet, options: InstalledWallet = {}): Promise<Installation> {
   const binding = `testWallet${installed++}`
@@ -148,7 +148,7 @@ export async function installWallet(page: Page, wallet: TestWallet, options: Ins
   return state
 }
 
-/** Runs in the page: the EIP-1193 provider, and how the page learns of it (EIP-6963, or `window.ethereum`). */
+/** Runs in the page: the EIP-1193 provider and its announcement (EIP-6963, or `window.ethereum`). */
 function announceWallet({ binding, announce, info }: { binding: string; announce: string; info: Record<string, string> }): void {
   const provider = {
     async request({ method, params }: { method: string; params?: unknown[] }) {
@@ -169,7 +169,7 @@ function announceWallet({ binding, announce, info }: { binding: string; announce
   if (announce === 'late') setTimeout(tell, 1500)
 }
 
-/** The other s that verifies as well: n - s, with the other v. */
+/** The other valid s of the same signature: n - s, with the other v. */
 function raiseS(signature: string): string {
   const s = secp256k1.Point.Fn.ORDER - BigInt(`0x${signature.slice(66, 130)}`)
   const v = signature.endsWith('1b') ? '1c' : '1b'

@@ -1,17 +1,17 @@
-/** What was ever written to a database, told by the database itself, so that a write which leaves no trace shows too. */
+/** Detects every write to a database from the database's own counters and files, also a write that leaves no lasting change. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type postgres from 'postgres'
 import { allRows, type Rows } from './rows.ts'
 
-/** Looks at a SQLite file; the next look shows what came in between. */
+/** Watches a SQLite file. Two results of `look` differ if the file was written in between. */
 export function watchSqlite(path: string) {
   const outside = new DatabaseSync(path, { readOnly: true })
   return {
     close: () => outside.close(),
     look: () => ({
-      // changes whenever another connection has committed anything
+      // Changes whenever another connection has committed a change.
       commits: outside.prepare('PRAGMA data_version').get(),
       rows: allRows(path),
       bytes: [path, `${path}-wal`].map(
@@ -22,8 +22,8 @@ export function watchSqlite(path: string) {
 }
 
 /**
- * Every row of a PostgreSQL database, and how many were inserted, updated and deleted in its life. A connection tells
- * that last when it is closed, so close the service before.
+ * Every row of a PostgreSQL database, and the numbers of rows ever inserted, updated and deleted. A connection reports these numbers
+ * when it is closed, so close the service before.
  */
 export async function lookAtPostgres(sql: postgres.Sql): Promise<{ rows: Rows; writes: unknown[] }> {
   const writes = await sql<{ relname: string }[]>`

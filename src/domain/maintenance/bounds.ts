@@ -51,8 +51,8 @@ type Check = () => Promise<'kept' | 'more'>
 
 /**
  * Ends the oldest active grants beyond `limit`, and expired grants beyond the first `limit` rows. A grant with a creation time in the
- * future was created before a clock jumped back. Until that time such a grant is ignored: as the
- * newest grant, it would end grants that are newer.
+ * future was created before a clock jumped back. Such a grant is ignored until its creation time. Otherwise it would count as the newest,
+ * and newer grants would end.
  */
 async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId }: Grant, limit: number) {
   let [seen, kept] = [0, 0]

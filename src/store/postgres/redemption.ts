@@ -1,4 +1,4 @@
-/** The redemption of a code on PostgreSQL: three statements, of which the last decides. */
+/** The redemption of a code on PostgreSQL: insert a reserved row, read the epoch and the session, then claim the row; the claim decides. */
 
 import type { EndReason } from '../../domain/model/records.ts'
 import {

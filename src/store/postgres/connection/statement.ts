@@ -5,7 +5,7 @@ import { written } from './values.ts'
 export type Named = Readonly<Record<string, unknown>>
 
 // The start of the statement, which is the same for all rows. Citus does not allow a function in an update whose value may differ from
-// row to row. A statement that waited for a lock has the moment before the wait; `LATE_BY_AT_MOST` allows for that.
+// row to row. A statement that waited for a lock uses the time at which it began, before the wait; `LATE_BY_AT_MOST` allows for that.
 const DATABASE_CLOCK = 'floor(extract(epoch FROM statement_timestamp()))::bigint'
 
 /** `valuesOf` puts named values in the order of the text. A name that is missing is a defect. */

@@ -1,0 +1,20 @@
+/** A grant as an app keeps it: the code and the tokens that the app has received. */
+import type { Entry, Tokens } from './history.ts'
+import type { AppClient } from './recorded-client.ts'
+
+export type HeldGrant = { client: AppClient; code: string; access: string[]; refresh: string; earlierRefreshTokens: string[] }
+
+export const isTokens = (response: Entry['response']): response is Tokens => response.kind === 'tokens'
+
+export function newHeldGrant(client: AppClient, code: string, { access, refresh }: Tokens): HeldGrant {
+  return { client, code, access: [access], refresh, earlierRefreshTokens: [] }
+}
+
+/** Stores the tokens of the response to a refresh. Responses to simultaneous refreshes may have the same refresh token. */
+export function storeTokens(held: HeldGrant, response: Entry['response']): void {
+  if (!isTokens(response)) return
+  held.access.push(response.access)
+  if (response.refresh === held.refresh) return
+  held.earlierRefreshTokens.push(held.refresh)
+  held.refresh = response.refresh
+}
