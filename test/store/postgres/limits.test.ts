@@ -1,6 +1,6 @@
 /** One request must not harm another: silent networks, slow statements, overload, replicas and standbys on PostgreSQL. */
 import { expect, onTestFinished, test } from 'vitest'
-import type { Grant } from '../../../src/domain/model/records.ts'
+import type { NewGrant } from '../../../src/domain/model/request-store.ts'
 import { type Store } from '../../../src/domain/model/store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { Connection } from '../../../src/store/postgres/connection/connection.ts'
@@ -23,8 +23,8 @@ async function open(address: PostgresAddress) {
 }
 
 /** Creates grants, 50 at once: all at once would overload the database of a busy machine before the test begins. */
-async function many(store: Store, count: number): Promise<Grant[]> {
-  const grants: Grant[] = []
+async function many(store: Store, count: number): Promise<NewGrant[]> {
+  const grants: NewGrant[] = []
   while (grants.length < count) {
     const next = Array.from({ length: Math.min(50, count - grants.length) }, () => livingGrant(store))
     grants.push(...(await Promise.all(next)))
