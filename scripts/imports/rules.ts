@@ -138,6 +138,12 @@ export const importRules: readonly ImportRule[] = [
     ...DOMAIN,
   },
   {
+    folder: 'src/domain/audit',
+    owns: 'the audit trail: its lines, its chain of hashes, signed heads, retention, and the check of a chain',
+    mayImport: ['src/wallet', 'src/keys', 'src/domain/model'],
+    ...DOMAIN,
+  },
+  {
     folder: 'src/domain/maintenance',
     owns: 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup',
     mayImport: ['src/keys', 'src/domain/model', 'src/domain/consent'],
@@ -257,6 +263,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/clients',
       'src/domain/resources',
       'src/domain/account',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/store/sqlite',
       'src/store/postgres',
@@ -303,6 +310,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/model',
       'src/domain/clients',
       'src/domain/consent',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/login-server',
     ],
