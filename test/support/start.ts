@@ -74,6 +74,9 @@ export type StartOptions = {
   loginSecretPrevious?: string
 }
 
+/** An event as the log has it: with a shortened address, and with the id of its line in the audit trail. */
+export type LoggedEvent = Omit<AuditEvent, 'wallet'> & { wallet?: string; audit_id?: string }
+
 export type TestClient = Client & { secret: string }
 
 export type Grantor = {
@@ -87,13 +90,15 @@ export type Grantor = {
   databasePath: string
   ports: number[]
   /** the events of the audit log, in order */
-  events: AuditEvent[]
+  events: LoggedEvent[]
   /** every line that either server has logged */
   logLines: string[]
   /** registers a client; `secret` is empty for a client without a secret */
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
   /** runs the work that the service does once a second */
   keepBounds(): Promise<void>
+  /** signs the head of the audit trail and deletes old lines, if that is due */
+  keepTrail(): Promise<void>
   /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -172,7 +177,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
 
   const settings = settingsOf(options, { authUrl, loginUrl, databasePath })
-  const events: AuditEvent[] = []
+  const events: LoggedEvent[] = []
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
@@ -182,11 +187,13 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     upkeep,
     bounds,
     deliveries,
+    trail,
+    keepTrail,
   } = await composeOnStore(settings, {
     store,
     now: clock.now,
     logger,
-    audit(event) {
+    logAudit(event) {
       events.push(event)
       audit?.(event)
     },
@@ -219,6 +226,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events,
     logLines,
     keepBounds: bounds.keep,
+    keepTrail,
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(
@@ -232,6 +240,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     },
     async close() {
       await Promise.all([authServer.close(), loginServer.close(), deliveries.stop()])
+      await trail.stop()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })
     },

@@ -18,12 +18,14 @@ import { RegisteredResources } from '../../domain/resources/registered-resources
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
+import type { AuditEvent } from '../../ops/audit-log.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
+import { composeAudit, composeTrailKeeping } from './audit.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -36,6 +38,8 @@ export type AuthServiceSettings = {
   clientMetadata: { hosts: readonly string[]; blockedHosts: readonly string[] } | null
   /** true if the registered addresses of clients may be on this machine */
   allowLoopback: boolean
+  /** days for which lines of the audit trail are kept */
+  auditDays: number
 }
 
 export type AuthServiceRuntime = {
@@ -43,7 +47,8 @@ export type AuthServiceRuntime = {
   /** epoch seconds */
   now: () => number
   logger: Logger
-  audit: Deps['audit']
+  /** writes one line of the audit log */
+  logAudit: (event: AuditEvent) => void
   limits: RateLimit<Limited>
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
@@ -59,8 +64,9 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
+  const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
   const resources = new RegisteredResources(store)
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
@@ -98,7 +104,9 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   }
   const { loginSecrets, trustedProxies } = settings
   const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
-  return { server, deps, upkeep, bounds, deliveries }
+  const { authUrl: issuer } = settings.service
+  const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
+  return { server, deps, upkeep, bounds, deliveries, trail, keepTrail }
 }
 
 type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'now'> & { limits: RateLimit<Limited> }

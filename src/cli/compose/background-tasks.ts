@@ -16,11 +16,21 @@ type BackgroundParts = {
   now: () => number
   upkeep: Upkeep
   bounds: BoundKeeper
+  keepTrail: (stopping: AbortSignal) => Promise<void>
   logger: Logger
   metrics: Metrics | undefined
 }
 
-export function startBackground({ store, lifetimes, now, upkeep, bounds, logger, metrics }: BackgroundParts): Background[] {
+export function startBackground({
+  store,
+  lifetimes,
+  now,
+  upkeep,
+  bounds,
+  keepTrail,
+  logger,
+  metrics,
+}: BackgroundParts): Background[] {
   const sweep = createSweeper({
     cleaning: store.cleaning,
     lifetimes,
@@ -36,6 +46,7 @@ export function startBackground({ store, lifetimes, now, upkeep, bounds, logger,
     repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
     repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
+    repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
     repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
   ]
 }

@@ -19,6 +19,7 @@ export function authServiceSettings(
     trustedProxies,
     clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
     allowLoopback: development,
+    auditDays: settings.auditDays,
   }
 }
 

@@ -58,7 +58,7 @@ export function lineOf(entry: AuditEntry, seq: number): Omit<AuditLine, 'hash'> 
     resource: bounded(entry.resource),
     request_id: bounded(entry.requestId),
     network: bounded(entry.network) || undefined,
-    details: details && Object.fromEntries(Object.entries(details).map(([name, value]) => [name, boundedFact(value)])),
+    details: details && boundedDetails(details),
   })
   return {
     seq,
@@ -74,12 +74,13 @@ export function lineOf(entry: AuditEntry, seq: number): Omit<AuditLine, 'hash'> 
 }
 
 /** An operator may be a wallet. */
-function shortenIfWallet(operator: string): string {
+export function shortenIfWallet(operator: string): string {
   return /^0x[0-9a-fA-F]{40}$/.test(operator) ? shortenAddress(operator) : operator
 }
 
-function boundedFact(value: string | number): string | number | undefined {
-  return typeof value === 'number' ? value : bounded(value)
+function boundedDetails(details: NonNullable<AuditEntry['details']>): Record<string, string | number | undefined> | undefined {
+  const facts = Object.entries(details).map(([name, value]) => [name, typeof value === 'number' ? value : bounded(value)])
+  return facts.length === 0 ? undefined : (Object.fromEntries(facts) as Record<string, string | number | undefined>)
 }
 
 /** Without control characters, which not every database can store. */

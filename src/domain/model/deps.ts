@@ -57,8 +57,8 @@ type AuditedObjects = {
   client_id?: string
   grant_id?: string
   key_id?: string
-  /** shortened */
-  wallet?: string
+  /** complete; the log and the audit trail have the shortened form */
+  wallet?: Address
   request_id?: string
   /** set if an operator must be alerted */
   alarm?: true

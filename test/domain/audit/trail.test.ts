@@ -35,7 +35,8 @@ async function trailOnSqlite({ waitingAtMost }: { waitingAtMost?: number } = {})
   const trail = createAuditTrail({
     store: audit,
     note: (fault) => faults.push(fault),
-    pause: (milliseconds) => pauseFor(Math.min(milliseconds, 5)),
+    // Shorter than in a service: the pauses between attempts, and the time for which a process that stops tries.
+    pause: (milliseconds) => pauseFor(milliseconds === 3000 ? 500 : Math.min(milliseconds, 5)),
     ...(waitingAtMost === undefined ? {} : { waitingAtMost }),
   })
   const texts = async () => (await store.audit.readLines({ after: 0, limit: 1000 })).map(({ line }) => line)
