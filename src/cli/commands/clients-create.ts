@@ -2,6 +2,7 @@ import { signingFaults } from '../../domain/clients/profile-signing.ts'
 import { registerClient } from '../../domain/clients/register-client.ts'
 import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, registeredJson } from '../clients/client-print.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -52,6 +53,7 @@ export const clientsCreate = defineCommand({
       const faults = signingFaults(client, await store.keys.listKeys(), now())
       if (faults.length > 0) throw refused(faults)
       await store.clients.insertClient(client)
+      await recordAct(store, environment, { event: 'client_created', at: now(), clientId: client.id })
     })
     if (options.json) {
       environment.print(registeredJson(client, secret))

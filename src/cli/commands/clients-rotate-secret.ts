@@ -2,6 +2,7 @@ import { hasSecret, rotateClientSecret } from '../../domain/clients/register-cli
 import { newSecret } from '../../keys/secret.ts'
 import { registeredJson } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -37,6 +38,7 @@ export const clientsRotateSecret = defineCommand({
         const secret = newSecret()
         const at = now()
         const client = await changeClient(store, clientId, (it) => rotateClientSecret(it, overlap, at, secret).client)
+        await recordAct(store, environment, { event: 'client_secret_rotated', at, clientId, details: { overlap } })
         return { client, secret, at }
       },
     )

@@ -5,6 +5,7 @@ import type { Client } from '../../domain/model/records.ts'
 import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, clientRecord } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, changeClient as changeStored } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -35,12 +36,15 @@ export const clientsUpdate = defineCommand({
     if (Object.keys(changes).length === 0) throw new UsageError(['no change was named', 'See: grantor clients update --help'])
     const changed = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       const keys = await store.keys.listKeys()
-      return changeStored(store, clientId, (present) => {
+      const changed = await changeStored(store, clientId, (present) => {
         const client = changeClient(present, changes)
         const faults = [...clientFaults(client), ...signingFaults(client, keys, now())]
         if (faults.length > 0) throw new UsageError(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
         return client
       })
+      const details = { changed: Object.keys(changes).join(' ') }
+      await recordAct(store, environment, { event: 'client_changed', at: now(), clientId, details })
+      return changed
     })
     if (options.json) environment.print(JSON.stringify(clientRecord(changed)))
     else for (const line of ['Changed; the client is now:', ...clientFacts(changed)]) environment.print(line)
