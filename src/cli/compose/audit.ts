@@ -1,7 +1,7 @@
 /** The audit log and the audit trail of a server: each event is a line of the log, and some events are lines of the trail too. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { entryOfEvent } from '../../domain/audit/recorded-events.ts'
+import { entryOfEvent, isAwaited } from '../../domain/audit/recorded-events.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail, type TrailFault } from '../../domain/audit/trail.ts'
@@ -22,7 +22,7 @@ type AuditParts = {
   metrics: Pick<Metrics, 'countLostAuditLines'> | undefined
 }
 
-/** A response that follows a recorded event is held until the line is committed, or for two seconds. */
+/** A response that follows a recorded event is held until the line is committed, for two seconds at most. */
 export function composeAudit({ store, now, log, metrics }: AuditParts): { audit: Deps['audit']; trail: AuditTrail } {
   const trail = createAuditTrail({
     store: store.audit,
@@ -38,7 +38,9 @@ export function composeAudit({ store, now, log, metrics }: AuditParts): { audit:
     audit({ wallet, ...event }) {
       const entry = entryOfEvent({ ...event, ...(wallet && { wallet }) }, circumstances)
       log({ ...event, ...(wallet && { wallet: shortenAddress(wallet) }), ...(entry && { audit_id: entry.id }) })
-      if (entry) holdResponse(trail.record(entry))
+      if (!entry) return
+      const recorded = trail.record(entry)
+      if (isAwaited(event)) holdResponse(recorded)
     },
   }
 }
