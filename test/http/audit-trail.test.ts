@@ -1,5 +1,5 @@
 /** Which requests are lines of the audit trail, and when their responses are sent. */
-import { test as base, expect, onTestFinished } from 'vitest'
+import { test as base, expect } from 'vitest'
 import { fieldsOf } from '../../src/domain/audit/verify.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { type App, startApp } from '../support/app.ts'
