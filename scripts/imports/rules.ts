@@ -249,6 +249,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/webhooks',
+    owns: 'what the `webhooks` commands share: lookup, moving the cursor',
+    mayImport: ['src/cli/terminal', 'src/domain/model'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -299,6 +305,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/terminal',
       'src/cli/clients',
       'src/cli/resources',
+      'src/cli/webhooks',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/development',

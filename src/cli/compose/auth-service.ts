@@ -25,7 +25,7 @@ import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
-import { composeAudit, composeTrailKeeping } from './audit.ts'
+import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -67,7 +67,8 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
+  const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
+  const fetchFromClient = createFetchFromClient(outbound)
   const resources = new RegisteredResources(store)
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
   const clients = allClients({
@@ -105,8 +106,9 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { loginSecrets, trustedProxies } = settings
   const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
   const { authUrl: issuer } = settings.service
+  const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
-  return { server, deps, upkeep, bounds, deliveries, trail, keepTrail }
+  return { server, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }
 
 type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'now'> & { limits: RateLimit<Limited> }

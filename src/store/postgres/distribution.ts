@@ -33,6 +33,7 @@ export const ON_COORDINATOR = [
   'resources',
   'audit_head',
   'audit_lines',
+  'webhooks',
 ] as const
 
 /** How Citus keeps a table: in shards, as a copy on every machine, or on the coordinator. */

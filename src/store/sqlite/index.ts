@@ -17,6 +17,7 @@ import { createRevision } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
+import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 
@@ -43,6 +44,7 @@ export function openSqliteStore(path: string): Store {
     cleaning: createCleaning(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
+    webhooks: createWebhookStore(connection),
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     close: () => connection.close(),
