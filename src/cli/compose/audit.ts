@@ -96,5 +96,6 @@ export function composeWebhooks({ store, wrap, outbound, now, log }: WebhookPart
     note: (event, { id }, why) =>
       log({ event, webhook_id: id, ...(why && { reason: why }), ...(event === 'webhook_paused' && { alarm: true }) }),
     now,
+    pause: (milliseconds) => pauseFor(milliseconds, undefined, { ref: false }),
   })
 }

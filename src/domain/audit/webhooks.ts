@@ -18,6 +18,8 @@ const LEASE = 60
 const RETRY = { least: 5, most: 3600 }
 /** Seconds of failing attempts after which an endpoint is paused. */
 const GIVEN_UP_AFTER = 86_400 + 3600
+/** Milliseconds for which `stop` waits: a process must end within six seconds. */
+const STOP_WITHIN = 3000
 
 export type WebhookAnswer = { kind: 'answered'; status: number } | { kind: 'unavailable'; why: string }
 
@@ -33,6 +35,7 @@ export type WebhookDelivery = {
   /** reports that an endpoint begins to fail, works again, or was paused */
   note: (event: 'webhook_failing' | 'webhook_works_again' | 'webhook_paused', webhook: StoredWebhook, why: string) => void
   now: () => number
+  pause: (milliseconds: number) => Promise<void>
 }
 
 export type WebhookSender = {
@@ -40,13 +43,13 @@ export type WebhookSender = {
   deliver(): Promise<void>
   /** Resolves when the attempts that are under way have ended. */
   settle(): Promise<void>
-  /** Starts nothing more, and waits for the attempts that are under way. */
+  /** Starts nothing more. An attempt that takes longer than three seconds from now may arrive, and is repeated by the next process. */
   stop(): Promise<void>
 }
 
 /** An endpoint that hangs delays only itself. */
 export function createWebhookSender(delivery: WebhookDelivery): WebhookSender {
-  const { store, now } = delivery
+  const { store, now, pause } = delivery
   const underWay = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   const failures: unknown[] = []
@@ -70,9 +73,9 @@ export function createWebhookSender(delivery: WebhookDelivery): WebhookSender {
         if (isDue && !stopping.signal.aborted) start(webhook)
       }
     },
-    stop() {
+    async stop() {
       stopping.abort()
-      return settle()
+      await Promise.race([settle(), pause(STOP_WITHIN)])
     },
   }
 }
