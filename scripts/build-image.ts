@@ -45,8 +45,6 @@ const ENVIRONMENT = {
   // SQLite sorts large tables in files, and the image has no /tmp
   SQLITE_TMPDIR: '/var/lib/grantor',
 }
-Object.entries(entries).flatMap(([name, value]) => [option, `${name}=${value}`])
-
 const folder = mkdtempSync(join(tmpdir(), 'grantor-image-'))
 const buildah = (...args: string[]) =>
   run('buildah', ['--root', join(folder, 'store'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs', ...args])
