@@ -95,28 +95,22 @@ export class Container {
     return { exit, ...output }
   }
 
-  /** Starts the image with these arguments, or with its own `Cmd`, and returns when `url` answers 200. */
-  async start(args: readonly string[] | undefined, env: Record<string, string>, url: string) {
+  /** Starts the image with these arguments, or with its own `Cmd`, and returns when the program has logged that it is ready. */
+  async start(args: readonly string[] | undefined, env: Record<string, string>) {
     const child = this.#spawn([...this.#image.config.Entrypoint, ...(args ?? this.#image.config.Cmd)], env)
     let log = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (log += chunk.toString()))
     const exited = once(child, 'exit') as Promise<[number | null]>
-    while (
-      !(await fetch(url).then(
-        ({ ok }) => ok,
-        () => false,
-      ))
-    ) {
+    while (!log.includes(' is ready"')) {
       if (child.exitCode !== null) throw new Error(log)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, 50))
     }
     return {
-      /** Sends the signal to the program itself, the only child of bubblewrap, and returns its exit code. */
-      stop: async (signal: NodeJS.Signals): Promise<number | null> => {
-        process.kill(programOf(child.pid ?? 0), signal)
+      /** Sends SIGTERM to the program itself and returns its exit code. */
+      stop: async (): Promise<number | null> => {
+        process.kill(childOf(childOf(child.pid ?? 0)), 'SIGTERM')
         return (await exited)[0]
       },
-      log: () => log,
     }
   }
 
@@ -125,8 +119,7 @@ export class Container {
   }
 }
 
-/** The last process in the chain of children: bubblewrap starts one process, which is the first of the new namespace and starts the program. */
-function programOf(pid: number): number {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
-  return child === undefined || child === '' ? pid : programOf(Number(child))
+/** Bubblewrap has one child, the first process of the new namespace. Its first child is the program. */
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0])
 }
