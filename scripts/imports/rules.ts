@@ -144,6 +144,12 @@ export const importRules: readonly ImportRule[] = [
     ...DOMAIN,
   },
   {
+    folder: 'src/domain/operators',
+    owns: 'who may use the admin API, roles, and long work that operators start',
+    mayImport: ['src/wallet', 'src/domain/model', 'src/domain/consent'],
+    ...DOMAIN,
+  },
+  {
     folder: 'src/store',
     owns: 'what both stores share',
     mayImport: [],
@@ -243,6 +249,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/operators',
+    owns: 'what the `operators` commands share',
+    mayImport: ['src/cli/terminal', 'src/domain/operators'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -292,6 +304,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/terminal',
       'src/cli/clients',
       'src/cli/resources',
+      'src/cli/operators',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/development',
@@ -304,6 +317,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/clients',
       'src/domain/consent',
       'src/domain/maintenance',
+      'src/domain/operators',
       'src/login-server',
     ],
     ...COMMAND_LINE,
