@@ -64,7 +64,7 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
     const { authUrl } = grantor
     const body = answer.json()
     expect(body).toEqual({
-      device_code: expect.stringMatching(/^grd\.[0-9a-f]{10}\.[\w-]+$/),
+      device_code: expect.stringMatching(/^grk\.[0-9a-f]{10}\.[\w-]+$/),
       user_code: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/),
       verification_uri: `${authUrl}/device`,
       verification_uri_complete: `${authUrl}/device?user_code=${String(body.user_code)}`,
