@@ -144,6 +144,12 @@ export const importRules: readonly ImportRule[] = [
     ...DOMAIN,
   },
   {
+    folder: 'src/domain/configuration',
+    owns: 'the clients and resources of a store as one configuration: the plan, the changes, the export',
+    mayImport: ['src/oauth', 'src/keys', 'src/domain/model', 'src/domain/clients', 'src/domain/resources', 'src/domain/consent'],
+    ...DOMAIN,
+  },
+  {
     folder: 'src/store',
     owns: 'what both stores share',
     mayImport: [],
@@ -243,6 +249,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/configuration',
+    owns: 'what `apply` and `export` share: the file, the printed plan, the file of new secrets',
+    mayImport: ['src/cli/terminal', 'src/config', 'src/domain/configuration'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -292,6 +304,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/terminal',
       'src/cli/clients',
       'src/cli/resources',
+      'src/cli/configuration',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/development',
@@ -303,6 +316,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/model',
       'src/domain/clients',
       'src/domain/consent',
+      'src/domain/configuration',
       'src/domain/maintenance',
       'src/login-server',
     ],

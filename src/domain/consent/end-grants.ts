@@ -211,3 +211,16 @@ export async function deleteClient(store: Store, client: Client, at: number): Pr
   await store.clients.deleteClient(client.id)
   return ended
 }
+
+/** Counts the active grants of a client, up to `atMost`. `isMore`: there are more. */
+export async function countActiveGrants(
+  { grants }: Pick<Store, 'grants'>,
+  { clientId, at, atMost }: { clientId: string; at: number; atMost: number },
+): Promise<{ count: number; isMore: boolean }> {
+  let count = 0
+  for await (const page of pagesOf<Grant>((of) => grants.listGrants({ clientId, living: true, at, ...of }))) {
+    count += page.length
+    if (count > atMost) return { count: atMost, isMore: true }
+  }
+  return { count, isMore: false }
+}
