@@ -278,6 +278,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/doctor',
+    owns: 'the checks of `grantor doctor`',
+    mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/config', 'src/ops', 'src/domain/maintenance'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/serve',
     owns: 'running servers: listening, workers, shutdown',
     mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/config', 'src/ops', 'src/http'],
@@ -307,6 +313,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/configuration',
       'src/cli/compose',
       'src/cli/serve',
+      'src/cli/doctor',
       'src/cli/development',
       'src/config',
       'src/ops',

@@ -8,6 +8,7 @@ export const commands: readonly CommandEntry[] = [
   { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
   { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },
   { name: 'migrate', load: async () => (await import('./commands/migrate.ts')).migrate },
+  { name: 'doctor', load: async () => (await import('./commands/doctor.ts')).doctor },
   { name: 'clients create', load: async () => (await import('./commands/clients-create.ts')).clientsCreate },
   { name: 'clients list', load: async () => (await import('./commands/clients-list.ts')).clientsList },
   { name: 'clients show', load: async () => (await import('./commands/clients-show.ts')).clientsShow },
