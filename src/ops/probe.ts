@@ -34,7 +34,6 @@ export type ProbeAnswer = {
   /** the address at the other end of the connection */
   peer: string
   forwarded_for: string | null
-  host: string | null
   /** the names in `PROBED_HEADERS` that arrived with another value, or not at all */
   missing: string[]
 }
@@ -57,7 +56,6 @@ export function addProbeRoute(server: FastifyInstance, { service, origin, secret
       now: now(),
       peer: request.socket.remoteAddress ?? '',
       forwarded_for: headerOf(request, 'x-forwarded-for'),
-      host: headerOf(request, 'host'),
       missing: Object.entries(PROBED_HEADERS).flatMap(([name, value]) => (headerOf(request, name) === value ? [] : [name])),
     }
     return reply.headers(PROBED_ANSWER).send(answer)

@@ -21,7 +21,6 @@ test('A probe with the MAC of the login secret gets the address, the clock and t
     now: NOW,
     peer: '127.0.0.1',
     forwarded_for: '192.0.2.1',
-    host: 'localhost:80',
     missing: ['dpop'],
   })
 })

@@ -64,6 +64,20 @@ export async function checkLoginReachesAuth({ settings: { loginUrl } }: Site): P
   })
 }
 
+/** The API of the login server is only for the login server, which has an address of its own for it. */
+export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: Site): Promise<Found[]> {
+  if (authBackendUrl === undefined) return [ok('the login server uses the public URL of the auth service')]
+  const answer = await call(`${authUrl}/login/challenge`).catch(() => null)
+  if (answer === null) return [unchecked('the API of the login server could not be called', 'See the check of the auth URL.')]
+  if (answer.status !== 401 && answer.status !== 429) return [ok('the API of the login server is not public')]
+  return [
+    warning(
+      'the API of the login server is public',
+      'Let the proxy answer 404 to /login/challenge, /login/message, /login/accept and /login/reject of GRANTOR_AUTH_URL.',
+    ),
+  ]
+}
+
 /** The metrics name no secrets, but they show the load and the state of the service. */
 export async function checkMetrics({ settings: { authUrl, loginUrl, metricsListen } }: Site): Promise<Found[]> {
   const remedy = 'Let the proxy forward only the listeners of grantor serve and grantor login-server.'

@@ -1,5 +1,13 @@
 /** All checks, in the order of the output. */
-import { checkAuthUrl, checkLoginReachesAuth, checkLoginUrl, checkMetrics, checkPlainHttp, checkReadiness } from './addresses.ts'
+import {
+  checkAuthUrl,
+  checkLoginApi,
+  checkLoginReachesAuth,
+  checkLoginUrl,
+  checkMetrics,
+  checkPlainHttp,
+  checkReadiness,
+} from './addresses.ts'
 import { checkCertificates } from './certificates.ts'
 import { checkChainEndpoints } from './chains.ts'
 import type { Check } from './check.ts'
@@ -14,6 +22,7 @@ export const checks: readonly Check[] = [
   { name: 'auth service', run: checkReadiness },
   { name: 'login URL', run: checkLoginUrl },
   { name: 'login to auth', run: checkLoginReachesAuth },
+  { name: 'login API', run: checkLoginApi },
   { name: 'certificates', run: checkCertificates },
   { name: 'plain http', run: checkPlainHttp },
   { name: 'proxies', run: checkProxies },

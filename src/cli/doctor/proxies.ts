@@ -22,8 +22,7 @@ function judge(server: 'auth' | 'login', probed: Probed, { settings }: Site): Fo
         'Give this command the environment of the services, and let the proxy forward long queries.',
       ),
     ]
-  const { missing, host } = probed.answer
-  const { host: publicHost } = new URL(server === 'auth' ? settings.authUrl : settings.loginUrl)
+  const { missing } = probed.answer
   const faults: Found[] = []
   if (missing.length > 0)
     faults.push(
@@ -38,13 +37,6 @@ function judge(server: 'auth' | 'login', probed: Probed, { settings }: Site): Fo
       wrong(
         `the proxy drops or changes these headers of the answers of ${NAMES[server]}: ${dropped.map(([name]) => name).join(', ')}`,
         'Let the proxy forward all response headers unchanged.',
-      ),
-    )
-  if (host !== publicHost)
-    faults.push(
-      wrong(
-        `${NAMES[server]} receives the host ${shown(host ?? 'none')}, not ${publicHost}`,
-        'Let the proxy forward the header Host.',
       ),
     )
   return [...faults, clientAddress(server, probed.answer, settings.trustedProxies)]

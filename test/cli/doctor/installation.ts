@@ -18,6 +18,8 @@ export type Doctored = { exit: number; findings: Finding[]; out: string }
 
 /** What a proxy does with a request and with its answer. A test replaces the members. */
 export type ProxyBehaviour = {
+  /** paths that get 404 */
+  closed: RegExp
   /** answers instead of the server */
   answer: ((request: IncomingMessage, response: ServerResponse) => void) | null
   toServer(headers: IncomingHttpHeaders, client: string): IncomingHttpHeaders
@@ -27,6 +29,7 @@ export type ProxyBehaviour = {
 
 /** As in docs/operating/operations.md: the proxy adds the address of its client. */
 export const goodProxy = (): ProxyBehaviour => ({
+  closed: /^\/login\/(challenge|message|accept|reject)/,
   answer: null,
   toServer: (headers, client) => ({
     ...headers,
@@ -97,8 +100,9 @@ export async function startInstallation(databaseUrl?: string, more: Record<strin
 
 function proxyTo(port: number, behind: number, proxies: Installation['proxies'], which: 'auth' | 'login'): Server {
   const proxy = createServer((incoming, response) => {
-    const { answer, toServer, toClient, changeBody } = proxies[which]
+    const { answer, closed, toServer, toClient, changeBody } = proxies[which]
     if (answer) return answer(incoming, response)
+    if (which === 'auth' && closed.test(incoming.url ?? '')) return void response.writeHead(404).end()
     const headers = toServer(incoming.headers, '127.0.0.1')
     const outgoing = request(
       { port: behind, host: '127.0.0.1', path: incoming.url, method: incoming.method, headers, agent: false },
