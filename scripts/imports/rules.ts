@@ -151,7 +151,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/domain/configuration',
-    owns: 'the clients and resources of a store as one configuration',
+    owns: 'the clients and resources of a store as one configuration: the plan, the changes, the export',
     mayImport: ['src/oauth', 'src/keys', 'src/domain/model', 'src/domain/clients', 'src/domain/resources', 'src/domain/consent'],
     ...DOMAIN,
   },
@@ -281,6 +281,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/configuration',
+    owns: 'what `apply` and `export` share: the file, the printed plan, the file of new secrets',
+    mayImport: ['src/cli/terminal', 'src/config', 'src/domain/configuration'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -303,6 +309,12 @@ export const importRules: readonly ImportRule[] = [
       'src/admin',
       'src/login-server',
     ],
+    ...COMMAND_LINE,
+  },
+  {
+    folder: 'src/cli/doctor',
+    owns: 'the checks of `grantor doctor`',
+    mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/config', 'src/ops', 'src/domain/maintenance'],
     ...COMMAND_LINE,
   },
   {
@@ -333,8 +345,10 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/clients',
       'src/cli/resources',
       'src/cli/operators',
+      'src/cli/configuration',
       'src/cli/compose',
       'src/cli/serve',
+      'src/cli/doctor',
       'src/cli/development',
       'src/config',
       'src/ops',
@@ -344,6 +358,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/model',
       'src/domain/clients',
       'src/domain/consent',
+      'src/domain/configuration',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/login-server',

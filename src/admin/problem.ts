@@ -59,7 +59,7 @@ export class Problem extends Error {
 
 export const notFound = (what: string): Problem => new Problem('not_found', `There is no such ${what}.`)
 
-export const PROBLEM_HEADERS = {
+const PROBLEM_HEADERS = {
   'content-type': 'application/problem+json; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -46,7 +46,7 @@ export function pageOf(item: TSchema) {
   })
 }
 
-export const LIMIT_AT_MOST = 100
+const LIMIT_AT_MOST = 100
 export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: LIMIT_AT_MOST, description: 'The most items of a page; 50 unless given.' }),

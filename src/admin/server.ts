@@ -45,9 +45,6 @@ export function createAdminServer(admin: Admin): FastifyInstance {
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler((error, request, reply) => replyWithProblem(admin, error, request, reply))
-  server.setValidatorCompiler(compileSchema)
-  // The handlers build exactly what the schemas describe; a test compares both.
-  server.setSerializerCompiler(() => JSON.stringify)
   logRequests(server, metrics)
   requireHost(server)
   limitHeaders(server)
@@ -59,6 +56,10 @@ export function createAdminServer(admin: Admin): FastifyInstance {
 
   void server.register(async (scope) => {
     await describeOperations(scope, admin)
+    // Only now: schemas that are added later replace the compilers.
+    scope.setValidatorCompiler(compileSchema)
+    // The handlers build exactly what the schemas describe; a test compares both.
+    scope.setSerializerCompiler(() => JSON.stringify)
     protectedResourceRoute(scope, admin)
     openapiRoute(scope)
     clientRoutes(scope, admin)

@@ -126,7 +126,7 @@ export function changesBetween(before: Members, after: Members): MemberChange[] 
 }
 
 /** Whether two JSON values are the same. The order counts in a list, and does not count in an object. */
-export function isSame(one: unknown, other: unknown): boolean {
+function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one, sorted) === JSON.stringify(other, sorted)
 }
 
