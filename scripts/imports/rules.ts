@@ -138,6 +138,12 @@ export const importRules: readonly ImportRule[] = [
     ...DOMAIN,
   },
   {
+    folder: 'src/domain/audit',
+    owns: 'the audit trail: its lines, its chain of hashes, signed heads, retention, and the check of a chain',
+    mayImport: ['src/wallet', 'src/keys', 'src/domain/model'],
+    ...DOMAIN,
+  },
+  {
     folder: 'src/domain/maintenance',
     owns: 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup',
     mayImport: ['src/keys', 'src/domain/model', 'src/domain/consent'],
@@ -277,7 +283,7 @@ export const importRules: readonly ImportRule[] = [
   {
     folder: 'src/cli/operators',
     owns: 'what the `operators` commands share',
-    mayImport: ['src/cli/terminal', 'src/domain/operators'],
+    mayImport: ['src/cli/terminal', 'src/wallet', 'src/domain/operators'],
     ...COMMAND_LINE,
   },
   {
@@ -301,6 +307,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/clients',
       'src/domain/resources',
       'src/domain/account',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/store/sqlite',
@@ -359,6 +366,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/clients',
       'src/domain/consent',
       'src/domain/configuration',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/login-server',

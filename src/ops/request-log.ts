@@ -1,23 +1,51 @@
 /**
  * The id of a request, and one line per completed request: method, route, status, duration, request id. Never a query,
  * a header or a body. The id is in the response (`X-Request-Id`), in the request line (`reqId`) and in the audit lines
- * (`request_id`).
+ * (`request_id`). A response can be held until a line of the audit trail is committed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Metrics } from './metrics.ts'
+import { networkPrefix } from './network.ts'
 
 /** For fastify's `genReqId`. The caller's own X-Request-Id is ignored: otherwise any caller could write into the log. */
 export function newRequestId(): string {
   return randomUUID()
 }
 
-const requestId = new AsyncLocalStorage<string>()
+type RequestContext = {
+  id: string
+  /** the caller's address */
+  ip(): string | undefined
+  /** what the response waits for */
+  held: Promise<unknown>[]
+}
+
+const context = new AsyncLocalStorage<RequestContext>()
+
+/** Milliseconds for which a response is held at most. */
+const HELD_AT_MOST = 2000
 
 /** The id of the request that this code runs for; undefined in background work. */
 export function currentRequestId(): string | undefined {
-  return requestId.getStore()
+  return context.getStore()?.id
+}
+
+/** The first part of the caller's address, such as `203.0.113`; undefined in background work, and if the address is unknown. */
+export function currentNetwork(): string | undefined {
+  return networkPrefix(context.getStore()?.ip()) || undefined
+}
+
+/** The caller's address, if another server sent the request for the caller. */
+export function noteCallerAddress(ip: string): void {
+  const request = context.getStore()
+  if (request) request.ip = () => ip
+}
+
+/** Sends the response of the current request only when `until` has settled, or two seconds later. */
+export function holdResponse(until: Promise<unknown>): void {
+  context.getStore()?.held.push(until)
 }
 
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
@@ -26,7 +54,18 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
     done(void reply.header('x-request-id', request.id))
   })
   // After the body: the body's events come from the connection and would lose the id.
-  server.addHook('preHandler', (request, _reply, done) => requestId.run(request.id, done))
+  server.addHook('preHandler', (request, _reply, done) => context.run({ id: request.id, ip: () => request.ip, held: [] }, done))
+  server.addHook('onSend', (_request, _reply, payload, done) => {
+    const held = context.getStore()?.held
+    if (!held || held.length === 0) return done(null, payload)
+    const proceed = (): void => done(null, payload)
+    const { promise: isOverdue, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, HELD_AT_MOST)
+    void Promise.race([Promise.allSettled(held), isOverdue]).then(() => {
+      clearTimeout(timer)
+      proceed()
+    })
+  })
   server.addHook('onResponse', (request, reply, done) => {
     // The route's pattern, not the requested path: the caller chooses the path, which may contain anything.
     const route = request.routeOptions.url ?? 'unmatched'
