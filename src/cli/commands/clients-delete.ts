@@ -1,4 +1,5 @@
 import { deleteClient } from '../../domain/consent/end-grants.ts'
+import { sumOf } from '../../domain/model/pages.ts'
 import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
@@ -21,7 +22,7 @@ export const clientsDelete = defineCommand({
       environment,
       async (store, now) => {
         const found = await findClient(store, clientId)
-        return { client: found, ended: await deleteClient(store, found, now()) }
+        return { client: found, ended: await sumOf(deleteClient(store, clientId, now())) }
       },
     )
     if (options.json) environment.print(JSON.stringify({ client_id: client.id, grants_ended: ended }))

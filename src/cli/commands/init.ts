@@ -46,7 +46,7 @@ export const init = defineCommand({
     dir: { value: 'DIR', words: 'The folder of the files; /etc/grantor for systemd, otherwise ./grantor.' },
   },
   examples: [
-    'sudo grantor init --for systemd --auth-url https://auth.example.com --login-url https://login.example.com',
+    'grantor init --for systemd --auth-url https://auth.example.com --login-url https://login.example.com',
     'grantor init --auth-url http://localhost:4000 --login-url http://localhost:4001 --dir ./grantor',
   ],
   async run({ options }, environment) {

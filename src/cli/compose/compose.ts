@@ -62,7 +62,7 @@ async function composeWith(
   const { contractWallets, check } = connectChains(settings.chains)
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
-  const { server, upkeep, bounds, deliveries } = await compose(serviceSettings, {
+  const { server, admin, upkeep, bounds, deliveries } = await compose(serviceSettings, {
     store,
     now,
     logger,
@@ -74,12 +74,14 @@ async function composeWith(
     tls: tls?.options,
   })
   const { lifetimes } = serviceSettings.service
-  const background = startBackground({ store, lifetimes, now, upkeep, bounds, logger, metrics })
+  const background = startBackground({ store, lifetimes, now, upkeep, bounds, logger, metrics, workOnJobs: admin?.workOnJobs })
   const close = async () => {
     await Promise.all([...background, deliveries].map((each) => each.stop()))
     await store.close()
   }
-  return { server, store, noticeChanges: upkeep.noticeChanges, close, drain: { seconds, begin: () => begin([server.server]) } }
+  const servers = [server, ...(admin ? [admin.server] : [])]
+  const drain = { seconds, begin: () => begin(servers.map((each) => each.server)) }
+  return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
 }
 
 /**

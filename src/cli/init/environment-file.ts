@@ -63,7 +63,12 @@ export function faultsOf(lines: Lines, secrets: { secret: string; loginSecret: s
     return reading.kind === 'faults' ? reading.faults : []
   })
   const unquotable = Object.entries(lines).filter(([, value]) => /['"\\$`\n]/.test(value))
-  return [...new Set([...faults, ...unquotable.map(([name]) => `${name} must not have quotes, backslashes, dollar signs or line breaks`)])]
+  return [
+    ...new Set([
+      ...faults,
+      ...unquotable.map(([name]) => `${name} must not have quotes, backslashes, dollar signs or line breaks`),
+    ]),
+  ]
 }
 
 export function environmentText(lines: Lines): string {

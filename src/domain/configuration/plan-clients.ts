@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { clientFaults } from '../clients/client-faults.ts'
 import { signingFaults } from '../clients/profile-signing.ts'
 import { type ClientRegistration, clientOf, hasSecret, rotateClientSecret } from '../clients/register-client.ts'
-import { countActiveGrants, deleteClient } from '../consent/end-grants.ts'
+import { deleteClient } from '../consent/end-grants.ts'
 import { isClientId } from '../model/client-id.ts'
+import { sumOf } from '../model/pages.ts'
 import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
@@ -46,7 +47,7 @@ async function planClients(entries: readonly Entry[], { store, keys, at, prune }
   }
   if (!prune || plan.faults.length > 0) return plan
   const claimed = new Set(claims.map(({ before }) => before?.id))
-  for (const client of stored.filter(({ id }) => !claimed.has(id))) plan.changes.push(await deleting(store, client, at))
+  for (const client of stored.filter(({ id }) => !claimed.has(id))) plan.changes.push(await deleting(store, client))
   return plan
 }
 
@@ -149,16 +150,17 @@ function changing(store: Store, before: Client, after: Client): PlannedChange {
   }
 }
 
-async function deleting(store: Store, before: Client, at: number): Promise<PlannedChange> {
+async function deleting(store: Store, before: Client): Promise<PlannedChange> {
+  const unended = await store.grants.countUnendedGrants({ clientId: before.id }, COUNTED_AT_MOST + 1)
   return {
     ...planned(before, 'delete'),
-    grantsEnded: await countActiveGrants(store, { clientId: before.id, at, atMost: COUNTED_AT_MOST }),
+    grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST },
     async carryOut(now) {
       const disabled = await store.clients.changeClient(before.id, (present) => {
         requireSame(before, present)
         return { ...present, disabledAt: present.disabledAt ?? now }
       })
-      return { grantsEnded: disabled ? await deleteClient(store, disabled, now) : 0 }
+      return { grantsEnded: disabled ? await sumOf(deleteClient(store, disabled.id, now)) : 0 }
     },
   }
 }

@@ -59,6 +59,10 @@ type AuditedObjects = {
   key_id?: string
   /** shortened */
   wallet?: string
+  /** a resource, by its URI */
+  resource?: string
+  /** the operator who did it: a shortened address, or a client id */
+  operator?: string
   request_id?: string
   /** set if an operator must be alerted */
   alarm?: true

@@ -10,6 +10,7 @@ import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
 import { createGrantStore } from './grants.ts'
 import { createKeyStore } from './keys.ts'
+import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
@@ -51,6 +52,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
+    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0

@@ -240,6 +240,20 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN scopes_by_resource jsonb;
     `,
   },
+  {
+    number: 12,
+    name: 'operators',
+    oldest: 11,
+    // Each list is one record, so that a rule about the whole list holds if several changes race.
+    sql: `
+      CREATE TABLE lists (
+        name text COLLATE "C" PRIMARY KEY,
+        items text NOT NULL,
+        attempts text NOT NULL DEFAULT ''
+      );
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+    `,
+  },
 ]
 
 // Errors of a program that migrates an empty database at the same time as another one, and comes second.

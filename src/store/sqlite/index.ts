@@ -7,6 +7,7 @@ import { createClientStore } from './clients.ts'
 import { Connection } from './connection.ts'
 import { createGrantStore } from './grants.ts'
 import { createKeyStore } from './keys.ts'
+import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
@@ -40,6 +41,7 @@ export function openSqliteStore(path: string): Store {
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
+    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),

@@ -237,6 +237,19 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE grants ADD COLUMN scopes_by_resource TEXT;
     `,
   },
+  {
+    number: 12,
+    name: 'operators',
+    oldest: 11,
+    // Each list is one record, so that a rule about the whole list holds if several changes race.
+    sql: `
+      CREATE TABLE lists (
+        name TEXT PRIMARY KEY,
+        items TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+    `,
+  },
 ]
 
 /** The steps that this file has taken, in order. */

@@ -8,6 +8,7 @@ export async function postgresUnderTest(database: PostgresDatabase): Promise<Sto
   await sql.unsafe(
     'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, leases, restorations',
   )
+  await sql.unsafe(`UPDATE lists SET items = '[]', attempts = ''`)
   const open = () => openPostgresStore(address, { clock: 'given' })
   const nodes = [await open(), await open()] as const
   const opened = [...nodes]
