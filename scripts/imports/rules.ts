@@ -325,6 +325,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/init',
+    owns: 'what `grantor init` writes and prints',
+    mayImport: ['src/cli/terminal', 'src/config'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/serve',
     owns: 'running servers: listening, workers, shutdown',
     mayImport: ['src/cli/terminal', 'src/cli/compose', 'src/config', 'src/ops', 'src/http'],
@@ -356,6 +362,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/doctor',
+      'src/cli/init',
       'src/cli/development',
       'src/config',
       'src/ops',

@@ -5,6 +5,7 @@ export type CommandEntry = { name: string; load(): Promise<Command> }
 
 export const commands: readonly CommandEntry[] = [
   { name: 'start', load: async () => (await import('./commands/start.ts')).start },
+  { name: 'init', load: async () => (await import('./commands/init.ts')).init },
   { name: 'serve', load: async () => (await import('./commands/serve.ts')).serve },
   { name: 'login-server', load: async () => (await import('./commands/login-server.ts')).loginServer },
   { name: 'migrate', load: async () => (await import('./commands/migrate.ts')).migrate },
