@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from './metrics.ts'
 import { networkPrefix } from './network.ts'
 
@@ -15,11 +15,11 @@ export function newRequestId(): string {
 }
 
 type RequestContext = {
-  id: string
-  /** the caller's address */
-  ip(): string | undefined
+  request: Pick<FastifyRequest, 'id' | 'ip'>
+  /** the caller's address, if another server sent the request for the caller */
+  callerAddress?: string
   /** what the response waits for */
-  held: Promise<unknown>[]
+  held?: Promise<unknown>[]
 }
 
 const context = new AsyncLocalStorage<RequestContext>()
@@ -29,23 +29,25 @@ const HELD_AT_MOST = 2000
 
 /** The id of the request that this code runs for; undefined in background work. */
 export function currentRequestId(): string | undefined {
-  return context.getStore()?.id
+  return context.getStore()?.request.id
 }
 
 /** The first part of the caller's address, such as `203.0.113`; undefined in background work, and if the address is unknown. */
 export function currentNetwork(): string | undefined {
-  return networkPrefix(context.getStore()?.ip()) || undefined
+  const current = context.getStore()
+  return networkPrefix(current?.callerAddress ?? current?.request.ip) || undefined
 }
 
 /** The caller's address, if another server sent the request for the caller. */
 export function noteCallerAddress(ip: string): void {
-  const request = context.getStore()
-  if (request) request.ip = () => ip
+  const current = context.getStore()
+  if (current) current.callerAddress = ip
 }
 
 /** Sends the response of the current request only when `until` has settled, or two seconds later. */
 export function holdResponse(until: Promise<unknown>): void {
-  context.getStore()?.held.push(until)
+  const current = context.getStore()
+  if (current) (current.held ??= []).push(until)
 }
 
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
@@ -54,17 +56,11 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
     done(void reply.header('x-request-id', request.id))
   })
   // After the body: the body's events come from the connection and would lose the id.
-  server.addHook('preHandler', (request, _reply, done) => context.run({ id: request.id, ip: () => request.ip, held: [] }, done))
+  server.addHook('preHandler', (request, _reply, done) => context.run({ request }, done))
   server.addHook('onSend', (_request, _reply, payload, done) => {
     const held = context.getStore()?.held
-    if (!held || held.length === 0) return done(null, payload)
-    const proceed = (): void => done(null, payload)
-    const { promise: isOverdue, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, HELD_AT_MOST)
-    void Promise.race([Promise.allSettled(held), isOverdue]).then(() => {
-      clearTimeout(timer)
-      proceed()
-    })
+    if (held) void settledOrOverdue(held).then(() => done(null, payload))
+    else done(null, payload)
   })
   server.addHook('onResponse', (request, reply, done) => {
     // The route's pattern, not the requested path: the caller chooses the path, which may contain anything.
@@ -76,4 +72,11 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
     metrics?.observeRequest({ route, method, status, seconds: elapsedTime / 1000 })
     done()
   })
+}
+
+async function settledOrOverdue(held: Promise<unknown>[]): Promise<void> {
+  const { promise: isOverdue, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, HELD_AT_MOST)
+  await Promise.race([Promise.allSettled(held), isOverdue])
+  clearTimeout(timer)
 }

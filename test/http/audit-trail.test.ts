@@ -1,5 +1,5 @@
 /** Which requests are lines of the audit trail, and when their responses are sent. */
-import { test as base, expect, onTestFinished } from 'vitest'
+import { test as base, expect } from 'vitest'
 import { fieldsOf } from '../../src/domain/audit/verify.ts'
 import { StoreUnavailable } from '../../src/domain/model/store-errors.ts'
 import { type App, startApp } from '../support/app.ts'
@@ -92,39 +92,51 @@ test('No line contains a full address, a secret, a code or a token', async ({ ap
   expect(texts).not.toMatch(/0x[0-9a-fA-F]{40}/)
 })
 
-test('The response to a revocation is sent when its line is committed', async ({ app }) => {
-  const { refresh_token: token } = await app.freshTokens()
+test('The response to a user who ends the access of an app is sent when the line is committed', async ({ app }) => {
   const { audit } = app.grantor.store
   const { append } = audit
   const { promise: allowed, resolve: allow } = Promise.withResolvers<void>()
-  onTestFinished(() => void Object.assign(audit, { append }))
   audit.append = async (...lines) => {
     await allowed
     return append(...lines)
   }
   let isAnswered = false
-  const answer = app.walk.revoke(app.client, token).finally(() => (isAnswered = true))
-  await expect.poll(() => app.grantor.events.at(-1)?.event).toBe('grant_ended')
+  const answer = app.walk.postForm('/account/apps/end', { client_id: app.client.id }).finally(() => (isAnswered = true))
+  await expect.poll(() => app.grantor.events.at(-1)?.event).toBe('app_ended')
   await app.walk.introspect(app.client, 'another request is not held')
   expect(isAnswered).toBe(false)
   allow()
-  expect((await answer).status).toBe(200)
-  expect((await linesOf(app)).at(-1)).toMatchObject({ event: 'grant_ended', reason: 'revoked' })
+  expect((await answer).status).toBe(303)
+  expect((await linesOf(app)).at(-1)).toMatchObject({ event: 'app_ended', client_id: app.client.id })
 })
 
-test('If the line cannot be stored, the change stays, an alarm is logged, the response is sent two seconds later, and the line is stored later', async ({
+test('If the line cannot be stored, the change stays, an alarm is logged, the response is sent after two seconds, and the line is stored later', async ({
   app,
 }) => {
-  const { refresh_token: token } = await app.freshTokens()
+  const tokens = await app.freshTokens()
   const { audit } = app.grantor.store
   const { append } = audit
   audit.append = () => Promise.reject(new StoreUnavailable('away'))
   const began = performance.now()
-  expect((await app.walk.revoke(app.client, token)).status).toBe(200)
+  expect((await app.walk.postForm('/account/apps/end', { client_id: app.client.id })).status).toBe(303)
   expect(performance.now() - began).toBeGreaterThan(1900)
   expect(app.grantor.events.at(-1)).toMatchObject({ event: 'audit_trail_behind', alarm: true })
-  expect((await app.walk.refresh(app.client, token)).status).toBe(400)
+  expect(await app.isActive(tokens.access_token)).toBe(false)
   audit.append = append
-  await expect.poll(async () => (await linesOf(app)).at(-1), { timeout: 8000 }).toMatchObject({ reason: 'revoked' })
+  await expect.poll(async () => (await linesOf(app)).at(-1), { timeout: 8000 }).toMatchObject({ event: 'app_ended' })
   await expect.poll(() => app.grantor.events.at(-1)?.event).toBe('audit_trail_caught_up')
+})
+
+test('The response to a client that revokes a token does not wait for the line', async ({ app }) => {
+  const { refresh_token: token } = await app.freshTokens()
+  const { audit } = app.grantor.store
+  const { append } = audit
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>()
+  audit.append = async (...lines) => {
+    await allowed
+    return append(...lines)
+  }
+  expect((await app.walk.revoke(app.client, token)).status).toBe(200)
+  allow()
+  await expect.poll(async () => (await linesOf(app)).at(-1)).toMatchObject({ event: 'grant_ended', reason: 'revoked' })
 })

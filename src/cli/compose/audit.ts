@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { shortenIfWallet } from '../../domain/audit/entry.ts'
-import { entryOfEvent } from '../../domain/audit/recorded-events.ts'
+import { entryOfEvent, isAwaited } from '../../domain/audit/recorded-events.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail, type TrailFault } from '../../domain/audit/trail.ts'
@@ -23,7 +23,7 @@ type AuditParts = {
   metrics: Pick<Metrics, 'countLostAuditLines'> | undefined
 }
 
-/** A response that follows a recorded event is held until the line is committed, or for two seconds. */
+/** A response that follows a recorded event is held until the line is committed, for two seconds at most. */
 export function composeAudit({ store, now, log, metrics }: AuditParts): { audit: Deps['audit']; trail: AuditTrail } {
   const trail = createAuditTrail({
     store: store.audit,
@@ -47,7 +47,9 @@ export function composeAudit({ store, now, log, metrics }: AuditParts): { audit:
         ...facts,
         ...(entry && { audit_id: entry.id }),
       })
-      if (entry) holdResponse(trail.record(entry))
+      if (!entry) return
+      const recorded = trail.record(entry)
+      if (isAwaited(event)) holdResponse(recorded)
     },
   }
 }

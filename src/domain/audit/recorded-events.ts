@@ -16,6 +16,16 @@ const RECORDED: ReadonlySet<string> = new Set([
   'store_lost_a_write',
 ])
 
+/**
+ * Whether the response waits until the line is committed. A client's revocations do not wait: they are as frequent as requests for tokens, and a
+ * second commit for each would halve their rate. The log has them before the response.
+ */
+export function isAwaited({ event, reason }: AuditEvent): boolean {
+  return (
+    event !== 'access_token_revoked' && event !== 'client_token_revoked' && !(event === 'grant_ended' && reason === 'revoked')
+  )
+}
+
 export type Circumstances = { at: number; requestId: string | undefined; network: string | undefined }
 
 /** The entry of an event; null if the event is not recorded. */
