@@ -13,7 +13,7 @@ import { counted } from '../terminal/print.ts'
 
 export const apply = defineCommand({
   name: 'apply',
-  words: 'Makes the clients and resources of the store equal to a file.',
+  words: 'Makes the clients, resources and operators of the store equal to a file.',
   about: [
     'Prints what will change, asks once, and changes only what differs. A repeated run changes nothing. Each entry is the whole registration: a missing member has its default. An entry without client_id means the only client of its name, or a new client. Entries that the file does not name stay unchanged, unless --prune is given.',
     'A new client that needs a secret gets one, which is printed once or written to --secrets. Secrets that exist are kept. If an entry in the store changes between the plan and its execution, the command stops before this entry. A command that stopped can be repeated. docs/operating/apply.md describes the file.',
@@ -24,7 +24,7 @@ export const apply = defineCommand({
     'dry-run': { words: 'Changes nothing. The exit code is 1 if something would change.' },
     prune: {
       words:
-        'Also deletes the clients and resources that the file does not name, and ends the grants of these clients. Only in the sections (clients, resources) that the file has.',
+        'Also deletes the clients, resources and operators that the file does not name, and ends the grants of these clients. Only in the sections (resources, clients, operators) that the file has.',
     },
     secrets: {
       value: 'FILE',

@@ -34,7 +34,14 @@ export type PlannedChange = {
 }
 
 export type PlanOfKind = { changes: PlannedChange[]; unchanged: number; faults: string[] }
-export type PlanParts = { store: Store; keys: readonly KeyRecord[]; at: number; prune: boolean }
+export type PlanParts = {
+  store: Store
+  keys: readonly KeyRecord[]
+  at: number
+  prune: boolean
+  /** the entries of all kinds, by the name of their section; null for a section that the file does not have */
+  sections: Readonly<Record<string, readonly Entry[] | null>>
+}
 
 /** What the plan, the reader and the export need of a kind of entries. */
 export type Kind = {

@@ -6,7 +6,7 @@ import { SIGNING_ALGORITHMS } from '../../keys/signing-key.ts'
 import { GRANT_TYPES } from '../../oauth/grant-types.ts'
 import { RESPONSE_MODES } from '../../oauth/response-mode.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
-import { CLIENT_KINDS, type Client, type Resource } from '../model/records.ts'
+import { CLIENT_KINDS, type Client, OPERATOR_ROLES, type Operator, type Resource } from '../model/records.ts'
 
 export type Shape =
   | { kind: 'text'; choices?: readonly string[] }
@@ -85,6 +85,11 @@ export const resourceMembers = {
   scopes: { key: 'scopes', shape: { kind: 'scopes' }, required: true },
   open_to: { key: 'openTo', shape: { kind: 'texts', choices: CLIENT_KINDS } },
 } as const satisfies MemberTable<Exclude<keyof Resource, 'createdAt'>>
+
+export const operatorMembers = {
+  operator: { key: 'id', shape: text, required: true },
+  role: { key: 'role', shape: { kind: 'text', choices: OPERATOR_ROLES }, required: true },
+} as const satisfies MemberTable<Exclude<keyof Operator, 'createdAt'>>
 
 /** The members of a record, with the names of the file. */
 export type Members = Readonly<Record<string, unknown>>

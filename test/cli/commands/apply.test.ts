@@ -175,6 +175,70 @@ describe('Deletion', () => {
   })
 })
 
+describe('Operators', () => {
+  const [ALICE, BOB] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8']
+  const listed = (...operators: [id: string, role: string][]) =>
+    `operators:\n${operators.map(([id, role]) => `  - {operator: "${id}", role: ${role}}`).join('\n')}`
+  const roles = async () =>
+    (JSON.parse((await run(['operators', 'list', '--json'], env)).out) as { operator: string; role: string }[]).map(
+      ({ operator, role }) => `${operator} ${role}`,
+    )
+
+  test('The first owner is added before the others, whatever their order in the file', async () => {
+    expect((await apply(listed([BOB, 'auditor'], [ALICE.toLowerCase(), 'owner']), '--yes')).exit).toBe(0)
+    expect(await roles()).toEqual([`${BOB} auditor`, `${ALICE} owner`])
+  })
+
+  test('An owner can be replaced by another one in one file, also with --prune', async () => {
+    await apply(listed([ALICE, 'owner']), '--yes')
+    expect((await apply(listed([ALICE, 'auditor'], [BOB, 'owner']), '--yes')).out).toContain('role: "owner" → "auditor"')
+    expect(await roles()).toEqual([`${BOB} owner`, `${ALICE} auditor`])
+    expect((await apply(listed([ALICE, 'owner']), '--yes', '--prune')).out).toContain(`delete operator "owner" (${BOB})`)
+    expect(await roles()).toEqual([`${ALICE} owner`])
+  })
+
+  test('A file after which no owner would remain is refused', async () => {
+    const words = 'at least one owner must remain'
+    expect((await apply(listed([ALICE, 'auditor']), '--yes')).err).toContain(words)
+    await apply(listed([ALICE, 'owner']), '--yes')
+    for (const text of [listed([ALICE, 'operator']), listed([BOB, 'operator']), 'operators: []'])
+      expect((await apply(text, '--yes', '--prune')).err).toContain(words)
+    expect(await roles()).toEqual([`${ALICE} owner`])
+  })
+
+  test('A client may be an operator if it is registered or in the same file', async () => {
+    const id = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
+    const operators = listed([ALICE, 'owner'], [id, 'auditor'])
+    expect((await apply(operators, '--yes')).err).toContain('No client of this id is registered, or in this file')
+    const client = `clients:\n  - {client_id: ${id}, name: A, redirect_uris: ["https://a.example/cb"]}\n`
+    expect((await apply(`${client}${operators}`, '--yes')).exit).toBe(0)
+    expect(await roles()).toEqual([`${id} auditor`, `${ALICE} owner`])
+  })
+
+  test.each([
+    [listed(['me', 'owner']), 'operator must be a wallet address (0x…) or a client id'],
+    [listed([ALICE, 'owner'], [ALICE.toLowerCase(), 'auditor']), 'The operator is named twice'],
+    [listed([ALICE, 'admin']), 'operators[0].role must be one of owner, operator, auditor'],
+    [
+      'operators:\n  - {operator: 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266, role: owner}',
+      'operator must be a text; put it in quotes',
+    ],
+  ])('The operators %j are refused', async (text, words) => {
+    expect((await apply(text, '--yes')).err).toContain(words)
+    expect(await roles()).toEqual([])
+  })
+
+  test('If the role of an operator changes after the plan, apply stops', async () => {
+    await apply(listed([ALICE, 'owner'], [BOB, 'operator']), '--yes')
+    const meanwhile = async () => {
+      await run(['operators', 'add', BOB, '--role', 'owner'], env)
+      return 'yes'
+    }
+    expect((await applyAsked(listed([ALICE, 'owner'], [BOB, 'auditor']), meanwhile)).err).toContain('it was changed meanwhile')
+    expect(await roles()).toContain(`${BOB} owner`)
+  })
+})
+
 describe('Concurrent changes and failures', () => {
   test('If a client changes between the plan and the answer, apply stops before that client and names it', async () => {
     await apply(FILE, '--yes')
@@ -322,7 +386,7 @@ describe('What the file may contain', () => {
     ['A custom tag', client('    consent: !js session'), 'line 4: Unresolved tag: !js'],
     ['A second document', 'clients: []\n---\nclients: []', 'line 2: '],
     ['Text that is not YAML', 'clients: [', 'line 1: '],
-    ['An empty file', '', 'the file must have one or more of the sections resources, clients'],
+    ['An empty file', '', 'the file must have one or more of the sections resources, clients, operators'],
     ['A list of lists', 'clients:\n  - [a]', 'line 2: clients[0] must be an entry with members such as name'],
     [
       'A fault of the client itself',
