@@ -41,7 +41,8 @@ export function readConfiguration(text: string, file: string): Configuration {
 }
 
 export function faultLines(file: string, faults: readonly string[]): string[] {
-  const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault}`)
+  // The file may come from someone else: its text must not control the terminal.
+  const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')}`)
   const more = faults.length > FAULTS_AT_MOST ? [`and ${faults.length - FAULTS_AT_MOST} more`] : []
   return [`${JSON.stringify(file)} cannot be applied; nothing was changed`, ...shown, ...more]
 }

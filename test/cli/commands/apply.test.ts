@@ -342,6 +342,17 @@ describe('New secrets in a file', () => {
     expect([readFileSync(file, 'utf8'), await clients()]).toEqual(['keep me', []])
   })
 
+  test('If apply stops before the first secret, the file of --secrets does not stay', async () => {
+    const file = join(folder, 'secrets.jsonl')
+    const meanwhile = async () => {
+      await run(['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://other.example/cb'], env)
+      await run(['resources', 'create', 'https://mcp.example.com/mcp', '--name', 'R', '--scope', 's=d'], env)
+      return 'yes'
+    }
+    expect((await applyAsked(FILE, meanwhile, '--secrets', file)).exit).toBe(1)
+    expect(existsSync(file)).toBe(false)
+  })
+
   test('--secrets creates no file if no client gets a secret', async () => {
     const file = join(folder, 'secrets.jsonl')
     await apply('resources: []', '--yes', '--secrets', file)
@@ -403,6 +414,11 @@ describe('What the file may contain', () => {
     ['A resource that is named twice', 'resources:\n  - &a {resource: "https://a.example/", name: A, scopes: []}', 'anchors'],
   ])('%s is refused with its line and its path, and nothing is changed', async (_what, text, words) => {
     expect(await refused(text)).toContain(words)
+  })
+
+  test('Control characters of the file do not reach the terminal', async () => {
+    const err = await refused('clients:\n  - {"\\e[2Jname": A, name: "\\u202etxt", redirect_uris: ["https://a.example/\\u0007"]}')
+    expect(err.replaceAll('\n', '')).toMatch(/^[\x20-\x7e]+$/)
   })
 
   test('A private key in a JWK Set is refused, and the message does not repeat it', async () => {
