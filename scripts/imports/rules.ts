@@ -138,6 +138,12 @@ export const importRules: readonly ImportRule[] = [
     ...DOMAIN,
   },
   {
+    folder: 'src/domain/audit',
+    owns: 'the audit trail: its lines, its chain of hashes, signed heads, retention, and the check of a chain',
+    mayImport: ['src/wallet', 'src/keys', 'src/domain/model'],
+    ...DOMAIN,
+  },
+  {
     folder: 'src/domain/maintenance',
     owns: 'key rotation, deletion of old rows, bounds for one wallet, restoring a backup',
     mayImport: ['src/keys', 'src/domain/model', 'src/domain/consent'],
@@ -154,11 +160,13 @@ export const importRules: readonly ImportRule[] = [
     owns: 'the clients, resources and operators of a store as one configuration: the plan, the changes, the export',
     mayImport: [
       'src/oauth',
+      'src/wallet',
       'src/keys',
       'src/domain/model',
       'src/domain/clients',
       'src/domain/resources',
       'src/domain/consent',
+      'src/domain/audit',
       'src/domain/operators',
     ],
     ...DOMAIN,
@@ -285,7 +293,7 @@ export const importRules: readonly ImportRule[] = [
   {
     folder: 'src/cli/operators',
     owns: 'what the `operators` commands share',
-    mayImport: ['src/cli/terminal', 'src/domain/operators'],
+    mayImport: ['src/cli/terminal', 'src/wallet', 'src/domain/operators'],
     ...COMMAND_LINE,
   },
   {
@@ -309,6 +317,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/clients',
       'src/domain/resources',
       'src/domain/account',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/store/sqlite',
@@ -374,6 +383,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/clients',
       'src/domain/consent',
       'src/domain/configuration',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/login-server',

@@ -1,10 +1,9 @@
-/** Records what operators do. */
+/** Records what operators do, in the log and in the audit trail. The response waits until the line of the trail is committed. */
 import type { AuditEvent } from '../domain/model/deps.ts'
 import type { Operator } from '../domain/model/records.ts'
-import { shortenAddress } from '../wallet/address.ts'
 import type { Admin } from './admin.ts'
 
-/** `event` is the act, such as `client_created`. */
+/** Call it after the change. `event` is the act, such as `client_created`. */
 export function recordAct({ deps }: Pick<Admin, 'deps'>, operator: Operator, event: AuditEvent): void {
-  deps.audit({ ...event, operator: operator.id.startsWith('0x') ? shortenAddress(operator.id) : operator.id })
+  deps.audit({ ...event, operator: operator.id })
 }

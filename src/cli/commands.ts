@@ -34,5 +34,8 @@ export const commands: readonly CommandEntry[] = [
   { name: 'keys rotate', load: async () => (await import('./commands/keys-rotate.ts')).keysRotate },
   { name: 'keys rewrap', load: async () => (await import('./commands/keys-rewrap.ts')).keysRewrap },
   { name: 'keys retire', load: async () => (await import('./commands/keys-retire.ts')).keysRetire },
+  { name: 'audit list', load: async () => (await import('./commands/audit-list.ts')).auditList },
+  { name: 'audit export', load: async () => (await import('./commands/audit-export.ts')).auditExport },
+  { name: 'audit verify', load: async () => (await import('./commands/audit-verify.ts')).auditVerify },
   { name: 'verify-receipt', load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt },
 ]

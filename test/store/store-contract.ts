@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { anyOrderContract } from './contract/any-order.ts'
+import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
@@ -46,6 +47,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Pushed requests', () => pushedRequestsContract(subject))
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))
+    describe('The audit trail', () => auditContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))
   })

@@ -76,6 +76,9 @@ export type StartOptions = {
   loginSecretPrevious?: string
 }
 
+/** An event as the log has it: with a shortened address, and with the id of its line in the audit trail. */
+export type LoggedEvent = Omit<AuditEvent, 'wallet'> & { wallet?: string; audit_id?: string }
+
 export type TestClient = Client & { secret: string }
 
 export type Grantor = {
@@ -93,13 +96,15 @@ export type Grantor = {
   databasePath: string
   ports: number[]
   /** the events of the audit log, in order */
-  events: AuditEvent[]
+  events: LoggedEvent[]
   /** every line that either server has logged */
   logLines: string[]
   /** registers a client; `secret` is empty for a client without a secret */
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
   /** runs the work that the service does once a second */
   keepBounds(): Promise<void>
+  /** signs the head of the audit trail and deletes old lines, if that is due */
+  keepTrail(): Promise<void>
   /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -184,7 +189,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const [adminPort] = options.admin ? await freePorts(1) : []
   const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
   const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath })
-  const events: AuditEvent[] = []
+  const events: LoggedEvent[] = []
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
@@ -195,11 +200,13 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     upkeep,
     bounds,
     deliveries,
+    trail,
+    keepTrail,
   } = await composeOnStore(settings, {
     store,
     now: clock.now,
     logger,
-    audit(event) {
+    logAudit(event) {
       events.push(event)
       audit?.(event)
     },
@@ -235,6 +242,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events,
     logLines,
     keepBounds: bounds.keep,
+    keepTrail,
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(
@@ -248,6 +256,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     },
     async close() {
       await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop()])
+      await trail.stop()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })
     },

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { endGrantsOfWallet, endOneGrant, endSession } from '../../domain/consent/end-grants.ts'
 import { openReceipt } from '../../domain/consent/receipt.ts'
 import type { Grant, Session } from '../../domain/model/records.ts'
-import { type Address, parseAddress, shortenAddress } from '../../wallet/address.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
 import { addOperation } from '../operation.ts'
@@ -132,7 +132,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
           reason: 'operator',
           client_id,
           grant_id: params.id,
-          wallet: shortenAddress(wallet),
+          wallet,
         })
     },
   )
@@ -157,8 +157,9 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       recordAct(admin, operator, {
         event: 'grants_ended',
         reason: 'operator',
-        wallet: shortenAddress(wallet),
+        wallet,
         ...(body.client_id === undefined ? {} : { client_id: body.client_id }),
+        details: { grants: ended },
       })
       return { grants_ended: ended }
     },
@@ -220,7 +221,7 @@ export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
       if (!session) throw notFound('session')
       if (session.endedAt !== null) return
       await endSession(deps, session)
-      recordAct(admin, operator, { event: 'session_ended', reason: 'operator', wallet: shortenAddress(session.wallet) })
+      recordAct(admin, operator, { event: 'session_ended', reason: 'operator', wallet: session.wallet })
     },
   )
 }

@@ -50,7 +50,7 @@ export function keyRoutes(server: FastifyInstance, admin: Admin): void {
     async ({ operator, body, reply }) => {
       const key = await rotateKey(keyKeeping, body.kind)
       if (key === 'taken') throw new Problem('conflict', 'Another process made a key of this kind just now.')
-      recordAct(admin, operator, { event: 'key_rotated', reason: key.kind, key_id: key.id })
+      recordAct(admin, operator, { event: 'key_made', reason: key.kind, key_id: key.id })
       const records = await store.keys.listKeys()
       return reply.code(201).send(keyRecord(keyKeeping, records, key))
     },
@@ -83,7 +83,7 @@ export function keyRoutes(server: FastifyInstance, admin: Admin): void {
         case 'still_opens':
           throw new Problem('conflict', `What the key made may be valid until ${new Date(outcome.until * 1000).toISOString()}.`)
         case 'retired':
-          recordAct(admin, operator, { event: 'key_retired_by_operator', key_id: params.id })
+          recordAct(admin, operator, { event: 'key_retired', key_id: params.id })
       }
     },
   )

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../../domain/operators/operators.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
 import { addOperation } from '../operation.ts'
@@ -94,8 +95,10 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
   }
 }
 
-function objectOf(id: string): { client_id?: string } {
-  return id.startsWith('0x') ? {} : { client_id: id }
+/** The operator as the object of an act. */
+function objectOf(id: string): { wallet: Address } | { client_id: string } {
+  const parsed = parseAddress(id)
+  return parsed.kind === 'address' ? { wallet: parsed.address } : { client_id: id }
 }
 
 function refusalOf(why: 'last_owner' | 'first_must_be_owner' | 'too_many' | 'unknown'): Problem {

@@ -2,7 +2,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { ChangedMeanwhile } from '../../domain/configuration/changed-meanwhile.ts'
 import type { KeepSecret, NewSecret } from '../../domain/configuration/configuration.ts'
 import { type Plan, planConfiguration } from '../../domain/configuration/plan.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { planLines, planRecord, titleOf } from '../configuration/print-plan.ts'
@@ -59,7 +61,7 @@ export const apply = defineCommand({
       if (plan.changes.length === 0) return EXIT.done
       if (options['dry-run']) return EXIT.failed
       if (!options.yes) await confirm(environment)
-      return carryOut(plan, { now, options, environment })
+      return carryOut(plan, { store, now, options, environment })
     })
   },
 })
@@ -91,9 +93,10 @@ async function confirm({ ask }: CommandEnvironment): Promise<void> {
   if ((await ask('Apply this plan? Type yes: ')).trim() !== 'yes') throw new CommandError('nothing was changed')
 }
 
-type Execution = { now: () => number; options: Options; environment: CommandEnvironment }
+type Execution = { store: Store; now: () => number; options: Options; environment: CommandEnvironment }
 
-async function carryOut(plan: Plan, { now, options, environment: { print } }: Execution): Promise<number> {
+async function carryOut(plan: Plan, { store, now, options, environment }: Execution): Promise<number> {
+  const { print } = environment
   const secrets: NewSecret[] = []
   const keepSecret: KeepSecret = (secret) => {
     secrets.push(secret)
@@ -106,6 +109,8 @@ async function carryOut(plan: Plan, { now, options, environment: { print } }: Ex
     for (const change of plan.changes) {
       const { grantsEnded } = await change.carryOut(now(), file?.keepSecret ?? keepSecret)
       done += 1
+      const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
+      await recordAct(store, environment, { ...change.act, at: now(), details })
       if (change.grantsEnded && !options.json)
         print(`Deleted ${change.kind} ${change.id} and ended ${counted(grantsEnded, 'grant')}.`)
     }

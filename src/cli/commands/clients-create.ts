@@ -1,6 +1,7 @@
 import { createClient } from '../../domain/clients/manage-clients.ts'
 import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, registeredJson } from '../clients/client-print.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -42,9 +43,12 @@ export const clientsCreate = defineCommand({
       type: options.native ? 'native' : options.public ? 'public' : 'confidential',
       redirectUris,
     } as const
-    const registered = await withStore(settingsFor('clients', environment, options.data), environment, (store, now) =>
-      createClient(store, registration, now()),
-    )
+    const registered = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
+      const created = await createClient(store, registration, now())
+      if (created.kind === 'registered')
+        await recordAct(store, environment, { event: 'client_created', at: now(), clientId: created.client.id })
+      return created
+    })
     if (registered.kind === 'faults') throw refused(registered.faults)
     const { client, secret } = registered
     if (options.json) {

@@ -1,6 +1,7 @@
 import { rotateSecret } from '../../domain/clients/manage-clients.ts'
 import { registeredJson } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, unknownClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -30,7 +31,10 @@ export const clientsRotateSecret = defineCommand({
       environment,
       async (store, now) => {
         const at = now()
-        return { outcome: await rotateSecret(store, clientId, { overlap, at }), at }
+        const outcome = await rotateSecret(store, clientId, { overlap, at })
+        if (outcome.kind === 'rotated')
+          await recordAct(store, environment, { event: 'client_secret_rotated', at, clientId, details: { overlap } })
+        return { outcome, at }
       },
     )
     if (outcome.kind === 'unknown') throw unknownClient(clientId)

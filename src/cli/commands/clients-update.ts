@@ -4,6 +4,7 @@ import type { Client } from '../../domain/model/records.ts'
 import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, clientRecord } from '../clients/client-print.ts'
 import { CLIENT_OPERAND, unknownClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -32,9 +33,13 @@ export const clientsUpdate = defineCommand({
   async run({ options, operands: [clientId = ''] }, environment) {
     const changes = changesOf(options)
     if (Object.keys(changes).length === 0) throw new UsageError(['no change was named', 'See: grantor clients update --help'])
-    const outcome = await withStore(settingsFor('clients', environment, options.data), environment, (store, now) =>
-      updateClient(store, clientId, () => changes, now()),
-    )
+    const outcome = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
+      const updated = await updateClient(store, clientId, () => changes, now())
+      const details = { changed: Object.keys(changes).join(' ') }
+      if (updated.kind === 'changed')
+        await recordAct(store, environment, { event: 'client_changed', at: now(), clientId, details })
+      return updated
+    })
     if (outcome.kind === 'unknown') throw unknownClient(clientId)
     if (outcome.kind === 'faults')
       throw new UsageError(['this change cannot be made', ...outcome.faults.map((fault) => `- ${fault}`)])

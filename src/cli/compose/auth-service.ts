@@ -23,13 +23,14 @@ import { RegisteredResources } from '../../domain/resources/registered-resources
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
+import type { AuditEvent } from '../../ops/audit-log.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
-import { shortenAddress } from '../../wallet/address.ts'
+import { composeAudit, composeTrailKeeping } from './audit.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -44,6 +45,8 @@ export type AuthServiceSettings = {
   clientMetadata: { hosts: readonly string[]; blockedHosts: readonly string[] } | null
   /** true if the registered addresses of clients may be on this machine */
   allowLoopback: boolean
+  /** days for which lines of the audit trail are kept */
+  auditDays: number
 }
 
 export type AuthServiceRuntime = {
@@ -51,7 +54,8 @@ export type AuthServiceRuntime = {
   /** epoch seconds */
   now: () => number
   logger: Logger
-  audit: Deps['audit']
+  /** writes one line of the audit log */
+  logAudit: (event: AuditEvent) => void
   limits: RateLimit<Limited>
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
@@ -67,8 +71,9 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
+  const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
@@ -108,20 +113,23 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   }
   const { loginSecrets, trustedProxies } = settings
   const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
+  const { authUrl: issuer } = settings.service
+  const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
   const admin =
     adminUrl === null ? null : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, trustedProxies, tls })
-  return { server, admin, deps, upkeep, bounds, deliveries }
+  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail }
 }
 
 /** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */
 async function composeAdmin(admin: Admin) {
   const { createAdminServer } = await import('../../admin/server.ts')
   const { deps, store } = admin
-  const note = ({ kind, clientId, startedBy }: Job): void =>
+  const note = ({ kind, clientId, startedBy, grantsEnded }: Job): void =>
     deps.audit({
-      event: kind === 'delete_client' ? 'client_deleted' : 'grants_of_client_ended',
+      event: kind === 'delete_client' ? 'client_deleted' : 'grants_ended',
       client_id: clientId,
-      operator: startedBy.startsWith('0x') ? shortenAddress(startedBy) : startedBy,
+      operator: startedBy,
+      details: { grants: grantsEnded },
     })
   return { server: createAdminServer(admin), workOnJobs: createJobWorker({ store, now: deps.now, note }) }
 }

@@ -16,6 +16,7 @@ type BackgroundParts = {
   now: () => number
   upkeep: Upkeep
   bounds: BoundKeeper
+  keepTrail: (stopping: AbortSignal) => Promise<void>
   logger: Logger
   metrics: Metrics | undefined
   /** absent if the admin API is off: then no node of this installation has jobs */
@@ -28,6 +29,7 @@ export function startBackground({
   now,
   upkeep,
   bounds,
+  keepTrail,
   logger,
   metrics,
   workOnJobs,
@@ -48,6 +50,7 @@ export function startBackground({
     repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
+    repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
     repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
   ]
 }

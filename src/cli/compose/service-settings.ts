@@ -20,6 +20,7 @@ export function authServiceSettings(
     adminUrl: settings.adminUrl ?? null,
     clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
     allowLoopback: development,
+    auditDays: settings.auditDays,
   }
 }
 

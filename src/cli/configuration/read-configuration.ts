@@ -89,8 +89,10 @@ function parse(text: string, reading: Reading): Document.Parsed | null {
       uniqueKeys: false,
       merge: false,
     })
-    for (const { pos, message } of [...document.errors, ...document.warnings])
-      reading.faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`)
+    const problems = [...document.errors, ...document.warnings]
+    // The parser catches some of its own overflows.
+    if (problems.some(({ message }) => message.includes('call stack'))) throw new RangeError()
+    for (const { pos, message } of problems) reading.faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`)
     if (reading.faults.length === 0) refuseReferences(document, reading)
     return reading.faults.length === 0 ? document : null
   } catch (error) {

@@ -1,5 +1,6 @@
 /** The entries of a configuration, and the changes that a plan consists of. */
 import type { KeyRecord } from '../../keys/key-ring.ts'
+import type { OperatorAct } from '../audit/operator-acts.ts'
 import type { Store } from '../model/store.ts'
 import type { MemberChange, Members, MemberTable } from './members.ts'
 
@@ -29,6 +30,8 @@ export type PlannedChange = {
   secretsRemoved: number
   /** of a deletion: the active grants that end. `isMore`: there are more than `count`. */
   grantsEnded: { count: number; isMore: boolean } | null
+  /** the line of the audit trail; a deletion adds how many grants ended */
+  act: Omit<OperatorAct, 'operator' | 'at'>
   /** Throws `ChangedMeanwhile` if the entry in the store is not the one that the plan was made for. */
   carryOut(at: number, keepSecret: KeepSecret): Promise<Outcome>
 }

@@ -124,6 +124,11 @@ export function withoutPresets(table: MemberTable, members: Members): Members {
 
 export type MemberChange = { name: string; before: unknown; after: unknown }
 
+/** The names of the changed members, for the audit trail. */
+export function changedNames(changes: readonly MemberChange[]): { changed: string } | undefined {
+  return changes.length === 0 ? undefined : { changed: changes.map(({ name }) => name).join(' ') }
+}
+
 export function changesBetween(before: Members, after: Members): MemberChange[] {
   return Object.keys(after)
     .filter((name) => !isSame(before[name], after[name]))

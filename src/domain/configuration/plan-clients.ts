@@ -13,7 +13,15 @@ import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
-import { byKey, changesBetween, clientMembers, membersOfClient, withoutPresets } from './members.ts'
+import {
+  byKey,
+  changedNames,
+  changesBetween,
+  clientMembers,
+  type MemberChange,
+  membersOfClient,
+  withoutPresets,
+} from './members.ts'
 
 /** The store accepts more, one by one. A file of this length is read and compared in seconds. */
 const CLIENTS_AT_MOST = 10_000
@@ -93,14 +101,17 @@ function clientOfEntry({ members }: Entry, before: Client | null, at: number): C
   return { ...client, secrets, disabledAt: isDisabled === true ? (before?.disabledAt ?? at) : null }
 }
 
-function planned(client: Client, action: PlannedChange['action']): Omit<PlannedChange, 'carryOut'> {
+const EVENTS = { create: 'client_created', change: 'client_changed', delete: 'client_deleted' } as const
+
+function planned(client: Client, action: PlannedChange['action'], members: MemberChange[] = []): Omit<PlannedChange, 'carryOut'> {
   const newSecret = action !== 'delete' && lacksSecret(client)
   return {
     kind: 'client',
     action,
     id: client.id,
     name: client.name,
-    members: [],
+    members,
+    act: { event: EVENTS[action], clientId: client.id, details: changedNames(members) },
     newSecret,
     secretsRemoved: 0,
     grantsEnded: null,
@@ -140,8 +151,7 @@ function withSecret(client: Client, at: number): { client: Client; secret: strin
 /** Secrets that were rotated after the plan are kept. */
 function changing(store: Store, before: Client, after: Client): PlannedChange {
   return {
-    ...planned(after, 'change'),
-    members: changesBetween(membersOfClient(before), membersOfClient(after)),
+    ...planned(after, 'change', changesBetween(membersOfClient(before), membersOfClient(after))),
     secretsRemoved: before.secrets.length - after.secrets.length,
     async carryOut(at, keepSecret) {
       const { client: complete, secret } = withSecret(after, at)

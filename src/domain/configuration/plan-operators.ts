@@ -1,4 +1,5 @@
 /** The plan for the operators of a configuration. An operator is found by the address of the wallet, or by the client id. */
+import { parseAddress } from '../../wallet/address.ts'
 import type { Operator, OperatorRole } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../operators/operators.ts'
@@ -58,8 +59,13 @@ function faultsOfAll(wanted: ReadonlyMap<string, OperatorRole>, { stored, others
   ]
 }
 
+const EVENTS = { create: 'operator_added', change: 'operator_changed', delete: 'operator_removed' } as const
+
 function planned({ id, role }: Pick<Operator, 'id' | 'role'>, action: PlannedChange['action']): Omit<PlannedChange, 'carryOut'> {
-  return { kind: 'operator', action, id, name: role, members: [], newSecret: false, secretsRemoved: 0, grantsEnded: null }
+  const parsed = parseAddress(id)
+  const object = parsed.kind === 'address' ? { wallet: parsed.address } : { clientId: id }
+  const act = { event: EVENTS[action], ...object, details: { role } }
+  return { kind: 'operator', action, id, name: role, members: [], act, newSecret: false, secretsRemoved: 0, grantsEnded: null }
 }
 
 function setting(store: Store, operator: Pick<Operator, 'id' | 'role'>, before: Operator | undefined): PlannedChange {

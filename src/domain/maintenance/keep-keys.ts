@@ -5,7 +5,7 @@
  * new store are an exception: they are stored before any node listens. A key opens texts and tokens until the last one has expired.
  */
 import { randomBytes } from 'node:crypto'
-import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, type KeyRing, type OpenKey, SIGNING_KINDS } from '../../keys/key-ring.ts'
+import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, KeyRing, type OpenKey, SIGNING_KINDS } from '../../keys/key-ring.ts'
 import type { KeyWrap } from '../../keys/key-wrap.ts'
 import { openSecretKey } from '../../keys/secret-key.ts'
 import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../keys/signing-key.ts'
@@ -43,6 +43,13 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
   }
   if (missing.length > 0) records = await readKeys(keeping)
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
+}
+
+/** The stored keys in a ring. Creates no key. */
+export async function readKeyRing(keeping: KeyKeeping): Promise<KeyRing> {
+  const ring = new KeyRing(keeping.now)
+  ring.replace((await readKeys(keeping)).flatMap((record) => openKey(keeping.wrap, record)))
+  return ring
 }
 
 /** Stores the next key of a kind, which is announced from now on. `taken`: another node has just stored one. */

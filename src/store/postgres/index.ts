@@ -3,6 +3,7 @@ import { changesAfter } from '../../domain/model/changes.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientStore } from './clients.ts'
 import { type Clock, Connection } from './connection/connection.ts'
@@ -54,6 +55,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     cleaning: createCleaning(connection),
     lists: createListStore(connection),
     restorations: createRestorationStore(connection),
+    audit: createAuditStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()

@@ -175,6 +175,30 @@ describe('Deletion', () => {
   })
 })
 
+test('Each change of apply is a line of the audit trail', async () => {
+  const acts = async () => {
+    const { out } = await run(['audit', 'list', '--json'], env)
+    const lines = out.trim().split('\n')
+    return lines.map((line) => JSON.parse(line) as { event: string; details?: Record<string, unknown> })
+  }
+  await apply(FILE, '--yes')
+  await apply(FILE.replace('app.example.com/callback', 'app.example.com/new'), '--yes')
+  await apply('clients: []', '--yes', '--prune')
+  await apply('operators: [{operator: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", role: owner}]', '--yes')
+  const all = await acts()
+  expect(all.map(({ event }) => event).toSorted((a, b) => a.localeCompare(b))).toEqual([
+    'client_changed',
+    'client_created',
+    'client_created',
+    'client_deleted',
+    'client_deleted',
+    'operator_added',
+    'resource_created',
+  ])
+  expect(all.find(({ event }) => event === 'client_changed')?.details).toMatchObject({ changed: 'redirect_uris' })
+  expect(all.find(({ event }) => event === 'client_deleted')?.details).toMatchObject({ grants: 0 })
+})
+
 describe('Operators', () => {
   const [ALICE, BOB] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8']
   const listed = (...operators: [id: string, role: string][]) =>
