@@ -157,8 +157,18 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/domain/configuration',
-    owns: 'the clients and resources of a store as one configuration: the plan, the changes, the export',
-    mayImport: ['src/oauth', 'src/keys', 'src/domain/model', 'src/domain/clients', 'src/domain/resources', 'src/domain/consent'],
+    owns: 'the clients, resources and operators of a store as one configuration: the plan, the changes, the export',
+    mayImport: [
+      'src/oauth',
+      'src/wallet',
+      'src/keys',
+      'src/domain/model',
+      'src/domain/clients',
+      'src/domain/resources',
+      'src/domain/consent',
+      'src/domain/audit',
+      'src/domain/operators',
+    ],
     ...DOMAIN,
   },
   {

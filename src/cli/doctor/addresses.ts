@@ -93,6 +93,24 @@ export async function checkMetrics({ settings: { authUrl, loginUrl, metricsListe
     : [warning(`the metrics listener is at ${host}:${port}`, 'Check that a firewall keeps this port away from the internet.')]
 }
 
+/** The admin API has an origin of its own, and must not be reachable through the other two. */
+export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<Found[]> {
+  if (adminUrl === undefined) return [ok('the admin API is off')]
+  for (const url of [authUrl, loginUrl]) {
+    const answer = await call(`${url}/v1/clients`).catch(() => null)
+    if (answer?.status === 401)
+      return [wrong(`the admin API answers at ${url}`, 'Let the proxy forward only GRANTOR_ADMIN_URL to GRANTOR_ADMIN_LISTEN.')]
+  }
+  return reading(`${adminUrl}/openapi.json`, 'GRANTOR_ADMIN_URL', (answer) =>
+    typeof jsonOf(answer)?.openapi === 'string'
+      ? ok(`the admin API answers at ${adminUrl} only`)
+      : wrong(
+          `${adminUrl}/openapi.json answers ${answer.status}`,
+          'Let the proxy forward GRANTOR_ADMIN_URL to GRANTOR_ADMIN_LISTEN.',
+        ),
+  )
+}
+
 /** RFC 1918, RFC 4193 */
 const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|f[cd][0-9a-f]{2}:)/i
 

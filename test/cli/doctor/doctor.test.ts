@@ -54,6 +54,7 @@ test('A healthy installation behind two proxies has no finding that is not ok, a
       'keys',
       'secret files',
       'chains',
+      'admin API',
       'metrics',
       'machine',
     ]),
@@ -202,6 +203,18 @@ test('Metrics at the public URL are found', async () => {
       expect.objectContaining({ check: 'metrics', verdict: 'wrong', found: expect.stringContaining('/metrics is public') }),
     ]),
   )
+})
+
+test('An admin API that answers at the public URL is found, and one at its own URL is ok', async () => {
+  const own = { check: 'admin API', verdict: 'ok', found: expect.stringContaining('answers at http') }
+  expect((await site.doctor()).findings).toContainEqual(expect.objectContaining(own))
+  const away = await runDoctor({ ...site.env, GRANTOR_ADMIN_URL: 'http://localhost:9' })
+  expect(faults(away)).toMatchObject([
+    { check: 'admin API', verdict: 'wrong', found: expect.stringContaining('cannot be reached') },
+  ])
+  site.proxies.login.answer = (_request, response) => void response.writeHead(401).end()
+  const open = (await site.doctor()).findings.find(({ check }) => check === 'admin API')
+  expect(open).toMatchObject({ verdict: 'wrong', found: expect.stringContaining('the admin API answers at') })
 })
 
 test('A metrics listener on every address is a warning', async () => {
