@@ -2,15 +2,13 @@
  * The official MCP SDK, unchanged, as a client that no operator registered: with a metadata document of each shape that widely used
  * clients publish, and with dynamic registration.
  */
-import { once } from 'node:events'
 import * as modern from '@modelcontextprotocol/client'
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createNotesServer, NOTES_SCOPES } from '../../examples/mcp-server/index.ts'
 import { type ClientHost, startClientHost } from '../support/client-host.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { startNotes } from '../support/notes.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -25,8 +23,6 @@ let close: () => Promise<unknown>
 const documents = new Map<string, Record<string, unknown>>()
 
 beforeAll(async () => {
-  const [port] = await freePorts(1)
-  resource = `http://localhost:${port}/mcp`
   host = await startClientHost(
     ({ url = '' }, response) => {
       response.writeHead(documents.has(url) ? 200 : 404, { 'content-type': 'application/json' })
@@ -39,22 +35,10 @@ beforeAll(async () => {
     environment: { GRANTOR_DYNAMIC_REGISTRATION: 'on' },
     limits: { metadata_fetches: 1000 },
   })
-  const scopes = NOTES_SCOPES.map((name) => ({ name, description: `${name} of your notes` }))
-  const openTo = ['registered', 'metadata', 'dynamic'] as const
-  await grantor.store.resources.insertResource({ uri: resource, name: 'Notes', scopes, openTo: [...openTo], createdAt: 1 })
-  const api = await grantor.createClient({ name: 'Notes', redirectUris: [], resourceServer: resource })
-  const server = createNotesServer({
-    issuer: grantor.authUrl,
-    resource,
-    clientId: api.id,
-    clientSecret: api.secret,
-    now: grantor.clock.now,
-  })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  const notes = await startNotes(grantor)
+  resource = notes.resource
   close = async () => {
-    server.close()
-    server.closeAllConnections()
+    notes.close()
     await Promise.all([grantor.close(), host.close()])
   }
 })
