@@ -3,7 +3,9 @@
  * clients publish, and with dynamic registration.
  */
 import * as modern from '@modelcontextprotocol/client'
-import { auth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
+import { auth, type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -162,6 +164,53 @@ test.each(SHAPES)(
     await client.close()
   },
 )
+
+/** The client of the SDK 1.x with a document that names these grant types. `finish` signs and redeems the code. */
+function legacyClient(path: string, grantTypes: string[]) {
+  const redirectUri = 'http://localhost:54321/callback'
+  const document = { client_name: 'Agent', redirect_uris: ['http://localhost/callback'], token_endpoint_auth_method: 'none' }
+  documents.set(path, { ...document, grant_types: grantTypes, response_types: ['code'] })
+  const { provider, requests, sign, tokens } = signingIn(redirectUri, { clientMetadataUrl: `${host.origin}${path}` })
+  const authProvider = provider as unknown as OAuthClientProvider
+  const connect = async () => {
+    const client = new Client({ name: 'agent', version: '1.0.0' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(resource), { authProvider }))
+    return client
+  }
+  const finish = async () => {
+    const authorizationCode = (await sign()).searchParams.get('code') ?? ''
+    expect(await auth(authProvider, { serverUrl: resource, authorizationCode })).toBe('AUTHORIZED')
+  }
+  return { connect, finish, requests, tokens }
+}
+
+test('The client of the SDK 1.x with a document calls a tool, and steps up with the union of the scopes, without a registration', async () => {
+  // This client prefers a refresh to a step-up, so it steps up only without a refresh token.
+  const { connect, finish, requests, tokens } = legacyClient('/legacy-code-only.json', ['authorization_code'])
+  await expect(connect()).rejects.toThrow(UnauthorizedError)
+  await finish()
+  const client = await connect()
+  expect(tokens()?.scope).toBe('notes.read')
+  expect(textOf(await client.callTool({ name: 'whoami' }))).toBe(testWallet(0).address)
+  await expect(client.callTool(WRITE_NOTE)).rejects.toThrow(UnauthorizedError)
+  expect(requests.at(-1)?.searchParams.get('scope')).toBe('notes.read notes.write')
+  await finish()
+  expect(textOf(await client.callTool(WRITE_NOTE))).toBe('Written.')
+  await client.close()
+})
+
+test('The client of the SDK 1.x with a document refreshes an expired token by itself, without a registration', async () => {
+  const { connect, finish, requests, tokens } = legacyClient('/legacy-refresh.json', CODE_AND_REFRESH.grant_types)
+  await expect(connect()).rejects.toThrow(UnauthorizedError)
+  await finish()
+  const client = await connect()
+  const before = tokens()?.refresh_token
+  grantor.clock.advance(601)
+  expect(textOf(await client.callTool({ name: 'read_note' }))).toBeTypeOf('string')
+  expect(tokens()?.refresh_token).not.toBe(before)
+  expect(requests).toHaveLength(1)
+  await client.close()
+})
 
 test('A client whose document has an RS256 key authenticates with private_key_jwt, and gets tokens for the resource', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
