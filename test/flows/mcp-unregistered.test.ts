@@ -68,36 +68,63 @@ const SHAPES: [what: string, shape: Shape][] = [
       redirectUri: 'https://assistant.example/api/mcp/auth_callback',
       document: {
         client_name: 'Assistant',
+        client_uri: 'https://assistant.example',
         redirect_uris: ['https://assistant.example/api/mcp/auth_callback'],
         token_endpoint_auth_method: 'none',
         ...CODE_AND_REFRESH,
+        // It uses this grant type at other servers.
+        grant_types: [...CODE_AND_REFRESH.grant_types, 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       },
     },
   ],
   [
-    'an editor with a web address, loopback and a scheme of its own',
+    'an editor with a fixed loopback port, a web address and device codes',
     {
       redirectUri: 'http://127.0.0.1:33418/',
       document: {
         client_name: 'Editor',
         client_uri: 'https://editor.example',
-        redirect_uris: [
-          'https://editor.example/redirect',
-          'http://127.0.0.1/',
-          'http://127.0.0.1:33418/',
-          'com.example.editor:/cb',
-        ],
+        logo_uri: 'https://editor.example/logo.png',
+        redirect_uris: ['http://127.0.0.1:33418/', 'https://editor.example/redirect'],
         application_type: 'native',
+        token_endpoint_auth_method: 'none',
+        ...CODE_AND_REFRESH,
+        grant_types: [...CODE_AND_REFRESH.grant_types, 'urn:ietf:params:oauth:grant-type:device_code'],
+      },
+    },
+  ],
+  [
+    'an editor with one loopback address',
+    {
+      redirectUri: 'http://127.0.0.1:41241/callback',
+      document: {
+        client_name: 'Small Editor',
+        client_uri: 'https://small-editor.example',
+        redirect_uris: ['http://127.0.0.1/callback'],
         token_endpoint_auth_method: 'none',
         ...CODE_AND_REFRESH,
       },
     },
   ],
   [
-    'an open-source agent with one loopback address and few members',
+    'an open-source agent that names its one method twice',
+    {
+      redirectUri: 'http://127.0.0.1:19876/callback',
+      document: {
+        client_name: 'Open Agent',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
+        token_endpoint_auth_method: 'none',
+        token_endpoint_auth_methods_supported: ['none'],
+        ...CODE_AND_REFRESH,
+      },
+    },
+  ],
+  [
+    'a client with few members',
     {
       redirectUri: 'http://127.0.0.1:19876/mcp/oauth/callback',
-      document: { client_name: 'Open Agent', redirect_uris: ['http://127.0.0.1:19876/mcp/oauth/callback'], ...CODE_AND_REFRESH },
+      document: { client_name: 'Plain', redirect_uris: ['http://127.0.0.1:19876/mcp/oauth/callback'], ...CODE_AND_REFRESH },
     },
   ],
 ]
@@ -212,15 +239,16 @@ test('The client of the SDK 1.x with a document refreshes an expired token by it
   await client.close()
 })
 
-test('A client whose document has an RS256 key authenticates with private_key_jwt, and gets tokens for the resource', async () => {
+test('A client whose document offers `none` and private_key_jwt with RS256 keys at a jwks_uri authenticates with its key, and gets tokens', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
   const redirectUri = 'https://chat.example/connector/oauth/callback'
+  documents.set('/jwks.json', { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] })
   documents.set('/rs256.json', {
     client_name: 'Chat',
     redirect_uris: [redirectUri],
-    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
     token_endpoint_auth_signing_alg: 'RS256',
-    jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] },
+    jwks_uri: `${host.origin}/jwks.json`,
     ...CODE_AND_REFRESH,
   })
   const clientId = `${host.origin}/rs256.json`

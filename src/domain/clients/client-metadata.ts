@@ -155,12 +155,13 @@ function readKeys({ jwks, jwks_uri: jwksUri }: Record<string, unknown>): Pick<Cl
 }
 
 /**
- * The method that both sides support: `private_key_jwt` if the client has keys for it, else `none`. Client ID Metadata Document §4.1:
- * methods with a shared secret "MUST NOT" be used.
+ * A declared `none` counts. Otherwise the method that both sides support: `private_key_jwt` if the client has keys for it, else `none`.
+ * Client ID Metadata Document §4.1: methods with a shared secret "MUST NOT" be used.
  */
 function readAuthMethod(document: Record<string, unknown>, keys: Pick<Client, 'jwks' | 'jwksUri'>): Client['authMethod'] | null {
   const { token_endpoint_auth_method: named, token_endpoint_auth_methods_supported: supported = [] } = document
   if (!isTextList(supported) || (named !== undefined && typeof named !== 'string')) return null
+  if (named === 'none') return 'none'
   const methods = [...(named === undefined ? [] : [named]), ...supported]
   const hasKeys = keys.jwks !== null || keys.jwksUri !== null
   if (methods.includes('private_key_jwt') && hasKeys) return 'private_key_jwt'
