@@ -39,6 +39,9 @@ Parts (all of them unless named):
   stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
             block of the event loop, and refreshes by a second process on the same file
 
+  audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with
+            --postgres N, --sqlite N, --rounds N and --folder DIR
+
 Options:
   --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)
   --seconds N       length of one measurement (2)

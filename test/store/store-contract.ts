@@ -4,10 +4,12 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { anyOrderContract } from './contract/any-order.ts'
+import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
 import { endingsContract } from './contract/endings.ts'
+import { listsContract } from './contract/lists.ts'
 import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
 import { resourcesContract } from './contract/resources.ts'
@@ -39,11 +41,13 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Receipts', () => receiptsContract(subject))
     describe('Clients', () => clientsContract(subject))
     describe('Resources', () => resourcesContract(subject))
+    describe('Operators and jobs', () => listsContract(subject))
     describe('Keys', () => keysContract(subject))
     describe('Assertions and proofs that may be used once', () => spentContract(subject))
     describe('Pushed requests', () => pushedRequestsContract(subject))
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))
+    describe('The audit trail', () => auditContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))
   })

@@ -1,4 +1,5 @@
 import { rewrapKeys } from '../../domain/maintenance/keep-keys.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
@@ -16,12 +17,15 @@ export const keysRewrap = defineCommand({
   async run({ options }, environment) {
     const settings = settingsFor('keys', environment, options.data)
     const rewrapped: { key_id: string; kind: string }[] = []
-    const { current, left } = await withStore(settings, environment, (store, now) =>
-      rewrapKeys(keyKeeping(settings, store, now), ({ id, kind }) => {
+    const { current, left } = await withStore(settings, environment, async (store, now) => {
+      const outcome = await rewrapKeys(keyKeeping(settings, store, now), ({ id, kind }) => {
         rewrapped.push({ key_id: id, kind })
         if (!options.json) environment.print(`Rewrapped ${kind} key ${id}.`)
-      }),
-    )
+      })
+      if (rewrapped.length > 0)
+        await recordAct(store, environment, { event: 'keys_rewrapped', at: now(), details: { keys: rewrapped.length } })
+      return outcome
+    })
     if (options.json) environment.print(JSON.stringify({ rewrapped, wrapped_with_secret: current, wrapped_with_previous: left }))
     else
       environment.print(`${counted(rewrapped.length, 'key')} rewrapped; ${counted(current, 'key')} wrapped with GRANTOR_SECRET.`)

@@ -16,11 +16,24 @@ type BackgroundParts = {
   now: () => number
   upkeep: Upkeep
   bounds: BoundKeeper
+  keepTrail: (stopping: AbortSignal) => Promise<void>
   logger: Logger
   metrics: Metrics | undefined
+  /** absent if the admin API is off: then no node of this installation has jobs */
+  workOnJobs: ((stopping: AbortSignal) => Promise<void>) | undefined
 }
 
-export function startBackground({ store, lifetimes, now, upkeep, bounds, logger, metrics }: BackgroundParts): Background[] {
+export function startBackground({
+  store,
+  lifetimes,
+  now,
+  upkeep,
+  bounds,
+  keepTrail,
+  logger,
+  metrics,
+  workOnJobs,
+}: BackgroundParts): Background[] {
   const sweep = createSweeper({
     cleaning: store.cleaning,
     lifetimes,
@@ -36,6 +49,8 @@ export function startBackground({ store, lifetimes, now, upkeep, bounds, logger,
     repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
     repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
+    ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
+    repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
     repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
   ]
 }

@@ -3,9 +3,10 @@
  * is one atomic change that is safe to retry, or throws `StoreUnavailable`.
  */
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
+import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
-import type { GrantFilter } from './pages.ts'
-import type { Client, Grant, Resource } from './records.ts'
+import type { GrantFilter, GrantOwner } from './pages.ts'
+import type { Client, Grant, Job, Operator, Resource } from './records.ts'
 
 export type { KeyRecord }
 
@@ -15,6 +16,8 @@ export interface GrantLists {
    * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
    */
   listGrants(filter: GrantFilter): Promise<Grant[]>
+  /** The number of grants of a client, or of a wallet, that have not ended; `atMost` if there are more. Expired grants are included. */
+  countUnendedGrants(of: GrantOwner, atMost: number): Promise<number>
 }
 
 export interface ClientStore {
@@ -85,13 +88,30 @@ export interface RestorationStore {
   confirmRestoration(number: number, at: number): Promise<void>
 }
 
+/** Lists of few items that rarely change. Each is one record of the store. */
+export type SmallLists = { operators: Operator; jobs: Job }
+
+export interface ListStore {
+  readList<Name extends keyof SmallLists>(name: Name): Promise<SmallLists[Name][]>
+  /**
+   * Changes a list without losing a simultaneous change, and returns the new list. `change` may be called more than once, and bounds the
+   * number of items. If it throws, nothing is changed.
+   */
+  changeList<Name extends keyof SmallLists>(
+    name: Name,
+    change: (items: SmallLists[Name][]) => SmallLists[Name][],
+  ): Promise<SmallLists[Name][]>
+}
+
 export interface OperatorStore {
   readonly grants: GrantLists
   readonly clients: ClientStore
   readonly resources: ResourceStore
   readonly keys: KeyStore
   readonly cleaning: CleaningStore
+  readonly lists: ListStore
   readonly restorations: RestorationStore
+  readonly audit: AuditStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
   /** For a store on several machines: the host and port of each machine that does not respond now. */

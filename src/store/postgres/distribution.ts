@@ -23,7 +23,18 @@ const BESIDE: Partial<Record<keyof typeof DISTRIBUTED, keyof typeof DISTRIBUTED>
  * Tables that are on the coordinator alone, so that a change of one of them, or the check whether the database takes writes, needs no
  * other machine.
  */
-export const ON_COORDINATOR = ['migrations', 'revision', 'leases', 'restorations', 'keys', 'clients', 'resources'] as const
+export const ON_COORDINATOR = [
+  'migrations',
+  'revision',
+  'leases',
+  'restorations',
+  'keys',
+  'clients',
+  'resources',
+  'lists',
+  'audit_head',
+  'audit_lines',
+] as const
 
 /** How Citus keeps a table: in shards, as a copy on every machine, or on the coordinator. */
 type Kind = 'distributed' | 'reference' | 'local'

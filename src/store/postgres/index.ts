@@ -3,6 +3,7 @@ import { changesAfter } from '../../domain/model/changes.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientStore } from './clients.ts'
 import { type Clock, Connection } from './connection/connection.ts'
@@ -10,6 +11,7 @@ import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
 import { createGrantStore } from './grants.ts'
 import { createKeyStore } from './keys.ts'
+import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
@@ -22,6 +24,7 @@ import { createWalletStore } from './wallets.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
+export { inspectPostgres, type PostgresFacts } from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
@@ -50,7 +53,9 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
+    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
+    audit: createAuditStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()

@@ -1,4 +1,5 @@
 /** The schema, as numbered steps with the same numbers as SQLite's. A released step never changes; changes are new steps. */
+import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
@@ -238,6 +239,50 @@ export const MIGRATIONS: readonly Migration[] = [
         record text NOT NULL
       );
       ALTER TABLE grants ADD COLUMN scopes_by_resource jsonb;
+    `,
+  },
+  {
+    number: 12,
+    name: 'operators',
+    oldest: 11,
+    // Each list is one record, so that a rule about the whole list holds if several changes race.
+    sql: `
+      CREATE TABLE lists (
+        name text COLLATE "C" PRIMARY KEY,
+        items text NOT NULL,
+        attempts text NOT NULL DEFAULT ''
+      );
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+      `,
+  },
+  {
+    number: 13,
+    name: 'audit trail',
+    oldest: 11,
+    // Each index holds only the lines that have the column, in the order of a search.
+    sql: `
+      CREATE TABLE audit_head (id integer PRIMARY KEY CHECK (id = 1), seq bigint NOT NULL, hash text COLLATE "C" NOT NULL)
+        WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+      INSERT INTO audit_head VALUES (1, 0, '${NO_LINE}');
+      CREATE TABLE audit_lines (
+        seq bigint PRIMARY KEY,
+        at bigint NOT NULL,
+        event text COLLATE "C" NOT NULL,
+        reason text COLLATE "C",
+        client_id text COLLATE "C",
+        grant_id text COLLATE "C",
+        wallet text COLLATE "C",
+        operator text COLLATE "C",
+        line text NOT NULL,
+        hash text COLLATE "C" NOT NULL
+      ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
+      CREATE INDEX audit_lines_by_time ON audit_lines (at, seq);
+      CREATE INDEX audit_lines_by_event ON audit_lines (event, at, seq);
+      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, at, seq) WHERE reason IS NOT NULL;
+      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, at, seq) WHERE client_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at, seq) WHERE grant_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at, seq) WHERE wallet IS NOT NULL;
+      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at, seq) WHERE operator IS NOT NULL;
     `,
   },
 ]
