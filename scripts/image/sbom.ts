@@ -30,8 +30,9 @@ export function sbomOf({ packageFolder, nodePath, nodeVersion, libraries, epoch 
   delete sbom.serialNumber
   sbom.metadata.timestamp = new Date(epoch * 1000).toISOString()
   for (const each of sbom.components) {
-    // the address of the registry that the builder uses
-    each.externalReferences = each.externalReferences?.filter(({ type }) => type !== 'distribution') ?? []
+    // not the address of the registry that the builder uses, and nothing that the schema of CycloneDX refuses, such as `git@host:path`
+    const references = each.externalReferences ?? []
+    each.externalReferences = references.filter(({ type, url }) => type !== 'distribution' && URL.canParse(url))
   }
   const node = component('application', 'node', nodeVersion, `pkg:generic/node@${nodeVersion}`, nodePath)
   const fromDebian = libraries.map(({ path, package: name, version, architecture }) => {

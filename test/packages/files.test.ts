@@ -36,6 +36,13 @@ test('No file sets a secret in plain text, and the chart makes no Secret', () =>
   }
 })
 
+test('The unit of the login server gives the program no secret of the auth service', () => {
+  const unit = textOf('ops/systemd/grantor-login.service')
+  expect(unit).not.toMatch(/(?<!login-)secret:|GRANTOR_SECRET/)
+  // the environment file is shared
+  expect(unit).toMatch(/^UnsetEnvironment=GRANTOR_DATABASE_URL GRANTOR_CHAINS$/m)
+})
+
 test('Each unit and each container may run ten seconds longer than the drain before it is killed', () => {
   const drain = Number(table.drainSeconds.preset)
   const limits = FILES.flatMap((path) =>
