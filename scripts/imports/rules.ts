@@ -303,6 +303,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/webhooks',
+    owns: 'what the `webhooks` commands share: lookup, moving the cursor',
+    mayImport: ['src/cli/terminal', 'src/domain/model'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -369,6 +375,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/resources',
       'src/cli/operators',
       'src/cli/configuration',
+      'src/cli/webhooks',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/doctor',

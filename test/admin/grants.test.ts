@@ -26,7 +26,8 @@ test('The grants of a wallet are listed, read and ended, and the tokens of an en
   expect((await owner.call('DELETE', `/v1/grants/${id}`)).status).toBe(204)
   expect((await owner.call('DELETE', `/v1/grants/${id}`)).status).toBe(204)
   expect((await owner.call('GET', `/v1/grants/${id}`)).json()).toMatchObject({ state: 'ended', end_reason: 'operator' })
-  expect([await app.isActive(first.access_token), await app.isActive(second.access_token)].sort()).toEqual([false, true])
+  const areActive = [await app.isActive(first.access_token), await app.isActive(second.access_token)]
+  expect(areActive.filter((isActive) => isActive)).toHaveLength(1)
 
   const ended = await owner.call('POST', '/v1/grants/end', { wallet: app.walk.wallet.address })
   expect(ended.json()).toEqual({ grants_ended: 1 })

@@ -13,6 +13,7 @@ import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { readSettings } from '../../src/config/settings.ts'
+import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
 import { type ClientRegistration, registerClient } from '../../src/domain/clients/register-client.ts'
 import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/domain/model/deps.ts'
@@ -105,6 +106,7 @@ export type Grantor = {
   keepBounds(): Promise<void>
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
+  webhooks: WebhookSender
   /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -202,6 +204,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     deliveries,
     trail,
     keepTrail,
+    webhooks,
   } = await composeOnStore(settings, {
     store,
     now: clock.now,
@@ -243,6 +246,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     logLines,
     keepBounds: bounds.keep,
     keepTrail,
+    webhooks,
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(
@@ -255,7 +259,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       return { ...registered.client, secret: registered.secret ?? '' }
     },
     async close() {
-      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop()])
+      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop(), webhooks.stop()])
       await trail.stop()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })

@@ -30,7 +30,7 @@ import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
-import { composeAudit, composeTrailKeeping } from './audit.ts'
+import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -74,7 +74,8 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
+  const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
+  const fetchFromClient = createFetchFromClient(outbound)
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
@@ -114,10 +115,11 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const { loginSecrets, trustedProxies } = settings
   const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
   const { authUrl: issuer } = settings.service
+  const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
   const admin =
     adminUrl === null ? null : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, trustedProxies, tls })
-  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail }
+  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }
 
 /** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */

@@ -1,5 +1,6 @@
 /** The tasks that a node repeats beside its requests. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { WebhookSender } from '../../domain/audit/webhooks.ts'
 import type { BoundKeeper } from '../../domain/maintenance/bounds.ts'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
@@ -17,6 +18,7 @@ type BackgroundParts = {
   upkeep: Upkeep
   bounds: BoundKeeper
   keepTrail: (stopping: AbortSignal) => Promise<void>
+  webhooks: WebhookSender
   logger: Logger
   metrics: Metrics | undefined
   /** absent if the admin API is off: then no node of this installation has jobs */
@@ -30,6 +32,7 @@ export function startBackground({
   upkeep,
   bounds,
   keepTrail,
+  webhooks,
   logger,
   metrics,
   workOnJobs,
@@ -50,6 +53,7 @@ export function startBackground({
     repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
     ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
+    repeatEvery(1, 'delivering webhooks', webhooks.deliver, logger),
     repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
     repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
   ]

@@ -62,7 +62,7 @@ async function composeWith(
   const { contractWallets, check } = connectChains(settings.chains)
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
-  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail } = await compose(serviceSettings, {
+  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
     store,
     now,
     logger,
@@ -75,9 +75,10 @@ async function composeWith(
   })
   const { lifetimes } = serviceSettings.service
   const { workOnJobs } = admin ?? {}
-  const background = startBackground({ store, lifetimes, now, upkeep, bounds, keepTrail, logger, metrics, workOnJobs })
+  const parts = { store, lifetimes, now, upkeep, bounds, keepTrail, webhooks, logger, metrics, workOnJobs }
+  const background = startBackground(parts)
   const close = async () => {
-    await Promise.all([...background, deliveries].map((each) => each.stop()))
+    await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
     // After the background tasks, which record lines too.
     await trail.stop()
     await store.close()

@@ -12,8 +12,8 @@ const BATCH = 200
 const WAITING_AT_MOST = 10_000
 /** Milliseconds before the next attempt after a failure. */
 const PAUSE = { first: 100, most: 5000 }
-/** Milliseconds for which `stop` tries to append what is left. */
-const STOP_WITHIN = 3000
+/** Milliseconds for which `stop` tries to append what is left. Notices and webhooks end before, and a process must end within six seconds. */
+const STOP_WITHIN = 2000
 
 /** `behind`: lines wait because the store fails. `lost`: too many lines wait. `stopped`: the process ends with lines that were not appended. */
 export type TrailFault = { kind: 'behind' | 'caught_up' | 'lost' | 'stopped'; lines: number }

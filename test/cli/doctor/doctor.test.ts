@@ -177,6 +177,14 @@ test('A proxy that is not among GRANTOR_TRUSTED_PROXIES is found', async () => {
   expect(found[0]?.found).toContain('a proxy at 127.0.0.1 is not among GRANTOR_TRUSTED_PROXIES')
 })
 
+test('A proxy that is not trusted is also found if it passes on X-Forwarded-For unchanged, as nginx does by default', async () => {
+  site.proxies.auth.toServer = (headers) => headers
+  site.proxies.login.toServer = (headers) => headers
+  const found = faults(await site.doctor({ GRANTOR_TRUSTED_PROXIES: '' }))
+  expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['proxies wrong', 'proxies wrong'])
+  expect(found[0]?.found).toContain('a proxy at 127.0.0.1 is not among GRANTOR_TRUSTED_PROXIES')
+})
+
 test('A proxy that refuses long queries is found', async () => {
   const isLong = ({ url = '' }: { url?: string | undefined }) => url.length > 4_000
   site.proxies.auth.answer = (request, response) => void response.writeHead(isLong(request) ? 414 : 404).end()

@@ -36,7 +36,7 @@ async function trailOnSqlite({ waitingAtMost }: { waitingAtMost?: number } = {})
     store: audit,
     note: (fault) => faults.push(fault),
     // Shorter than in a service: the pauses between attempts, and the time for which a process that stops tries.
-    pause: (milliseconds) => pauseFor(milliseconds === 3000 ? 500 : Math.min(milliseconds, 5)),
+    pause: (milliseconds) => pauseFor(milliseconds === 2000 ? 500 : Math.min(milliseconds, 5)),
     ...(waitingAtMost === undefined ? {} : { waitingAtMost }),
   })
   const texts = async () => (await store.audit.readLines({ after: 0, limit: 1000 })).map(({ line }) => line)

@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { adminCaller } from '../test/support/admin.ts'
-import { startGrantor } from '../test/support/start.ts'
+import { adminCaller } from '../support/admin.ts'
+import { startGrantor } from '../support/start.ts'
 
 /**
  * A schema cannot say everything: whether a checksum of an address is right (422), or whether a record has changed (412). These refusals
