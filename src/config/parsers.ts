@@ -1,5 +1,6 @@
 /** Parses each kind of setting: returns the typed value, or the values that are accepted instead. */
 import { isIP } from 'node:net'
+import { isScopeName } from '../oauth/scope.ts'
 
 /** `fault` completes the sentence "GRANTOR_X …". Only `shown` repeats the value, and never a secret. */
 export type Parsed<T> = { value: T } | { fault: string }
@@ -151,10 +152,6 @@ export const scopeDescriptions: Parser<Record<string, string>> = (text) => {
   const wrong = Object.entries(parsed).find(([name, words]) => !isScopeName(name) || !isDescription(words))
   if (wrong) return { fault: `${fault}; names are [A-Za-z0-9._-]{1,64}, words 1 to 200 characters${shown(wrong[0])}` }
   return { value: parsed as Record<string, string> }
-}
-
-function isScopeName(name: string): boolean {
-  return /^[A-Za-z0-9._-]{1,64}$/.test(name)
 }
 
 function isDescription(words: unknown): boolean {

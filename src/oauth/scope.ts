@@ -8,7 +8,7 @@ export function parseScope(text: string): string[] | null {
   return SCOPE.test(text) ? [...new Set(text.split(' '))] : null
 }
 
-/** Whether a scope of this name can be registered: a signed text must be able to contain it. */
+/** Whether a scope of this name can be registered: a signed text must be able to contain it. A colon is not part of an ability's name (ERC-5573). */
 export function isScopeName(name: string): boolean {
   return /^[A-Za-z0-9._-]{1,64}$/.test(name)
 }

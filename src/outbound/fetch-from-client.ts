@@ -3,7 +3,8 @@
  *
  * Another party chose the server, and that party need not be trusted: the server may hang, respond at length, redirect,
  * have a name that resolves to an internal address, or lack a certificate for its name (OpenID Connect Core §16.17).
- * All of that is `unavailable`, within the timeout; nothing throws.
+ * All of that is `unavailable`, within the timeout; nothing throws. Client ID Metadata Document §8.6 and §8.7 require the check of the
+ * address and the limit of the size.
  */
 import { lookup as lookupName } from 'node:dns'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'

@@ -1,7 +1,9 @@
 /** An ending that concerns rows on several machines is acknowledged only after all of these rows have ended. */
+
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { endAllowed, endGrantsOfClient } from '../../src/domain/consent/end-grants.ts'
+import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Store } from '../../src/domain/model/store.ts'
 import { migratePostgres, openPostgresStore } from '../../src/store/postgres/index.ts'
 import { type CuttingProxy, startCuttingProxy } from '../chaos/cutting-proxy.ts'
@@ -48,7 +50,7 @@ test('An ending is acknowledged only if every grant has ended, also while connec
     const end =
       round % 2 === 0
         ? () => endAllowed(store, { wallet, clientId }, 'user', NOW)
-        : () => endGrantsOfClient(store, clientId, 'client_deleted', NOW)
+        : () => sumOf(endGrantsOfClient(store, clientId, { reason: 'client_deleted', at: NOW }))
     for (let cuts = random.below(4); cuts > 0; cuts--) random.pick(proxies).cutNext(random.pick(['before', 'after']))
     const outcome = await end().then(
       () => 'acknowledged',

@@ -50,14 +50,14 @@ describe('The URLs of the servers', () => {
     },
   )
 
-  test('Every accepted server URL equals its own origin, and uses https or a loopback host', () => {
+  test('Every accepted server URL equals its own origin, and uses https, a loopback host or a host under .test', () => {
     fc.assert(
       fc.property(fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string()), (text) => {
         const parsed = read.origin(text)
         if (!('value' in parsed)) return
         const url = new URL(text)
         expect(url.origin).toBe(text)
-        expect(url.protocol === 'https:' || read.isLoopbackHost(url.hostname)).toBe(true)
+        expect(url.protocol === 'https:' || read.isLoopbackHost(url.hostname) || url.hostname.endsWith('.test')).toBe(true)
       }),
       { numRuns: runs },
     )

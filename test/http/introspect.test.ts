@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endGrantsOfClient, endGrantsOfWallet, endOneGrant } from '../../src/domain/consent/end-grants.ts'
+import { sumOf } from '../../src/domain/model/pages.ts'
 import type { Grant } from '../../src/domain/model/records.ts'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { expectJson, expectRefusal } from '../support/refusals.ts'
@@ -118,7 +119,7 @@ describe('Tokens of ended grants', () => {
     ],
     [
       'the operator ends all grants of the client',
-      async () => endGrantsOfClient(app.grantor.store, app.client.id, 'operator', app.grantor.clock.now()),
+      async () => sumOf(endGrantsOfClient(app.grantor.store, app.client.id, { reason: 'operator', at: app.grantor.clock.now() })),
     ],
   ]
   test.each(endings)('Every access token of a grant is inactive for every caller once %s', async (_what, end) => {

@@ -9,6 +9,7 @@ import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
 import { endingsContract } from './contract/endings.ts'
+import { listsContract } from './contract/lists.ts'
 import { receiptsContract } from './contract/receipts.ts'
 import { refreshContract } from './contract/refresh.ts'
 import { resourcesContract } from './contract/resources.ts'
@@ -41,6 +42,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Receipts', () => receiptsContract(subject))
     describe('Clients', () => clientsContract(subject))
     describe('Resources', () => resourcesContract(subject))
+    describe('Operators and jobs', () => listsContract(subject))
     describe('Keys', () => keysContract(subject))
     describe('Assertions and proofs that may be used once', () => spentContract(subject))
     describe('Pushed requests', () => pushedRequestsContract(subject))

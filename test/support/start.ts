@@ -49,6 +49,8 @@ export type StartOptions = {
   /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
   limits?: Partial<Record<Limited, number>>
   trustedProxies?: string[]
+  /** the admin API is on, at a port of its own */
+  admin?: boolean
   /** accept clients with metadata documents, also on this machine */
   clientMetadata?: boolean
   /** the environment of the settings, in addition */
@@ -83,6 +85,10 @@ export type TestClient = Client & { secret: string }
 export type Grantor = {
   authUrl: string
   loginUrl: string
+  /** the origin of the admin API; empty if it is off */
+  adminUrl: string
+  /** does the jobs of operators, as the service does once a second */
+  workOnJobs(): Promise<void>
   authServer: FastifyInstance
   loginServer: FastifyInstance
   store: Store
@@ -117,10 +123,14 @@ async function postgresStore(address: PostgresAddress, clock: TestClock): Promis
 }
 
 /** The settings of `grantor serve`: the defaults, with those that the test sets. */
-function settingsOf(options: StartOptions, at: { authUrl: string; loginUrl: string; databasePath: string }): AuthServiceSettings {
+function settingsOf(
+  options: StartOptions,
+  at: { authUrl: string; loginUrl: string; adminUrl?: string | undefined; databasePath: string },
+): AuthServiceSettings {
   const reading = readSettings('serve', {
     GRANTOR_AUTH_URL: at.authUrl,
     GRANTOR_LOGIN_URL: at.loginUrl,
+    GRANTOR_ADMIN_URL: at.adminUrl,
     GRANTOR_DATABASE_URL: `sqlite:${at.databasePath}`,
     GRANTOR_SECRET: options.secret ?? TEST_SECRET,
     GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
@@ -178,13 +188,16 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
   const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
 
-  const settings = settingsOf(options, { authUrl, loginUrl, databasePath })
+  const [adminPort] = options.admin ? await freePorts(1) : []
+  const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
+  const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath })
   const events: LoggedEvent[] = []
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
   const {
     server: authServer,
+    admin,
     deps,
     upkeep,
     bounds,
@@ -215,10 +228,13 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now, tls })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
+  if (admin && adminPort !== undefined) await admin.server.listen({ host: '127.0.0.1', port: adminPort })
 
   return {
     authUrl,
     loginUrl,
+    adminUrl: adminUrl ?? '',
+    workOnJobs: async () => admin?.workOnJobs(),
     authServer,
     loginServer,
     store,
@@ -243,7 +259,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       return { ...registered.client, secret: registered.secret ?? '' }
     },
     async close() {
-      await Promise.all([authServer.close(), loginServer.close(), deliveries.stop(), webhooks.stop()])
+      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop(), webhooks.stop()])
       await trail.stop()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })

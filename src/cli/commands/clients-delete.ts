@@ -1,4 +1,5 @@
 import { deleteClient } from '../../domain/consent/end-grants.ts'
+import { sumOf } from '../../domain/model/pages.ts'
 import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
@@ -22,7 +23,7 @@ export const clientsDelete = defineCommand({
       environment,
       async (store, now) => {
         const found = await findClient(store, clientId)
-        const ended = await deleteClient(store, found, now())
+        const ended = await sumOf(deleteClient(store, clientId, now()))
         await recordAct(store, environment, { event: 'client_deleted', at: now(), clientId, details: { grants: ended } })
         return { client: found, ended }
       },

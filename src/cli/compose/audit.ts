@@ -1,6 +1,7 @@
 /** The audit log and the audit trail of a server: each event is a line of the log, and some events are lines of the trail too. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import { shortenIfWallet } from '../../domain/audit/entry.ts'
 import { entryOfEvent, isAwaited } from '../../domain/audit/recorded-events.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
@@ -38,9 +39,17 @@ export function composeAudit({ store, now, log, metrics }: AuditParts): { audit:
   const circumstances = () => ({ at: now(), requestId: currentRequestId(), network: currentNetwork() })
   return {
     trail,
-    audit({ wallet, ...event }) {
-      const entry = entryOfEvent({ ...event, ...(wallet && { wallet }) }, circumstances)
-      log({ ...event, ...(wallet && { wallet: shortenAddress(wallet) }), ...(entry && { audit_id: entry.id }) })
+    audit(event) {
+      const entry = entryOfEvent(event, circumstances)
+      const { wallet, operator, details = {}, ...members } = event
+      const facts = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, String(value)]))
+      log({
+        ...members,
+        ...(wallet && { wallet: shortenAddress(wallet) }),
+        ...(operator && { operator: shortenIfWallet(operator) }),
+        ...facts,
+        ...(entry && { audit_id: entry.id }),
+      })
       if (!entry) return
       const recorded = trail.record(entry)
       if (isAwaited(event)) holdResponse(recorded)

@@ -21,6 +21,8 @@ type BackgroundParts = {
   webhooks: WebhookSender
   logger: Logger
   metrics: Metrics | undefined
+  /** absent if the admin API is off: then no node of this installation has jobs */
+  workOnJobs: ((stopping: AbortSignal) => Promise<void>) | undefined
 }
 
 export function startBackground({
@@ -33,6 +35,7 @@ export function startBackground({
   webhooks,
   logger,
   metrics,
+  workOnJobs,
 }: BackgroundParts): Background[] {
   const sweep = createSweeper({
     cleaning: store.cleaning,
@@ -49,6 +52,7 @@ export function startBackground({
     repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
     repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
+    ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
     repeatEvery(1, 'delivering webhooks', webhooks.deliver, logger),
     repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
     repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),

@@ -62,7 +62,7 @@ async function composeWith(
   const { contractWallets, check } = connectChains(settings.chains)
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
-  const { server, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
+  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
     store,
     now,
     logger,
@@ -74,14 +74,18 @@ async function composeWith(
     tls: tls?.options,
   })
   const { lifetimes } = serviceSettings.service
-  const background = startBackground({ store, lifetimes, now, upkeep, bounds, keepTrail, webhooks, logger, metrics })
+  const { workOnJobs } = admin ?? {}
+  const parts = { store, lifetimes, now, upkeep, bounds, keepTrail, webhooks, logger, metrics, workOnJobs }
+  const background = startBackground(parts)
   const close = async () => {
     await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
     // After the background tasks, which record lines too.
     await trail.stop()
     await store.close()
   }
-  return { server, store, noticeChanges: upkeep.noticeChanges, close, drain: { seconds, begin: () => begin([server.server]) } }
+  const servers = [server, ...(admin ? [admin.server] : [])]
+  const drain = { seconds, begin: () => begin(servers.map((each) => each.server)) }
+  return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
 }
 
 /**

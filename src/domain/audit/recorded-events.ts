@@ -30,8 +30,10 @@ export type Circumstances = { at: number; requestId: string | undefined; network
 
 /** The entry of an event; null if the event is not recorded. */
 export function entryOfEvent(event: AuditEvent, circumstances: () => Circumstances): AuditEntry | null {
-  if (!RECORDED.has(event.event)) return null
-  const { client_id: clientId, grant_id: grantId, key_id: keyId, request_id: requestId, wallet, reason } = event
+  const { client_id: clientId, grant_id: grantId, key_id: keyId, request_id: requestId } = event
+  const { wallet, reason, resource, operator, details } = event
+  // Every act of an operator is recorded.
+  if (operator === undefined && !RECORDED.has(event.event)) return null
   const given = circumstances()
   const result = event.event === 'consent_declined' ? 'refused' : 'done'
   return newEntry({
@@ -43,6 +45,9 @@ export function entryOfEvent(event: AuditEvent, circumstances: () => Circumstanc
     grantId,
     keyId,
     wallet,
+    resource,
+    operator,
+    details,
     requestId: requestId ?? given.requestId,
   })
 }

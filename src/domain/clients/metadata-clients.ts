@@ -87,7 +87,10 @@ export class MetadataClients {
     return this.#failures.get(hashOf(clientId))?.reason ?? 'metadata_unavailable'
   }
 
-  /** Fetches the document unless it is fresh, or failed a moment ago. `network`: see `Clients.findEnabled`. Null if the document cannot be used. */
+  /**
+   * Fetches the document unless it is fresh, or failed a moment ago. `network`: see `Clients.findEnabled`. Null if the document cannot be
+   * used, which ends the request (Client ID Metadata Document §5.1).
+   */
   async load(clientId: string, network: string | null): Promise<Client | null> {
     const known = this.known(clientId)
     if (known || !this.isEnabled(clientId)) return known ?? null

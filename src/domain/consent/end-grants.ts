@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Address } from '../../wallet/address.ts'
 import type { Deps, RelyingClient } from '../model/deps.ts'
 import { pagesOf, selected } from '../model/pages.ts'
-import type { Client, EndReason, Grant, Receipt, Session } from '../model/records.ts'
+import type { EndReason, Grant, Receipt, Session } from '../model/records.ts'
 import type { RequestStore } from '../model/request-store.ts'
 import type { Store } from '../model/store.ts'
 
@@ -197,17 +197,28 @@ export async function endOneGrant(
   return outcome === 'foreign' ? 'unknown' : outcome
 }
 
-/** Ends all grants of a client, oldest first, so that grants that are created meanwhile end too. Returns how many grants ended. */
-export async function endGrantsOfClient(store: Store, clientId: string, reason: EndReason, at: number): Promise<number> {
-  const all = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, order: 'oldest', at, ...page }))
-  const unended = selected(all, ({ endedAt }) => endedAt === null)
-  return endPages(store, unended, { reason, at })
+/**
+ * Ends all grants of a client, oldest first, so that grants that are created meanwhile end too. Yields how many grants ended after each
+ * page, so that the caller can report the progress and stop.
+ */
+export async function* endGrantsOfClient(
+  store: Store,
+  clientId: string,
+  ending: { reason: EndReason; at: number },
+): AsyncGenerator<number> {
+  const all = pagesOf<Grant>((page) => store.grants.listGrants({ clientId, order: 'oldest', at: ending.at, ...page }))
+  for await (const page of selected(all, ({ endedAt }) => endedAt === null)) {
+    const ids = page.map(({ id }) => id)
+    yield (await store.grants.endGrants(ids, { ...ending, attemptId: randomUUID() })).length
+  }
 }
 
-/** Deletes a client permanently. The client is disabled first, so from then on no code can be redeemed and no token refreshed. */
-export async function deleteClient(store: Store, client: Client, at: number): Promise<number> {
-  await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
-  const ended = await endGrantsOfClient(store, client.id, 'client_deleted', at)
-  await store.clients.deleteClient(client.id)
-  return ended
+/**
+ * Deletes a client permanently. The client is disabled first, so from then on no code can be redeemed and no token refreshed. Yields how
+ * many grants ended after each page. If the caller stops, the client stays disabled, and the call can be repeated.
+ */
+export async function* deleteClient(store: Store, clientId: string, at: number): AsyncGenerator<number> {
+  await store.clients.changeClient(clientId, (present) => ({ ...present, disabledAt: present.disabledAt ?? at }))
+  yield* endGrantsOfClient(store, clientId, { reason: 'client_deleted', at })
+  await store.clients.deleteClient(clientId)
 }

@@ -223,3 +223,26 @@ function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {
   if (kind === 'seal' || kind === 'mac') return [openSecretKey(material, kind, id, startsAt)]
   return [openSigningKey(material, id, record.algorithm as SigningAlgorithm, startsAt, kind)]
 }
+
+export type KeyHealth = {
+  /** keys that the secret does not open */
+  locked: number
+  /** keys that only the previous secret opens */
+  wrappedBefore: number
+  /** epoch seconds at which the oldest of the youngest keys of each kind is replaced; null if there are no keys */
+  nextRotation: number | null
+}
+
+/** For `grantor doctor`. Creates and changes nothing. */
+export async function keyHealth({ store, wrap, rotateAfter }: KeyKeeping): Promise<KeyHealth> {
+  const records = await store.listKeys()
+  const living = records.filter(({ retiredAt, wrapped }) => retiredAt === null && wrapped !== null)
+  const isOpen = ({ wrapped, id, kind }: KeyRecord) => wrapped !== null && wrap.unwrap(wrapped, id, kind) !== null
+  const opening = living.filter(isOpen)
+  const youngest = KEY_KINDS.flatMap((kind) => livingKeys(records, kind)[0]?.createdAt ?? [])
+  return {
+    locked: living.length - opening.length,
+    wrappedBefore: opening.filter((record) => !isCurrent(wrap, record)).length,
+    nextRotation: youngest.length === 0 ? null : Math.min(...youngest) + rotateAfter,
+  }
+}

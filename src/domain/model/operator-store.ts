@@ -5,8 +5,8 @@
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
 import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
-import type { GrantFilter } from './pages.ts'
-import type { Client, Grant, Resource } from './records.ts'
+import type { GrantFilter, GrantOwner } from './pages.ts'
+import type { Client, Grant, Job, Operator, Resource } from './records.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
 export type { KeyRecord }
@@ -17,6 +17,8 @@ export interface GrantLists {
    * a time (`grant-id.ts`), depending on the index. The same filter always uses the same order.
    */
   listGrants(filter: GrantFilter): Promise<Grant[]>
+  /** The number of grants of a client, or of a wallet, that have not ended; `atMost` if there are more. Expired grants are included. */
+  countUnendedGrants(of: GrantOwner, atMost: number): Promise<number>
 }
 
 export interface ClientStore {
@@ -87,12 +89,28 @@ export interface RestorationStore {
   confirmRestoration(number: number, at: number): Promise<void>
 }
 
+/** Lists of few items that rarely change. Each is one record of the store. */
+export type SmallLists = { operators: Operator; jobs: Job }
+
+export interface ListStore {
+  readList<Name extends keyof SmallLists>(name: Name): Promise<SmallLists[Name][]>
+  /**
+   * Changes a list without losing a simultaneous change, and returns the new list. `change` may be called more than once, and bounds the
+   * number of items. If it throws, nothing is changed.
+   */
+  changeList<Name extends keyof SmallLists>(
+    name: Name,
+    change: (items: SmallLists[Name][]) => SmallLists[Name][],
+  ): Promise<SmallLists[Name][]>
+}
+
 export interface OperatorStore {
   readonly grants: GrantLists
   readonly clients: ClientStore
   readonly resources: ResourceStore
   readonly keys: KeyStore
   readonly cleaning: CleaningStore
+  readonly lists: ListStore
   readonly restorations: RestorationStore
   readonly audit: AuditStore
   readonly webhooks: WebhookStore

@@ -15,6 +15,9 @@ export type GrantFilter = {
   after?: Pick<Grant, 'id' | 'createdAt'> | undefined
 }
 
+/** Whose grants: those of a wallet, or those of a client. */
+export type GrantOwner = { wallet: Address } | { clientId: string }
+
 export type UnendedPage = {
   wallet: Address
   clientId?: string | undefined
@@ -45,6 +48,13 @@ export async function* pagesOf<Row>(
     if (page.length < PAGE) return
     after = page.at(-1)
   }
+}
+
+/** The sum of the numbers of rows of all pages. */
+export async function sumOf(pages: AsyncIterable<number>): Promise<number> {
+  let sum = 0
+  for await (const rows of pages) sum += rows
+  return sum
 }
 
 /** The rows that `isWanted` selects. Pages without such a row are skipped. */

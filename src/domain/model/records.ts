@@ -94,6 +94,33 @@ export type Resource = {
   createdAt: number
 }
 
+export const OPERATOR_ROLES = ['owner', 'operator', 'auditor'] as const
+export type OperatorRole = (typeof OPERATOR_ROLES)[number]
+
+/** A person or a program that may use the admin API. */
+export type Operator = {
+  /** the address of a wallet, or the id of a registered client */
+  id: string
+  role: OperatorRole
+  /** epoch seconds */
+  createdAt: number
+}
+
+/** Long work that an operator started. The work continues if the operator's connection, or the process, ends. */
+export type Job = {
+  /** a UUID */
+  id: string
+  kind: 'end_grants_of_client' | 'delete_client'
+  clientId: string
+  /** the id of the operator */
+  startedBy: string
+  createdAt: number
+  /** the grants that were ended so far */
+  grantsEnded: number
+  /** when the work was done; null before */
+  doneAt: number | null
+}
+
 /** From each resource to its scopes. */
 export type ScopesByResource = Readonly<Record<string, readonly string[]>>
 

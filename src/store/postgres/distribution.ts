@@ -31,6 +31,7 @@ export const ON_COORDINATOR = [
   'keys',
   'clients',
   'resources',
+  'lists',
   'audit_head',
   'audit_lines',
   'webhooks',

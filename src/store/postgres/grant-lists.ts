@@ -44,6 +44,12 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
       )({ ...filter, afterMadeAt: createdAt, afterId: id })
       return rows.map(grantOf)
     },
+    async countUnendedGrants(of, atMost) {
+      const unended = 'wallet' in of ? 'coalesce(ended_at, 0) = 0' : 'ended_at IS NULL'
+      const rows = `SELECT FROM grants WHERE ${[...whoseGrants(of), unended].join(' AND ')} LIMIT :atMost`
+      const count = connection.prepare<{ number: number }>('read', `SELECT count(*) AS number FROM (${rows}) AS unended`, GRANTS)
+      return (await count({ ...of, atMost }))[0]?.number ?? 0
+    },
     async listUnendedGrants({ wallet, clientId, limit, after = FIRST.newest }) {
       const sql = clientId === undefined ? LIST_OF_WALLET : LIST_OF_CLIENT
       const named = { wallet, clientId: clientId ?? after.clientId, madeAt: after.createdAt, id: after.id, limit }

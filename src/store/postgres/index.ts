@@ -11,6 +11,7 @@ import { toStoreError } from './connection/errors.ts'
 import { findServer, type PostgresAddress, type Purpose, type Server, type Session } from './connection/server.ts'
 import { createGrantStore } from './grants.ts'
 import { createKeyStore } from './keys.ts'
+import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
@@ -24,6 +25,7 @@ import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
+export { inspectPostgres, type PostgresFacts } from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
@@ -52,6 +54,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
+    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
     webhooks: createWebhookStore(connection),

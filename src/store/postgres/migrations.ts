@@ -243,6 +243,20 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     number: 12,
+    name: 'operators',
+    oldest: 11,
+    // Each list is one record, so that a rule about the whole list holds if several changes race.
+    sql: `
+      CREATE TABLE lists (
+        name text COLLATE "C" PRIMARY KEY,
+        items text NOT NULL,
+        attempts text NOT NULL DEFAULT ''
+      );
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+      `,
+  },
+  {
+    number: 13,
     name: 'audit trail',
     oldest: 11,
     // Each index holds only the lines that have the column, in the order of a search.

@@ -27,6 +27,15 @@ export function listingGrants(connection: Connection): GrantLists & Pick<GrantSt
     })
   return {
     listGrants: (filter) => list(listOf(filter)),
+    countUnendedGrants: (of, atMost) =>
+      connection.read(() => {
+        const { conditions, named } = whoseGrants(of)
+        const unended = 'wallet' in of ? 'coalesce(ended_at, 0) = 0' : 'ended_at IS NULL'
+        const rows = `SELECT 1 FROM grants WHERE ${[...conditions, unended].join(' AND ')} LIMIT :atMost`
+        const statement = connection.prepareRead(`SELECT count(*) AS number FROM (${rows})`)
+        statement.setReturnArrays(true)
+        return (statement.get({ ...named, atMost }) as unknown as [number])[0]
+      }),
     listUnendedGrants: (page) => list(unendedOf(page)),
     endGrants: (ids, ending) =>
       paced(ids.length, () => connection.write(() => ids.filter((id) => end.run({ id, ...ending }).changes > 0))),

@@ -8,6 +8,7 @@ import { createClientStore } from './clients.ts'
 import { Connection } from './connection.ts'
 import { createGrantStore } from './grants.ts'
 import { createKeyStore } from './keys.ts'
+import { createListStore } from './lists.ts'
 import { appliedMigrations, MIGRATIONS, type Migration, migrate } from './migrations.ts'
 import { createPushedRequestStore } from './pushed-requests.ts'
 import { createReceiptStore } from './receipts.ts'
@@ -42,6 +43,7 @@ export function openSqliteStore(path: string): Store {
     spent: createSpentStore(connection),
     pushedRequests: createPushedRequestStore(connection),
     cleaning: createCleaning(connection),
+    lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
     webhooks: createWebhookStore(connection),

@@ -240,6 +240,19 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     number: 12,
+    name: 'operators',
+    oldest: 11,
+    // Each list is one record, so that a rule about the whole list holds if several changes race.
+    sql: `
+      CREATE TABLE lists (
+        name TEXT PRIMARY KEY,
+        items TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+      `,
+  },
+  {
+    number: 13,
     name: 'audit trail',
     oldest: 11,
     // Each index holds only the lines that have the column. SQLite appends the primary key, so each index has the order of a search.

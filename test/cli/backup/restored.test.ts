@@ -1,9 +1,11 @@
 /** Backup and restore, as docs/operating/operations.md describes: a grant that ended after the backup stays ended after the restore. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { endGrantsOfClient } from '../../../src/domain/consent/end-grants.ts'
 import { rotateKey } from '../../../src/domain/maintenance/keep-keys.ts'
+import { sumOf } from '../../../src/domain/model/pages.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { livingGrant } from '../../store/contract/subject.ts'
 import { type App, appOf, startApp } from '../../support/app.ts'
@@ -46,7 +48,7 @@ async function backUpAndChange(app: App, machine: ReturnType<typeof machineIn>, 
   await walk.revoke(client, revoked.refresh_token)
   const successor = (await walk.refresh(client, rotated.refresh_token)).json() as typeof rotated
   await grantor.store.clients.replaceClient({ ...disabled, disabledAt: grantor.clock.now() })
-  await endGrantsOfClient(grantor.store, disabled.id, 'operator', grantor.clock.now())
+  await sumOf(endGrantsOfClient(grantor.store, disabled.id, { reason: 'operator', at: grantor.clock.now() }))
   await rotateKey(keepingOf(grantor), 'mac', 0)
   await grantor.noticeChanges()
   const later = await app.freshTokens()

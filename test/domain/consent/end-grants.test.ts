@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteClient, endGrantsOfWallet, endOneGrant } from '../../../src/domain/consent/end-grants.ts'
 import type { Deps } from '../../../src/domain/model/deps.ts'
+import { sumOf } from '../../../src/domain/model/pages.ts'
 import type { Store } from '../../../src/domain/model/store.ts'
 import { sealCode } from '../../../src/domain/tokens/code.ts'
 import { exchangeCode } from '../../../src/domain/tokens/exchange-code.ts'
@@ -96,7 +97,7 @@ test('Deleting a client first disables it, then ends its grants, and then remove
       },
     },
   }
-  expect(await deleteClient(recording, client, NOW)).toBe(1)
+  expect(await sumOf(deleteClient(recording, client.id, NOW))).toBe(1)
   expect(seen, 'disabled while its grants end').toEqual([NOW])
   expect(await other.clients.readClient(client.id)).toBeNull()
   expect([await stateOf(store, grant.id), await stateOf(store, bystander.id)]).toEqual(['client_deleted', 'living'])
@@ -108,10 +109,10 @@ test('An interrupted deletion of a client is completed by repeating it', async (
   await store.clients.insertClient(client)
   const grant = await livingGrant(store, { clientId: client.id })
   const failing: Store = { ...store, grants: { ...store.grants, endGrants: () => Promise.reject(new Error('broken off')) } }
-  await expect(deleteClient(failing, client, NOW)).rejects.toThrow('broken off')
+  await expect(sumOf(deleteClient(failing, client.id, NOW))).rejects.toThrow('broken off')
   const half = await store.clients.readClient(client.id)
   expect(half?.disabledAt).toBe(NOW)
-  expect(await deleteClient(store, half ?? client, NOW + 5)).toBe(1)
+  expect(await sumOf(deleteClient(store, client.id, NOW + 5))).toBe(1)
   expect(await stateOf(store, grant.id)).toBe('client_deleted')
 })
 

@@ -130,6 +130,18 @@ export function endingsContract(subject: Subject): void {
     expect(await store.grants.listGrants({ ...of, living: true, at: NOW, limit: 1 })).toEqual([])
   })
 
+  test('The unended grants of a wallet or of a client are counted, up to a bound', async () => {
+    const [store, other] = subject().nodes
+    const [wallet, clientId] = [someWallet(), randomUUID()]
+    const [first] = [await livingGrant(store, { wallet, clientId }), await livingGrant(store, { wallet })]
+    for (let n = 0; n < 3; n++) await livingGrant(store, { clientId })
+    await store.grants.endGrant(first.id, 'revoked', NOW)
+    expect(await other.grants.countUnendedGrants({ wallet }, 10)).toBe(1)
+    expect(await other.grants.countUnendedGrants({ clientId }, 10)).toBe(3)
+    expect(await other.grants.countUnendedGrants({ clientId }, 2)).toBe(2)
+    expect(await other.grants.countUnendedGrants({ clientId: randomUUID() }, 2)).toBe(0)
+  })
+
   test('The unended grants of a wallet are listed page by page, by client and then newest first, expired ones too', async () => {
     const [store, other] = subject().nodes
     const [wallet, bystander] = [someWallet(), someWallet()]

@@ -49,3 +49,21 @@ async function startSession(store: Store) {
   await store.sessions.startSession(session, 'login')
   return session
 }
+
+test('If the response to a change of a list is lost, the change is made once, also if another change came in between', async () => {
+  const database = await newPostgresDatabase()
+  await migratePostgres(database.address, NOW)
+  const way = await losingAnswers(database)
+  const store = await openPostgresStore(way.address, { clock: 'given' })
+  onTestFinished(() => store.close())
+  const operator = (id: string) => ({ id, role: 'owner', createdAt: NOW }) as const
+  way.loseNext('mine', `SELECT 1 FROM lists WHERE items LIKE '%mine%'`)
+  const [changed] = await Promise.all([
+    store.lists.changeList('operators', (items) => [...items, operator('mine')]),
+    store.lists.changeList('operators', (items) => [...items, operator('another')]),
+  ])
+  expect(way.lost()).toBe(1)
+  expect(changed.filter(({ id }) => id === 'mine')).toHaveLength(1)
+  const stored = await store.lists.readList('operators')
+  expect(stored.map(({ id }) => id).sort()).toEqual(['another', 'mine'])
+})

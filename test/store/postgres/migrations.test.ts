@@ -44,7 +44,8 @@ test('PostgreSQL and SQLite have the same tables with the same columns', async (
     .map(({ name }) => String(name))
   const onPostgres = rows
     .map(({ name }) => String(name))
-    .filter((name) => !name.startsWith('migrations.') && name !== 'revision.id')
+    // On SQLite no answer to a change can be lost, so no change of a list needs an id.
+    .filter((name) => !name.startsWith('migrations.') && name !== 'revision.id' && name !== 'lists.attempts')
   expect(onPostgres.sort()).toEqual(names.filter((name) => !name.startsWith('sqlite_')).sort())
 })
 

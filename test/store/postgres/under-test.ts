@@ -9,6 +9,7 @@ export async function postgresUnderTest(database: PostgresDatabase): Promise<Sto
   await sql.unsafe(
     'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, leases, restorations, audit_lines, webhooks',
   )
+  await sql.unsafe(`UPDATE lists SET items = '[]', attempts = ''`)
   await sql.unsafe(`UPDATE audit_head SET seq = 0, hash = '${NO_LINE}'`)
   const open = () => openPostgresStore(address, { clock: 'given' })
   const nodes = [await open(), await open()] as const

@@ -1,0 +1,97 @@
+/**
+ * Long work that an operator started. A job is stored before its work begins. If the process ends, another one continues the job: the
+ * work ends the grants that have not ended yet, so it can be repeated.
+ */
+import { randomUUID } from 'node:crypto'
+import { deleteClient, endGrantsOfClient } from '../consent/end-grants.ts'
+import type { Job } from '../model/records.ts'
+import type { Store } from '../model/store.ts'
+
+/** Jobs that are done are kept until this many newer ones exist. */
+const JOBS_AT_MOST = 100
+/** No more jobs may be under way: an operator who needs more should disable the clients first. */
+const JOBS_UNDER_WAY_AT_MOST = 20
+
+export type NewJob = Pick<Job, 'kind' | 'clientId' | 'startedBy'>
+
+/** Stores a job. A job of the same kind for the same client that is under way is returned instead. Null if too many are under way. */
+export async function addJob({ lists }: Pick<Store, 'lists'>, job: NewJob, at: number): Promise<Job | null> {
+  const added: Job = { ...job, id: randomUUID(), createdAt: at, grantsEnded: 0, doneAt: null }
+  let result: Job | null = null
+  await lists.changeList('jobs', (jobs) => {
+    const present = jobs.find(({ kind, clientId, doneAt }) => doneAt === null && kind === job.kind && clientId === job.clientId)
+    const isFull = jobs.filter(({ doneAt }) => doneAt === null).length >= JOBS_UNDER_WAY_AT_MOST
+    result = present ?? (isFull ? null : added)
+    if (result !== added) return jobs
+    return [...withoutOldest(jobs), added]
+  })
+  return result
+}
+
+export async function readJobs({ lists }: Pick<Store, 'lists'>): Promise<Job[]> {
+  return lists.readList('jobs')
+}
+
+export async function readJob(store: Pick<Store, 'lists'>, id: string): Promise<Job | null> {
+  return (await readJobs(store)).find((job) => job.id === id) ?? null
+}
+
+const LEASE = { name: 'jobs', seconds: 60, renewedEvery: 20 } as const
+
+type Work = { store: Store; now: () => number; note: (job: Job) => void }
+
+/**
+ * Returns a function that does all jobs that are under way, one after the other. One node works at a time: the function does nothing while
+ * another node has the lease. `note` is called when a job is done.
+ */
+export function createJobWorker({ store, now, note }: Work): (stopping?: AbortSignal) => Promise<void> {
+  const holder = randomUUID()
+  const takeLease = async () => (await store.cleaning.takeLease(LEASE.name, holder, now(), LEASE.seconds)) === 'taken'
+
+  async function work(job: Job, stopping: AbortSignal | undefined): Promise<void> {
+    let noted = { grants: 0, at: now() }
+    let ended = 0
+    for await (const number of stepsOf(store, job, now())) {
+      ended += number
+      // The progress, about once a second.
+      if (now() !== noted.at) {
+        await noteProgress(store, job.id, ended - noted.grants)
+        noted = { grants: ended, at: now() }
+        if (noted.at % LEASE.renewedEvery === 0 && !(await takeLease())) return
+      }
+      if (stopping?.aborted) break
+    }
+    const done = stopping?.aborted ? null : now()
+    const left = await noteProgress(store, job.id, ended - noted.grants, done)
+    if (left && done !== null) note(left)
+  }
+
+  return async (stopping) => {
+    const underWay = (await readJobs(store)).filter(({ doneAt }) => doneAt === null)
+    if (underWay.length === 0 || !(await takeLease())) return
+    for (const job of underWay) if (!stopping?.aborted) await work(job, stopping)
+  }
+}
+
+function stepsOf(store: Store, { kind, clientId }: Job, at: number): AsyncGenerator<number> {
+  return kind === 'delete_client'
+    ? deleteClient(store, clientId, at)
+    : endGrantsOfClient(store, clientId, { reason: 'operator', at })
+}
+
+async function noteProgress(
+  { lists }: Pick<Store, 'lists'>,
+  id: string,
+  grants: number,
+  doneAt: number | null = null,
+): Promise<Job | undefined> {
+  const jobs = await lists.changeList('jobs', (present) =>
+    present.map((job) => (job.id === id ? { ...job, grantsEnded: job.grantsEnded + grants, doneAt } : job)),
+  )
+  return jobs.find((job) => job.id === id)
+}
+
+function withoutOldest(jobs: Job[]): Job[] {
+  const oldest = jobs.find(({ doneAt }) => doneAt !== null)
+  return jobs.length < JOBS_AT_MOST ? jobs : jobs.filter((job) => job !== oldest)
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { Job } from '../../../src/domain/model/records.ts'
+import type { Store } from '../../../src/domain/model/store.ts'
+import { addJob, createJobWorker, readJob } from '../../../src/domain/operators/jobs.ts'
+import { livingGrant, NOW, someClient, someWallet } from '../../store/contract/subject.ts'
+import { openTwoNodes } from '../../store/sqlite-file.ts'
+
+const GRANTS = 120
+
+async function clientWithGrants(store: Store) {
+  const client = someClient()
+  await store.clients.insertClient(client)
+  const grants = []
+  for (let n = 0; n < GRANTS; n++) grants.push(await livingGrant(store, { clientId: client.id }))
+  return { client, grants, startedBy: someWallet() }
+}
+
+async function startedJob(store: Store, job: Parameters<typeof addJob>[1]): Promise<Job> {
+  const added = await addJob(store, job, NOW)
+  if (added === null) throw new Error('no job was added')
+  return added
+}
+
+test('A job ends all grants of a client, reports how many, and is done', async () => {
+  const [store] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
+  const done: Job[] = []
+  await createJobWorker({ store, now: () => NOW, note: (of) => done.push(of) })()
+  expect(await readJob(store, job.id)).toEqual({ ...job, grantsEnded: GRANTS, doneAt: NOW })
+  expect(done.map(({ id }) => id)).toEqual([job.id])
+  expect(await store.grants.countUnendedGrants({ clientId: client.id }, 1000)).toBe(0)
+  expect(await store.clients.readClient(client.id)).toEqual(client)
+})
+
+test('A job that deletes a client ends its grants first', async () => {
+  const [store] = await openTwoNodes()
+  const { client, grants, startedBy } = await clientWithGrants(store)
+  await startedJob(store, { kind: 'delete_client', clientId: client.id, startedBy })
+  await createJobWorker({ store, now: () => NOW, note: () => {} })()
+  expect(await store.clients.readClient(client.id)).toBeNull()
+  expect((await store.grants.readGrant(grants[0]?.id ?? ''))?.endReason).toBe('client_deleted')
+})
+
+test('A job that was interrupted by the end of its process is continued by another node, and no grant is counted twice', async () => {
+  const [store, other] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
+  // The process stops after the first page.
+  const stopping = new AbortController()
+  const half: Store = {
+    ...store,
+    grants: {
+      ...store.grants,
+      endGrants(...of) {
+        stopping.abort()
+        return store.grants.endGrants(...of)
+      },
+    },
+  }
+  await createJobWorker({ store: half, now: () => NOW, note: () => {} })(stopping.signal)
+  const interrupted = await readJob(store, job.id)
+  expect(interrupted).toMatchObject({ doneAt: null })
+  expect(interrupted?.grantsEnded).toBeGreaterThan(0)
+  expect(interrupted?.grantsEnded).toBeLessThan(GRANTS)
+  await createJobWorker({ store: other, now: () => NOW + 61, note: () => {} })()
+  expect(await readJob(store, job.id)).toMatchObject({ grantsEnded: GRANTS, doneAt: NOW + 61 })
+})
+
+test('While one node has the lease, another node does not work on the jobs', async () => {
+  const [store, other] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
+  await store.cleaning.takeLease('jobs', randomUUID(), NOW, 60)
+  await createJobWorker({ store: other, now: () => NOW + 1, note: () => {} })()
+  expect(await readJob(store, job.id)).toEqual(job)
+})
+
+test('The same job is not started twice while it is under way', async () => {
+  const [store] = await openTwoNodes()
+  const job = { kind: 'end_grants_of_client', clientId: randomUUID(), startedBy: someWallet() } as const
+  const first = await startedJob(store, job)
+  expect(await addJob(store, { ...job, startedBy: someWallet() }, NOW + 1)).toEqual(first)
+})
+
+test('At most twenty jobs are under way, and of those that are done only the newest are kept', async () => {
+  const [store] = await openTwoNodes()
+  const add = () => addJob(store, { kind: 'delete_client', clientId: randomUUID(), startedBy: someWallet() }, NOW)
+  for (let n = 0; n < 20; n++) expect(await add()).not.toBeNull()
+  expect(await add()).toBeNull()
+  const finish = () => store.lists.changeList('jobs', (jobs) => jobs.map((job) => ({ ...job, doneAt: NOW })))
+  for (let n = 0; n < 100; n++) {
+    await finish()
+    expect(await add()).not.toBeNull()
+  }
+  expect(await store.lists.readList('jobs')).toHaveLength(100)
+})
