@@ -51,8 +51,8 @@ export function composeAudit({ store, now, log, metrics }: AuditParts): { audit:
         ...(entry && { audit_id: entry.id }),
       })
       if (!entry) return
-      const recorded = trail.record(entry)
-      if (isAwaited(event)) holdResponse(recorded)
+      if (isAwaited(event)) holdResponse(trail.record(entry))
+      else trail.recordSoon(entry)
     },
   }
 }
