@@ -31,7 +31,7 @@ export async function checkReadiness({ settings: { authUrl } }: Site): Promise<F
     const { status, problem } = jsonOf(answer) ?? {}
     if (answer.status === 200 && status === 'ready') return ok('grantor serve is ready')
     if (typeof problem === 'string')
-      return wrong(`grantor serve is not ready: ${shown(problem)}`, 'See "Health checks" in docs/operating/operations.md.')
+      return wrong(`grantor serve is not ready: ${shown(problem)}`, 'See "Health" in docs/operating/operations.md.')
     return wrong(`/health/ready answers ${answer.status}`, 'Let the proxy forward /health/ready to grantor serve.')
   })
 }
