@@ -102,8 +102,8 @@ function clientChecks(measured: ClientsMeasured): Check[] {
       theirs: '',
       measured: `${poll.transactions.toFixed(2)} queries, ${poll.written.toFixed(2)} rows written`,
       required: '≤ 1 query, 0 rows',
-      // The service's own statements in the same seconds are subtracted, but never to the last one.
-      reached: poll.transactions <= 1.005 && poll.written < 0.005,
+      // The service's own statements in the same seconds can only be estimated.
+      reached: poll.transactions < 1.05 && poll.written < 0.05,
     },
     crowd('unknown ids of one network', ratios.oneNetwork),
     crowd('unknown ids of as many networks', ratios.manyNetworks),

@@ -28,9 +28,9 @@ export type Beside = 'nothing' | 'a registered client' | 'unknown ids of one net
 
 /**
  * Latencies in milliseconds of refreshes, while other requests arrive; one figure a round. `answered`: how often each status was the answer
- * to the others.
+ * to the others. `busy`: the part of one core that the server used.
  */
-export type Crowd = { beside: Beside; p50: number[]; p99: number[]; answered: Record<string, number> }
+export type Crowd = { beside: Beside; p50: number[]; p99: number[]; busy: number[]; answered: Record<string, number> }
 
 export type ClientsMeasured = {
   registered: Rate
@@ -202,34 +202,42 @@ function networkOf(index: number): string {
 async function measureCrowds(server: Target, origin: string, options: Options): Promise<Crowd[]> {
   const refreshes = refreshing(server, (await server.supply?.refreshTokens(options.chains)) ?? [])
   await closedLoop(server.port, refreshes, { connections: options.connections, seconds: 2 })
+  // Written once: the load must cost as little as that of a registered client.
+  const [before = '', after = ''] = authorizePath(server, `${origin}/client-N.json`).split('N.json')
   let count = 0
-  const unknown = () => authorizePath(server, `${origin}/client-${count++}.json`)
+  const unknown = () => `${before}${count++}.json${after}`
   const requests: Record<Beside, (() => string) | null> = {
     nothing: null,
     'a registered client': () => visit(authorizePath(server, server.demo?.clientId ?? ''), '192.0.2.1'),
     'unknown ids of one network': () => visit(unknown(), '192.0.2.1'),
     'unknown ids of as many networks': () => visit(unknown(), networkOf(count)),
   }
-  const crowds = (Object.keys(requests) as Beside[]).map((beside): Crowd => ({ beside, p50: [], p99: [], answered: {} }))
+  const crowds = (Object.keys(requests) as Beside[]).map(
+    (beside): Crowd => ({ beside, p50: [], p99: [], busy: [], answered: {} }),
+  )
   for (let round = 0; round < options.rounds; round++)
     for (const crowd of round % 2 === 0 ? crowds : crowds.toReversed())
       await measureCrowd(crowd, { server, refreshes, next: requests[crowd.beside] }, options)
-  for (const { beside, p50, p99 } of crowds)
-    tell(`refresh beside ${beside}: p50 ${median(p50).toFixed(2)} ms, p99 ${median(p99).toFixed(2)} ms`)
+  for (const { beside, p50, p99, busy } of crowds)
+    tell(
+      `refresh beside ${beside}: p50 ${median(p50).toFixed(2)} ms, p99 ${median(p99).toFixed(2)} ms, ${median(busy).toFixed(2)} of a core`,
+    )
   return crowds
 }
 
 async function measureCrowd(
-  { p50, p99, answered }: Crowd,
-  { server: { port }, refreshes, next }: { server: Target; refreshes: Work; next: (() => string) | null },
+  { p50, p99, busy, answered }: Crowd,
+  { server: { port, running }, refreshes, next }: { server: Target; refreshes: Work; next: (() => string) | null },
   { connections, seconds }: Options,
 ): Promise<void> {
   const accept = ({ status }: Answer) => void (answered[status] = (answered[status] ?? 0) + 1)
+  const [from, used] = [performance.now(), processorSeconds(running.pid)]
   const others = next && latenciesOf(port, { next, accept }, { connections: 256, rate: CROWD, seconds })
   const latencies = await latenciesOf(port, refreshes, { connections, rate: REFRESHES, seconds })
   p50.push(percentile(latencies, 0.5))
   p99.push(percentile(latencies, 0.99))
   await others
+  busy.push((processorSeconds(running.pid) - used) / ((performance.now() - from) / 1000))
 }
 
 /** What the aims compare. */

@@ -78,9 +78,10 @@ function clientsTable({ registered, document, poll, refreshesPerSecond, crowdPer
     `${Math.round(spread(perSecond) * 100)} %`,
     `${Math.round(median(processorMicroseconds))} µs`,
   ])
-  const crowdRows = crowds.map(({ beside, p50, p99, answered }) => [
+  const crowdRows = crowds.map(({ beside, p50, p99, busy, answered }) => [
     beside === 'nothing' ? beside : `${crowdPerSecond.toLocaleString('en')} authorize requests of ${beside}`,
     `${ms(median(p50))} / ${ms(median(p99))}`,
+    `${Math.round(median(busy) * 100)} %`,
     Object.entries(answered)
       .map(([status, count]) => `${status}: ${count.toLocaleString('en')}`)
       .join(', '),
@@ -88,7 +89,12 @@ function clientsTable({ registered, document, poll, refreshesPerSecond, crowdPer
   return [
     markdownTable(['request', 'a second', 'spread', 'processor time each'], rateRows),
     markdownTable(
-      ['beside, a second', `p50 / p99 of ${refreshesPerSecond} refreshes a second`, 'how the other requests were answered'],
+      [
+        'beside, a second',
+        `p50 / p99 of ${refreshesPerSecond} refreshes a second`,
+        'core in use',
+        'how the other requests were answered',
+      ],
       crowdRows,
     ),
   ].join('\n\n')
