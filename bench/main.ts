@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { atExit } from './at-exit.ts'
+import { measureAudit } from './audit.ts'
 import { checksOf } from './checks.ts'
 import { type Figures, figuresOf, keep, kept } from './figures.ts'
 import { tell } from './measure.ts'
@@ -16,7 +17,9 @@ import { checksTable, measuredTable, serversTable } from './tables.ts'
 const CHECKOUT = join(import.meta.dirname, '..')
 
 async function main(): Promise<void> {
-  const options = parseOptions(process.argv.slice(2))
+  const args = process.argv.slice(2)
+  if (args[0] === 'audit') return measureAudit(args.slice(1))
+  const options = parseOptions(args)
   if (options === 'help') {
     console.log(HELP)
     return

@@ -41,6 +41,9 @@ Parts (all of them unless named):
   clients   authorize for a metadata document in memory against a registered client, polls of pending device codes, and
             refreshes while 1,000 unknown client ids a second arrive
 
+  audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with
+            --postgres N, --sqlite N, --rounds N and --folder DIR
+
 Options:
   --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)
   --seconds N       length of one measurement (2)

@@ -82,6 +82,7 @@ const WHERE: Record<Endpoint, string> = {
   'login-complete': '`/login/complete`',
   logout: '`/oauth/logout`',
   register: '`/oauth/register`',
+  admin: 'admin API',
 }
 
 /** The codes of the login API that are not OAuth's. */

@@ -36,6 +36,21 @@ export const addresses = {
     parse: read.hostAndPort,
     otherwise: '127.0.0.1 and the port of GRANTOR_LOGIN_URL',
   },
+  adminUrl: {
+    name: 'ADMIN_URL',
+    words:
+      'Origin of the admin API as operators reach it. Setting it turns the admin API on. Keep it away from the internet if you can. The first operator: `grantor operators add`.',
+    usedBy: ['serve'],
+    parse: read.origin,
+    otherwise: 'off',
+  },
+  adminListen: {
+    name: 'ADMIN_LISTEN',
+    words: 'Address on which the admin API listens, host:port.',
+    usedBy: ['serve'],
+    parse: read.hostAndPort,
+    otherwise: '127.0.0.1 and the port of GRANTOR_ADMIN_URL',
+  },
   metricsListen: {
     name: 'METRICS_LISTEN',
     words: 'Address on which the auth service serves /metrics for Prometheus, host:port. Keep it away from the internet.',

@@ -101,12 +101,15 @@ function missing({ name, secret }: Setting): string {
 function contradictions(read: Partial<Read>, program: Program): string[] {
   const { authUrl, loginUrl } = read
   const faults: string[] = []
-  for (const key of ['authUrl', 'loginUrl', 'authBackendUrl'] as const) {
+  for (const key of ['authUrl', 'loginUrl', 'adminUrl', 'authBackendUrl'] as const) {
     const url = new URL(read[key] ?? 'https://unset')
     if (program !== 'start' && url.protocol === 'http:' && !isLoopbackHost(url.hostname))
       faults.push(`GRANTOR_${table[key].name} ${PLAIN_HTTP}`)
   }
   if (authUrl !== undefined && authUrl === loginUrl) faults.push('GRANTOR_LOGIN_URL must be another origin than GRANTOR_AUTH_URL')
+  for (const key of ['authUrl', 'loginUrl'] as const)
+    if (read.adminUrl !== undefined && read.adminUrl === read[key])
+      faults.push(`GRANTOR_ADMIN_URL must be another origin than GRANTOR_${table[key].name}`)
   const secrets = (['secret', 'secretPrevious', 'loginSecret', 'loginSecretPrevious'] as const).filter((key) => read[key])
   for (const [index, key] of secrets.entries()) {
     const same = secrets.slice(0, index).find((each) => read[each] === read[key])
@@ -148,6 +151,7 @@ function withDefaults(read: Read): Read {
     ...read,
     listen: read.listen ?? addressOf(read.authUrl),
     loginListen: read.loginListen ?? addressOf(read.loginUrl),
+    adminListen: read.adminListen ?? addressOf(read.adminUrl),
     defaultResource: read.defaultResource ?? read.authUrl,
     scopeDescriptions: {
       enhancement: "use the platform's enhancement features for you",

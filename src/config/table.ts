@@ -296,6 +296,13 @@ const operation = {
     parse: read.integer(1, 1_000_000, 'requests'),
     preset: '6000',
   },
+  auditDays: {
+    name: 'AUDIT_DAYS',
+    words: 'Days for which the lines of the audit trail are kept in the database.',
+    usedBy: auth,
+    parse: read.integer(1, 3650, 'days'),
+    preset: '400',
+  },
   drainSeconds: {
     name: 'DRAIN_SECONDS',
     words:

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
+import { addProbeRoute } from '../ops/probe.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
 import { noteMalformed, replyWithError } from './error-reply.ts'
@@ -63,6 +64,12 @@ export function createAuthServer(service: Service): FastifyInstance {
 
   assetRoutes(server)
   healthRoutes(server, service)
+  addProbeRoute(server, {
+    service: 'auth',
+    origin: service.deps.settings.authUrl,
+    secrets: service.loginSecrets,
+    now: service.deps.now,
+  })
   wellKnownRoutes(server, service)
   authorizeRoutes(server, service)
   loginCompleteRoute(server, service)

@@ -6,14 +6,18 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
 
-/** The prefix of each purpose. The prefixes are distinct, so that scanners can recognise a leaked text. */
-const PREFIXES = {
+/**
+ * The prefix of each purpose, by which scanners can recognise a leaked text. The prefixes are distinct: otherwise a text that was sealed
+ * for one purpose would open for another.
+ */
+export const PREFIXES = {
   accountCursor: 'gra',
+  adminCursor: 'grn',
   authorizationCode: 'grc',
   clientRegistration: 'grd',
   confirmation: 'grf',
   deviceAnswer: 'gre',
-  deviceCode: 'grd',
+  deviceCode: 'grk',
   deviceRequest: 'grq',
   loginChallenge: 'grl',
   logoutQuestion: 'gro',

@@ -11,6 +11,9 @@ import type { SigningKey } from './key-ring.ts'
 /** Longer tokens are refused. */
 export const TOKEN_AT_MOST = 8192
 
+/** What checks a signature. */
+export type VerifyingKey = Pick<SigningKey, 'algorithm' | 'publicKey'>
+
 /** `typ` names the kind of token (RFC 8725 §3.11): a token of one kind is never accepted as another. */
 export function signJwt(key: SigningKey, typ: string, claims: object): string {
   // OpenID Connect Core §10.1: "a kid value MUST be provided" if the set has several keys
@@ -23,7 +26,7 @@ export function signJwt(key: SigningKey, typ: string, claims: object): string {
  * The claims of a token of this `typ` that one of our keys signed, whether or not it has expired; undefined for any
  * other text.
  */
-export function openJwt(findKey: (id: string) => SigningKey | undefined, typ: string, token: string): object | undefined {
+export function openJwt(findKey: (id: string) => VerifyingKey | undefined, typ: string, token: string): object | undefined {
   const [head, body, signature, ...rest] = token.split('.')
   if (!head || !body || !signature || rest.length > 0 || token.length > TOKEN_AT_MOST) return undefined
   const header = decodePart(head)
@@ -47,7 +50,7 @@ function signatureOf(key: SigningKey, input: Buffer): Buffer {
   }
 }
 
-function signatureHolds(key: SigningKey, input: Buffer, signature: Buffer): boolean {
+function signatureHolds(key: VerifyingKey, input: Buffer, signature: Buffer): boolean {
   switch (key.algorithm) {
     case 'EdDSA':
       return verify(null, input, key.publicKey, signature)

@@ -2,6 +2,7 @@ import type { ServerOptions as SecureServerOptions } from 'node:https'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import { addProbeRoute } from '../ops/probe.ts'
 import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
 import { connectAuthService } from './auth-service.ts'
@@ -84,6 +85,7 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
 
   const developmentAccounts = developmentWallet?.accounts
   addHealthRoutes(server, options)
+  addProbeRoute(server, { service: 'login', origin: loginUrl, secrets: [loginSecret], now })
   addAssetRoutes(server)
   addLoginPageRoute(server, { authService, now, developmentAccounts })
   addMessageRoute(server, { authService, now, developmentAccounts })

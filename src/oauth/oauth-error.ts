@@ -115,7 +115,8 @@ export const wantsDpopNonce = (): OAuthError => new OAuthError({ error: 'use_dpo
 /** One wording for every fault of an access token (RFC 6750 §3.1). */
 export const invalidToken = (reason: ReasonOf<'invalid_token'>): OAuthError => new OAuthError({ error: 'invalid_token', reason })
 
-export const insufficientScope = (): OAuthError => new OAuthError({ error: 'insufficient_scope', reason: 'openid_not_granted' })
+export const insufficientScope = (reason: ReasonOf<'insufficient_scope'>): OAuthError =>
+  new OAuthError({ error: 'insufficient_scope', reason })
 
 /** OpenID Connect Core §3.1.2.6 */
 export const accountSelectionRequired = (): OAuthError =>

@@ -23,6 +23,7 @@ export type Endpoint =
   | 'login-complete'
   | 'logout'
   | 'register'
+  | 'admin'
 
 /** The meaning of the reason, and advice if the error's own advice is not enough. */
 type Row = readonly [at: Endpoint | readonly Endpoint[], means: string, act?: string]
@@ -498,6 +499,12 @@ export const oauthErrors = {
       bound_to_another_key: ['userinfo', 'The access token is bound to another DPoP key.'],
       client_unknown_or_disabled: ['userinfo', CLIENT],
       grant_ended: ['userinfo', 'The grant of the access token has ended.'],
+      access_token_for_another_resource: ['admin', 'The access token was issued for another resource than the admin API.'],
+      client_authenticates_by_secret: [
+        'admin',
+        'A client that authenticates by a secret presented a token that is bound to no key.',
+        'Register the client with private_key_jwt, or use DPoP.',
+      ],
     },
   },
   invalid_redirect_uri: {
@@ -530,7 +537,12 @@ export const oauthErrors = {
     definedIn: 'RFC 6750 §3.1',
     description: 'This needs an access token with scope openid.',
     act: 'Request the scope in a new authorization request.',
-    reasons: { openid_not_granted: ['userinfo', 'The access token does not have the scope `openid`.'] },
+    reasons: {
+      admin_scope_not_granted: ['admin', 'The access token does not have the scope that the operation needs.'],
+      not_an_operator: ['admin', 'The wallet or the client is not an operator.', 'Operator: `grantor operators add`.'],
+      role_not_sufficient: ['admin', 'The role of the operator does not allow the operation.', 'Let an owner do this.'],
+      openid_not_granted: ['userinfo', 'The access token does not have the scope `openid`.'],
+    },
   },
   temporarily_unavailable: {
     status: 503,

@@ -26,6 +26,7 @@ export function createAuditLog(logger: Logger, lasting: ReadonlySet<string>): (e
     const event = { ...named, request_id: named.request_id ?? currentRequestId() }
     if (event.alarm) audit.error(event, 'alarm')
     else audit.info(event, 'audit')
-    if (lasting.has(event.event)) audit.flush()
+    // What an operator did cannot be undone either.
+    if (lasting.has(event.event) || named.operator !== undefined) audit.flush()
   }
 }

@@ -12,6 +12,8 @@ export type Metrics = {
   countRefusal(error: string, reason: string): void
   /** rows of one table that had expired or ended and were deleted */
   countSwept(kind: string, rows: number): void
+  /** lines of the audit trail that are in the log only */
+  countLostAuditLines(lines: number): void
   /** The machines of the database that do not answer at the moment, by host and port. */
   setMachinesAway(names: readonly string[]): void
   /** all metrics, in the text format */
@@ -45,6 +47,11 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'] as const,
     registers: [registry],
   })
+  const lostLines = new Counter({
+    name: 'grantor_audit_lines_lost_total',
+    help: 'Lines of the audit trail that could not be stored in time. They are in the log only.',
+    registers: [registry],
+  })
   const away = new Gauge({
     name: 'grantor_database_machines_away',
     help: 'Worker processes that get no answer from a machine of the database cluster, by machine.',
@@ -58,6 +65,7 @@ export function createMetrics(): Metrics {
       seconds.observe({ route, method: METHODS.has(method) ? method : 'other', status }, took),
     countRefusal: (error, reason) => refusals.inc({ error, reason }),
     countSwept: (kind, rows) => swept.inc({ kind }, rows),
+    countLostAuditLines: (lines) => lostLines.inc(lines),
     setMachinesAway(names) {
       away.reset()
       for (const machine of names) away.set({ machine }, 1)

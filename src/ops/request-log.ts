@@ -1,23 +1,53 @@
 /**
  * The id of a request, and one line per completed request: method, route, status, duration, request id. Never a query,
  * a header or a body. The id is in the response (`X-Request-Id`), in the request line (`reqId`) and in the audit lines
- * (`request_id`).
+ * (`request_id`). A response can be held until a line of the audit trail is committed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Metrics } from './metrics.ts'
+import { networkPrefix } from './network.ts'
 
 /** For fastify's `genReqId`. The caller's own X-Request-Id is ignored: otherwise any caller could write into the log. */
 export function newRequestId(): string {
   return randomUUID()
 }
 
-const requestId = new AsyncLocalStorage<string>()
+type RequestContext = {
+  request: Pick<FastifyRequest, 'id' | 'ip'>
+  /** the caller's address, if another server sent the request for the caller */
+  callerAddress?: string
+  /** what the response waits for */
+  held?: Promise<unknown>[]
+}
+
+const context = new AsyncLocalStorage<RequestContext>()
+
+/** Milliseconds for which a response is held at most. */
+const HELD_AT_MOST = 2000
 
 /** The id of the request that this code runs for; undefined in background work. */
 export function currentRequestId(): string | undefined {
-  return requestId.getStore()
+  return context.getStore()?.request.id
+}
+
+/** The first part of the caller's address, such as `203.0.113`; undefined in background work, and if the address is unknown. */
+export function currentNetwork(): string | undefined {
+  const current = context.getStore()
+  return networkPrefix(current?.callerAddress ?? current?.request.ip) || undefined
+}
+
+/** The caller's address, if another server sent the request for the caller. */
+export function noteCallerAddress(ip: string): void {
+  const current = context.getStore()
+  if (current) current.callerAddress = ip
+}
+
+/** Sends the response of the current request only when `until` has settled, or two seconds later. */
+export function holdResponse(until: Promise<unknown>): void {
+  const current = context.getStore()
+  if (current) (current.held ??= []).push(until)
 }
 
 /** Adds the request log to a server whose own request logging is off, and counts requests if there are metrics. */
@@ -26,7 +56,12 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
     done(void reply.header('x-request-id', request.id))
   })
   // After the body: the body's events come from the connection and would lose the id.
-  server.addHook('preHandler', (request, _reply, done) => requestId.run(request.id, done))
+  server.addHook('preHandler', (request, _reply, done) => context.run({ request }, done))
+  server.addHook('onSend', (_request, _reply, payload, done) => {
+    const held = context.getStore()?.held
+    if (held) void settledOrOverdue(held).then(() => done(null, payload))
+    else done(null, payload)
+  })
   server.addHook('onResponse', (request, reply, done) => {
     // The route's pattern, not the requested path: the caller chooses the path, which may contain anything.
     const route = request.routeOptions.url ?? 'unmatched'
@@ -37,4 +72,11 @@ export function logRequests(server: FastifyInstance, metrics?: Pick<Metrics, 'ob
     metrics?.observeRequest({ route, method, status, seconds: elapsedTime / 1000 })
     done()
   })
+}
+
+async function settledOrOverdue(held: Promise<unknown>[]): Promise<void> {
+  const { promise: isOverdue, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, HELD_AT_MOST)
+  await Promise.race([Promise.allSettled(held), isOverdue])
+  clearTimeout(timer)
 }

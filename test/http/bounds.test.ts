@@ -141,7 +141,7 @@ test('If a wallet has more sessions than the limit, the oldest ends with logout 
   const other = parameterOf((await walks[0].authorize(requestOf(app.client))).location, 'code')
   const underWay = await walks[2].prove(await walks[2].challenge(requestOf(app.client)))
   await app.grantor.keepBounds()
-  expect(superseded()).toEqual([{ event: 'session_ended', reason: 'superseded' }])
+  expect(superseded()).toEqual([expect.objectContaining({ event: 'session_ended', reason: 'superseded' })])
   expect((await app.walk.browse({ path: '/account' })).status, 'the oldest is signed out').toBe(302)
   for (const walk of walks.slice(0, 2)) expect((await walk.browse({ path: '/account' })).status).toBe(200)
   await expect.poll(() => receivedPaths).toEqual(['/logout'])

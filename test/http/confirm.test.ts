@@ -105,11 +105,14 @@ describe('The buttons of the confirmation page', () => {
     expect((await walk.exchange(web, parameterOf(to, 'code'), { code_verifier: CODE_VERIFIER })).status).toBe(200)
   })
 
-  test('The decision deny forwards to the redirect URI with access_denied and state, and writes nothing (RFC 6749 §4.1.2.1)', async () => {
+  test('The decision deny forwards to the redirect URI with access_denied and state, and writes only its audit line (RFC 6749 §4.1.2.1)', async () => {
     const before = allRows(grantor.databasePath)
     const to = movingTo(await walk.confirm(await openConfirmation(), 'deny'))
     expect(to).toBe(`${web.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=kept`)
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    const { audit_head: _, audit_lines: lines, ...after } = allRows(grantor.databasePath)
+    expect({ ...before, ...after }).toEqual(before)
+    expect(lines).toHaveLength((before.audit_lines?.length ?? 0) + 1)
+    expect(lines?.at(-1)).toMatchObject({ event: 'consent_declined', client_id: web.id })
   })
 
   test.each(['', 'ALLOW', 'allow ', 'yes', 'true', '1', 'deny'])(

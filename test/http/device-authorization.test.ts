@@ -64,7 +64,7 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
     const { authUrl } = grantor
     const body = answer.json()
     expect(body).toEqual({
-      device_code: expect.stringMatching(/^grd\.[0-9a-f]{10}\.[\w-]+$/),
+      device_code: expect.stringMatching(/^grk\.[0-9a-f]{10}\.[\w-]+$/),
       user_code: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/),
       verification_uri: `${authUrl}/device`,
       verification_uri_complete: `${authUrl}/device?user_code=${String(body.user_code)}`,
@@ -194,7 +194,7 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
   test('A client needs the grant type at the device authorization endpoint and at the token endpoint', async () => {
     const other = await grantor.createClient({ type: 'native' })
     expectRefusal(await askForDevice(walk, other), 'unauthorized_client')
-    expectRefusal(await poll(walk, other, { device_code: 'grd.0000000000.AAAA' }), 'unauthorized_client')
+    expectRefusal(await poll(walk, other, { device_code: 'grk.0000000000.AAAA' }), 'unauthorized_client')
   })
 
   test.each<[string, string, Record<string, string>]>([
@@ -231,9 +231,15 @@ describe.each(engines)('Device authorization on $engine (RFC 8628)', ({ open }) 
     expect(grants.find(({ clientId }) => clientId === confidential.id)).toMatchObject({ consented: true })
   })
 
+  test('A device code is not a client id, and a sealed registration is not a device code', async () => {
+    const { device_code } = await authorizedDevice(walk, client)
+    expectRefusal(await askForDevice(walk, { ...client, id: device_code }), 'invalid_client')
+    expectRefusal(await poll(walk, client, { device_code: device_code.replace('grk', 'grd') }), 'invalid_grant')
+  })
+
   test('A garbled, truncated or foreign device code is refused', async () => {
     const { device_code } = await authorizedDevice(walk, client)
-    for (const code of ['x', device_code.slice(0, -2), device_code.replace('grd', 'grc'), `${device_code}A`]) {
+    for (const code of ['x', device_code.slice(0, -2), device_code.replace('grk', 'grc'), `${device_code}A`]) {
       expectRefusal(await poll(walk, client, { device_code: code }), 'invalid_grant')
     }
     expect((await walk.token(client, { grant_type: DEVICE_GRANT })).json()).toMatchObject({ error: 'invalid_request' })

@@ -67,7 +67,7 @@ describe('Rows before and after the proof', () => {
     expect(allRows(grantor.databasePath)).toEqual(before)
   })
 
-  test('A proof writes the receipt and, the first time, the wallet; the session is written only when the browser returns', async () => {
+  test('A proof writes the receipt, its audit line and, the first time, the wallet; the session is written only when the browser returns', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const { address } = walk.wallet
     const client = clients[0] as TestClient
@@ -77,9 +77,11 @@ describe('Rows before and after the proof', () => {
     expect(newRows(before, after)).toEqual({
       wallets: [{ address, epoch: 0, proved_itself: 1 }],
       receipts: [expect.objectContaining({ wallet: address, client_id: client.id, withdrawn_at: null })],
+      audit_head: [expect.anything()],
+      audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet: address, client_id: client.id })],
     })
     await walk.prove(await walk.challenge(requestOf(client)))
-    expect(Object.keys(newRows(after, allRows(grantor.databasePath)))).toEqual(['receipts'])
+    expect(Object.keys(newRows(after, allRows(grantor.databasePath)))).toEqual(['audit_head', 'audit_lines', 'receipts'])
     await walk.complete(first)
     expect(newRows(after, allRows(grantor.databasePath)).sessions).toEqual([expect.objectContaining({ wallet: address })])
   })

@@ -1,12 +1,16 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { KeyRing } from '../../src/keys/key-ring.ts'
-import { type SealPurpose, seal, unseal } from '../../src/keys/sealed.ts'
+import { PREFIXES, type SealPurpose, seal, unseal } from '../../src/keys/sealed.ts'
 import { runs } from '../support/runs.ts'
 import { newKey, ringOf } from './rings.ts'
 
-const PURPOSES: SealPurpose[] = ['grc', 'grl', 'grv', 'grf']
+const PURPOSES: SealPurpose[] = Object.values(PREFIXES)
 const ring = ringOf()
+
+test('No two purposes have the same prefix', () => {
+  expect(new Set(PURPOSES).size).toBe(PURPOSES.length)
+})
 
 test('Any JSON value opens from its seal unchanged', () => {
   fc.assert(

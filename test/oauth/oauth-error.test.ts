@@ -25,7 +25,7 @@ const ALL = [
   errors.invalidDpopProof('proof_expired'),
   errors.wantsDpopNonce(),
   errors.invalidToken('grant_ended'),
-  errors.insufficientScope(),
+  errors.insufficientScope('openid_not_granted'),
   errors.tooManyFailures(30),
   errors.tooManyPushed(30),
   errors.tooManySignIns(30),

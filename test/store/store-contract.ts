@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { anyOrderContract } from './contract/any-order.ts'
+import { auditContract } from './contract/audit.ts'
 import { cleaningContract } from './contract/cleaning.ts'
 import { clientsContract, keysContract } from './contract/clients-and-keys.ts'
 import { codesContract } from './contract/codes.ts'
@@ -18,6 +19,7 @@ import type { StoreUnderTest } from './contract/subject.ts'
 import { unavailableContract } from './contract/unavailable.ts'
 import { pushedRequestsContract, spentContract } from './contract/used-once.ts'
 import { sessionsContract, walletsContract } from './contract/wallets-and-sessions.ts'
+import { webhooksContract } from './contract/webhooks.ts'
 
 export type { StoreUnderTest } from './contract/subject.ts'
 
@@ -46,6 +48,8 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Pushed requests', () => pushedRequestsContract(subject))
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))
+    describe('The audit trail', () => auditContract(subject))
+    describe('Webhooks', () => webhooksContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))
   })

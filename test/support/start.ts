@@ -13,6 +13,7 @@ import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { readSettings } from '../../src/config/settings.ts'
+import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
 import { type ClientRegistration, registerClient } from '../../src/domain/clients/register-client.ts'
 import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/domain/model/deps.ts'
@@ -48,6 +49,8 @@ export type StartOptions = {
   /** the other limits; as high as `failureLimit` if that is above the usual 1,000 */
   limits?: Partial<Record<Limited, number>>
   trustedProxies?: string[]
+  /** the admin API is on, at a port of its own */
+  admin?: boolean
   /** accept clients with metadata documents, also on this machine */
   clientMetadata?: boolean
   /** the environment of the settings, in addition */
@@ -74,11 +77,18 @@ export type StartOptions = {
   loginSecretPrevious?: string
 }
 
+/** An event as the log has it: with a shortened address, and with the id of its line in the audit trail. */
+export type LoggedEvent = Omit<AuditEvent, 'wallet'> & { wallet?: string; audit_id?: string }
+
 export type TestClient = Client & { secret: string }
 
 export type Grantor = {
   authUrl: string
   loginUrl: string
+  /** the origin of the admin API; empty if it is off */
+  adminUrl: string
+  /** does the jobs of operators, as the service does once a second */
+  workOnJobs(): Promise<void>
   authServer: FastifyInstance
   loginServer: FastifyInstance
   store: Store
@@ -87,13 +97,16 @@ export type Grantor = {
   databasePath: string
   ports: number[]
   /** the events of the audit log, in order */
-  events: AuditEvent[]
+  events: LoggedEvent[]
   /** every line that either server has logged */
   logLines: string[]
   /** registers a client; `secret` is empty for a client without a secret */
   createClient(registration?: Partial<ClientRegistration>): Promise<TestClient>
   /** runs the work that the service does once a second */
   keepBounds(): Promise<void>
+  /** signs the head of the audit trail and deletes old lines, if that is due */
+  keepTrail(): Promise<void>
+  webhooks: WebhookSender
   /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -110,10 +123,14 @@ async function postgresStore(address: PostgresAddress, clock: TestClock): Promis
 }
 
 /** The settings of `grantor serve`: the defaults, with those that the test sets. */
-function settingsOf(options: StartOptions, at: { authUrl: string; loginUrl: string; databasePath: string }): AuthServiceSettings {
+function settingsOf(
+  options: StartOptions,
+  at: { authUrl: string; loginUrl: string; adminUrl?: string | undefined; databasePath: string },
+): AuthServiceSettings {
   const reading = readSettings('serve', {
     GRANTOR_AUTH_URL: at.authUrl,
     GRANTOR_LOGIN_URL: at.loginUrl,
+    GRANTOR_ADMIN_URL: at.adminUrl,
     GRANTOR_DATABASE_URL: `sqlite:${at.databasePath}`,
     GRANTOR_SECRET: options.secret ?? TEST_SECRET,
     GRANTOR_LOGIN_SECRET: TEST_LOGIN_SECRET,
@@ -171,22 +188,28 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const databasePath = options.databasePath ?? join(folder ?? '', 'grantor.sqlite')
   const store = await (options.postgres ? postgresStore(options.postgres, clock) : sqliteStore(databasePath, clock))
 
-  const settings = settingsOf(options, { authUrl, loginUrl, databasePath })
-  const events: AuditEvent[] = []
+  const [adminPort] = options.admin ? await freePorts(1) : []
+  const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
+  const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath })
+  const events: LoggedEvent[] = []
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
   const {
     server: authServer,
+    admin,
     deps,
     upkeep,
     bounds,
     deliveries,
+    trail,
+    keepTrail,
+    webhooks,
   } = await composeOnStore(settings, {
     store,
     now: clock.now,
     logger,
-    audit(event) {
+    logAudit(event) {
       events.push(event)
       audit?.(event)
     },
@@ -205,10 +228,13 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now, tls })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
+  if (admin && adminPort !== undefined) await admin.server.listen({ host: '127.0.0.1', port: adminPort })
 
   return {
     authUrl,
     loginUrl,
+    adminUrl: adminUrl ?? '',
+    workOnJobs: async () => admin?.workOnJobs(),
     authServer,
     loginServer,
     store,
@@ -219,6 +245,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     events,
     logLines,
     keepBounds: bounds.keep,
+    keepTrail,
+    webhooks,
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(
@@ -231,7 +259,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       return { ...registered.client, secret: registered.secret ?? '' }
     },
     async close() {
-      await Promise.all([authServer.close(), loginServer.close(), deliveries.stop()])
+      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop(), webhooks.stop()])
+      await trail.stop()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })
     },

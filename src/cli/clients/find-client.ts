@@ -8,7 +8,7 @@ export const CLIENT_OPERAND = { name: 'CLIENT_ID', words: 'The id of the client,
 
 export async function findClient(store: Pick<Store, 'clients'>, clientId: string): Promise<Client> {
   const client = await store.clients.readClient(clientId)
-  if (!client) throw unknown(clientId)
+  if (!client) throw unknownClient(clientId)
   return client
 }
 
@@ -19,10 +19,10 @@ export async function changeClient(
   change: (client: Client) => Client,
 ): Promise<Client> {
   const changed = await store.clients.changeClient(clientId, change)
-  if (!changed) throw unknown(clientId)
+  if (!changed) throw unknownClient(clientId)
   return changed
 }
 
-function unknown(clientId: string): CommandError {
+export function unknownClient(clientId: string): CommandError {
   return new CommandError(`no client is registered as "${clientId}"; see: grantor clients list`)
 }

@@ -1,7 +1,7 @@
-import { signingFaults } from '../../domain/clients/profile-signing.ts'
-import { registerClient } from '../../domain/clients/register-client.ts'
+import { createClient } from '../../domain/clients/manage-clients.ts'
 import { clientFlags, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, registeredJson } from '../clients/client-print.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -36,23 +36,21 @@ export const clientsCreate = defineCommand({
       throw new UsageError('--public and --native are both given: keep one (a native client is public)')
     if (options.env && options.json) throw new UsageError('--env and --json are both given: keep one')
     const { redirectUris = [], ...given } = givenOfClient(options)
-    const registered = registerClient(
-      {
-        ...given,
-        ...givenFlags(options),
-        name: options.name,
-        type: options.native ? 'native' : options.public ? 'public' : 'confidential',
-        redirectUris,
-      },
-      environment.now(),
-    )
+    const registration = {
+      ...given,
+      ...givenFlags(options),
+      name: options.name,
+      type: options.native ? 'native' : options.public ? 'public' : 'confidential',
+      redirectUris,
+    } as const
+    const registered = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
+      const created = await createClient(store, registration, now())
+      if (created.kind === 'registered')
+        await recordAct(store, environment, { event: 'client_created', at: now(), clientId: created.client.id })
+      return created
+    })
     if (registered.kind === 'faults') throw refused(registered.faults)
     const { client, secret } = registered
-    await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
-      const faults = signingFaults(client, await store.keys.listKeys(), now())
-      if (faults.length > 0) throw refused(faults)
-      await store.clients.insertClient(client)
-    })
     if (options.json) {
       environment.print(registeredJson(client, secret))
       return EXIT.done

@@ -1,6 +1,7 @@
 import { deleteClient } from '../../domain/consent/end-grants.ts'
 import { sumOf } from '../../domain/model/pages.ts'
 import { CLIENT_OPERAND, findClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -22,7 +23,9 @@ export const clientsDelete = defineCommand({
       environment,
       async (store, now) => {
         const found = await findClient(store, clientId)
-        return { client: found, ended: await sumOf(deleteClient(store, clientId, now())) }
+        const ended = await sumOf(deleteClient(store, clientId, now()))
+        await recordAct(store, environment, { event: 'client_deleted', at: now(), clientId, details: { grants: ended } })
+        return { client: found, ended }
       },
     )
     if (options.json) environment.print(JSON.stringify({ client_id: client.id, grants_ended: ended }))

@@ -1,4 +1,5 @@
 import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
@@ -15,6 +16,7 @@ export const clientsDisable = defineCommand({
     const client = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       const found = await findClient(store, clientId)
       await changeClient(store, clientId, (client) => ({ ...client, disabledAt: client.disabledAt ?? now() }))
+      if (found.disabledAt === null) await recordAct(store, environment, { event: 'client_disabled', at: now(), clientId })
       return found
     })
     environment.print(client.disabledAt === null ? `Disabled "${client.name}".` : `"${client.name}" was disabled before.`)

@@ -1,4 +1,5 @@
 import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT } from '../terminal/command.ts'
@@ -11,9 +12,10 @@ export const clientsEnable = defineCommand({
   examples: ['grantor clients enable 0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'],
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, environment) {
-    const client = await withStore(settingsFor('clients', environment, options.data), environment, async (store) => {
+    const client = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       const found = await findClient(store, clientId)
       await changeClient(store, clientId, (client) => ({ ...client, disabledAt: null }))
+      if (found.disabledAt !== null) await recordAct(store, environment, { event: 'client_enabled', at: now(), clientId })
       return found
     })
     environment.print(client.disabledAt === null ? `"${client.name}" was enabled already.` : `Enabled "${client.name}".`)

@@ -1,7 +1,7 @@
-import { hasSecret, rotateClientSecret } from '../../domain/clients/register-client.ts'
-import { newSecret } from '../../keys/secret.ts'
+import { rotateSecret } from '../../domain/clients/manage-clients.ts'
 import { registeredJson } from '../clients/client-print.ts'
-import { CLIENT_OPERAND, changeClient, findClient } from '../clients/find-client.ts'
+import { CLIENT_OPERAND, unknownClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -26,20 +26,20 @@ export const clientsRotateSecret = defineCommand({
   program: 'clients',
   async run({ options, operands: [clientId = ''] }, environment) {
     const overlap = seconds(options.overlap ?? '86400')
-    const { client, secret, at } = await withStore(
+    const { outcome, at } = await withStore(
       settingsFor('clients', environment, options.data),
       environment,
       async (store, now) => {
-        const found = await findClient(store, clientId)
-        if (found.type !== 'confidential') throw new CommandError(`${found.type} clients have no secret`)
-        if (!hasSecret(found.authMethod))
-          throw new CommandError(`a client that authenticates by ${found.authMethod} has no secret`)
-        const secret = newSecret()
         const at = now()
-        const client = await changeClient(store, clientId, (it) => rotateClientSecret(it, overlap, at, secret).client)
-        return { client, secret, at }
+        const outcome = await rotateSecret(store, clientId, { overlap, at })
+        if (outcome.kind === 'rotated')
+          await recordAct(store, environment, { event: 'client_secret_rotated', at, clientId, details: { overlap } })
+        return { outcome, at }
       },
     )
+    if (outcome.kind === 'unknown') throw unknownClient(clientId)
+    if (outcome.kind === 'has_no_secret') throw new CommandError(outcome.because)
+    const { client, secret } = outcome
     if (options.json) {
       environment.print(registeredJson(client, secret))
       return EXIT.done

@@ -1,10 +1,10 @@
-import { clientFaults } from '../../domain/clients/client-faults.ts'
-import { signingFaults } from '../../domain/clients/profile-signing.ts'
-import { changeClient, hasSecret } from '../../domain/clients/register-client.ts'
+import { updateClient } from '../../domain/clients/manage-clients.ts'
+import { hasSecret } from '../../domain/clients/register-client.ts'
 import type { Client } from '../../domain/model/records.ts'
 import { clientFlags, clientFlagsOff, clientOptions, givenFlags, givenOfClient } from '../clients/client-options.ts'
 import { clientFacts, clientRecord } from '../clients/client-print.ts'
-import { CLIENT_OPERAND, changeClient as changeStored } from '../clients/find-client.ts'
+import { CLIENT_OPERAND, unknownClient } from '../clients/find-client.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -33,15 +33,17 @@ export const clientsUpdate = defineCommand({
   async run({ options, operands: [clientId = ''] }, environment) {
     const changes = changesOf(options)
     if (Object.keys(changes).length === 0) throw new UsageError(['no change was named', 'See: grantor clients update --help'])
-    const changed = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
-      const keys = await store.keys.listKeys()
-      return changeStored(store, clientId, (present) => {
-        const client = changeClient(present, changes)
-        const faults = [...clientFaults(client), ...signingFaults(client, keys, now())]
-        if (faults.length > 0) throw new UsageError(['this change cannot be made', ...faults.map((fault) => `- ${fault}`)])
-        return client
-      })
+    const outcome = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
+      const updated = await updateClient(store, clientId, () => changes, now())
+      const details = { changed: Object.keys(changes).join(' ') }
+      if (updated.kind === 'changed')
+        await recordAct(store, environment, { event: 'client_changed', at: now(), clientId, details })
+      return updated
     })
+    if (outcome.kind === 'unknown') throw unknownClient(clientId)
+    if (outcome.kind === 'faults')
+      throw new UsageError(['this change cannot be made', ...outcome.faults.map((fault) => `- ${fault}`)])
+    const { client: changed } = outcome
     if (options.json) environment.print(JSON.stringify(clientRecord(changed)))
     else for (const line of ['Changed; the client is now:', ...clientFacts(changed)]) environment.print(line)
     if (hasSecret(changed.authMethod) && changed.secrets.length === 0)

@@ -1,5 +1,6 @@
 import { endGrantsOfWallet, endOneGrant } from '../../domain/consent/end-grants.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
@@ -30,9 +31,19 @@ export const grantsRevoke = defineCommand({
     if ((grantId === undefined) === (wallet === undefined))
       throw new UsageError(['name either --grant or --wallet', 'See: grantor grants revoke --help'])
     if (clientId !== undefined && wallet === undefined) throw new UsageError('--client can only be used with --wallet')
-    const ended = await withStore(settingsFor('grants', environment, options.data), environment, (store, now) =>
-      wallet === undefined ? endByName(store, grantId ?? '', now()) : endGrantsOfWallet(store, wallet, clientId, now()),
-    )
+    const ended = await withStore(settingsFor('grants', environment, options.data), environment, async (store, now) => {
+      const count =
+        wallet === undefined
+          ? await endByName(store, grantId ?? '', now())
+          : await endGrantsOfWallet(store, wallet, clientId, now())
+      const ending =
+        wallet === undefined
+          ? ({ event: 'grant_ended', reason: 'operator', grantId } as const)
+          : ({ event: 'grants_ended', reason: 'operator', wallet, clientId, details: { grants: count } } as const)
+      // Ending the grants of a wallet also voids its codes and logins, so that act is recorded even if no grant ended.
+      if (count > 0 || wallet !== undefined) await recordAct(store, environment, { ...ending, at: now() })
+      return count
+    })
     if (options.json) environment.print(JSON.stringify({ grants_ended: ended }))
     else environment.print(ended === 0 ? 'There was nothing to end.' : `Ended ${counted(ended, 'grant')}.`)
     return EXIT.done

@@ -1,4 +1,5 @@
 import { retireKey } from '../../domain/maintenance/keep-keys.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { checkSecret, keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
@@ -19,7 +20,10 @@ export const keysRetire = defineCommand({
     const outcome = await withStore(settings, environment, async (store, now) => {
       const keeping = keyKeeping(settings, store, now)
       await checkSecret(keeping)
-      return retireKey(keeping, keyId, options['at-once'])
+      const outcome = await retireKey(keeping, keyId, options['at-once'])
+      const details = options['at-once'] ? { at_once: 'yes' } : {}
+      if (outcome.kind === 'retired') await recordAct(store, environment, { event: 'key_retired', at: now(), keyId, details })
+      return outcome
     })
     switch (outcome.kind) {
       case 'unknown':

@@ -1,6 +1,7 @@
 import { rotateKey } from '../../domain/maintenance/keep-keys.ts'
 import type { KeyKind } from '../../keys/key-ring.ts'
 import { checkSigning } from '../compose/check-signing.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { checkSecret, keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
@@ -35,6 +36,7 @@ export const keysRotate = defineCommand({
         kinds.map(async (kind) => {
           const key = await rotateKey(keeping, kind)
           if (key === 'taken') throw new CommandError(`another process made a ${kind} key just now; see: grantor keys list`)
+          await recordAct(store, environment, { event: 'key_made', reason: kind, at: now(), keyId: key.id })
           return key
         }),
       )

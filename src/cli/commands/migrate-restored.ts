@@ -5,6 +5,7 @@
 import { type KeyKeeping, keyState } from '../../domain/maintenance/keep-keys.ts'
 import { endRestored } from '../../domain/maintenance/restore.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { type CommandEnvironment, EXIT } from '../terminal/command.ts'
 import { columns, counted, time } from '../terminal/print.ts'
 
@@ -18,6 +19,7 @@ export async function putRight(
   { yes, json }: Confirming,
 ): Promise<number> {
   const { restoration, ended } = await endRestored(store, keeping)
+  await recordAct(store, environment, { event: 'restoration_begun', at: keeping.now(), details: ended })
   const [clients, resources, keys] = [await clientsOf(store), await resourcesOf(store), await keysOf(store, keeping)]
   if (!json) {
     const sum = [counted(ended.grants, 'grant'), counted(ended.sessions, 'session')].join(' and ')
@@ -25,7 +27,10 @@ export async function putRight(
     for (const line of reviewLines(clients, resources, keys)) environment.print(line)
   }
   const confirmed = yes || (!json && (await askForConfirmation(environment)))
-  if (confirmed) await store.restorations.confirmRestoration(restoration.number, keeping.now())
+  if (confirmed) {
+    await store.restorations.confirmRestoration(restoration.number, keeping.now())
+    await recordAct(store, environment, { event: 'restoration_confirmed', at: keeping.now() })
+  }
   if (json) environment.print(JSON.stringify({ ended, clients, resources, keys, confirmed }))
   else if (confirmed) environment.print('Confirmed: grantor serve becomes ready.')
   else environment.print('Not confirmed: /health/ready stays 503 until you run: grantor migrate --restored --yes')

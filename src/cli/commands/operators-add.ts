@@ -1,8 +1,9 @@
 import { OPERATOR_ROLES, type OperatorRole } from '../../domain/model/records.ts'
 import { OPERATORS_AT_MOST, setOperator } from '../../domain/operators/operators.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { OPERATOR_OPERAND, operatorFrom } from '../operators/operator-operand.ts'
+import { OPERATOR_OPERAND, objectOf, operatorFrom } from '../operators/operator-operand.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const operatorsAdd = defineCommand({
@@ -30,7 +31,12 @@ export const operatorsAdd = defineCommand({
     const outcome = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       if (!id.startsWith('0x') && !(await store.clients.readClient(id)))
         throw new CommandError(`no client is registered as "${id}"; see: grantor clients list`)
-      return setOperator(store, { id, role, at: now() })
+      const set = await setOperator(store, { id, role, at: now() })
+      if (set.kind === 'done') {
+        const event = set.isNew ? 'operator_added' : 'operator_changed'
+        await recordAct(store, environment, { event, at: now(), ...objectOf(id), details: { role } })
+      }
+      return set
     })
     if (outcome.kind === 'done') {
       environment.print(`${id} is ${role} now.`)

@@ -1,7 +1,8 @@
 import { removeOperator } from '../../domain/operators/operators.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { OPERATOR_OPERAND, operatorFrom } from '../operators/operator-operand.ts'
+import { OPERATOR_OPERAND, objectOf, operatorFrom } from '../operators/operator-operand.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
 
 export const operatorsRemove = defineCommand({
@@ -14,9 +15,11 @@ export const operatorsRemove = defineCommand({
   program: 'clients',
   async run({ options, operands: [text = ''] }, environment) {
     const id = operatorFrom(text)
-    const outcome = await withStore(settingsFor('clients', environment, options.data), environment, (store) =>
-      removeOperator(store, id),
-    )
+    const outcome = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
+      const removed = await removeOperator(store, id)
+      if (removed.kind === 'done') await recordAct(store, environment, { event: 'operator_removed', at: now(), ...objectOf(id) })
+      return removed
+    })
     if (outcome.kind === 'done') {
       environment.print(`${id} is no operator any more.`)
       return EXIT.done

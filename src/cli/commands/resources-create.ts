@@ -1,4 +1,5 @@
 import { RESOURCES_AT_MOST } from '../../domain/model/operator-store.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { kindsFrom, requireValid, resourceOptions, scopesFrom } from '../resources/resource-options.ts'
@@ -36,13 +37,14 @@ export const resourcesCreate = defineCommand({
       { uri, name: options.name.trim(), scopes: scopesFrom(options), openTo: [...openTo], createdAt: environment.now() },
       'this resource cannot be registered',
     )
-    await withStore(settingsFor('clients', environment, options.data), environment, async (store) => {
+    await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       const outcome = await store.resources.insertResource(resource)
       if (outcome === 'taken') throw new CommandError(`${uri} is registered already; see: grantor resources update --help`)
       if (outcome === 'full')
         throw new CommandError(
           `${RESOURCES_AT_MOST} resources are registered, which is the most; see: grantor resources delete --help`,
         )
+      await recordAct(store, environment, { event: 'resource_created', at: now(), resource: uri })
     })
     if (options.json) environment.print(JSON.stringify(resourceRecord(resource)))
     else for (const line of [`Registered "${resource.name}".`, ...resourceFacts(resource)]) environment.print(line)

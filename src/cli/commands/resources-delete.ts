@@ -1,3 +1,4 @@
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { RESOURCE_OPERAND, requireFound } from '../resources/find-resource.ts'
@@ -15,8 +16,9 @@ export const resourcesDelete = defineCommand({
   program: 'clients',
   async run({ options, operands: [uri = ''] }, environment) {
     if (!options.yes) throw new UsageError('this removes the resource; add --yes, or use: grantor resources update --closed')
-    await withStore(settingsFor('clients', environment, options.data), environment, async (store) => {
+    await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       if ((await store.resources.deleteResource(uri)) === 'unknown') requireFound(null, uri)
+      await recordAct(store, environment, { event: 'resource_deleted', at: now(), resource: uri })
     })
     if (options.json) environment.print(JSON.stringify({ resource: uri }))
     else environment.print(`Deleted ${uri}.`)

@@ -1,4 +1,5 @@
 import type { Resource } from '../../domain/model/records.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { RESOURCE_OPERAND, requireFound } from '../resources/find-resource.ts'
@@ -29,9 +30,14 @@ export const resourcesUpdate = defineCommand({
     if (options.closed && options['open-to'].length > 0) throw new UsageError('--closed and --open-to are both given: keep one')
     const changes = changesOf(options)
     if (Object.keys(changes).length === 0) throw new UsageError(['no change was named', 'See: grantor resources update --help'])
-    const changed = await withStore(settingsFor('clients', environment, options.data), environment, (store) =>
-      store.resources.changeResource(uri, (present) => requireValid({ ...present, ...changes }, 'this change cannot be made')),
-    )
+    const changed = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
+      const resource = await store.resources.changeResource(uri, (present) =>
+        requireValid({ ...present, ...changes }, 'this change cannot be made'),
+      )
+      const details = { changed: Object.keys(changes).join(' ') }
+      if (resource) await recordAct(store, environment, { event: 'resource_changed', at: now(), resource: uri, details })
+      return resource
+    })
     const resource = requireFound(changed, uri)
     if (options.json) environment.print(JSON.stringify(resourceRecord(resource)))
     else for (const line of ['Changed; the resource is now:', ...resourceFacts(resource)]) environment.print(line)

@@ -3,6 +3,7 @@
  * of their own and run the background tasks themselves.
  */
 import type { ServerOptions } from 'node:https'
+import type { Admin } from '../../admin/admin.ts'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
 import { allClients } from '../../domain/clients/all-clients.ts'
 import { ClientDirectory } from '../../domain/clients/client-directory.ts'
@@ -13,17 +14,23 @@ import { type Bounds, createBoundKeeper } from '../../domain/maintenance/bounds.
 import type { KeyKeeping } from '../../domain/maintenance/keep-keys.ts'
 import { createUpkeep, type Remembered } from '../../domain/maintenance/upkeep.ts'
 import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/deps.ts'
+import type { Job, Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
+import { createJobWorker } from '../../domain/operators/jobs.ts'
+import { adminScopes } from '../../domain/operators/roles.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
 import { createAuthServer } from '../../http/server.ts'
 import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
+import type { AuditEvent } from '../../ops/audit-log.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
+import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -32,10 +39,14 @@ export type AuthServiceSettings = {
   /** shared with the login server alone; two while the secret is being changed */
   loginSecrets: readonly string[]
   trustedProxies: string[]
+  /** the origin of the admin API; null if the admin API is off */
+  adminUrl: string | null
   /** null if clients with metadata documents are not accepted; empty `hosts` for all hosts */
   clientMetadata: { hosts: readonly string[]; blockedHosts: readonly string[] } | null
   /** true if the registered addresses of clients may be on this machine */
   allowLoopback: boolean
+  /** days for which lines of the audit trail are kept */
+  auditDays: number
 }
 
 export type AuthServiceRuntime = {
@@ -43,7 +54,8 @@ export type AuthServiceRuntime = {
   /** epoch seconds */
   now: () => number
   logger: Logger
-  audit: Deps['audit']
+  /** writes one line of the audit log */
+  logAudit: (event: AuditEvent) => void
   limits: RateLimit<Limited>
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
@@ -59,10 +71,13 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, audit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
   const keys = new KeyRing(now)
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
-  const resources = new RegisteredResources(store)
+  const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
+  const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
+  const fetchFromClient = createFetchFromClient(outbound)
+  const { adminUrl } = settings
+  const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
   const clients = allClients({
     directory: new ClientDirectory(store, now),
@@ -76,7 +91,8 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
       await resources.renew(changed)
     },
   }
-  const upkeep = createUpkeep(store, remembered, keys, { ...settings.keys, store: auditKeys(store.keys, audit), now })
+  const keyKeeping = { ...settings.keys, store: auditKeys(store.keys, audit), now }
+  const upkeep = createUpkeep(store, remembered, keys, keyKeeping)
   await upkeep.noticeChanges()
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
   const announceEnded: Deps['announceEnded'] = (ended) => deliveries.add(() => logoutNotices(deps, ended))
@@ -98,7 +114,32 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   }
   const { loginSecrets, trustedProxies } = settings
   const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
-  return { server, deps, upkeep, bounds, deliveries }
+  const { authUrl: issuer } = settings.service
+  const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
+  const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
+  const admin =
+    adminUrl === null ? null : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, trustedProxies, tls })
+  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
+}
+
+/** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */
+async function composeAdmin(admin: Admin) {
+  const { createAdminServer } = await import('../../admin/server.ts')
+  const { deps, store } = admin
+  const note = ({ kind, clientId, startedBy, grantsEnded }: Job): void =>
+    deps.audit({
+      event: kind === 'delete_client' ? 'client_deleted' : 'grants_ended',
+      client_id: clientId,
+      operator: startedBy,
+      details: { grants: grantsEnded },
+    })
+  return { server: createAdminServer(admin), workOnJobs: createJobWorker({ store, now: deps.now, note }) }
+}
+
+/** The admin API as a resource, for which registered clients request tokens like for every other resource. */
+function adminResource(adminUrl: string): Resource {
+  const scopes = Object.entries(adminScopes).map(([name, description]) => ({ name, description }))
+  return { uri: adminResourceOf(adminUrl), name: 'Grantor admin API', scopes, openTo: ['registered'], createdAt: 0 }
 }
 
 type MetadataParts = Pick<MetadataClientsOptions, 'fetch' | 'resources' | 'now'> & { limits: RateLimit<Limited> }

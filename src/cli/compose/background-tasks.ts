@@ -1,5 +1,6 @@
 /** The tasks that a node repeats beside its requests. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { WebhookSender } from '../../domain/audit/webhooks.ts'
 import type { BoundKeeper } from '../../domain/maintenance/bounds.ts'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
@@ -16,11 +17,26 @@ type BackgroundParts = {
   now: () => number
   upkeep: Upkeep
   bounds: BoundKeeper
+  keepTrail: (stopping: AbortSignal) => Promise<void>
+  webhooks: WebhookSender
   logger: Logger
   metrics: Metrics | undefined
+  /** absent if the admin API is off: then no node of this installation has jobs */
+  workOnJobs: ((stopping: AbortSignal) => Promise<void>) | undefined
 }
 
-export function startBackground({ store, lifetimes, now, upkeep, bounds, logger, metrics }: BackgroundParts): Background[] {
+export function startBackground({
+  store,
+  lifetimes,
+  now,
+  upkeep,
+  bounds,
+  keepTrail,
+  webhooks,
+  logger,
+  metrics,
+  workOnJobs,
+}: BackgroundParts): Background[] {
   const sweep = createSweeper({
     cleaning: store.cleaning,
     lifetimes,
@@ -36,6 +52,9 @@ export function startBackground({ store, lifetimes, now, upkeep, bounds, logger,
     repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
     repeatEvery(1, 'keeping bounds', bounds.keep, logger),
     repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
+    ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
+    repeatEvery(1, 'delivering webhooks', webhooks.deliver, logger),
+    repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
     repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
   ]
 }

@@ -62,11 +62,11 @@ async function composeWith(
   const { contractWallets, check } = connectChains(settings.chains)
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
-  const { server, upkeep, bounds, deliveries } = await compose(serviceSettings, {
+  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
     store,
     now,
     logger,
-    audit: createAuditLog(logger, LASTING_EVENTS),
+    logAudit: createAuditLog(logger, LASTING_EVENTS),
     limits,
     contractWallets,
     metrics,
@@ -74,12 +74,18 @@ async function composeWith(
     tls: tls?.options,
   })
   const { lifetimes } = serviceSettings.service
-  const background = startBackground({ store, lifetimes, now, upkeep, bounds, logger, metrics })
+  const { workOnJobs } = admin ?? {}
+  const parts = { store, lifetimes, now, upkeep, bounds, keepTrail, webhooks, logger, metrics, workOnJobs }
+  const background = startBackground(parts)
   const close = async () => {
-    await Promise.all([...background, deliveries].map((each) => each.stop()))
+    await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
+    // After the background tasks, which record lines too.
+    await trail.stop()
     await store.close()
   }
-  return { server, store, noticeChanges: upkeep.noticeChanges, close, drain: { seconds, begin: () => begin([server.server]) } }
+  const servers = [server, ...(admin ? [admin.server] : [])]
+  const drain = { seconds, begin: () => begin(servers.map((each) => each.server)) }
+  return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
 }
 
 /**

@@ -36,6 +36,11 @@ export async function databaseStatus(url: DatabaseUrl): Promise<DatabaseStatus |
   return existsSync(url.path) ? (await sqlite()).sqliteMigrationStatus(url.path) : null
 }
 
+/** What each PostgreSQL server of the settings reports about itself, also if the store would refuse it. */
+export async function inspectServers(url: Extract<DatabaseUrl, { kind: 'postgres' }>) {
+  return (await postgres()).inspectPostgres(url)
+}
+
 /** Whether a database exists that may have been restored from a backup. */
 export function isThere(url: DatabaseUrl): boolean {
   return url.kind === 'postgres' || existsSync(url.path)

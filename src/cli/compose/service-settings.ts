@@ -17,8 +17,10 @@ export function authServiceSettings(
     bounds: { grantsPerWalletAndClient, sessionsPerWallet },
     loginSecrets: [loginSecret, loginSecretPrevious].filter((secret) => secret !== undefined),
     trustedProxies,
+    adminUrl: settings.adminUrl ?? null,
     clientMetadata: (settings.clientMetadata ?? development) ? { hosts, blockedHosts } : null,
     allowLoopback: development,
+    auditDays: settings.auditDays,
   }
 }
 

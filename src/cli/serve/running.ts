@@ -47,14 +47,19 @@ type AuthServiceOptions = {
 export async function openAuthService(settings: Settings<'serve'>, { metricsListener, ...options }: AuthServiceOptions) {
   const tls = tlsOf(settings)
   const service = await composeAuthService(settings, { ...options, tls })
-  const renewal = tls?.keep([service.server], options)
-  const close = closingInOrder([...(metricsListener ? [metricsListener.server] : []), service.server], async () => {
+  const { server, adminServer } = service
+  const servers = [server, ...(adminServer ? [adminServer] : [])]
+  const renewal = tls?.keep(servers, options)
+  const close = closingInOrder([...(metricsListener ? [metricsListener.server] : []), ...servers], async () => {
     await renewal?.stop()
     await service.close()
   })
   try {
     await allListening([
-      listen(service.server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),
+      listen(server, settings.listen, 'auth service', 'set GRANTOR_LISTEN'),
+      ...(adminServer && settings.adminListen
+        ? [listen(adminServer, settings.adminListen, 'admin API', 'set GRANTOR_ADMIN_LISTEN')]
+        : []),
       ...(metricsListener ? [metricsListener.listen()] : []),
     ])
   } catch (error) {

@@ -205,7 +205,7 @@ export async function readOwnReceipt(deps: Deps, session: Session, id: string): 
 /** Ends the grants and withdraws the receipts of one app. */
 export async function endApp(deps: Deps, session: Session, clientId: string): Promise<void> {
   await endAllowed(deps.store, { wallet: session.wallet, clientId }, 'user', deps.now())
-  deps.audit({ event: 'app_ended', client_id: clientId })
+  deps.audit({ event: 'app_ended', client_id: clientId, wallet: session.wallet })
 }
 
 /** Ends one session of the wallet, by the session's handle. Returns true if the session is the caller's own. */

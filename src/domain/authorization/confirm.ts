@@ -46,7 +46,7 @@ export async function confirm(
   if (!client) return { kind: 'unknown_client' }
   const app = requestingApp(client, request)
   if (decision === 'deny') {
-    deps.audit({ event: 'authorize_refused', reason: 'user_declined', client_id: client.id })
+    deps.audit({ event: 'consent_declined', reason: 'user_declined', client_id: client.id, wallet: session.wallet })
     return { kind: 'denied', to: await deniedRedirect(deps, request), app }
   }
   // The client's consent rule may have changed meanwhile. A button does not replace a signature.
@@ -56,5 +56,7 @@ export async function confirm(
   const grantExpiresAt = deps.now() + deps.settings.lifetimes.grant
   const basis = { session, epoch, receiptId: session.receiptId, consented: false, grantExpiresAt }
   const to = await codeRedirect(deps, request, basis)
-  return to === null ? { kind: 'already_used' } : { kind: 'allowed', to, app }
+  if (to === null) return { kind: 'already_used' }
+  deps.audit({ event: 'consent_confirmed', client_id: client.id, wallet: session.wallet })
+  return { kind: 'allowed', to, app }
 }

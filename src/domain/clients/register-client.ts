@@ -59,11 +59,19 @@ const SECRETS_AT_MOST = 2
  * always consent. The service generates the client id: a chosen id could look like a wallet address (RFC 9700 §2.6).
  */
 export function registerClient(registration: ClientRegistration, at: number): Registered | RegistrationFaults {
-  const authMethod = registration.authMethod ?? usualAuthMethod(registration)
-  const secret = hasSecret(authMethod) ? newSecret() : null
+  const unauthenticated = clientOf(registration, { id: randomUUID(), createdAt: at })
+  const { client, secret } = hasSecret(unauthenticated.authMethod)
+    ? rotateClientSecret(unauthenticated, 0, at)
+    : { client: unauthenticated, secret: null }
+  const faults = clientFaults(client)
+  return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'registered', client, secret }
+}
+
+/** The client of a registration, with the defaults of the missing members, not checked, and without a secret. */
+export function clientOf(registration: ClientRegistration, { id, createdAt }: Pick<Client, 'id' | 'createdAt'>): Client {
   const scopes = unique(registration.scopes ?? [USUAL_SCOPE])
-  const client: Client = applyProfile({
-    id: randomUUID(),
+  return applyProfile({
+    id,
     name: registration.name.trim(),
     type: registration.type,
     redirectUris: unique(registration.redirectUris),
@@ -75,7 +83,7 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     // A native client cannot authenticate, so the user must always consent.
     consent: registration.type === 'native' ? 'signed' : (registration.consent ?? 'session'),
     requirePkce: registration.requirePkce ?? false,
-    authMethod,
+    authMethod: registration.authMethod ?? usualAuthMethod(registration),
     grantTypes: registration.grantTypes ?? usualGrantTypes(registration),
     profile: registration.profile ?? CLIENT_DEFAULTS.profile,
     jwks: registration.jwks ?? null,
@@ -90,12 +98,10 @@ export function registerClient(registration: ClientRegistration, at: number): Re
     postLogoutRedirectUris: unique(registration.postLogoutRedirectUris ?? []),
     backchannelLogoutUri: registration.backchannelLogoutUri ?? null,
     backchannelLogoutSessionRequired: registration.backchannelLogoutSessionRequired ?? false,
-    secrets: secret === null ? [] : [{ secretHash: hashSecret(secret), expiresAt: null, createdAt: at }],
-    createdAt: at,
+    secrets: [],
+    createdAt,
     disabledAt: null,
   })
-  const faults = clientFaults(client)
-  return faults.length > 0 ? { kind: 'faults', faults } : { kind: 'registered', client, secret }
 }
 
 /** The client with changed metadata. If the new authentication method has no secret, the secrets are removed. */

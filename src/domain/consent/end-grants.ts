@@ -3,7 +3,7 @@
  * epoch. The second raise voids all earlier codes. After that, only the grants that exist at this moment must end. Clocks play no part.
  */
 import { randomUUID } from 'node:crypto'
-import { type Address, shortenAddress } from '../../wallet/address.ts'
+import type { Address } from '../../wallet/address.ts'
 import type { Deps, RelyingClient } from '../model/deps.ts'
 import { pagesOf, selected } from '../model/pages.ts'
 import type { EndReason, Grant, Receipt, Session } from '../model/records.ts'
@@ -96,7 +96,7 @@ export async function endEverything(deps: Ending, wallet: Address): Promise<void
   }
   // The receipts can be withdrawn last: no session is left that could use them to get a code.
   await withdrawPages(store, wallet, validReceipts(store, { wallet }), at)
-  deps.audit({ event: 'everything_ended', wallet: shortenAddress(wallet) })
+  deps.audit({ event: 'everything_ended', wallet })
 }
 
 /** Signs a browser out. Grants stay valid. Codes of the session are void, because the redemption reads the session. */
@@ -104,14 +104,14 @@ export async function endSession(deps: Ending, { wallet, hash }: Pick<Session, '
   const { store, now } = deps
   const end = async () => ((await store.sessions.endSession(hash, randomUUID(), now())) === 'ended' ? [hash] : [])
   await endAndAnnounce(deps, wallet, end)
-  deps.audit({ event: 'session_ended' })
+  deps.audit({ event: 'session_ended', wallet })
 }
 
 /** Ends all other sessions of a wallet, and all pending logins, which would become sessions. */
 export async function endOtherSessions(deps: Ending, { wallet, hash: own }: Pick<Session, 'wallet' | 'hash'>): Promise<void> {
   const end = () => endSessions(deps, wallet, ({ hash }) => hash !== own)
   await endAndAnnounce(deps, wallet, () => endForWallet(deps.store, wallet, end))
-  deps.audit({ event: 'other_sessions_ended' })
+  deps.audit({ event: 'other_sessions_ended', wallet })
 }
 
 /** Ends the sessions of a wallet that `isWanted` selects, page by page. Returns the hashes of the sessions that this call ended. */

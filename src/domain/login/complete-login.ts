@@ -121,7 +121,12 @@ async function startSession(deps: Deps, login: ProvenLogin): Promise<CompleteOut
     return { kind: 'ended' }
   }
   deps.bounds.noteSession(session)
-  deps.audit({ event: 'session_started', reason: session.method, ...(requested ? { client_id: requested.client.id } : {}) })
+  deps.audit({
+    event: 'session_started',
+    reason: session.method,
+    wallet: session.wallet,
+    ...(requested ? { client_id: requested.client.id } : {}),
+  })
   if (!requested) return { kind: 'signed_in', sessionId, to: `${deps.settings.authUrl}/account`, app: null }
   const started = { session, sessionId, epoch }
   const { client, purpose, app } = requested

@@ -8,7 +8,7 @@ import { sealedFormat } from '../../keys/sealed.ts'
 import { clientPlace } from '../../oauth/client-id-url.ts'
 import { isRequiredScope } from '../../oauth/standard-scopes.ts'
 import { showUserCode } from '../../oauth/user-code.ts'
-import { type Address, shortenAddress } from '../../wallet/address.ts'
+import type { Address } from '../../wallet/address.ts'
 import { type Challenge, challengeExpiresAt, openChallenge } from '../authorization/challenge.ts'
 import { isAnswered } from '../authorization/device-answer.ts'
 import { verificationUriOf } from '../authorization/device-authorization.ts'
@@ -144,7 +144,7 @@ export async function acceptLogin(deps: Deps, { claim, signature, admitContractC
     signature === null
       ? await acceptVouched(deps, challenge, claim, text)
       : await acceptSignature(deps, challenge, text, { claim, signature, admitContractCheck })
-  deps.audit({ event: 'wallet_proved', reason: proven.method, ...clientIdOf(challenge), wallet: shortenAddress(proven.wallet) })
+  deps.audit({ event: 'wallet_proved', reason: proven.method, ...clientIdOf(challenge), wallet: proven.wallet })
   return completeUrl(deps, claim.challenge, challenge, proven)
 }
 

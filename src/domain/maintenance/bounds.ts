@@ -68,7 +68,7 @@ async function endOldestGrants({ store, now, audit }: Ending, { wallet, clientId
   if (beyond.length === 0) return 'kept'
   const ids = beyond.map(({ id }) => id)
   const ended = await store.grants.endGrants(ids, { reason: 'superseded', attemptId: randomUUID(), at: now() })
-  for (const id of ended) audit({ event: 'grant_ended', reason: 'superseded', client_id: clientId, grant_id: id })
+  for (const id of ended) audit({ event: 'grant_ended', reason: 'superseded', client_id: clientId, grant_id: id, wallet })
   return 'more'
 }
 
@@ -80,7 +80,7 @@ async function endOldestSessions(ending: Ending, { wallet }: Session, limit: num
   const beyond = counting.slice(limit).map(({ hash }) => hash)
   if (beyond.length === 0) return 'kept'
   const ended = await endAndAnnounce(ending, wallet, () => store.sessions.endSessions(beyond, randomUUID(), now()))
-  for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded' })
+  for (const _ of ended) audit({ event: 'session_ended', reason: 'superseded', wallet })
   return 'more'
 }
 

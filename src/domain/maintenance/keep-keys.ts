@@ -5,7 +5,7 @@
  * new store are an exception: they are stored before any node listens. A key opens texts and tokens until the last one has expired.
  */
 import { randomBytes } from 'node:crypto'
-import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, type KeyRing, type OpenKey, SIGNING_KINDS } from '../../keys/key-ring.ts'
+import { ANNOUNCED_FOR, type KeyKind, type KeyRecord, KeyRing, type OpenKey, SIGNING_KINDS } from '../../keys/key-ring.ts'
 import type { KeyWrap } from '../../keys/key-wrap.ts'
 import { openSecretKey } from '../../keys/secret-key.ts'
 import { newSigningMaterial, openSigningKey, type SigningAlgorithm } from '../../keys/signing-key.ts'
@@ -43,6 +43,13 @@ export async function loadKeys(keeping: KeyKeeping, ring: KeyRing): Promise<void
   }
   if (missing.length > 0) records = await readKeys(keeping)
   ring.replace(records.flatMap((record) => openKey(keeping.wrap, record)))
+}
+
+/** The stored keys in a ring. Creates no key. */
+export async function readKeyRing(keeping: KeyKeeping): Promise<KeyRing> {
+  const ring = new KeyRing(keeping.now)
+  ring.replace((await readKeys(keeping)).flatMap((record) => openKey(keeping.wrap, record)))
+  return ring
 }
 
 /** Stores the next key of a kind, which is announced from now on. `taken`: another node has just stored one. */
@@ -215,4 +222,27 @@ function openKey(wrap: KeyWrap, record: KeyRecord): OpenKey[] {
   const { id, kind, startsAt } = record
   if (kind === 'seal' || kind === 'mac') return [openSecretKey(material, kind, id, startsAt)]
   return [openSigningKey(material, id, record.algorithm as SigningAlgorithm, startsAt, kind)]
+}
+
+export type KeyHealth = {
+  /** keys that the secret does not open */
+  locked: number
+  /** keys that only the previous secret opens */
+  wrappedBefore: number
+  /** epoch seconds at which the oldest of the youngest keys of each kind is replaced; null if there are no keys */
+  nextRotation: number | null
+}
+
+/** For `grantor doctor`. Creates and changes nothing. */
+export async function keyHealth({ store, wrap, rotateAfter }: KeyKeeping): Promise<KeyHealth> {
+  const records = await store.listKeys()
+  const living = records.filter(({ retiredAt, wrapped }) => retiredAt === null && wrapped !== null)
+  const isOpen = ({ wrapped, id, kind }: KeyRecord) => wrapped !== null && wrap.unwrap(wrapped, id, kind) !== null
+  const opening = living.filter(isOpen)
+  const youngest = KEY_KINDS.flatMap((kind) => livingKeys(records, kind)[0]?.createdAt ?? [])
+  return {
+    locked: living.length - opening.length,
+    wrappedBefore: opening.filter((record) => !isCurrent(wrap, record)).length,
+    nextRotation: youngest.length === 0 ? null : Math.min(...youngest) + rotateAfter,
+  }
 }

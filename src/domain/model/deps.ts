@@ -57,8 +57,14 @@ type AuditedObjects = {
   client_id?: string
   grant_id?: string
   key_id?: string
-  /** shortened */
-  wallet?: string
+  /** complete; the log and the audit trail have the shortened form */
+  wallet?: Address
+  /** a resource, by its URI */
+  resource?: string
+  /** the operator who did it, an address or a client id; complete, like `wallet` */
+  operator?: string
+  /** further facts, such as how many grants ended; never a secret */
+  details?: Readonly<Record<string, string | number>>
   request_id?: string
   /** set if an operator must be alerted */
   alarm?: true

@@ -3,9 +3,11 @@
  * is one atomic change that is safe to retry, or throws `StoreUnavailable`.
  */
 import type { KeyKind, KeyRecord } from '../../keys/key-ring.ts'
+import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { GrantFilter, GrantOwner } from './pages.ts'
 import type { Client, Grant, Job, Operator, Resource } from './records.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 export type { KeyRecord }
 
@@ -110,6 +112,8 @@ export interface OperatorStore {
   readonly cleaning: CleaningStore
   readonly lists: ListStore
   readonly restorations: RestorationStore
+  readonly audit: AuditStore
+  readonly webhooks: WebhookStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
   /** For a store on several machines: the host and port of each machine that does not respond now. */

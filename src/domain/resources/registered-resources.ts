@@ -6,10 +6,14 @@ import type { Store } from '../model/store.ts'
 
 export class RegisteredResources implements Resources {
   readonly #store: Pick<Store, 'resources'>
-  #index = indexOf([])
+  readonly #own: readonly Resource[]
+  #index: Index
 
-  constructor(store: Pick<Store, 'resources'>) {
+  /** `own`: the resources of the service itself, which no registration replaces. */
+  constructor(store: Pick<Store, 'resources'>, own: readonly Resource[] = []) {
     this.#store = store
+    this.#own = own
+    this.#index = indexOf(own)
   }
 
   find(uri: string): Resource | undefined {
@@ -42,7 +46,9 @@ export class RegisteredResources implements Resources {
   /** Reads the resources again if one of them has changed. If that fails, the resources in memory stay. */
   async renew(changed: Changed): Promise<void> {
     if (changed === 'everything' || changed.includes(RESOURCES_CHANGED)) {
-      this.#index = indexOf(await this.#store.resources.listResources())
+      const registered = await this.#store.resources.listResources()
+      const others = registered.filter(({ uri }) => this.#own.every((own) => own.uri !== uri))
+      this.#index = indexOf([...this.#own, ...others])
     }
   }
 }

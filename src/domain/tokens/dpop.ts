@@ -5,16 +5,24 @@
  * nothing, and the proof of a refused request stays unused.
  */
 import { randomUUID } from 'node:crypto'
+import type { AccessTokenClaims } from '../../keys/access-token.ts'
 import { dpopNonceEndsAt, makeDpopNonce } from '../../keys/dpop-nonce.ts'
 import { checkDpopProof, type DpopProof } from '../../keys/dpop-proof.ts'
-import { invalidDpopProof, invalidGrant, wantsDpopNonce } from '../../oauth/oauth-error.ts'
+import type { TokenScheme } from '../../oauth/bearer-token.ts'
+import { invalidDpopProof, invalidGrant, invalidToken, wantsDpopNonce } from '../../oauth/oauth-error.ts'
 import type { Deps } from '../model/deps.ts'
 import type { Client } from '../model/records.ts'
 
 export type { DpopProof }
 
 /** The `DPoP` header fields of a request, unparsed, with the method and the path of the endpoint. */
-export type PresentedProof = { proofs: readonly string[]; method: string; path: string }
+export type PresentedProof = {
+  proofs: readonly string[]
+  method: string
+  path: string
+  /** the origin of the endpoint; the auth service's unless given */
+  origin?: string
+}
 
 /** The checked proof of a request; null if the request has none. Throws if the proof is invalid. Does not spend the proof. */
 export function readProof(deps: Deps, presented: PresentedProof, accessToken: string | null): DpopProof | null {
@@ -23,7 +31,7 @@ export function readProof(deps: Deps, presented: PresentedProof, accessToken: st
   const at = deps.now()
   const verdict = checkDpopProof(presented.proofs, {
     method: presented.method,
-    url: `${authUrl}${presented.path}`,
+    url: `${presented.origin ?? authUrl}${presented.path}`,
     accessToken,
     at,
     nonceEndsAt: dpopNonce ? (nonce) => dpopNonceEndsAt(deps.keys, nonce, at) : undefined,
@@ -31,6 +39,25 @@ export function readProof(deps: Deps, presented: PresentedProof, accessToken: st
   if (verdict.kind === 'nonce_wanted') throw wantsDpopNonce()
   if (verdict.kind === 'refused') throw invalidDpopProof(verdict.reason)
   return verdict.proof
+}
+
+/** An access token, the authentication scheme, and the unchecked DPoP proof. */
+export type PresentedAccessToken = { scheme: TokenScheme; token: string; presented: PresentedProof }
+
+/** RFC 9449 §4.3, §7.1, §7.2: a bound token needs a proof of its key, and an unbound token must not be presented with scheme DPoP. */
+export function readProofOfToken(
+  deps: Deps,
+  { cnf }: AccessTokenClaims,
+  { scheme, token, presented }: PresentedAccessToken,
+): DpopProof | null {
+  if (scheme === 'Bearer') {
+    if (cnf) throw invalidToken('bound_token_as_bearer')
+    return null
+  }
+  const proof = readProof(deps, presented, token)
+  if (proof === null) throw invalidDpopProof('proof_missing')
+  if (proof.jkt !== cnf?.jkt) throw invalidToken(cnf ? 'bound_to_another_key' : 'access_token_not_bound')
+  return proof
 }
 
 /** The proof of a token request. RFC 9449 §5.2: if the client registered `dpop_bound_access_tokens`, a request without a proof is refused. */

@@ -132,9 +132,10 @@ export async function redeem(deps: Deps, client: Client, { code, grant, proof, a
 }
 
 /** RFC 6749 §4.1.2: if a code is used twice, the server "SHOULD revoke (when possible) all tokens previously issued based on that code". */
-async function endReplayed(deps: Deps, client: Client, { grantId }: Code, at: number): Promise<OAuthError> {
+async function endReplayed(deps: Deps, client: Client, { grantId, wallet }: Code, at: number): Promise<OAuthError> {
   const ended = await deps.store.grants.endGrant(grantId, 'code_replayed', at)
-  if (ended === 'ended') deps.audit({ event: 'grant_ended', reason: 'code_replayed', client_id: client.id, grant_id: grantId })
+  if (ended === 'ended')
+    deps.audit({ event: 'grant_ended', reason: 'code_replayed', client_id: client.id, grant_id: grantId, wallet })
   return invalidGrant('code_replayed')
 }
 

@@ -55,7 +55,7 @@ export async function introspect(deps: Deps, caller: Client, token: string): Pro
 }
 
 /** Reads the grant, or, for a token of the client credentials grant, whether the token was revoked. */
-async function isStillValid(deps: Deps, claims: AccessTokenClaims): Promise<boolean> {
+export async function isStillValid(deps: Deps, claims: AccessTokenClaims): Promise<boolean> {
   const { client_id: clientId, grant_id: grantId, jti } = claims
   if (grantId !== undefined) return typeof (await readGrantOfToken(deps, claims, grantId)) === 'object'
   const client = await deps.clients.findRegistered(clientId)

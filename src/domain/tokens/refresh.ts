@@ -148,7 +148,7 @@ async function rotate(
 
 async function endGrant(deps: Deps, grant: Grant, reason: 'wallet_changed' | 'consent_missing'): Promise<OAuthError> {
   await deps.store.grants.endGrant(grant.id, reason, deps.now())
-  deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id })
+  deps.audit({ event: 'grant_ended', reason, client_id: grant.clientId, grant_id: grant.id, wallet: grant.wallet })
   return invalidGrant(reason)
 }
 
@@ -164,7 +164,13 @@ function refusalOf(deps: Deps, client: Client, { grantId, dpopJkt }: Rotation, o
     case 'resource_not_granted':
       return invalidTarget('resource_not_granted')
     case 'replayed':
-      deps.audit({ event: 'grant_ended', reason: 'refresh_replayed', client_id: client.id, grant_id: grantId })
+      deps.audit({
+        event: 'grant_ended',
+        reason: 'refresh_replayed',
+        client_id: client.id,
+        grant_id: grantId,
+        wallet: outcome.grant.wallet,
+      })
       return invalidGrant('refresh_replayed')
     case 'newer_than_row':
       // The token was issued after the row was written. An older row means that the store lost an acknowledged write.

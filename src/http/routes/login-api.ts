@@ -12,6 +12,7 @@ import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidClient, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
 import type { ParameterName } from '../../oauth/reasons.ts'
 import { networkOf } from '../../ops/network.ts'
+import { noteCallerAddress } from '../../ops/request-log.ts'
 import { basicCredentialsOf } from '../client-credentials.ts'
 import { JSON_HEADERS, replyWithError, statusOf } from '../error-reply.ts'
 import type { Service } from '../service.ts'
@@ -74,6 +75,7 @@ type Caller = { network: string; isPerson: boolean }
 
 function callerOf(request: FastifyRequest, { client_ip: clientIp }: Fields): Caller {
   const isPerson = typeof clientIp === 'string'
+  if (isPerson) noteCallerAddress(clientIp)
   return { network: networkOf(isPerson ? clientIp : request.ip), isPerson }
 }
 

@@ -32,6 +32,9 @@ export const ON_COORDINATOR = [
   'clients',
   'resources',
   'lists',
+  'audit_head',
+  'audit_lines',
+  'webhooks',
 ] as const
 
 /** How Citus keeps a table: in shards, as a copy on every machine, or on the coordinator. */

@@ -3,6 +3,7 @@ import { changesAfter } from '../../domain/model/changes.ts'
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { StoreClock } from '../../domain/model/store-clock.ts'
+import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientStore } from './clients.ts'
 import { type Clock, Connection } from './connection/connection.ts'
@@ -20,9 +21,11 @@ import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
+import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
+export { inspectPostgres, type PostgresFacts } from './inspect.ts'
 
 /**
  * Opens a migrated database. Each `readRevision` synchronises `storeClock` with the database's clock. Throws `SchemaMismatch` if the
@@ -53,6 +56,8 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     cleaning: createCleaning(connection),
     lists: createListStore(connection),
     restorations: createRestorationStore(connection),
+    audit: createAuditStore(connection),
+    webhooks: createWebhookStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()

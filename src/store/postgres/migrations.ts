@@ -1,4 +1,5 @@
 /** The schema, as numbered steps with the same numbers as SQLite's. A released step never changes; changes are new steps. */
+import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import { codeOf } from './connection/errors.ts'
 import type { Session } from './connection/server.ts'
@@ -252,6 +253,48 @@ export const MIGRATIONS: readonly Migration[] = [
         attempts text NOT NULL DEFAULT ''
       );
       INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+      `,
+  },
+  {
+    number: 13,
+    name: 'audit trail',
+    oldest: 11,
+    // Each index holds only the lines that have the column, in the order of a search.
+    sql: `
+      CREATE TABLE audit_head (id integer PRIMARY KEY CHECK (id = 1), seq bigint NOT NULL, hash text COLLATE "C" NOT NULL)
+        WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+      INSERT INTO audit_head VALUES (1, 0, '${NO_LINE}');
+      CREATE TABLE audit_lines (
+        seq bigint PRIMARY KEY,
+        at bigint NOT NULL,
+        event text COLLATE "C" NOT NULL,
+        reason text COLLATE "C",
+        client_id text COLLATE "C",
+        grant_id text COLLATE "C",
+        wallet text COLLATE "C",
+        operator text COLLATE "C",
+        line text NOT NULL,
+        hash text COLLATE "C" NOT NULL
+      ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
+      CREATE INDEX audit_lines_by_time ON audit_lines (at, seq);
+      CREATE INDEX audit_lines_by_event ON audit_lines (event, at, seq);
+      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, at, seq) WHERE reason IS NOT NULL;
+      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, at, seq) WHERE client_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at, seq) WHERE grant_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at, seq) WHERE wallet IS NOT NULL;
+      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at, seq) WHERE operator IS NOT NULL;
+      CREATE TABLE webhooks (
+        id text COLLATE "C" PRIMARY KEY,
+        number integer NOT NULL UNIQUE,
+        url text NOT NULL,
+        secret text COLLATE "C" NOT NULL,
+        events jsonb NOT NULL,
+        created_at bigint NOT NULL,
+        cursor bigint NOT NULL,
+        failing_since bigint,
+        next_at bigint NOT NULL,
+        paused_at bigint
+      );
     `,
   },
 ]

@@ -2,6 +2,7 @@
 
 import { pendingSteps, requireWorkable, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { createAuditStore } from './audit.ts'
 import { createCleaning } from './cleaning.ts'
 import { createClientStore } from './clients.ts'
 import { Connection } from './connection.ts'
@@ -17,6 +18,7 @@ import { createRevision } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
+import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 
@@ -43,6 +45,8 @@ export function openSqliteStore(path: string): Store {
     cleaning: createCleaning(connection),
     lists: createListStore(connection),
     restorations: createRestorationStore(connection),
+    audit: createAuditStore(connection),
+    webhooks: createWebhookStore(connection),
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     close: () => connection.close(),

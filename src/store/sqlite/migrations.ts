@@ -1,4 +1,5 @@
 /** The schema, as numbered steps forward. A released step never changes; changes are added as new steps. */
+import { NO_LINE } from '../../domain/model/audit-store.ts'
 import { pendingSteps, refuseUnknown, type SchemaStep, type TakenStep } from '../../domain/model/schema-steps.ts'
 import type { Connection } from './connection.ts'
 
@@ -248,6 +249,47 @@ export const MIGRATIONS: readonly Migration[] = [
         items TEXT NOT NULL
       ) STRICT, WITHOUT ROWID;
       INSERT INTO lists (name, items) VALUES ('operators', '[]'), ('jobs', '[]');
+      `,
+  },
+  {
+    number: 13,
+    name: 'audit trail',
+    oldest: 11,
+    // Each index holds only the lines that have the column. SQLite appends the primary key, so each index has the order of a search.
+    sql: `
+      CREATE TABLE audit_head (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+      INSERT INTO audit_head VALUES (1, 0, '${NO_LINE}');
+      CREATE TABLE audit_lines (
+        seq INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        reason TEXT,
+        client_id TEXT,
+        grant_id TEXT,
+        wallet TEXT,
+        operator TEXT,
+        line TEXT NOT NULL,
+        hash TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX audit_lines_by_time ON audit_lines (at);
+      CREATE INDEX audit_lines_by_event ON audit_lines (event, at);
+      CREATE INDEX audit_lines_by_reason ON audit_lines (reason, at) WHERE reason IS NOT NULL;
+      CREATE INDEX audit_lines_by_client ON audit_lines (client_id, at) WHERE client_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at) WHERE grant_id IS NOT NULL;
+      CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at) WHERE wallet IS NOT NULL;
+      CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at) WHERE operator IS NOT NULL;
+      CREATE TABLE webhooks (
+        id TEXT PRIMARY KEY,
+        number INTEGER NOT NULL UNIQUE,
+        url TEXT NOT NULL,
+        secret TEXT NOT NULL,
+        events TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        cursor INTEGER NOT NULL,
+        failing_since INTEGER,
+        next_at INTEGER NOT NULL,
+        paused_at INTEGER
+      ) STRICT, WITHOUT ROWID;
     `,
   },
 ]

@@ -1,4 +1,5 @@
 /** Two nodes on one migrated, empty database, for the contract. */
+import { NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresDatabase } from '../../support/postgres.ts'
 import type { StoreUnderTest } from '../store-contract.ts'
@@ -6,9 +7,10 @@ import type { StoreUnderTest } from '../store-contract.ts'
 export async function postgresUnderTest(database: PostgresDatabase): Promise<StoreUnderTest> {
   const { address, name, sql } = database
   await sql.unsafe(
-    'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, leases, restorations',
+    'TRUNCATE grants, wallets, sessions, receipts, clients, resources, keys, spent, pushed_requests, leases, restorations, audit_lines, webhooks',
   )
   await sql.unsafe(`UPDATE lists SET items = '[]', attempts = ''`)
+  await sql.unsafe(`UPDATE audit_head SET seq = 0, hash = '${NO_LINE}'`)
   const open = () => openPostgresStore(address, { clock: 'given' })
   const nodes = [await open(), await open()] as const
   const opened = [...nodes]

@@ -61,6 +61,25 @@ export async function findServer(address: PostgresAddress, purpose: Purpose = 's
 
 export type Session = { query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]> }
 
+/** Runs a statement on one server without checking its settings first, for `inspect.ts`. */
+export async function queryUnchecked(
+  address: PostgresAddress,
+  at: { host: string; port: number },
+  text: string,
+): Promise<Record<string, unknown>[]> {
+  const tls = address.tls && readTls(address.tls)
+  const client = new CheckedClient({
+    ...clientOptions(address, { ...at, tls, purpose: 'store' }),
+    connectionTimeoutMillis: address.connectTimeoutMs,
+  })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
 /** A client of the pool. The caller releases it: with `true` the connection is closed, otherwise it is used again. */
 type Checked = CheckedClient & { release(close?: boolean): void }
 

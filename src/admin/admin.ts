@@ -1,0 +1,22 @@
+/** What the admin server needs. */
+import type { ServerOptions } from 'node:https'
+import type { FastifyBaseLogger } from 'fastify'
+import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
+import type { Deps } from '../domain/model/deps.ts'
+import type { Store } from '../domain/model/store.ts'
+import type { Metrics } from '../ops/metrics.ts'
+
+export type Admin = {
+  /** the dependencies of the auth service in the same process */
+  deps: Deps
+  store: Store
+  keyKeeping: KeyKeeping
+  /** the origin of the admin server */
+  adminUrl: string
+  logger: FastifyBaseLogger
+  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
+  /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
+  trustedProxies: string[]
+  /** if absent, the server speaks plain http behind a proxy */
+  tls?: ServerOptions | undefined
+}

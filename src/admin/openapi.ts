@@ -1,0 +1,67 @@
+/** The OpenAPI 3.1 document, made from the operations. docs/reference/admin-openapi.json is a copy; a test compares both. */
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import { adminScopes } from '../domain/operators/roles.ts'
+import type { Admin } from './admin.ts'
+import { namedSchemas } from './schemas.ts'
+
+/** Call it before the operations are added. */
+export async function describeOperations(server: FastifyInstance, { adminUrl, deps }: Admin): Promise<void> {
+  const { authUrl } = deps.settings
+  for (const schema of namedSchemas) server.addSchema(schema)
+  await server.register(swagger, {
+    // The name of a schema in the document is its own.
+    refResolver: { buildLocalReference: (json) => json.$id as string },
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Grantor admin API',
+        version: '1',
+        description:
+          'Everything that the commands do for clients, resources, operators, grants, sessions and keys. Access tokens are those of the service itself, for this resource.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: adminUrl }],
+      tags: [
+        { name: 'clients', description: 'Registered clients' },
+        { name: 'resources', description: 'Registered resources' },
+        { name: 'operators', description: 'Who may use this API' },
+        { name: 'grants', description: 'What users allowed' },
+        { name: 'sessions', description: 'Browsers in which users are signed in' },
+        { name: 'keys', description: 'Keys of the service' },
+        { name: 'jobs', description: 'Long work' },
+      ],
+      components: {
+        securitySchemes: {
+          oauth: {
+            type: 'oauth2',
+            description: 'Machines use the client credentials grant with private_key_jwt or DPoP.',
+            flows: {
+              clientCredentials: { tokenUrl: `${authUrl}/oauth/token`, scopes: { ...adminScopes } },
+              authorizationCode: {
+                authorizationUrl: `${authUrl}/oauth/authorize`,
+                tokenUrl: `${authUrl}/oauth/token`,
+                scopes: { ...adminScopes },
+              },
+            },
+          },
+        },
+      },
+    },
+  })
+}
+
+/** Adds `GET /openapi.json`. The document is the same for everyone and reveals nothing of the store. */
+export function openapiRoute(server: FastifyInstance): void {
+  let document: string | undefined
+  server.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+    document ??= JSON.stringify(server.swagger())
+    return reply
+      .headers({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-cache',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(document)
+  })
+}

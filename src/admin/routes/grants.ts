@@ -1,0 +1,233 @@
+/** Grants and sessions of users: reading and ending them. */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { endGrantsOfWallet, endOneGrant, endSession } from '../../domain/consent/end-grants.ts'
+import { openReceipt } from '../../domain/consent/receipt.ts'
+import type { Grant, Session } from '../../domain/model/records.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
+import { recordAct } from '../acts.ts'
+import type { Admin } from '../admin.ts'
+import { addOperation } from '../operation.ts'
+import { createPaging } from '../paging.ts'
+import { notFound, Problem } from '../problem.ts'
+import { grantRecord, sessionRecord } from '../records.ts'
+import { endedSchema, grantSchema, idParams, pageOf, pageQuery, receiptSchema, sessionSchema, walletSchema } from '../schemas.ts'
+
+const CLOSED = { additionalProperties: false } as const
+const clientId = Type.String({ minLength: 1, maxLength: 2000 })
+
+export function grantRoutes(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
+  const tag = 'grants'
+  const pageGrants = createPaging<Pick<Grant, 'id' | 'createdAt'>>(admin, 'grants')
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'GET',
+      path: '/v1/grants',
+      id: 'listGrants',
+      tag,
+      summary: 'Lists grants, newest first.',
+      scope: 'admin.read',
+      query: Type.Object(
+        {
+          wallet: Type.Optional(walletSchema),
+          client_id: Type.Optional(clientId),
+          active: Type.Optional(Type.Boolean({ description: 'true: only grants that have neither ended nor expired.' })),
+          ...pageQuery,
+        },
+        CLOSED,
+      ),
+      answers: { 200: { description: 'A page of grants.', schema: pageOf(grantSchema) } },
+    },
+    async ({ query }) => {
+      const at = deps.now()
+      const filter = {
+        ...(query.wallet === undefined ? {} : { wallet: walletOf(query.wallet) }),
+        ...(query.client_id === undefined ? {} : { clientId: query.client_id }),
+        living: query.active === true,
+        at,
+      }
+      const { items, next } = await pageGrants(
+        query,
+        (limit, after) => store.grants.listGrants({ ...filter, limit, after }),
+        ({ id, createdAt }) => ({ id, createdAt }),
+      )
+      return { items: items.map((grant) => grantRecord(grant, at)), next }
+    },
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'GET',
+      path: '/v1/grants/:id',
+      id: 'getGrant',
+      tag,
+      summary: 'Reads a grant.',
+      scope: 'admin.read',
+      params: idParams,
+      answers: { 200: { description: 'The grant.', schema: grantSchema } },
+      refusals: [404],
+    },
+    async ({ params }) => grantRecord(await existingGrant(params.id), deps.now()),
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'GET',
+      path: '/v1/grants/:id/receipt',
+      id: 'getReceiptOfGrant',
+      tag,
+      summary: 'Reads the text that the wallet signed for a grant.',
+      scope: 'admin.read',
+      params: idParams,
+      answers: { 200: { description: 'The receipt.', schema: receiptSchema } },
+      refusals: [404],
+    },
+    async ({ params }) => {
+      const { wallet, receiptId } = await existingGrant(params.id)
+      const receipt = receiptId === null ? null : await store.receipts.readReceipt(wallet, receiptId)
+      const signed = receipt && openReceipt(deps.keys, receipt)
+      if (!receipt || !signed) throw notFound('receipt')
+      return {
+        receipt_id: receipt.id,
+        wallet,
+        client_id: receipt.clientId,
+        issued_at: receipt.issuedAt,
+        expires_at: receipt.expiresAt,
+        withdrawn_at: receipt.withdrawnAt,
+        ...signed,
+      }
+    },
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'DELETE',
+      path: '/v1/grants/:id',
+      id: 'endGrant',
+      tag,
+      summary: 'Ends a grant.',
+      description: 'The tokens of the grant are inactive from then on. Repeating the request changes nothing.',
+      scope: 'admin.grants',
+      params: idParams,
+      answers: { 204: { description: 'The grant has ended.', schema: null } },
+      refusals: [404],
+    },
+    async ({ operator, params }) => {
+      const { clientId: client_id, wallet } = await existingGrant(params.id)
+      const outcome = await endOneGrant(store, params.id, deps.now())
+      if (outcome === 'unknown') throw notFound('grant')
+      if (outcome === 'ended')
+        recordAct(admin, operator, {
+          event: 'grant_ended',
+          reason: 'operator',
+          client_id,
+          grant_id: params.id,
+          wallet,
+        })
+    },
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'POST',
+      path: '/v1/grants/end',
+      id: 'endGrantsOfWallet',
+      tag,
+      summary: 'Ends all grants of a wallet, or those at one client.',
+      description: 'Consents are withdrawn, and codes and logins in progress become void.',
+      scope: 'admin.grants',
+      body: Type.Object({ wallet: walletSchema, client_id: Type.Optional(clientId) }, CLOSED),
+      answers: { 200: { description: 'The number of grants that ended.', schema: endedSchema } },
+    },
+    async ({ operator, body }) => {
+      const wallet = walletOf(body.wallet)
+      const ended = await endGrantsOfWallet(store, wallet, body.client_id, deps.now())
+      recordAct(admin, operator, {
+        event: 'grants_ended',
+        reason: 'operator',
+        wallet,
+        ...(body.client_id === undefined ? {} : { client_id: body.client_id }),
+        details: { grants: ended },
+      })
+      return { grants_ended: ended }
+    },
+  )
+
+  async function existingGrant(id: string): Promise<Grant> {
+    const grant = await store.grants.readGrant(id)
+    if (!grant) throw notFound('grant')
+    return grant
+  }
+}
+
+export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
+  const tag = 'sessions'
+  const pageSessions = createPaging<Pick<Session, 'authTime' | 'hash'>>(admin, 'sessions')
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'GET',
+      path: '/v1/sessions',
+      id: 'listSessions',
+      tag,
+      summary: 'Lists the sessions of a wallet that have not ended, newest first.',
+      scope: 'admin.read',
+      query: Type.Object({ wallet: walletSchema, ...pageQuery }, CLOSED),
+      answers: { 200: { description: 'A page of sessions.', schema: pageOf(sessionSchema) } },
+    },
+    async ({ query }) => {
+      const wallet = walletOf(query.wallet)
+      const { items, next } = await pageSessions(
+        query,
+        (limit, after) => store.sessions.listSessions(wallet, { at: deps.now(), limit, after }),
+        ({ authTime, hash }) => ({ authTime, hash }),
+      )
+      return { items: items.map(sessionRecord), next }
+    },
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'DELETE',
+      path: '/v1/sessions/:id',
+      id: 'endSession',
+      tag,
+      summary: 'Signs a browser out.',
+      description: 'Grants stay valid.',
+      scope: 'admin.grants',
+      params: idParams,
+      answers: { 204: { description: 'The session has ended.', schema: null } },
+      refusals: [404],
+    },
+    async ({ operator, params }) => {
+      const session = await store.sessions.readSession(params.id)
+      if (!session) throw notFound('session')
+      if (session.endedAt !== null) return
+      await endSession(deps, session)
+      recordAct(admin, operator, { event: 'session_ended', reason: 'operator', wallet: session.wallet })
+    },
+  )
+}
+
+function walletOf(text: string): Address {
+  const parsed = parseAddress(text)
+  if (parsed.kind === 'address') return parsed.address
+  throw new Problem('invalid_request', 'The request has faults.', ['wallet is not an address with the right checksum (EIP-55).'])
+}

@@ -1,0 +1,113 @@
+/** Who operates the service. Only owners change the list. */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../../domain/operators/operators.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
+import { recordAct } from '../acts.ts'
+import type { Admin } from '../admin.ts'
+import { addOperation } from '../operation.ts'
+import { requireMatch, sendRecord } from '../preconditions.ts'
+import { notFound, Problem } from '../problem.ts'
+import { operatorRecord } from '../records.ts'
+import { idParams, operatorSchema, roleSchema } from '../schemas.ts'
+
+const tag = 'operators'
+
+export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'GET',
+      path: '/v1/operators',
+      id: 'listOperators',
+      tag,
+      summary: 'Lists the operators.',
+      scope: 'admin.read',
+      answers: { 200: { description: 'All operators.', schema: Type.Object({ items: Type.Array(operatorSchema) }) } },
+    },
+    async () => ({ items: (await readOperators(store)).map(operatorRecord) }),
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'PUT',
+      path: '/v1/operators/:id',
+      id: 'setOperator',
+      tag,
+      summary: 'Adds an operator, or changes the role.',
+      description: 'The id is the address of a wallet or the id of a registered client.',
+      scope: 'admin.operators',
+      params: idParams,
+      body: roleSchema,
+      ifMatch: true,
+      answers: {
+        200: { description: 'The role was changed.', schema: operatorSchema },
+        201: { description: 'The operator was added.', schema: operatorSchema },
+      },
+      refusals: [404, 409, 412],
+    },
+    async ({ operator: caller, params, body, request, reply }) => {
+      const id = await existingId(params.id)
+      const outcome = await setOperator(store, { id, role: body.role, at: deps.now() }, (present) => {
+        if (present) requireMatch(request, operatorRecord(present))
+      })
+      if (outcome.kind === 'refused') throw refusalOf(outcome.why)
+      recordAct(admin, caller, { event: outcome.isNew ? 'operator_added' : 'operator_changed', ...objectOf(id) })
+      return sendRecord(reply.code(outcome.isNew ? 201 : 200), operatorRecord(outcome.operator))
+    },
+  )
+
+  addOperation(
+    server,
+    admin,
+    {
+      method: 'DELETE',
+      path: '/v1/operators/:id',
+      id: 'removeOperator',
+      tag,
+      summary: 'Removes an operator.',
+      description: 'Access ends with the next request. The last owner cannot be removed.',
+      scope: 'admin.operators',
+      params: idParams,
+      ifMatch: true,
+      answers: { 204: { description: 'The operator was removed.', schema: null } },
+      refusals: [404, 409, 412],
+    },
+    async ({ operator: caller, params, request }) => {
+      const id = operatorIdOf(params.id) ?? params.id
+      const outcome = await removeOperator(store, id, (present) => requireMatch(request, operatorRecord(present)))
+      if (outcome.kind === 'refused') throw refusalOf(outcome.why)
+      recordAct(admin, caller, { event: 'operator_removed', ...objectOf(id) })
+    },
+  )
+
+  async function existingId(text: string): Promise<string> {
+    const id = operatorIdOf(text)
+    if (id === null)
+      throw new Problem('invalid_request', 'The request has faults.', ['id is neither an address nor a client id.'])
+    if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('client')
+    return id
+  }
+}
+
+/** The operator as the object of an act. */
+function objectOf(id: string): { wallet: Address } | { client_id: string } {
+  const parsed = parseAddress(id)
+  return parsed.kind === 'address' ? { wallet: parsed.address } : { client_id: id }
+}
+
+function refusalOf(why: 'last_owner' | 'first_must_be_owner' | 'too_many' | 'unknown'): Problem {
+  switch (why) {
+    case 'unknown':
+      return notFound('operator')
+    case 'too_many':
+      return new Problem('conflict', `There are ${OPERATORS_AT_MOST} operators already.`)
+    default:
+      return new Problem('conflict', 'The last owner can be neither removed nor given another role.')
+  }
+}

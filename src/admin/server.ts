@@ -1,0 +1,99 @@
+/** Composes the admin server, which does not listen yet. */
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
+import { ADMIN_SCOPES } from '../domain/operators/roles.ts'
+import { limitHeaders } from '../ops/header-limits.ts'
+import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
+import { logRequests, newRequestId } from '../ops/request-log.ts'
+import { recordRouteMethods } from '../ops/route-methods.ts'
+import { withTls } from '../ops/tls.ts'
+import type { Admin } from './admin.ts'
+import { describeOperations, openapiRoute } from './openapi.ts'
+import { notFound, Problem, replyWithProblem } from './problem.ts'
+import { clientRoutes } from './routes/clients.ts'
+import { grantRoutes, sessionRoutes } from './routes/grants.ts'
+import { jobRoutes } from './routes/jobs.ts'
+import { keyRoutes } from './routes/keys.ts'
+import { operatorRoutes } from './routes/operators.ts'
+import { resourceRoutes } from './routes/resources.ts'
+import { compileSchema } from './validate.ts'
+
+/** A JWK Set with the keys of one client fits. */
+const BODY_AT_MOST = 65_536
+/** Longer parameters than the schemas allow get a response that lists the faults. */
+const PARAMETER_AT_MOST = 4000
+
+export function createAdminServer(admin: Admin): FastifyInstance {
+  const { logger, metrics, trustedProxies, tls, deps } = admin
+  const malformed = malformedHttp({ now: deps.now })
+  const server: FastifyInstance = Fastify({
+    ...withTls(tls),
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    bodyLimit: BODY_AT_MOST,
+    routerOptions: { maxParamLength: PARAMETER_AT_MOST },
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    exposeHeadRoutes: false,
+    frameworkErrors: (error, request, reply) =>
+      void replyWithProblem(admin, error, request, reply.header('x-request-id', request.id)),
+    clientErrorHandler: malformed.clientError,
+    requestTimeout: 30_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+  })
+  server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
+  server.removeContentTypeParser('text/plain')
+  server.setErrorHandler((error, request, reply) => replyWithProblem(admin, error, request, reply))
+  logRequests(server, metrics)
+  requireHost(server)
+  limitHeaders(server)
+  refuseOthers(server)
+  server.addHook('onSend', async (_request, reply) => {
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
+  })
+
+  void server.register(async (scope) => {
+    await describeOperations(scope, admin)
+    // Only now: schemas that are added later replace the compilers.
+    scope.setValidatorCompiler(compileSchema)
+    // The handlers build exactly what the schemas describe; a test compares both.
+    scope.setSerializerCompiler(() => JSON.stringify)
+    protectedResourceRoute(scope, admin)
+    openapiRoute(scope)
+    clientRoutes(scope, admin)
+    resourceRoutes(scope, admin)
+    operatorRoutes(scope, admin)
+    grantRoutes(scope, admin)
+    sessionRoutes(scope, admin)
+    keyRoutes(scope, admin)
+    jobRoutes(scope, admin)
+  })
+  return server
+}
+
+/** RFC 9728 §3 */
+function protectedResourceRoute(server: FastifyInstance, { adminUrl, deps }: Admin): void {
+  server.get('/.well-known/oauth-protected-resource', { schema: { hide: true } }, async (_request, reply) =>
+    reply.send({
+      resource: adminResourceOf(adminUrl),
+      authorization_servers: [deps.settings.authUrl],
+      scopes_supported: ADMIN_SCOPES,
+      bearer_methods_supported: ['header'],
+      resource_name: 'Grantor admin API',
+    }),
+  )
+}
+
+function refuseOthers(server: FastifyInstance): void {
+  const methodsOf = recordRouteMethods(server)
+  server.addHook('onRequest', async (request, reply) => {
+    if (!request.is404) return
+    const [path = ''] = request.url.split('?', 1)
+    const methods = methodsOf(path)
+    if (!methods) throw notFound('address')
+    void reply.header('allow', methods.join(', '))
+    throw new Problem('method_not_allowed', `Use ${methods.join(' or ')} here.`)
+  })
+}

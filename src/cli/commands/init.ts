@@ -1,0 +1,109 @@
+import { resolve } from 'node:path'
+import { isClientId } from '../../domain/model/client-id.ts'
+import { newSecret } from '../../keys/secret.ts'
+import { parseAddress } from '../../wallet/address.ts'
+import { checklist } from '../init/checklist.ts'
+import {
+  COMPOSE_DATABASE,
+  faultsOf,
+  filesOf,
+  type Installation,
+  isDirect,
+  settingsOf,
+  TARGETS,
+  type Target,
+} from '../init/environment-file.ts'
+import { createFiles } from '../init/new-files.ts'
+import { type CommandEnvironment, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
+
+export const init = defineCommand({
+  name: 'init',
+  words: 'Writes the settings and secrets of a new installation, and prints the next steps.',
+  about: [
+    'Asks for what is not given, if there is a terminal. Writes new files that only their owner can read: the settings (env; .env for compose; values.yaml for kubernetes), secret (wraps the keys in the database) and login-secret (shared by both servers). A file that exists is never overwritten. The secrets are random and are not printed.',
+    'Nothing else is changed: the checklist has the commands that create the database and start the servers.',
+  ],
+  options: {
+    'auth-url': { value: 'URL', words: 'The public URL of the auth service, such as https://auth.example.com: the issuer.' },
+    'login-url': { value: 'URL', words: 'The public URL of the login server, on another host or port.' },
+    'database-url': {
+      value: 'URL',
+      words:
+        'sqlite:PATH or postgres://…; unless given, a SQLite file in the folder, or in /var/lib/grantor. Compose has its own PostgreSQL.',
+    },
+    operator: {
+      value: 'WHO',
+      words: 'The first operator of the admin API, a wallet address or a client id. Only the checklist uses it.',
+    },
+    for: {
+      value: 'TARGET',
+      choices: TARGETS,
+      words:
+        'How the servers will run: files (by hand or by a supervisor; the default), systemd (the units), compose (the Compose file) or kubernetes (the Helm chart).',
+    },
+    proxy: {
+      value: 'ADDRESSES',
+      words: 'The addresses of the reverse proxy, as the servers see them, for GRANTOR_TRUSTED_PROXIES; 127.0.0.1 unless given.',
+    },
+    dir: {
+      value: 'DIR',
+      words: 'The folder of the files; /etc/grantor for systemd, that of the Compose file for compose; ./grantor unless given.',
+    },
+  },
+  examples: [
+    'grantor init --for systemd --auth-url https://auth.example.com --login-url https://login.example.com',
+    'grantor init --auth-url http://localhost:4000 --login-url http://localhost:4001 --dir ./grantor',
+  ],
+  async run({ options }, environment) {
+    const target = (options.for ?? 'files') as Target
+    if (target === 'compose' && options['database-url'] !== undefined)
+      throw new UsageError('--database-url cannot be used for compose: the Compose file has its own PostgreSQL')
+    const folder = resolve(options.dir ?? (target === 'systemd' ? '/etc/grantor' : 'grantor'))
+    const { authUrl, loginUrl, operator } = await askForMissing(options, environment)
+    const given = { target, folder, authUrl, loginUrl }
+    const installation: Installation = {
+      ...given,
+      databaseUrl: options['database-url'] ?? usualDatabase(given),
+      trustedProxies: options.proxy ?? (isDirect(given) || isContainer(target) ? null : '127.0.0.1'),
+    }
+    const lines = settingsOf(installation)
+    const [secret, loginSecret] = [newSecret(), newSecret()]
+    const faults = [...faultsOf(lines, { secret, loginSecret }), ...operatorFaults(operator)]
+    if (faults.length > 0) throw new UsageError(['nothing was written', ...faults.map((fault) => `- ${fault}`)])
+    const files = filesOf(installation, { secret, loginSecret })
+    createFiles(folder, files)
+    environment.print(`Wrote ${Object.keys(files).join(', ')} in ${folder}. Next:`)
+    for (const line of checklist(installation, operator)) environment.print(line)
+    return EXIT.done
+  },
+})
+
+type Given = { 'auth-url': string | undefined; 'login-url': string | undefined; operator: string | undefined }
+
+async function askForMissing(given: Given, { ask }: CommandEnvironment) {
+  const { 'auth-url': authUrl, 'login-url': loginUrl, operator } = given
+  const missing = [...(authUrl ? [] : ['--auth-url is missing']), ...(loginUrl ? [] : ['--login-url is missing'])]
+  if (missing.length > 0 && !ask) throw new UsageError([...missing, 'See: grantor init --help'])
+  const answer = async (question: string): Promise<string> => (await ask?.(`${question}: `))?.trim() ?? ''
+  const isAsking = missing.length > 0
+  return {
+    authUrl: authUrl ?? (await answer('Public URL of the auth service, such as https://auth.example.com')),
+    loginUrl: loginUrl ?? (await answer('Public URL of the login server, such as https://login.example.com')),
+    operator: operator ?? ((isAsking && (await answer('First operator, a wallet address or nothing'))) || undefined),
+  }
+}
+
+/** The packages know the addresses of their proxies, or take them from --proxy. */
+function isContainer(target: Target): boolean {
+  return target === 'compose' || target === 'kubernetes'
+}
+
+function usualDatabase({ target, folder }: Pick<Installation, 'target' | 'folder'>): string {
+  if (target === 'compose') return COMPOSE_DATABASE
+  return target === 'files' ? `sqlite:${folder}/grantor.sqlite` : 'sqlite:/var/lib/grantor/grantor.sqlite'
+}
+
+function operatorFaults(operator: string | undefined): string[] {
+  if (operator === undefined || parseAddress(operator).kind === 'address' || isClientId(operator)) return []
+  return [`--operator must be a wallet address (0x…) or a client id, not ${JSON.stringify(operator.slice(0, 60))}`]
+}

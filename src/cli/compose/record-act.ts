@@ -1,0 +1,36 @@
+/** Records what a command did in the audit trail, with the name of the operating system's user. */
+import { userInfo } from 'node:os'
+import { appendEntry } from '../../domain/audit/chain.ts'
+import { type OperatorAct, recordOperatorAct } from '../../domain/audit/operator-acts.ts'
+import type { Store } from '../../domain/model/store.ts'
+import type { CommandEnvironment } from '../terminal/command.ts'
+
+/** Call this after the change. If the line cannot be written, the change stays, and the operator reads that its line is missing. */
+export async function recordAct(
+  store: Pick<Store, 'audit'>,
+  { env, printError }: Pick<CommandEnvironment, 'env' | 'printError'>,
+  act: Omit<OperatorAct, 'operator'>,
+): Promise<void> {
+  // `sudo` sets the variable to the user who ran it. The user could also set it, so it does not replace the name.
+  const sudo = env.SUDO_USER ? { sudo_user: env.SUDO_USER } : {}
+  try {
+    await recordOperatorAct((entry) => appendEntry(store.audit, entry), {
+      ...act,
+      operator: `cli:${userName()}`,
+      details: { ...act.details, ...sudo },
+    })
+  } catch (error) {
+    printError(
+      `The change was made, but its line is missing in the audit trail: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+}
+
+/** A user id without an entry in the user database, as in many containers, has no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid-${process.getuid?.() ?? 'unknown'}`
+  }
+}

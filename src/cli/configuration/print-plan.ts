@@ -1,0 +1,67 @@
+/** Prints a plan, for people and as JSON. */
+import type { PlannedChange } from '../../domain/configuration/configuration.ts'
+import type { MemberChange } from '../../domain/configuration/members.ts'
+import type { Plan } from '../../domain/configuration/plan.ts'
+import { counted } from '../terminal/print.ts'
+
+/** In characters. A longer value is shortened. */
+const VALUE_AT_MOST = 200
+
+export function planLines(plan: Plan): string[] {
+  return [...plan.changes.flatMap(changeLines), summary(plan)]
+}
+
+export function titleOf({ kind, action, id, name }: Pick<PlannedChange, 'kind' | 'action' | 'id' | 'name'>): string {
+  return `${action} ${kind} ${JSON.stringify(name)} (${id})`
+}
+
+function changeLines(change: PlannedChange): string[] {
+  return [titleOf(change), ...change.members.flatMap(memberLines), ...effects(change).map((effect) => `  ${effect}`)]
+}
+
+/** Lists show what is added and removed, and other members the old and the new value. */
+function memberLines({ name, before, after }: MemberChange): string[] {
+  if (!Array.isArray(before) || !Array.isArray(after)) return [`  ${name}: ${shown(before)} → ${shown(after)}`]
+  const [old, now] = [before, after].map((list: unknown[]) => list.map((item) => JSON.stringify(item))) as [string[], string[]]
+  const removed = old.filter((item) => !now.includes(item)).map((item) => `  ${name}: removes ${shorten(item)}`)
+  const added = now.filter((item) => !old.includes(item)).map((item) => `  ${name}: adds ${shorten(item)}`)
+  return removed.length + added.length > 0 ? [...removed, ...added] : [`  ${name}: ${shown(before)} → ${shown(after)}`]
+}
+
+function effects({ newSecret, secretsRemoved, grantsEnded }: PlannedChange): string[] {
+  return [
+    ...(newSecret ? ['gets a client secret'] : []),
+    ...(secretsRemoved > 0 ? [`${counted(secretsRemoved, 'client secret')} of it stop working`] : []),
+    ...(grantsEnded ? [`ends ${grantsEnded.isMore ? 'more than ' : ''}${counted(grantsEnded.count, 'active grant')}`] : []),
+  ]
+}
+
+function summary({ changes, unchanged }: Plan): string {
+  const count = (action: PlannedChange['action']) => changes.filter((change) => change.action === action).length
+  return `Plan: ${count('create')} to create, ${count('change')} to change, ${count('delete')} to delete, ${unchanged} unchanged.`
+}
+
+/** One object for each change, without the functions. */
+export function planRecord({ changes, unchanged }: Plan) {
+  return {
+    changes: changes.map(({ kind, action, id, name, members, newSecret, secretsRemoved, grantsEnded }) => ({
+      kind,
+      action,
+      id,
+      name,
+      members,
+      new_secret: newSecret,
+      secrets_removed: secretsRemoved,
+      grants_ended: grantsEnded && { at_least: grantsEnded.count, is_more: grantsEnded.isMore },
+    })),
+    unchanged,
+  }
+}
+
+function shown(value: unknown): string {
+  return shorten(JSON.stringify(value))
+}
+
+function shorten(text: string): string {
+  return text.length > VALUE_AT_MOST ? `${text.slice(0, VALUE_AT_MOST - 3)}...` : text
+}

@@ -1,0 +1,241 @@
+/**
+ * Reads the file of a configuration: YAML 1.2, of which JSON is a part. Everything that is not understood is a fault, with its line.
+ * Anchors, aliases and tags are refused, so no short file can become a large value.
+ */
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml'
+import { nearest } from '../../config/nearest.ts'
+import { entryOfMetadata, metadataMembers } from '../../domain/configuration/client-metadata-entry.ts'
+import type { Entry } from '../../domain/configuration/configuration.ts'
+import type { Member, Members, Shape } from '../../domain/configuration/members.ts'
+import { type Configuration, KIND_NAMES, kinds } from '../../domain/configuration/plan.ts'
+import { UsageError } from '../terminal/command.ts'
+
+/** In characters. 10,000 clients with one redirect URI each have 5 million. */
+export const FILE_AT_MOST = 10_000_000
+/** More faults do not help, and the first ones are often the cause of the others. */
+const FAULTS_AT_MOST = 20
+const DEPTH_AT_MOST = 20
+
+type Place = (node: unknown) => string
+type Reading = { faults: string[]; place: Place }
+
+/** The configuration, or a `UsageError` that lists the faults. `file` is for messages only. */
+export function readConfiguration(text: string, file: string): Configuration {
+  const reading: Reading = { faults: [], place: () => '' }
+  const document = parse(text, reading)
+  const configuration = document && readSections(document, reading)
+  if (configuration && reading.faults.length === 0) return configuration
+  throw new UsageError(faultLines(file, reading.faults))
+}
+
+export function faultLines(file: string, faults: readonly string[]): string[] {
+  // The file may come from someone else: its text must not control the terminal.
+  const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')}`)
+  const more = faults.length > FAULTS_AT_MOST ? [`and ${faults.length - FAULTS_AT_MOST} more`] : []
+  return [`${JSON.stringify(file)} cannot be applied; nothing was changed`, ...shown, ...more]
+}
+
+/** Client metadata of RFC 7591: one object, or a list of them, as a configuration with clients only. */
+export function readClientMetadata(text: string, file: string): Configuration {
+  const reading: Reading = { faults: [], place: () => '' }
+  const contents = parse(text, reading)?.contents
+  const entries = (isSeq(contents) ? contents.items : [contents]).map((item, index): Entry => {
+    const path = `client ${index + 1}`
+    if (!isMap(item)) {
+      if (reading.faults.length === 0)
+        reading.faults.push(`${reading.place(item)}: ${path} must be an object (RFC 7591 section 2)`)
+      return { place: '', members: {} }
+    }
+    const metadata = readEntry(item, path, metadataMembers, reading)
+    // The defaults of the metadata can be derived only from members of the right types.
+    const { members, faults } = reading.faults.length === 0 ? entryOfMetadata(metadata) : { members: {}, faults: [] }
+    const place = `${reading.place(item)}: ${path}`
+    reading.faults.push(...faults.map((fault) => `${place}: ${fault}`))
+    return { place, members }
+  })
+  if (entries.length > kinds.clients.atMost) reading.faults.push(`at most ${kinds.clients.atMost} clients are read`)
+  if (reading.faults.length > 0) throw new UsageError(faultLines(file, reading.faults))
+  return { ...NO_SECTION, clients: entries }
+}
+
+const NO_SECTION = Object.fromEntries(KIND_NAMES.map((name) => [name, null])) as Configuration
+
+function parse(text: string, reading: Reading): Document.Parsed | null {
+  if (text.length > FILE_AT_MOST) {
+    reading.faults.push(`the file has more than ${FILE_AT_MOST / 1_000_000} million characters`)
+    return null
+  }
+  const lines = new LineCounter()
+  reading.place = (node) => (isNode(node) && node.range ? `line ${lines.linePos(node.range[0]).line}` : 'line 1')
+  try {
+    const document = parseDocument(text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      schema: 'core',
+      version: '1.2',
+      stringKeys: true,
+      uniqueKeys: false,
+      merge: false,
+    })
+    const problems = [...document.errors, ...document.warnings]
+    // The parser catches some of its own overflows.
+    if (problems.some(({ message }) => message.includes('call stack'))) throw new RangeError()
+    for (const { pos, message } of problems) reading.faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`)
+    if (reading.faults.length === 0) refuseReferences(document, reading)
+    return reading.faults.length === 0 ? document : null
+  } catch (error) {
+    // The parser is recursive.
+    if (!(error instanceof RangeError)) throw error
+    reading.faults.push('the file is nested too deeply')
+    return null
+  }
+}
+
+function refuseReferences(document: Document.Parsed, { faults, place }: Reading): void {
+  visit(document, {
+    Alias: (_key, node) => void faults.push(`${place(node)}: aliases (*${node.source}) are not supported: repeat the value`),
+    Node: (_key, node, path) => {
+      if ('anchor' in node && node.anchor) faults.push(`${place(node)}: anchors (&${node.anchor}) are not supported`)
+      if (node.tag) faults.push(`${place(node)}: tags (${node.tag}) are not supported`)
+      if (path.length <= DEPTH_AT_MOST * 2) return undefined
+      faults.push(`${place(node)}: the file is nested too deeply`)
+      return visit.BREAK
+    },
+  })
+}
+
+function readSections(document: Document.Parsed, reading: Reading): Configuration | null {
+  const { contents } = document
+  if (!isMap(contents)) {
+    reading.faults.push(`the file must have one or more of the sections ${KIND_NAMES.join(', ')}`)
+    return null
+  }
+  const sections = pairsOf(contents, '', KIND_NAMES, reading)
+  return Object.fromEntries(KIND_NAMES.map((name) => [name, readSection(name, sections.get(name), reading)])) as Configuration
+}
+
+function readSection(name: (typeof KIND_NAMES)[number], node: Node | null | undefined, reading: Reading): Entry[] | null {
+  if (node === undefined) return null
+  const { faults, place } = reading
+  if (!isSeq(node)) {
+    // `clients:` with nothing below may be unfinished. With --prune, it would delete everything.
+    faults.push(`${place(node)}: ${name} must be a list; an empty list is written as ${name}: []`)
+    return null
+  }
+  const { atMost, members } = kinds[name]
+  if (node.items.length > atMost) {
+    faults.push(`${place(node)}: ${name} has ${node.items.length} entries; at most ${atMost} are read`)
+    return null
+  }
+  return node.items.map((item, index) => {
+    const path = `${name}[${index}]`
+    const entry: Members = isMap(item) ? readEntry(item, path, members, reading) : {}
+    if (!isMap(item)) faults.push(`${place(item)}: ${path} must be an entry with members such as ${Object.keys(members)[1]}`)
+    return { place: `${place(item)}: ${path}`, members: entry }
+  })
+}
+
+function readEntry(map: YAMLMap, path: string, table: Readonly<Record<string, Member>>, reading: Reading): Members {
+  const pairs = pairsOf(map, path, Object.keys(table), reading)
+  const members: Record<string, unknown> = {}
+  for (const [name, node] of pairs) {
+    const member = table[name]
+    if (member) members[name] = readValue(node, { path: `${path}.${name}`, member, reading })
+  }
+  for (const [name, { required }] of Object.entries(table))
+    if (required && !pairs.has(name)) reading.faults.push(`${reading.place(map)}: ${path} needs ${name}`)
+  return members
+}
+
+/** The values by name. Unknown and repeated names are faults. */
+function pairsOf(map: YAMLMap, path: string, known: readonly string[], { faults, place }: Reading): Map<string, Node | null> {
+  const values = new Map<string, Node | null>()
+  for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
+    const name = isScalar(key) ? String(key.value) : ''
+    const shown = path === '' ? shorten(name) : `${path}.${shorten(name)}`
+    if (values.has(name)) faults.push(`${place(key)}: ${shown} is given twice`)
+    else if (!known.includes(name)) {
+      const meant = nearest(name.slice(0, 60), known)
+      faults.push(
+        `${place(key)}: ${shown} is not supported${meant ? `; did you mean ${meant}?` : ''}${isSecret(name) ? SECRET_HINT : ''}`,
+      )
+    }
+    values.set(name, value)
+  }
+  return values
+}
+
+const SECRET_HINT = '. The file holds no secrets: a new client gets one, and a present one is kept'
+
+function isSecret(name: string): boolean {
+  return name.startsWith('client_secret') || name === 'secrets'
+}
+
+type ValueParts = { path: string; member: Member; reading: Reading }
+
+function readValue(node: Node | null, { path, member, reading }: ValueParts): unknown {
+  const { faults, place } = reading
+  const fault = (words: string): null => {
+    faults.push(`${place(node)}: ${path} ${words}`)
+    return null
+  }
+  if (node === null || (isScalar(node) && node.value === null))
+    return member.nullable && node !== null
+      ? null
+      : fault(`has no value; ${member.nullable ? 'write null, or ' : ''}leave it out`)
+  return readShaped(node, { path, shape: member.shape, fault, reading })
+}
+
+type ShapedParts = { path: string; shape: Shape; fault: (words: string) => null; reading: Reading }
+
+function readShaped(node: Node, { path, shape, fault, reading }: ShapedParts): unknown {
+  switch (shape.kind) {
+    case 'flag':
+      return isScalar(node) && typeof node.value === 'boolean' ? node.value : fault('must be true or false')
+    case 'text':
+      return isText(node) ? choice(node.value, shape.choices, fault) : fault('must be a text; put it in quotes')
+    case 'texts':
+      return isSeq(node) && node.items.every(isText)
+        ? node.items.map((item) => choice(item.value, shape.choices, fault))
+        : fault('must be a list of texts')
+    case 'key_set':
+      return isMap(node) ? (node.toJSON() as unknown) : fault('must be a JWK Set: {"keys":[…]}')
+    case 'scopes':
+      return isSeq(node) && node.items.every((item) => isMap(item))
+        ? node.items.map((item, index) => readEntry(item, `${path}[${index}]`, SCOPE, reading))
+        : fault('must be a list of entries with name and description')
+  }
+}
+
+const SCOPE = {
+  name: { key: 'name', shape: { kind: 'text' }, required: true },
+  description: { key: 'description', shape: { kind: 'text' }, required: true },
+} as const satisfies Record<string, Member>
+
+function isText(node: unknown): node is { value: string } {
+  return isScalar(node) && typeof node.value === 'string'
+}
+
+function choice(text: string, choices: readonly string[] | undefined, fault: (words: string) => null): string | null {
+  if (!choices || choices.includes(text)) return text
+  const meant = nearest(text.slice(0, 60), choices)
+  return fault(
+    `must be one of ${choices.join(', ')}, not ${shorten(JSON.stringify(text))}${meant ? `; did you mean ${meant}?` : ''}`,
+  )
+}
+
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}

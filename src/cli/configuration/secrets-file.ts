@@ -1,0 +1,35 @@
+/** Where the secrets of new clients go: to a new file that only its owner can read, or to the terminal. */
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import type { KeepSecret, NewSecret } from '../../domain/configuration/configuration.ts'
+import { UsageError } from '../terminal/command.ts'
+
+/**
+ * Creates the file, and never overwrites one. Each secret is one line of JSON, and is on the disk before the client is in the store.
+ */
+export function openSecretsFile(file: string): { keepSecret: KeepSecret; close(): void } {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'wx', 0o600)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'EEXIST' ? 'exists already, and is not overwritten' : `cannot be created (${code ?? 'unknown error'})`
+    throw new UsageError(`--secrets: ${JSON.stringify(file)} ${why}; nothing was changed`)
+  }
+  let isEmpty = true
+  return {
+    keepSecret(secret) {
+      isEmpty = false
+      writeSync(descriptor, `${JSON.stringify(secretRecord(secret))}\n`)
+      fsyncSync(descriptor)
+    },
+    close() {
+      closeSync(descriptor)
+      // A command that stopped before the first secret can be repeated with the same file.
+      if (isEmpty) rmSync(file)
+    },
+  }
+}
+
+export function secretRecord({ clientId, name, secret }: NewSecret) {
+  return { client_id: clientId, client_secret: secret, name }
+}

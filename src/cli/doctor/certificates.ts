@@ -1,0 +1,66 @@
+/** The certificates of both URLs, as a client sees them. */
+import { connect, type PeerCertificate } from 'node:tls'
+import { reasonOf, shown } from './call.ts'
+import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+
+const HANDSHAKE_MS = 5_000
+const DAY = 86_400
+/** Most certificates of ACME are renewed 30 days before their end. */
+const SOON_DAYS = 14
+
+export async function checkCertificates({ settings: { authUrl, loginUrl }, now }: Site): Promise<Found[]> {
+  const urls = [authUrl, loginUrl].map((url) => new URL(url)).filter(({ protocol }) => protocol === 'https:')
+  if (urls.length === 0) return [ok('both URLs are http on this machine, so there is no certificate')]
+  return Promise.all(urls.map(async (url) => judge(url.host, await readCertificate(url), now())))
+}
+
+type Read = { certificate: PeerCertificate; fault: string | null } | { problem: string }
+
+function judge(host: string, read: Read, at: number): Found {
+  if ('problem' in read)
+    return unchecked(`${host} completes no TLS handshake (${shown(read.problem)})`, 'Check the TLS of the proxy.')
+  const days = Math.floor((Date.parse(read.certificate.valid_to) / 1000 - at) / DAY)
+  if (days < 0) return wrong(`the certificate of ${host} expired ${-days} days ago`, 'Renew the certificate.')
+  if (read.fault !== null) return wrong(`the certificate of ${host} is not accepted (${shown(read.fault)})`, remedyOf(read.fault))
+  if (days < SOON_DAYS)
+    return warning(
+      `the certificate of ${host} expires in ${days} days`,
+      'Renew the certificate, and check what should have renewed it.',
+    )
+  return ok(`the certificate of ${host} is valid for ${days} more days`)
+}
+
+function remedyOf(fault: string): string {
+  if (fault.includes('ALTNAME')) return 'Use a certificate for this host name.'
+  if (fault.includes('VERIFY_LEAF') || fault.includes('ISSUER'))
+    return 'Let the proxy send the whole chain of the certificate, or trust its issuer here with NODE_EXTRA_CA_CERTS.'
+  return 'Use a certificate that clients trust, or trust its issuer here with NODE_EXTRA_CA_CERTS.'
+}
+
+function readCertificate({ hostname, port }: URL): Promise<Read> {
+  return new Promise((resolve) => {
+    const host = hostname.replace(/^\[(.*)\]$/, '$1')
+    // The handshake continues with a certificate that is not accepted, so that the reason and the end can be read.
+    const socket = connect({
+      host,
+      port: Number(port || 443),
+      servername: host,
+      rejectUnauthorized: false,
+      timeout: HANDSHAKE_MS,
+    })
+    const settle = (read: Read): void => {
+      socket.destroy()
+      resolve(read)
+    }
+    socket.once('secureConnect', () => {
+      const error = socket.authorizationError as unknown
+      settle({ certificate: socket.getPeerCertificate(), fault: socket.authorized ? null : faultOf(error) })
+    })
+    socket.once('timeout', () => settle({ problem: 'no answer' }))
+    socket.once('error', (error) => settle({ problem: reasonOf(error) }))
+  })
+}
+
+function faultOf(error: unknown): string {
+  return typeof error === 'string' ? error : reasonOf(error)
+}

@@ -1,0 +1,32 @@
+/** A check of a running installation: what it found, and what to do. */
+import type { Settings } from '../../config/settings.ts'
+import type { ProbeAnswer } from '../../ops/probe.ts'
+import type { Answered } from './call.ts'
+
+/** `unchecked`: the check was not possible, for example because the server is away. */
+export type Verdict = 'ok' | 'warning' | 'wrong' | 'unchecked'
+
+/** `remedy` is one sentence, and null if there is nothing to do. */
+export type Found = { verdict: Verdict; found: string; remedy: string | null }
+export type Finding = Found & { check: string }
+
+export const ok = (found: string): Found => ({ verdict: 'ok', found, remedy: null })
+export const warning = (found: string, remedy: string): Found => ({ verdict: 'warning', found, remedy })
+export const wrong = (found: string, remedy: string): Found => ({ verdict: 'wrong', found, remedy })
+export const unchecked = (found: string, remedy: string): Found => ({ verdict: 'unchecked', found, remedy })
+
+/** The result of a probe through the proxies. `localPort`, `sentAt` and `takenMs` are of the request. */
+export type Probed =
+  | { answer: ProbeAnswer; headers: Answered['headers']; localPort: number; sentAt: number; takenMs: number }
+  | { problem: string }
+
+export type Site = {
+  settings: Settings<'serve'>
+  env: Readonly<Record<string, string | undefined>>
+  /** epoch seconds */
+  now: () => number
+  /** The same probe for all checks of one server. */
+  probe(server: 'auth' | 'login'): Promise<Probed>
+}
+
+export type Check = { name: string; run(site: Site): Promise<readonly Found[]> }

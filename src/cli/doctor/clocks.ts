@@ -1,0 +1,30 @@
+/** The clocks of the services and of the database, compared with the clock of this machine. */
+import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+import type { DatabaseFacts } from './databases.ts'
+
+/** A node corrects smaller differences to the database. Tokens and proofs accept a few seconds. */
+const NOTABLE = 5
+const HARMFUL = 30
+
+export async function checkServiceClocks(site: Site): Promise<Found[]> {
+  return Promise.all(
+    (['auth', 'login'] as const).map(async (server) => {
+      const probed = await site.probe(server)
+      const name = server === 'auth' ? 'grantor serve' : 'grantor login-server'
+      if ('problem' in probed) return unchecked(`the clock of ${name} could not be read`, 'See the check of the proxies.')
+      return judge(name, probed.answer.now - (probed.sentAt + probed.takenMs / 2000))
+    }),
+  )
+}
+
+export function checkDatabaseClock({ clocks, at }: Pick<DatabaseFacts, 'clocks'> & { at: number }): Found[] {
+  return clocks.map(({ name, now }) => judge(name, now - at))
+}
+
+function judge(name: string, difference: number): Found {
+  const seconds = Math.abs(Math.round(difference))
+  const found = `the clock of ${name} is ${seconds} seconds ${difference > 0 ? 'ahead of' : 'behind'} this machine`
+  const remedy = 'Run an NTP client (chrony or systemd-timesyncd) on both machines.'
+  if (seconds >= HARMFUL) return wrong(found, remedy)
+  return seconds >= NOTABLE ? warning(found, remedy) : ok(`the clock of ${name} agrees with this machine`)
+}

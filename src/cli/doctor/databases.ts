@@ -1,0 +1,114 @@
+/** The database: reachable, of the right schema, and set up so that no acknowledged change is lost. */
+import { databaseStatus, inspectServers, placeOf } from '../compose/database.ts'
+import { failureOf } from '../compose/with-store.ts'
+import { CommandError } from '../terminal/command.ts'
+import { shown } from './call.ts'
+import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
+import { checkDatabaseClock } from './clocks.ts'
+import { checkSqliteFile } from './sqlite-file.ts'
+
+type Inspected = Awaited<ReturnType<typeof inspectServers>>[number]
+type Facts = Extract<Inspected, { facts: unknown }>['facts']
+type PostgresUrl = Extract<Site['settings']['databaseUrl'], { kind: 'postgres' }>
+
+export type DatabaseFacts = { clocks: { name: string; now: number }[] }
+
+const OLDEST = 150_000
+
+export async function checkDatabase({ settings: { databaseUrl }, now }: Site): Promise<Found[]> {
+  if (databaseUrl.kind === 'sqlite') return checkSqliteFile(databaseUrl.path)
+  const at = now()
+  const servers = await inspectServers(databaseUrl)
+  const found = servers.flatMap((server): Found[] => {
+    const name = `PostgreSQL at ${server.host}:${server.port}`
+    if ('facts' in server)
+      return [
+        ...serverFaults(name, server.facts, databaseUrl),
+        ...checkDatabaseClock({ clocks: [{ name, now: server.facts.now }], at }),
+      ]
+    const problem = `${name} cannot be used: ${shown(server.problem)}`
+    const remedy = 'Check that the server runs, and the user, password and TLS of GRANTOR_DATABASE_URL.'
+    // One of several servers may be away, if another one accepts writes.
+    return [servers.length > 1 ? warning(problem, remedy) : wrong(problem, remedy)]
+  })
+  const usable = servers.filter((server) => 'facts' in server && !server.facts.inRecovery)
+  if (usable.length === 0)
+    found.push(wrong('no server of GRANTOR_DATABASE_URL accepts writes', 'Start or promote one of the servers.'))
+  return found
+}
+
+/** Each fault of one server, or what is right about it. */
+function serverFaults(name: string, facts: Facts, url: PostgresUrl): Found[] {
+  const faults: (Found | false)[] = [
+    facts.version < OLDEST &&
+      wrong(`${name} is of version ${Math.floor(facts.version / 10_000)}`, 'Update it to PostgreSQL 15 or newer.'),
+    !facts.fsync && wrong(`${name} has fsync off, so a crash loses acknowledged changes`, 'Set fsync = on.'),
+    !facts.fullPageWrites &&
+      wrong(
+        `${name} has full_page_writes off, so a crash can damage pages`,
+        'Set full_page_writes = on, unless the file system writes pages atomically.',
+      ),
+    ['off', 'local'].includes(facts.synchronousCommit) &&
+      (facts.synchronousCommit === 'off' || facts.synchronousStandbyNames !== '') &&
+      wrong(`${name} has synchronous_commit ${facts.synchronousCommit}`, 'Set synchronous_commit = on.'),
+    facts.isolation !== 'read committed' &&
+      wrong(
+        `${name} has default_transaction_isolation ${facts.isolation}`,
+        "Set default_transaction_isolation = 'read committed' for the role of Grantor.",
+      ),
+    !facts.inRecovery &&
+      facts.synchronousStandbyNames !== '' &&
+      facts.standbys === 0 &&
+      wrong(
+        `${name} waits for a synchronous standby, and no standby is connected`,
+        'Start a standby that synchronous_standby_names names.',
+      ),
+    ...poolFaults(name, facts, url),
+  ]
+  const real = faults.filter((fault) => fault !== false)
+  const role = facts.inRecovery ? 'is a standby' : 'accepts writes'
+  return real.length > 0
+    ? real
+    : [ok(`${name} ${role}, keeps what it acknowledges, and has ${facts.connections} connections for pools of ${url.poolSize}`)]
+}
+
+function poolFaults(name: string, { connections, connectionsInUse }: Facts, { poolSize }: PostgresUrl): (Found | false)[] {
+  if (poolSize > connections)
+    return [
+      wrong(
+        `${name} allows ${connections} connections, fewer than pool_size ${poolSize}`,
+        'Raise max_connections, or lower pool_size.',
+      ),
+    ]
+  return [
+    // Each worker of each node has its own pool. During an update, old and new nodes run side by side.
+    poolSize * 2 > connections &&
+      warning(
+        `${name} allows ${connections} connections, too few for two pools of ${poolSize}`,
+        'Raise max_connections, or lower pool_size.',
+      ),
+    connectionsInUse > connections * 0.9 &&
+      warning(
+        `${name} has ${connectionsInUse} of ${connections} connections open`,
+        'Raise max_connections, or lower pool_size of the nodes.',
+      ),
+  ]
+}
+
+export async function checkSchema({ settings: { databaseUrl } }: Site): Promise<Found[]> {
+  try {
+    const status = await databaseStatus(databaseUrl)
+    if (status === null) return [wrong(`there is no database at ${placeOf(databaseUrl)}`, 'Run: grantor migrate')]
+    if (status.pending.length > 0)
+      return [wrong(`${status.pending.length} steps of the schema are missing`, 'Run: grantor migrate')]
+    return [ok(`the schema has all ${status.applied.length} steps`)]
+  } catch (error) {
+    const failure = failureOf(error)
+    return [
+      unchecked(
+        `the schema cannot be read: ${failure instanceof CommandError ? failure.message : 'unexpected error'}`,
+        'See the check of the database.',
+      ),
+    ]
+  }
+}

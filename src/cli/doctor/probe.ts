@@ -1,0 +1,31 @@
+/** Sends the probe of `src/ops/probe.ts` through the public URL of a server. */
+import { PROBE_PATH, PROBED_HEADERS, type ProbeAnswer, probeFor } from '../../ops/probe.ts'
+import { call, jsonOf, reasonOf } from './call.ts'
+import type { Probed, Site } from './check.ts'
+
+/** RFC 5737: an address that no client has. A proxy must not pass it on as the only address. */
+export const FORGED_ADDRESS = '192.0.2.1'
+/** In characters: as long as an authorization request with a signed request object may be. */
+const LONG_QUERY = 6_000
+
+export async function sendProbe({ settings, now }: Pick<Site, 'settings' | 'now'>, server: 'auth' | 'login'): Promise<Probed> {
+  const origin = server === 'auth' ? settings.authUrl : settings.loginUrl
+  const probe = probeFor(settings.loginSecret, origin, now())
+  const headers = { ...PROBED_HEADERS, 'grantor-probe': probe, 'x-forwarded-for': FORGED_ADDRESS }
+  const [sentAt, began] = [now(), performance.now()]
+  try {
+    const answer = await call(`${origin}${PROBE_PATH}?long=${'x'.repeat(LONG_QUERY)}`, headers)
+    const body = jsonOf(answer) as ProbeAnswer | null
+    if (answer.status !== 200 || body?.service !== server || body.probe !== probe) return { problem: problemOf(answer.status) }
+    return { answer: body, headers: answer.headers, localPort: answer.localPort, sentAt, takenMs: performance.now() - began }
+  } catch (error) {
+    return { problem: reasonOf(error) }
+  }
+}
+
+function problemOf(status: number): string {
+  if (status === 404)
+    return 'the server does not accept the probe: it has another GRANTOR_LOGIN_SECRET or URL, or is of an earlier version'
+  if (status === 414 || status === 431) return `status ${status}: the proxy does not accept a query of ${LONG_QUERY} characters`
+  return `status ${status}`
+}

@@ -1,0 +1,87 @@
+/** What the proxies in front of the servers do with headers and with the address of the client. */
+import { BlockList, isIP } from 'node:net'
+import { PROBED_ANSWER } from '../../ops/probe.ts'
+import { shown } from './call.ts'
+import { type Found, ok, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
+import { FORGED_ADDRESS } from './probe.ts'
+
+const NAMES = { auth: 'grantor serve', login: 'grantor login-server' } as const
+
+export async function checkProxies(site: Site): Promise<Found[]> {
+  const both = await Promise.all(
+    (['auth', 'login'] as const).map(async (server) => judge(server, await site.probe(server), site)),
+  )
+  return both.flat()
+}
+
+function judge(server: 'auth' | 'login', probed: Probed, { settings }: Site): Found[] {
+  if ('problem' in probed)
+    return [
+      unchecked(
+        `the way to ${NAMES[server]} could not be checked: ${shown(probed.problem)}`,
+        'Give this command the environment of the services, and let the proxy forward long queries.',
+      ),
+    ]
+  const { missing } = probed.answer
+  const faults: Found[] = []
+  if (missing.length > 0)
+    faults.push(
+      wrong(
+        `the proxy drops or changes these headers to ${NAMES[server]}: ${missing.join(', ')}`,
+        'Let the proxy forward all request headers unchanged.',
+      ),
+    )
+  const dropped = Object.entries(PROBED_ANSWER).filter(([name, value]) => probed.headers[name] !== value)
+  if (dropped.length > 0)
+    faults.push(
+      wrong(
+        `the proxy drops or changes these headers of the answers of ${NAMES[server]}: ${dropped.map(([name]) => name).join(', ')}`,
+        'Let the proxy forward all response headers unchanged.',
+      ),
+    )
+  return [...faults, clientAddress(server, probed, settings)]
+}
+
+/** The probe sends a forged X-Forwarded-For. A proxy must add the real address after it, or replace it. */
+function clientAddress(
+  server: 'auth' | 'login',
+  { answer: { peer, peer_port: peerPort, forwarded_for: forwarded }, localPort }: Extract<Probed, { answer: unknown }>,
+  { trustedProxies, tlsCertFile, authUrl }: Site['settings'],
+): Found {
+  const isTrusted = isIn(trustedProxies, peer)
+  const isUntouched = forwarded === FORGED_ADDRESS
+  if (isTrusted && isUntouched)
+    return wrong(
+      `the proxy at ${peer} passes on the X-Forwarded-For of the client, so any client can choose its address`,
+      'Let the proxy add the address of its client to X-Forwarded-For, or replace the header.',
+    )
+  if (isTrusted && forwarded === null)
+    return wrong(
+      `the proxy at ${peer} sends no X-Forwarded-For, so all clients share one limit`,
+      'Let the proxy send the address of its client in X-Forwarded-For.',
+    )
+  if (isTrusted) return ok(`${NAMES[server]} learns the client address from the proxy at ${peer}`)
+  if (isUntouched && peerPort === localPort) return ok(`${NAMES[server]} sees its clients directly`)
+  const remedy = `Add ${peer} to GRANTOR_TRUSTED_PROXIES of ${NAMES[server]}, and let the proxy send X-Forwarded-For.`
+  // Another port than that of this command means a proxy, or an address translation, which no machine does with itself.
+  const isProxy = !isUntouched || isIn(LOOPBACK, peer) || (tlsCertFile === undefined && authUrl.startsWith('https:'))
+  return isProxy
+    ? wrong(`a proxy at ${peer} is not among GRANTOR_TRUSTED_PROXIES, so all clients share one limit`, remedy)
+    : warning(`${NAMES[server]} sees ${peer}, which is a proxy that is not trusted, or an address translation`, remedy)
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1']
+
+function isIn(networks: readonly string[], address: string): boolean {
+  const list = new BlockList()
+  for (const each of networks) {
+    const [network = '', bits] = each.split('/')
+    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(network, family)
+    else list.addSubnet(network, Number(bits), family)
+  }
+  // A listener on :: sees IPv4 clients in this form.
+  const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : ''
+  const plain = isIP(mapped) === 4 ? mapped : address
+  return isIP(plain) !== 0 && list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+}

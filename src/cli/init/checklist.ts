@@ -1,0 +1,124 @@
+/** The next steps after `grantor init`, with commands that work when pasted. */
+import { type Installation, isDirect, PORTS } from './environment-file.ts'
+
+type Step = { words: string; commands: readonly string[] }
+
+export function checklist(installation: Installation, operator: string | undefined): string[] {
+  return stepsOf(installation, operator).flatMap(({ words, commands }, index) => [
+    `${index + 1}. ${words}`,
+    ...commands.map((command) => `   ${command}`),
+  ])
+}
+
+function stepsOf(installation: Installation, operator: string | undefined): Step[] {
+  const { target, folder, databaseUrl } = installation
+  const run = runner(installation)
+  const secret = target === 'compose' ? `${folder}/secrets/secret` : `${folder}/secret`
+  const hasOwnDatabase = databaseUrl.startsWith('postgres') && target !== 'compose'
+  return [
+    {
+      words: `Keep a copy of ${secret} apart from the backups of the database. Without it, all keys in the database are lost.`,
+      commands: [],
+    },
+    ...(hasOwnDatabase
+      ? [{ words: 'Create the role and the database on the PostgreSQL server, if they do not exist.', commands: [] }]
+      : []),
+    ...preparation(installation),
+    // The packages with containers migrate before they start.
+    ...(target === 'files' || target === 'systemd' ? [{ words: 'Create the tables.', commands: [run('migrate')] }] : []),
+    starting(installation, run),
+    ...(isDirect(installation) ? [] : [proxy(installation)]),
+    ...(operator === undefined
+      ? []
+      : [{ words: 'Name the first operator.', commands: [run(`operators add ${operator} --role owner`)] }]),
+    {
+      words: 'Register an app.',
+      commands: [run('clients create --name "My app" --redirect-uri https://app.example.com/callback')],
+    },
+    { words: 'Check the installation.', commands: [run('doctor')] },
+  ]
+}
+
+type Run = (command: string) => string
+
+/** How a command gets the settings of the services. */
+function runner({ target, folder, databaseUrl }: Installation): Run {
+  if (target === 'compose') return (command) => `(cd ${forShell(folder)} && docker compose run --rm auth ${command})`
+  if (target === 'kubernetes') {
+    const workload = databaseUrl.startsWith('postgres') ? 'deploy' : 'statefulset'
+    const program = '/usr/bin/node /usr/lib/node_modules/grantor/bin/grantor.js'
+    return (command) => `kubectl exec ${workload}/grantor --container auth -- ${program} ${command}`
+  }
+  const [file, secret, login] = [`${folder}/env`, `${folder}/secret`, `${folder}/login-secret`].map(forShell)
+  if (target === 'files') return (command) => `(set -a; . ${file}; exec grantor ${command})`
+  return (command) =>
+    `sudo sh -c ${forShell(`set -a; . ${file}; GRANTOR_SECRET_FILE=${secret}; GRANTOR_LOGIN_SECRET_FILE=${login}; exec setpriv --reuid=grantor --regid=grantor --clear-groups --inh-caps=-all grantor ${command}`)}`
+}
+
+function preparation({ target, folder, databaseUrl }: Installation): Step[] {
+  const at = (...names: string[]) => names.map((name) => forShell(`${folder}/${name}`)).join(' ')
+  const isSqlite = databaseUrl.startsWith('sqlite:')
+  switch (target) {
+    case 'files':
+      return []
+    case 'systemd':
+      return [
+        {
+          words: 'Create the user of the service, let it read the files, and install the units.',
+          commands: [
+            'sudo useradd --system --user-group --home-dir /var/lib/grantor --shell /usr/sbin/nologin grantor',
+            `sudo chown root:grantor ${at('', 'env', 'secret', 'login-secret')}`,
+            `sudo chmod 0750 ${at('')} && sudo chmod 0640 ${at('env', 'secret', 'login-secret')}`,
+            ...(isSqlite ? ['sudo install -d -m 0700 -o grantor -g grantor /var/lib/grantor'] : []),
+            'sudo install -m 0644 "$(npm root --global)"/grantor/ops/systemd/*.service /etc/systemd/system/ && sudo systemctl daemon-reload',
+          ],
+        },
+      ]
+    case 'compose':
+      return [
+        {
+          words: `Build the image, name it in ${folder}/.env as GRANTOR_IMAGE, and copy compose.yaml to ${folder}: docs/operating/install.md. Let the user of the image read the secrets.`,
+          commands: [`sudo chown -R 65532 ${at('secrets')}`],
+        },
+      ]
+    case 'kubernetes': {
+      const names = ['secret', 'login-secret', ...(isSqlite ? [] : ['database-url'])]
+      const files = names.map((name) => `--from-file=${name}=${at(name)}`).join(' ')
+      return [
+        { words: 'Build the image and push it to your registry: docs/operating/install.md.', commands: [] },
+        { words: 'Create the Secret.', commands: [`kubectl create secret generic grantor ${files}`] },
+      ]
+    }
+  }
+}
+
+function starting({ target, folder, databaseUrl }: Installation, run: Run): Step {
+  const words = 'Start both servers.'
+  switch (target) {
+    case 'files':
+      return { words: `${words} Each runs until it is stopped.`, commands: [`${run('serve')} &`, `${run('login-server')} &`] }
+    case 'systemd':
+      return { words, commands: ['sudo systemctl enable --now grantor grantor-login'] }
+    case 'compose':
+      return { words, commands: [`(cd ${forShell(folder)} && docker compose up --detach)`] }
+    case 'kubernetes': {
+      const base = databaseUrl.startsWith('postgres') ? 'values-postgresql.yaml' : 'values-sqlite.yaml'
+      const values = `--values ops/helm/grantor/${base} --values ${forShell(`${folder}/values.yaml`)}`
+      return {
+        words: `${words} Replace the name of the image with yours.`,
+        commands: [`helm install grantor ops/helm/grantor ${values} --set image.repository=registry.example.com/grantor`],
+      }
+    }
+  }
+}
+
+function proxy({ authUrl, loginUrl }: Installation): Step {
+  return {
+    words: `Forward ${authUrl} to port ${PORTS.auth} and ${loginUrl} to port ${PORTS.login} with a TLS proxy that sets X-Forwarded-For: "The reverse proxy" in docs/operating/operations.md.`,
+    commands: [],
+  }
+}
+
+function forShell(text: string): string {
+  return /^[\w/.,:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,116 @@
+/** The settings of a new installation, as one environment file that the shell, systemd and Compose read in the same way. */
+import { stringify } from 'yaml'
+import { isLoopbackHost } from '../../config/parsers.ts'
+import { readSettings } from '../../config/settings.ts'
+
+/** How the servers will run: by hand or by a supervisor, with the units, with the Compose file, or with the chart of the package. */
+export const TARGETS = ['files', 'systemd', 'compose', 'kubernetes'] as const
+export type Target = (typeof TARGETS)[number]
+
+/** PostgreSQL of the Compose file, through a socket that only its containers have. */
+export const COMPOSE_DATABASE = 'postgres://grantor@%2Fvar%2Frun%2Fpostgresql/grantor'
+
+export type Installation = {
+  target: Target
+  /** the folder of the files, absolute */
+  folder: string
+  authUrl: string
+  loginUrl: string
+  databaseUrl: string
+  /** addresses of the proxies in front, or null if the servers are reached directly, on this machine */
+  trustedProxies: string | null
+}
+
+export type Lines = Readonly<Record<string, string>>
+
+/** The ports behind a proxy. */
+export const PORTS = { auth: 4000, login: 4001 } as const
+
+/** Both URLs on this machine and without TLS: no proxy is necessary. */
+export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | 'loginUrl'>): boolean {
+  return [authUrl, loginUrl].every((text) => {
+    const url = URL.canParse(text) ? new URL(text) : null
+    return url?.protocol === 'http:' && isLoopbackHost(url.hostname)
+  })
+}
+
+/** The settings that the servers will have. */
+export function settingsOf({ target, folder, authUrl, loginUrl, databaseUrl, trustedProxies }: Installation): Lines {
+  return {
+    GRANTOR_AUTH_URL: authUrl,
+    GRANTOR_LOGIN_URL: loginUrl,
+    GRANTOR_DATABASE_URL: databaseUrl,
+    ...(trustedProxies === null
+      ? {}
+      : {
+          GRANTOR_LISTEN: `127.0.0.1:${PORTS.auth}`,
+          GRANTOR_LOGIN_LISTEN: `127.0.0.1:${PORTS.login}`,
+          GRANTOR_AUTH_BACKEND_URL: `http://127.0.0.1:${PORTS.auth}`,
+          GRANTOR_TRUSTED_PROXIES: trustedProxies,
+        }),
+    // The packages set the names of these files themselves. The environment file of systemd would override them.
+    ...(target === 'files'
+      ? { GRANTOR_SECRET_FILE: `${folder}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${folder}/login-secret` }
+      : {}),
+  }
+}
+
+type Secrets = { secret: string; loginSecret: string }
+
+/** The files of the installation, by their path in the folder. */
+export function filesOf(installation: Installation, { secret, loginSecret }: Secrets): Readonly<Record<string, string>> {
+  const { target, authUrl, loginUrl, databaseUrl, trustedProxies } = installation
+  switch (target) {
+    case 'files':
+    case 'systemd':
+      return { secret: `${secret}\n`, 'login-secret': `${loginSecret}\n`, env: environmentText(settingsOf(installation)) }
+    case 'compose': {
+      // The Compose file has the other settings.
+      const proxies = trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }
+      const lines = { GRANTOR_IMAGE: 'grantor', GRANTOR_AUTH_URL: authUrl, GRANTOR_LOGIN_URL: loginUrl, ...proxies }
+      return { 'secrets/secret': `${secret}\n`, 'secrets/login-secret': `${loginSecret}\n`, '.env': environmentText(lines) }
+    }
+    case 'kubernetes': {
+      const isPostgres = databaseUrl.startsWith('postgres')
+      const settings = trustedProxies === null ? {} : { settings: { GRANTOR_TRUSTED_PROXIES: trustedProxies } }
+      const store = isPostgres ? 'postgresql' : 'sqlite'
+      const values = { authUrl, loginUrl, store, secret: { name: 'grantor' }, ...settings }
+      // Without a newline: an entry of a Secret is used as it is.
+      const database: Lines = isPostgres ? { 'database-url': databaseUrl } : {}
+      return { secret, 'login-secret': loginSecret, ...database, 'values.yaml': HEAD + stringify(values) }
+    }
+  }
+}
+
+/** The faults of these settings, in the words of the servers that will read them. */
+export function faultsOf(lines: Lines, secrets: Secrets): string[] {
+  const { GRANTOR_SECRET_FILE: _, GRANTOR_LOGIN_SECRET_FILE: __, ...others } = lines
+  const env = { ...others, GRANTOR_SECRET: secrets.secret, GRANTOR_LOGIN_SECRET: secrets.loginSecret }
+  const faults = (['serve', 'login-server'] as const).flatMap((program) => {
+    const reading = readSettings(program, env)
+    return reading.kind === 'faults' ? reading.faults : []
+  })
+  const unquotable = Object.entries(lines).filter(([, value]) => /['"\\$`\n]/.test(value))
+  return [
+    ...new Set([
+      ...faults,
+      ...unquotable.map(([name]) => `${name} must not have quotes, backslashes, dollar signs or line breaks`),
+    ]),
+  ]
+}
+
+const HEAD = '# Settings of Grantor, written by grantor init. All settings: docs/reference/settings.md\n'
+
+function environmentText(lines: Lines): string {
+  return (
+    HEAD +
+    Object.entries(lines)
+      .map(([name, value]) => `${name}=${quoted(value)}\n`)
+      .join('')
+  )
+}
+
+/** Single quotes mean the same to the shell, systemd and Compose. */
+function quoted(value: string): string {
+  return /^[\w:/.,@%+=[\]-]*$/.test(value) ? value : `'${value}'`
+}

@@ -1,0 +1,92 @@
+/** What is recorded in the audit trail, before the line has a number and a hash. */
+import { randomUUID } from 'node:crypto'
+import { type Address, shortenAddress } from '../../wallet/address.ts'
+import type { AuditLine } from '../model/audit-store.ts'
+import { textIdOf } from '../model/text-id.ts'
+
+export type AuditEntry = {
+  /** unique, so that two equal events have different lines; the log line of the event has the same id */
+  id: string
+  /** epoch seconds */
+  at: number
+  event: string
+  result: 'done' | 'refused'
+  reason?: string | undefined
+  /** the operator who acted: a wallet or a client of the admin API, or `cli:NAME` */
+  operator?: string | undefined
+  clientId?: string | undefined
+  grantId?: string | undefined
+  wallet?: Address | undefined
+  keyId?: string | undefined
+  resource?: string | undefined
+  requestId?: string | undefined
+  /** the first part of the caller's address, such as `203.0.113` */
+  network?: string | undefined
+  /** further facts, such as how many grants ended */
+  details?: Readonly<Record<string, string | number>> | undefined
+}
+
+export type NewEntry = Omit<AuditEntry, 'id' | 'result'> & { result?: AuditEntry['result'] | undefined }
+
+/** No value of a line is longer. Only a URI of a resource or of a client's document can be nearly as long. */
+const VALUE_AT_MOST = 2048
+
+export function newEntry(entry: NewEntry): AuditEntry {
+  return { ...entry, id: randomUUID(), result: entry.result ?? 'done' }
+}
+
+/** The line of an entry at its place in the chain, still without a hash. Members without a value are left out of the text. */
+export function lineOf(entry: AuditEntry, seq: number): Omit<AuditLine, 'hash'> {
+  const { id, at, result, wallet, details } = entry
+  const event = bounded(entry.event) ?? ''
+  const reason = bounded(entry.reason)
+  const operator = bounded(entry.operator)
+  const clientId = bounded(entry.clientId === undefined ? undefined : textIdOf(entry.clientId))
+  const grantId = bounded(entry.grantId)
+  const line = JSON.stringify({
+    seq,
+    id,
+    at,
+    event,
+    result,
+    reason,
+    operator: operator === undefined ? undefined : shortenIfWallet(operator),
+    client_id: clientId,
+    grant_id: grantId,
+    wallet: wallet === undefined ? undefined : shortenAddress(wallet),
+    key_id: bounded(entry.keyId),
+    resource: bounded(entry.resource),
+    request_id: bounded(entry.requestId),
+    network: bounded(entry.network) || undefined,
+    details: details && boundedDetails(details),
+  })
+  return {
+    seq,
+    at,
+    event,
+    reason: reason ?? null,
+    clientId: clientId ?? null,
+    grantId: grantId ?? null,
+    wallet: wallet ?? null,
+    operator: operator ?? null,
+    line,
+  }
+}
+
+/** An operator may be a wallet. */
+export function shortenIfWallet(operator: string): string {
+  return /^0x[0-9a-fA-F]{40}$/.test(operator) ? shortenAddress(operator) : operator
+}
+
+function boundedDetails(details: NonNullable<AuditEntry['details']>): Record<string, string | number | undefined> | undefined {
+  const facts = Object.entries(details).map(([name, value]) => [name, typeof value === 'number' ? value : bounded(value)])
+  return facts.length === 0 ? undefined : (Object.fromEntries(facts) as Record<string, string | number | undefined>)
+}
+
+/** Without control characters, which not every database can store. */
+function bounded(text: string | undefined): string | undefined {
+  return text
+    ?.slice(0, VALUE_AT_MOST)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '?')
+}

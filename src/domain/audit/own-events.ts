@@ -1,0 +1,7 @@
+/** The events of the trail itself. */
+
+/** A signed head of the chain, in `details.head`. */
+export const HEAD_SIGNED = 'audit_head_signed'
+
+/** Lines were deleted because of their age; `details.through` is the last of them, and `details.hash` its hash. */
+export const LINES_DELETED = 'audit_lines_deleted'

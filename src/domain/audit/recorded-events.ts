@@ -1,0 +1,53 @@
+/** Which events of requests and of background work are lines of the trail. */
+import { type AuditEvent, LASTING_EVENTS } from '../model/deps.ts'
+import { type AuditEntry, newEntry } from './entry.ts'
+
+/**
+ * Sign-ins, consents and endings. Not recorded are requests for tokens, which are metrics, and whatever a caller can cause who has proved
+ * neither a wallet nor a client: such a caller could fill the database.
+ */
+const RECORDED: ReadonlySet<string> = new Set([
+  ...LASTING_EVENTS,
+  'wallet_proved',
+  'session_started',
+  'consent_confirmed',
+  'consent_declined',
+  'device_allowed',
+  'store_lost_a_write',
+])
+
+/**
+ * Whether the response waits until the line is committed. A client's revocations do not wait: they are as frequent as requests for tokens, and a
+ * second commit for each would halve their rate. The log has them before the response.
+ */
+export function isAwaited({ event, reason }: AuditEvent): boolean {
+  return (
+    event !== 'access_token_revoked' && event !== 'client_token_revoked' && !(event === 'grant_ended' && reason === 'revoked')
+  )
+}
+
+export type Circumstances = { at: number; requestId: string | undefined; network: string | undefined }
+
+/** The entry of an event; null if the event is not recorded. */
+export function entryOfEvent(event: AuditEvent, circumstances: () => Circumstances): AuditEntry | null {
+  const { client_id: clientId, grant_id: grantId, key_id: keyId, request_id: requestId } = event
+  const { wallet, reason, resource, operator, details } = event
+  // Every act of an operator is recorded.
+  if (operator === undefined && !RECORDED.has(event.event)) return null
+  const given = circumstances()
+  const result = event.event === 'consent_declined' ? 'refused' : 'done'
+  return newEntry({
+    ...given,
+    event: event.event,
+    result,
+    reason,
+    clientId,
+    grantId,
+    keyId,
+    wallet,
+    resource,
+    operator,
+    details,
+    requestId: requestId ?? given.requestId,
+  })
+}

@@ -1,0 +1,101 @@
+/**
+ * Signs the head of the chain every hour, with the key that signs access tokens.
+ *
+ * Before that, the node checks the chain from the last head that it remembers. So while a node runs, a change of older lines is found within
+ * the hour, although whoever changed them could compute all hashes again: a node does not sign a chain that contradicts its memory.
+ */
+import { type AuditHeadClaims, type FindKey, openAuditHead } from '../../keys/audit-head.ts'
+import type { AuditHead, AuditLine, AuditStore } from '../model/audit-store.ts'
+import type { CleaningStore } from '../model/operator-store.ts'
+import { newEntry } from './entry.ts'
+import { linePages } from './export.ts'
+import type { WriteEntry } from './operator-acts.ts'
+import { HEAD_SIGNED } from './own-events.ts'
+import { type ChainFault, columnsAgree, fieldsOf, verifyChain } from './verify.ts'
+
+/** Seconds between two signed heads, if lines were appended. */
+const SIGNED_EVERY = 3600
+/** Seconds for which one node may sign. */
+const LEASE = 300
+
+export type HeadSigning = {
+  store: AuditStore
+  cleaning: Pick<CleaningStore, 'takeLease'>
+  write: WriteEntry
+  sign: (claims: AuditHeadClaims) => string
+  findKey: FindKey
+  issuer: string
+  /** identifies this process among those that could sign */
+  holder: string
+  now: () => number
+  /** reports that the chain is broken */
+  note: (fault: ChainFault) => void
+}
+
+/** Returns a function that signs the head if that is due. Call the function every minute. */
+export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer, holder, now, note }: HeadSigning) {
+  /** the last line that this process has checked */
+  let checked: AuditHead | null = null
+  let reported: number | null = null
+
+  async function isDue(head: AuditHead, last: AuditLine | undefined, at: number): Promise<boolean> {
+    if (last && (last.seq === head.seq || last.at > at - SIGNED_EVERY)) return false
+    return head.seq > 0 && (await cleaning.takeLease('audit head', holder, at, LEASE)) === 'taken'
+  }
+
+  /** The line that the last signed head names; null if there is none, or if its key is not known any more. */
+  function lineOfHead(last: AuditLine | undefined): AuditHead | ChainFault | null {
+    const jws = last && fieldsOf(last.line)?.details.head
+    if (!last || typeof jws !== 'string') return null
+    const claims = openAuditHead(findKey, jws)
+    if (claims === 'forged') return { seq: last.seq, kind: 'head_forged' }
+    return claims === 'unknown_key' ? null : { seq: claims.seq, hash: claims.hash }
+  }
+
+  /** The first fault in the lines from the last checked one up to the head. */
+  async function findFault(head: AuditHead, last: AuditLine | undefined): Promise<ChainFault | null> {
+    const signed = checked ?? lineOfHead(last)
+    if (signed && 'kind' in signed) return signed
+    checked = signed
+    if (checked && head.seq < checked.seq) return { seq: head.seq + 1, kind: 'truncated' }
+    const from = checked && (await isKept(checked)) ? checked : null
+    const after = from === null ? 0 : from.seq - 1
+    const heads = from === null ? [head] : [from, head]
+    const report = await verifyChain({ pages: checkedPages(after), findKey, heads, mayBePart: from !== null })
+    if (from && report.first > from.seq) return { seq: from.seq, kind: 'removed' }
+    return report.fault ?? wrongColumn
+  }
+
+  let wrongColumn: ChainFault | null = null
+  async function* checkedPages(after: number) {
+    wrongColumn = null
+    for await (const page of linePages(store, after)) {
+      const wrong = page.find((line) => !columnsAgree(line))
+      if (wrong) wrongColumn ??= { seq: wrong.seq, kind: 'changed' }
+      yield page
+    }
+  }
+
+  /** False if the line was deleted because of its age. A line that was removed otherwise is missing between its neighbours. */
+  async function isKept({ seq }: AuditHead): Promise<boolean> {
+    const [first] = await store.readLines({ after: 0, limit: 1 })
+    return first !== undefined && first.seq <= seq
+  }
+
+  return async (): Promise<void> => {
+    const at = now()
+    const head = await store.readHead()
+    const [last] = await store.searchLines({ event: HEAD_SIGNED }, { limit: 1 })
+    if (!(await isDue(head, last, at))) return
+    const fault = await findFault(head, last)
+    if (fault) {
+      if (reported !== fault.seq) note(fault)
+      reported = fault.seq
+      return
+    }
+    checked = head
+    reported = null
+    const jws = sign({ iss: issuer, iat: at, seq: head.seq, hash: head.hash })
+    await write(newEntry({ at, event: HEAD_SIGNED, details: { through: head.seq, head: jws } }))
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Who calls the admin API, and whether the call is allowed.
+ *
+ * The token names a wallet or a client, and the list of operators gives its role. The list is read for each request, so a removed operator
+ * loses access with the next request. A scope counts only if both the token and the role have it.
+ */
+import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
+import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
+import type { Deps } from '../model/deps.ts'
+import type { ListStore } from '../model/operator-store.ts'
+import type { Operator } from '../model/records.ts'
+import { type PresentedAccessToken, readProofOfToken, spendProof } from '../tokens/dpop.ts'
+import { isStillValid } from '../tokens/introspect.ts'
+import { readOperators } from './operators.ts'
+import { type AdminScope, roleAllows } from './roles.ts'
+
+/** The resource identifier of the admin API (RFC 8707), and the audience of its tokens. */
+export function adminResourceOf(adminUrl: string): string {
+  return `${adminUrl}/`
+}
+
+type OperatorDeps = { deps: Deps; lists: ListStore; adminUrl: string }
+
+/** Throws `OAuthError` with the errors for access tokens (RFC 6750 §3.1) unless the token's operator may do what needs this scope. */
+export async function authorizeOperator(
+  { deps, lists, adminUrl }: OperatorDeps,
+  presented: PresentedAccessToken,
+  scope: AdminScope,
+): Promise<Operator> {
+  const claims = openAccessToken(deps.keys, deps.settings.authUrl, presented.token)
+  if (!claims || claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
+  if (claims.aud !== adminResourceOf(adminUrl)) throw invalidToken('access_token_for_another_resource')
+  const proof = readProofOfToken(deps, claims, presented)
+  if (!(await deps.clients.isEnabled(claims.client_id))) throw invalidToken('client_unknown_or_disabled')
+  if (!(await isStillValid(deps, claims))) throw invalidToken('grant_ended')
+  await requireStrongClient(deps, claims)
+  const operator = (await readOperators({ lists })).find(({ id }) => id === claims.sub)
+  if (!operator) throw insufficientScope('not_an_operator')
+  if (!claims.scope.split(' ').includes(scope)) throw insufficientScope('admin_scope_not_granted')
+  if (!roleAllows(operator.role, scope)) throw insufficientScope('role_not_sufficient')
+  if (proof) await spendProof(deps, proof)
+  return operator
+}
+
+/** A stolen client secret must not be enough: a client's own token needs a private key, of the client or of the token. */
+async function requireStrongClient({ clients }: Deps, { client_id: clientId, grant_id: grantId, cnf }: AccessTokenClaims) {
+  if (grantId !== undefined || cnf !== undefined) return
+  const client = await clients.findRegistered(clientId)
+  if (client?.authMethod !== 'private_key_jwt') throw invalidToken('client_authenticates_by_secret')
+}

@@ -1,0 +1,36 @@
+/** The conditions of a search of the audit trail, the same in both engines: only those of the filter, so that an index on its column is used. */
+
+/** The names of the filter's members and of their columns. */
+const COLUMNS = {
+  wallet: 'wallet',
+  clientId: 'client_id',
+  grantId: 'grant_id',
+  operator: 'operator',
+  reason: 'reason',
+  event: 'event',
+} as const
+
+type Filter = { [Name in keyof typeof COLUMNS]?: string | undefined } & { since?: number | undefined; until?: number | undefined }
+type Page = { limit: number; before?: { at: number; seq: number } | undefined }
+
+export const LINE_COLUMNS = 'seq, at, event, reason, client_id, grant_id, wallet, operator, line, hash'
+
+/** The statement with named values, and the values. A page begins before `before`, and before the end of the time that is searched. */
+export function searchOf(filter: Filter, { limit, before }: Page): { sql: string; named: Record<string, string | number> } {
+  const given = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).filter((name) => filter[name] !== undefined)
+  const conditions = given.map((name) => `${COLUMNS[name]} = :${name}`)
+  const { since = 0, until = Number.MAX_SAFE_INTEGER } = filter
+  const start = before && before.at < until ? before : { at: until, seq: 0 }
+  return {
+    sql: `SELECT ${LINE_COLUMNS} FROM audit_lines
+      WHERE ${[...conditions, 'at >= :since', '(at, seq) < (:beforeAt, :beforeSeq)'].join(' AND ')}
+      ORDER BY at DESC, seq DESC LIMIT :limit`,
+    named: {
+      ...Object.fromEntries(given.map((name) => [name, filter[name] ?? ''])),
+      since,
+      beforeAt: start.at,
+      beforeSeq: start.seq,
+      limit,
+    },
+  }
+}

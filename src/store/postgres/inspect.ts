@@ -1,0 +1,69 @@
+/** What `grantor doctor` reads about each server of the settings. The store refuses some of these servers; this file describes them. */
+import { toStoreError } from './connection/errors.ts'
+import { type PostgresAddress, queryUnchecked } from './connection/server.ts'
+
+export type PostgresFacts = {
+  /** 170004 is 17.4 */
+  version: number
+  inRecovery: boolean
+  fsync: boolean
+  fullPageWrites: boolean
+  synchronousCommit: string
+  synchronousStandbyNames: string
+  standbys: number
+  /** connections that this role can use at most, on the whole server */
+  connections: number
+  /** client connections that are open now, to all databases */
+  connectionsInUse: number
+  isolation: string
+  /** epoch seconds, with fractions */
+  now: number
+}
+
+// An ordinary role sees every session and standby here, with a part of their columns.
+const INSPECT = `
+  SELECT current_setting('server_version_num')::integer AS version,
+         pg_is_in_recovery() AS in_recovery,
+         current_setting('fsync') = 'on' AS fsync,
+         current_setting('full_page_writes') = 'on' AS full_page_writes,
+         current_setting('synchronous_commit') AS synchronous_commit,
+         current_setting('synchronous_standby_names') AS synchronous_standby_names,
+         (SELECT count(*)::integer FROM pg_stat_replication) AS standbys,
+         current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+           - coalesce(current_setting('reserved_connections', true)::integer, 0) AS connections,
+         (SELECT count(*)::integer FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections_in_use,
+         current_setting('default_transaction_isolation') AS isolation,
+         extract(epoch FROM clock_timestamp())::double precision AS now`
+
+export type Inspected = { host: string; port: number } & ({ facts: PostgresFacts } | { problem: string })
+
+/** Each server of the address, in its order. */
+export function inspectPostgres(address: PostgresAddress): Promise<Inspected[]> {
+  return Promise.all(
+    address.servers.map(async ({ host, port }) => {
+      try {
+        const [row = {}] = await queryUnchecked(address, { host, port }, INSPECT)
+        return { host, port, facts: factsOf(row) }
+      } catch (error) {
+        const failure = toStoreError(error)
+        return { host, port, problem: failure instanceof Error ? failure.message : 'unknown error' }
+      }
+    }),
+  )
+}
+
+function factsOf(row: Record<string, unknown>): PostgresFacts {
+  return {
+    version: row.version as number,
+    inRecovery: row.in_recovery as boolean,
+    fsync: row.fsync as boolean,
+    fullPageWrites: row.full_page_writes as boolean,
+    synchronousCommit: row.synchronous_commit as string,
+    synchronousStandbyNames: row.synchronous_standby_names as string,
+    standbys: row.standbys as number,
+    connections: row.connections as number,
+    connectionsInUse: row.connections_in_use as number,
+    isolation: row.isolation as string,
+    now: row.now as number,
+  }
+}

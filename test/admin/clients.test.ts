@@ -1,0 +1,109 @@
+/** Clients, through the admin API. */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { adminCaller } from '../support/admin.ts'
+import { test as base, FILE } from '../support/fixtures.ts'
+
+const test = base.extend('options', { admin: true }).extend('owner', FILE, ({ grantor }) => adminCaller(grantor, 'owner'))
+
+const NEW = { name: 'Notes', redirect_uris: ['https://notes.example.net/callback'] }
+type ClientJson = { client_id: string; disabled: boolean; name: string; secrets: unknown[] }
+const clientIn = (answer: { json(): Record<string, unknown> }) => answer.json().client as ClientJson
+
+test('A client is created with its secret once, and is read, changed, disabled and enabled', async ({ owner, grantor }) => {
+  const created = await owner.call('POST', '/v1/clients', NEW)
+  expect(created.status).toBe(201)
+  const { client_id: id, ...client } = clientIn(created)
+  expect(client).toMatchObject({ ...NEW, type: 'confidential', disabled: false, secrets: [{ expires_at: null }] })
+  expect(String(created.json().client_secret)).toMatch(/^[\w-]{43}$/)
+
+  const read = await owner.call('GET', `/v1/clients/${id}`)
+  expect(read.json()).toEqual({ client: { client_id: id, ...client }, unended_grants: 0 })
+  expect(read.headers.etag).toBe(created.headers.etag)
+
+  const changed = await owner.call('PATCH', `/v1/clients/${id}`, { name: 'Notes 2', disabled: true })
+  expect(changed.json()).toMatchObject({ name: 'Notes 2', disabled: true, disabled_at: grantor.clock.now() })
+  expect((await owner.call('PATCH', `/v1/clients/${id}`, { disabled: false })).json()).toMatchObject({ disabled: false })
+  const acts = grantor.events.filter(({ client_id: of }) => of === id).map(({ event, operator }) => [event, operator])
+  expect(acts).toEqual([
+    ['client_created', owner.client.id],
+    ['client_changed', owner.client.id],
+    ['client_enabled', owner.client.id],
+  ])
+})
+
+test('A change with an outdated ETag is refused, and changes nothing (RFC 9110 §13.1.1)', async ({ owner }) => {
+  const created = await owner.call('POST', '/v1/clients', NEW)
+  const path = `/v1/clients/${clientIn(created).client_id}`
+  const etag = String(created.headers.etag)
+  const changed = await owner.call('PATCH', path, { name: 'First' }, { 'if-match': etag })
+  expect(changed.status).toBe(200)
+  const late = await owner.call('PATCH', path, { name: 'Second' }, { 'if-match': etag })
+  expect([late.status, late.json().code]).toEqual([412, 'changed_meanwhile'])
+  expect(clientIn(await owner.call('GET', path)).name).toBe('First')
+  expect((await owner.call('PATCH', path, { name: 'Second' }, { 'if-match': String(changed.headers.etag) })).status).toBe(200)
+})
+
+test('A registration that is repeated with one Idempotency-Key creates one client and returns the same secret', async ({
+  owner,
+}) => {
+  const headers = { 'idempotency-key': randomUUID() }
+  const answers = await Promise.all(Array.from({ length: 5 }, () => owner.call('POST', '/v1/clients', NEW, headers)))
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 200, 201])
+  const [first] = answers
+  for (const answer of answers) expect(answer.json()).toEqual(first?.json())
+  const other = await owner.call('POST', '/v1/clients', { ...NEW, name: 'Another' }, headers)
+  expect([other.status, other.json().code]).toEqual([422, 'idempotency_key_reused'])
+})
+
+test('The Idempotency-Key of one operator does not reveal the client of another', async ({ owner, grantor }) => {
+  const headers = { 'idempotency-key': randomUUID() }
+  const operator = await adminCaller(grantor, 'operator')
+  const [one, other] = [
+    await owner.call('POST', '/v1/clients', NEW, headers),
+    await operator.call('POST', '/v1/clients', NEW, headers),
+  ]
+  expect(clientIn(one).client_id).not.toBe(clientIn(other).client_id)
+})
+
+test('All faults of a request are listed, those of the schema and those of the rules', async ({ owner }) => {
+  const unknown = await owner.call('POST', '/v1/clients', { name: 5, unknown: true })
+  expect(unknown.status).toBe(422)
+  expect(unknown.json().faults).toEqual(expect.arrayContaining([expect.stringContaining('name in the body')]))
+  const faulty = await owner.call('POST', '/v1/clients', { name: ' ', redirect_uris: ['http://evil.example.net/#x'] })
+  expect(faulty.json()).toMatchObject({ code: 'invalid_request', faults: [expect.stringContaining('name'), expect.anything()] })
+})
+
+test('A secret is rotated, and a client without secrets has none to rotate', async ({ owner }) => {
+  const id = clientIn(await owner.call('POST', '/v1/clients', NEW)).client_id
+  const rotated = await owner.call('POST', `/v1/clients/${id}/secrets`, { overlap: 60 })
+  expect(rotated.status).toBe(201)
+  expect(clientIn(rotated).secrets).toHaveLength(2)
+  const publicClient = clientIn(await owner.call('POST', '/v1/clients', { ...NEW, type: 'public' }))
+  expect((await owner.call('POST', `/v1/clients/${publicClient.client_id}/secrets`, {})).status).toBe(409)
+})
+
+test('A deleted client is disabled at once, and a job ends its grants and removes it', async ({ owner, grantor }) => {
+  const id = clientIn(await owner.call('POST', '/v1/clients', NEW)).client_id
+  const answer = await owner.call('DELETE', `/v1/clients/${id}`)
+  expect(answer.status).toBe(202)
+  expect(clientIn(await owner.call('GET', `/v1/clients/${id}`)).disabled).toBe(true)
+  await grantor.workOnJobs()
+  const job = await owner.call('GET', String(answer.headers.location))
+  expect(job.json()).toMatchObject({ kind: 'delete_client', client_id: id, grants_ended: 0, done_at: grantor.clock.now() })
+  expect((await owner.call('GET', `/v1/clients/${id}`)).status).toBe(404)
+})
+
+test('Clients are listed page by page, each once', async ({ owner, grantor }) => {
+  for (let n = 0; n < 5; n++) await grantor.createClient()
+  const seen: string[] = []
+  for (let path: string | null = '/v1/clients?limit=2'; path !== null; ) {
+    const { items, next } = (await owner.call('GET', path)).json() as { items: ClientJson[]; next: string | null }
+    seen.push(...items.map(({ client_id: id }) => id))
+    path = next === null ? null : `/v1/clients?limit=2&after=${next}`
+  }
+  const all = await grantor.store.clients.listClients()
+  expect(seen).toEqual(all.map(({ id }) => id).sort())
+  expect((await owner.call('GET', '/v1/clients?after=x')).status).toBe(422)
+  expect((await owner.call('GET', '/v1/clients?limit=0')).status).toBe(422)
+})

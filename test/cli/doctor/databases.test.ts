@@ -1,0 +1,103 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { Finding } from '../../../src/cli/doctor/check.ts'
+import { newPostgresDatabase } from '../../support/postgres.ts'
+import { configure, startPostgres } from '../../support/postgres-server.ts'
+import { run } from '../run.ts'
+import { now, runDoctor } from './installation.ts'
+
+/** The services do not run: only the findings about the database count. */
+const envWith = (url: string) => ({
+  GRANTOR_AUTH_URL: 'http://localhost:9',
+  GRANTOR_LOGIN_URL: 'http://localhost:7',
+  GRANTOR_DATABASE_URL: url,
+  GRANTOR_SECRET: 'correct-horse-battery-staple-4711',
+  GRANTOR_LOGIN_SECRET: 'between-the-servers-correct-horse',
+})
+
+async function findings(url: string, check = 'database'): Promise<Finding[]> {
+  return (await runDoctor(envWith(url))).findings.filter((finding) => finding.check === check)
+}
+
+test('A PostgreSQL database is ok after grantor migrate, and its schema is wrong before', async () => {
+  const { url } = await newPostgresDatabase()
+  expect(await findings(url, 'schema')).toMatchObject([{ verdict: 'wrong', remedy: 'Run: grantor migrate' }])
+  await run(['migrate'], envWith(url), now())
+  expect((await findings(url)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok'])
+  expect(await findings(url, 'schema')).toMatchObject([{ verdict: 'ok' }])
+  expect(await findings(url, 'keys')).toMatchObject([{ verdict: 'warning', found: 'there are no keys yet' }])
+})
+
+test('A database whose clock differs by five minutes is found', async () => {
+  const { url } = await newPostgresDatabase()
+  const { findings: all } = await runDoctor(envWith(url), now() - 300)
+  expect(all.filter(({ check }) => check === 'database')).toMatchObject([
+    { verdict: 'ok' },
+    { verdict: 'wrong', found: expect.stringMatching(/^the clock of PostgreSQL at .* is (299|300|301) seconds ahead of/) },
+  ])
+})
+
+test('fsync, full_page_writes and synchronous_commit that are off, and another isolation level, are each found', async () => {
+  const server = await startPostgres({
+    fsync: 'off',
+    full_page_writes: 'off',
+    synchronous_commit: 'off',
+    default_transaction_isolation: "'serializable'",
+  })
+  onTestFinished(() => server.remove())
+  const found = await findings(server.urlOf('postgres'))
+  expect(found.filter(({ verdict }) => verdict === 'wrong').map(({ remedy }) => remedy)).toEqual([
+    'Set fsync = on.',
+    expect.stringContaining('Set full_page_writes = on'),
+    'Set synchronous_commit = on.',
+    expect.stringContaining('read committed'),
+  ])
+})
+
+test('A pool that is larger than the connections of the server is wrong, and a server with room for one pool is a warning', async () => {
+  const server = await startPostgres({ max_connections: '18' })
+  onTestFinished(() => server.remove())
+  const url = server.urlOf('postgres')
+  expect(await findings(`${url}?pool_size=20`)).toMatchObject([
+    { verdict: 'wrong', found: expect.stringContaining('allows 15 connections') },
+    {},
+  ])
+  expect(await findings(url)).toMatchObject([
+    { verdict: 'warning', found: expect.stringContaining('too few for two pools of 10') },
+    {},
+  ])
+  expect(await findings(`${url}?pool_size=5`)).toMatchObject([{ verdict: 'ok' }, { verdict: 'ok' }])
+})
+
+test('A server that waits for a synchronous standby that is not connected is found', async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.remove())
+  configure(server.folder, { synchronous_standby_names: "'one'" })
+  await server.stop()
+  await server.start()
+  expect(await findings(server.urlOf('postgres'))).toMatchObject([
+    { verdict: 'wrong', found: expect.stringContaining('no standby is connected') },
+    {},
+  ])
+})
+
+test('A server that is away, a wrong password and a server that hangs are found within the time of the command', async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.remove())
+  const url = server.urlOf('postgres')
+  const wrongPassword = await findings(url.replace(/:[^:@]*@/, ':wrong@'))
+  expect(wrongPassword).toMatchObject([
+    { verdict: 'wrong', found: expect.stringContaining('password authentication failed') },
+    { verdict: 'wrong' },
+  ])
+  expect(JSON.stringify(wrongPassword)).not.toContain('wrong@')
+  server.freeze()
+  const began = performance.now()
+  expect(await findings(url)).toMatchObject([
+    { verdict: 'wrong' },
+    { verdict: 'wrong', found: expect.stringContaining('accepts writes') },
+  ])
+  expect(performance.now() - began).toBeLessThan(16_000)
+  server.thaw()
+  await server.stop()
+  expect(await findings(url)).toMatchObject([{ verdict: 'wrong', found: expect.stringContaining('ECONNREFUSED') }, {}])
+})

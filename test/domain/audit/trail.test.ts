@@ -1,0 +1,166 @@
+/** The queue of the audit trail in one process, on a SQLite store that can fail. */
+import { setTimeout as pauseFor } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { hashOfLine } from '../../../src/domain/audit/chain.ts'
+import { newEntry } from '../../../src/domain/audit/entry.ts'
+import { recordOperatorAct } from '../../../src/domain/audit/operator-acts.ts'
+import { createAuditTrail, type TrailFault } from '../../../src/domain/audit/trail.ts'
+import { type AuditStore, NO_LINE } from '../../../src/domain/model/audit-store.ts'
+import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
+import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { NOW } from '../../store/contract/subject.ts'
+import { newSqlitePath } from '../../store/sqlite-file.ts'
+
+/** How the next appends fail: before the commit, or after it, when only the response is lost. */
+type Failure = 'before' | 'after' | null
+
+async function trailOnSqlite({ waitingAtMost }: { waitingAtMost?: number } = {}) {
+  const path = await newSqlitePath()
+  await migrateSqlite(path, NOW)
+  const store = openSqliteStore(path)
+  onTestFinished(() => store.close())
+  const failing: { how: Failure } = { how: null }
+  const appended: number[] = []
+  const audit: AuditStore = {
+    ...store.audit,
+    async append(head, lines) {
+      if (failing.how === 'before') throw new StoreUnavailable('away')
+      const outcome = await store.audit.append(head, lines)
+      if (failing.how === 'after') throw new StoreUnavailable('the response was lost')
+      appended.push(lines.length)
+      return outcome
+    },
+  }
+  const faults: TrailFault[] = []
+  const trail = createAuditTrail({
+    store: audit,
+    note: (fault) => faults.push(fault),
+    // Shorter than in a service: the pauses between attempts, and the time for which a process that stops tries.
+    pause: (milliseconds) => pauseFor(milliseconds === 2000 ? 500 : Math.min(milliseconds, 5)),
+    ...(waitingAtMost === undefined ? {} : { waitingAtMost }),
+  })
+  const texts = async () => (await store.audit.readLines({ after: 0, limit: 1000 })).map(({ line }) => line)
+  return { store, trail, failing, appended, faults, texts }
+}
+
+const entryOf = (grantId: string) => newEntry({ at: NOW, event: 'grant_ended', reason: 'revoked', grantId })
+const idOf = (line: string) => (JSON.parse(line) as { grant_id: string }).grant_id
+
+test('Lines that are recorded together are appended in batches, in their order, and each call resolves after the commit', async () => {
+  const { trail, appended, texts } = await trailOnSqlite()
+  const names = Array.from({ length: 450 }, (_, index) => `g${index}`)
+  const outcomes = await Promise.all(names.map((name) => trail.record(entryOf(name))))
+  expect(new Set(outcomes)).toEqual(new Set(['written']))
+  expect((await texts()).map(idOf)).toEqual(names)
+  expect(appended).toEqual([1, 200, 200, 49])
+})
+
+test.each(['before', 'after'] as const)(
+  'If appends fail %s the commit, the lines wait with one alarm, and are stored once when the store works again',
+  async (how) => {
+    const { store, trail, failing, faults, texts } = await trailOnSqlite()
+    failing.how = how
+    const recorded = Promise.all(['a', 'b', 'c'].map((name) => trail.record(entryOf(name))))
+    await expect.poll(() => faults[0]?.kind).toBe('behind')
+    await pauseFor(30)
+    if (how === 'before') expect(faults).toHaveLength(1)
+    failing.how = null
+    expect(await recorded).toEqual(['written', 'written', 'written'])
+    const lines = await store.audit.readLines({ after: 0, limit: 10 })
+    expect((await texts()).map(idOf)).toEqual(['a', 'b', 'c'])
+    let previous = NO_LINE
+    for (const { line, hash } of lines) {
+      expect(hash).toBe(hashOfLine(previous, line))
+      previous = hash
+    }
+    expect(faults.at(-1)).toMatchObject({ kind: 'caught_up' })
+  },
+)
+
+test('If too many lines wait, further lines are lost with one alarm, and the waiting lines are stored later', async () => {
+  const { trail, failing, faults, texts } = await trailOnSqlite({ waitingAtMost: 3 })
+  failing.how = 'before'
+  const recorded = ['a', 'b', 'c', 'd', 'e'].map((name) => trail.record(entryOf(name)))
+  expect(await recorded[3]).toBe('lost')
+  expect(await recorded[4]).toBe('lost')
+  expect(faults.filter(({ kind }) => kind === 'lost')).toHaveLength(1)
+  failing.how = null
+  expect(await Promise.all(recorded)).toEqual(['written', 'written', 'written', 'lost', 'lost'])
+  expect((await texts()).map(idOf)).toEqual(['a', 'b', 'c'])
+})
+
+test('A process that stops appends the waiting lines; if the store is away, it gives up and reports how many are missing', async () => {
+  const { trail, failing, faults, texts } = await trailOnSqlite()
+  const written = trail.record(entryOf('a'))
+  await trail.stop()
+  expect(await written).toBe('written')
+  expect(await trail.record(entryOf('late'))).toBe('lost')
+
+  const second = await trailOnSqlite()
+  second.failing.how = 'before'
+  const lost = [second.trail.record(entryOf('b')), second.trail.record(entryOf('c'))]
+  await second.trail.stop()
+  expect(await Promise.all(lost)).toEqual(['lost', 'lost'])
+  expect(second.faults.at(-1)).toEqual({ kind: 'stopped', lines: 2 })
+  expect(failing.how).toBeNull()
+  expect(faults.map(({ kind }) => kind)).toEqual(['lost'])
+  expect((await texts()).map(idOf)).toEqual(['a'])
+})
+
+test("An operator's act is a line with the operator's name, and with a shortened address if the operator is a wallet", async () => {
+  const { store, trail, texts } = await trailOnSqlite()
+  const operator = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+  await recordOperatorAct(trail.record, {
+    event: 'client_deleted',
+    operator,
+    at: NOW,
+    clientId: 'c',
+    wallet: operator,
+    network: '203.0.113',
+    requestId: 'r',
+    details: { grants: 7 },
+  })
+  const [line = ''] = await texts()
+  expect(JSON.parse(line)).toEqual({
+    seq: 1,
+    id: expect.any(String),
+    at: NOW,
+    event: 'client_deleted',
+    result: 'done',
+    operator: '0xf39F…2266',
+    client_id: 'c',
+    wallet: '0xf39F…2266',
+    request_id: 'r',
+    network: '203.0.113',
+    details: { grants: 7 },
+  })
+  expect(await store.audit.searchLines({ operator, wallet: operator }, { limit: 2 })).toHaveLength(1)
+})
+
+test('Lines that no response waits for are gathered into one append, and come before later lines', async () => {
+  const { trail, appended, texts } = await trailOnSqlite()
+  const names = Array.from({ length: 50 }, (_, index) => `g${index}`)
+  for (const name of names) trail.recordSoon(entryOf(name))
+  await pauseFor(50)
+  expect((await texts()).map(idOf)).toEqual(names)
+  expect(appended).toEqual([50])
+  trail.recordSoon(entryOf('before'))
+  await trail.record(entryOf('after'))
+  expect((await texts()).slice(50).map(idOf)).toEqual(['before', 'after'])
+  expect(appended).toEqual([50, 2])
+})
+
+test('Many lines that no response waits for do not wait for the pause', async () => {
+  const { trail, texts } = await trailOnSqlite()
+  for (let index = 0; index < 450; index++) trail.recordSoon(entryOf(`g${index}`))
+  await pauseFor(50)
+  expect(await texts()).toHaveLength(450)
+})
+
+test('A process that stops appends the lines that are being gathered', async () => {
+  const { trail, texts, faults } = await trailOnSqlite()
+  trail.recordSoon(entryOf('last'))
+  await trail.stop()
+  expect((await texts()).map(idOf)).toEqual(['last'])
+  expect(faults).toEqual([])
+})
