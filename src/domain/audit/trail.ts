@@ -67,8 +67,11 @@ export function createAuditTrail({ store, note, pause, waitingAtMost = WAITING_A
     }
   }
 
+  /** Whether the oldest lines are appended now, or wait for more. */
+  const mustAppend = (): boolean => waiting.length > 0 && (awaited > 0 || waiting.length >= BATCH || isDue || isStopping)
+
   async function run(): Promise<void> {
-    while (waiting.length > 0 && (awaited > 0 || waiting.length >= BATCH || isDue || isStopping)) {
+    while (mustAppend()) {
       isDue = false
       const size = Math.min(waiting.length, BATCH)
       for (let wait = PAUSE.first; ; wait = Math.min(wait * 2, PAUSE.most)) {
