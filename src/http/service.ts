@@ -33,7 +33,7 @@ export type Service = {
   /** shared with the login server alone; two while the secret is being changed */
   loginSecrets: readonly string[]
   limits: RateLimit<Limited>
-  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
+  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'> | undefined
   logger: FastifyBaseLogger
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]

@@ -22,6 +22,7 @@ import type { Store } from '../../src/domain/model/store.ts'
 import type { Limited } from '../../src/http/service.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
+import type { Metrics } from '../../src/ops/metrics.ts'
 import { createRateLimit } from '../../src/ops/rate-limit.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
@@ -71,6 +72,8 @@ export type StartOptions = {
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the logger of the product in place of a plain one, also for the audit log, for tests of the log */
   logger?: Logger
+  /** counts what happens; not counted if absent */
+  metrics?: Metrics
   /** the secret that wraps the keys, in place of `TEST_SECRET` */
   secret?: string
   /** the previous secret of the login server; none if absent */
@@ -215,6 +218,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     },
     limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
     contractWallets: connectChains(options.chains ?? []).contractWallets,
+    metrics: options.metrics,
     tls: options.tls,
     ca: TEST_CERTIFICATE,
     // Retries follow at once, so a test does not wait.

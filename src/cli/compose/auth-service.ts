@@ -31,6 +31,8 @@ import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
+import { countingEvents } from './counted-events.ts'
+import { watchedKeys } from './watched-keys.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -71,7 +73,8 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const { store, now, logger, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const logAudit = metrics ? countingEvents(runtime.logAudit, metrics) : runtime.logAudit
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
@@ -91,7 +94,9 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
       await resources.renew(changed)
     },
   }
-  const keyKeeping = { ...settings.keys, store: auditKeys(store.keys, audit), now }
+  const watched = watchedKeys(auditKeys(store.keys, audit), settings.keys.rotateAfter)
+  metrics?.watchKeys(watched.read)
+  const keyKeeping = { ...settings.keys, store: watched.keys, now }
   const upkeep = createUpkeep(store, remembered, keys, keyKeeping)
   await upkeep.noticeChanges()
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
