@@ -39,7 +39,7 @@ const COUNTS: Readonly<Record<string, Count>> = {
 export function countingEvents(log: (event: AuditEvent) => void, metrics: Metrics): (event: AuditEvent) => void {
   return (event) => {
     log(event)
-    if (event.alarm) metrics.countAlarm(event.event)
+    if (event.alarm) metrics.countAlarm()
     const { client_id: clientId, reason = 'none' } = event
     const client = countedClient(typeof clientId === 'string' ? clientId : undefined)
     COUNTS[event.event]?.(metrics, { ...event, reason: String(reason) }, client)
