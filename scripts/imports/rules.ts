@@ -207,6 +207,19 @@ export const importRules: readonly ImportRule[] = [
     node: ['async_hooks', 'crypto', 'http', 'https', 'net', 'stream', 'timers/promises'],
   },
   {
+    folder: 'src/telemetry',
+    owns: 'traces with OpenTelemetry; imported only if a collector is configured',
+    mayImport: ['src/ops'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+      'fastify',
+    ],
+    node: ['async_hooks', 'crypto', 'timers/promises'],
+  },
+  {
     folder: 'src/config',
     owns: 'the settings: their table, their parsers, their errors',
     mayImport: ['src/oauth'],
@@ -331,6 +344,7 @@ export const importRules: readonly ImportRule[] = [
       'src/http',
       'src/admin',
       'src/login-server',
+      'src/telemetry',
     ],
     ...COMMAND_LINE,
   },

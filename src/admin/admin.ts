@@ -5,6 +5,7 @@ import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import type { Tracing } from '../ops/tracing.ts'
 
 export type Admin = {
   /** the dependencies of the auth service in the same process */
@@ -15,6 +16,7 @@ export type Admin = {
   adminUrl: string
   logger: FastifyBaseLogger
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
+  tracing?: Tracing | undefined
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** if absent, the server speaks plain http behind a proxy */

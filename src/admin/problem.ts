@@ -74,7 +74,9 @@ export function replyWithProblem(admin: Admin, error: unknown, request: FastifyR
     reply.header('www-authenticate', challengeOf(error, admin.adminUrl))
   } else if (status === 401) reply.header('www-authenticate', `Bearer ${metadataOf(admin.adminUrl)}`)
   if (status === 503) reply.header('retry-after', '5')
-  admin.metrics?.countRefusal('admin', error instanceof OAuthError ? error.reason : problem.code)
+  const reason = error instanceof OAuthError ? error.reason : problem.code
+  admin.metrics?.countRefusal('admin', reason)
+  admin.tracing?.noteRefusal(request, reason)
   return reply
     .code(status)
     .headers(PROBLEM_HEADERS)

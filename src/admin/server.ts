@@ -45,6 +45,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler((error, request, reply) => replyWithProblem(admin, error, request, reply))
+  admin.tracing?.traceRequests(server)
   logRequests(server, metrics)
   requireHost(server)
   limitHeaders(server)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { nameOf } from '../../src/config/setting.ts'
 import { type Setting, table } from '../../src/config/table.ts'
 
 const SCHEMA = '../../ops/helm/grantor/values.schema.json'
@@ -23,7 +24,7 @@ const OF_THE_CHART = [
 // After a change of the table, this command writes the names: npx vitest run test/config -u
 test('The values of the Helm chart accept every setting of the table but secrets and those that the chart sets itself', async () => {
   const settings = Object.values<Setting>(table).filter(({ name, secret }) => !secret && !OF_THE_CHART.includes(name))
-  const names = settings.map(({ name }) => `          "GRANTOR_${name}"`).join(',\n')
+  const names = settings.map((setting) => `          "${nameOf(setting)}"`).join(',\n')
   const schema = readFileSync(new URL(SCHEMA, import.meta.url), 'utf8')
   const written = schema.replace(/("propertyNames": \{\s+"enum": \[)[^\]]*\]/, `$1\n${names}\n        ]`)
   await expect(written).toMatchFileSnapshot(SCHEMA)

@@ -11,6 +11,7 @@ import { type Logger, pino } from 'pino'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
+import { tracedChainCalls } from '../../src/cli/compose/traced-calls.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { readSettings } from '../../src/config/settings.ts'
 import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
@@ -22,9 +23,12 @@ import type { Store } from '../../src/domain/model/store.ts'
 import type { Limited } from '../../src/http/service.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
+import type { Metrics } from '../../src/ops/metrics.ts'
 import { createRateLimit } from '../../src/ops/rate-limit.ts'
+import type { Tracing } from '../../src/ops/tracing.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { tracedStore } from '../../src/telemetry/traced-store.ts'
 import { freePorts } from './free-ports.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
@@ -71,6 +75,10 @@ export type StartOptions = {
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the logger of the product in place of a plain one, also for the audit log, for tests of the log */
   logger?: Logger
+  /** the spans of both servers; none if absent */
+  tracing?: Tracing
+  /** counts what happens; not counted if absent */
+  metrics?: Metrics
   /** the secret that wraps the keys, in place of `TEST_SECRET` */
   secret?: string
   /** the previous secret of the login server; none if absent */
@@ -192,6 +200,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
   const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath })
   const events: LoggedEvent[] = []
+  const { tracing } = options
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
@@ -206,7 +215,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     keepTrail,
     webhooks,
   } = await composeOnStore(settings, {
-    store,
+    store: tracing ? tracedStore(store, tracing, 'sqlite') : store,
     now: clock.now,
     logger,
     logAudit(event) {
@@ -214,7 +223,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       audit?.(event)
     },
     limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
-    contractWallets: connectChains(options.chains ?? []).contractWallets,
+    contractWallets: connectChains(options.chains ?? [], tracing && tracedChainCalls(tracing)).contractWallets,
+    metrics: options.metrics,
+    tracing,
     tls: options.tls,
     ca: TEST_CERTIFICATE,
     // Retries follow at once, so a test does not wait.
@@ -225,7 +236,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
   const { developmentWallet, tls } = options
   const loginServer =
-    options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now, tls })
+    options.loginServer?.(at) ??
+    createLoginServer({ ...at, logger, tracing, trustedProxies: [], developmentWallet, now: clock.now, tls })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
   if (admin && adminPort !== undefined) await admin.server.listen({ host: '127.0.0.1', port: adminPort })

@@ -29,8 +29,12 @@ import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
+import type { Tracing } from '../../ops/tracing.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
+import { countingEvents } from './counted-events.ts'
+import { tracedFetch } from './traced-calls.ts'
+import { watchedKeys } from './watched-keys.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -60,6 +64,8 @@ export type AuthServiceRuntime = {
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
   metrics?: Metrics | undefined
+  /** absent if no collector is configured; the caller traces the store and the chains */
+  tracing?: Tracing | undefined
   isStopping?: (() => boolean) | undefined
   /** if absent, the server speaks plain http behind a proxy */
   tls?: ServerOptions | undefined
@@ -71,11 +77,12 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const { store, now, logger, limits, contractWallets, metrics, tracing, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const logAudit = metrics ? countingEvents(runtime.logAudit, metrics) : runtime.logAudit
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
-  const fetchFromClient = createFetchFromClient(outbound)
+  const fetchFromClient = tracedFetch(createFetchFromClient(outbound), tracing)
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
@@ -91,7 +98,9 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
       await resources.renew(changed)
     },
   }
-  const keyKeeping = { ...settings.keys, store: auditKeys(store.keys, audit), now }
+  const watched = watchedKeys(auditKeys(store.keys, audit), settings.keys.rotateAfter)
+  metrics?.watchKeys(watched.read)
+  const keyKeeping = { ...settings.keys, store: watched.keys, now }
   const upkeep = createUpkeep(store, remembered, keys, keyKeeping)
   await upkeep.noticeChanges()
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
@@ -113,12 +122,14 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     audit,
   }
   const { loginSecrets, trustedProxies } = settings
-  const server = createAuthServer({ deps, loginSecrets, limits, metrics, logger, trustedProxies, isStopping, tls })
+  const server = createAuthServer({ deps, loginSecrets, limits, metrics, tracing, logger, trustedProxies, isStopping, tls })
   const { authUrl: issuer } = settings.service
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
   const admin =
-    adminUrl === null ? null : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, trustedProxies, tls })
+    adminUrl === null
+      ? null
+      : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, tracing, trustedProxies, tls })
   return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }
 

@@ -47,14 +47,31 @@ export function startBackground({
       logger.info({ kind, rows }, 'cleaned')
     },
   })
+  const repeat = (seconds: number, name: string, task: Task): Background =>
+    repeatEvery(seconds, name, metrics ? countingRuns(metrics, name, task) : task, logger)
   return [
-    repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
-    repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
-    repeatEvery(1, 'keeping bounds', bounds.keep, logger),
-    repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
-    ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
-    repeatEvery(1, 'delivering webhooks', webhooks.deliver, logger),
-    repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
-    repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
+    repeat(0.5, 'noticing changes', upkeep.noticeChanges),
+    repeat(60, 'keeping keys', upkeep.keepKeys),
+    repeat(1, 'keeping bounds', bounds.keep),
+    repeat(SWEEP_EVERY, 'cleaning', sweep),
+    ...(workOnJobs ? [repeat(1, 'working on jobs', workOnJobs)] : []),
+    repeat(1, 'delivering webhooks', webhooks.deliver),
+    repeat(60, 'keeping the audit trail', keepTrail),
+    repeat(1, 'noticing machines', createMachineWatch({ store, logger, metrics })),
   ]
+}
+
+type Task = (stopping: AbortSignal) => Promise<void>
+
+/** A store that cannot be read is visible in these counts even if no request arrives: `noticing changes` runs twice a second. */
+function countingRuns(metrics: Pick<Metrics, 'countBackgroundRun'>, name: string, task: Task): Task {
+  return async (stopping) => {
+    try {
+      await task(stopping)
+      metrics.countBackgroundRun(name, 'done')
+    } catch (error) {
+      metrics.countBackgroundRun(name, 'failed')
+      throw error
+    }
+  }
 }
