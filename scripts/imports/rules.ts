@@ -234,6 +234,7 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/resources',
       'src/domain/consent',
       'src/domain/tokens',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/domain/configuration',

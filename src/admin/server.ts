@@ -10,6 +10,7 @@ import { withTls } from '../ops/tls.ts'
 import type { Admin } from './admin.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
 import { notFound, Problem, replyWithProblem } from './problem.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { clientRoutes } from './routes/clients.ts'
 import { grantRoutes, sessionRoutes } from './routes/grants.ts'
 import { jobRoutes } from './routes/jobs.ts'
@@ -69,6 +70,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
     sessionRoutes(scope, admin)
     keyRoutes(scope, admin)
     jobRoutes(scope, admin)
+    auditRoutes(scope, admin)
   })
   return server
 }
