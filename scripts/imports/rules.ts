@@ -224,7 +224,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/admin',
-    owns: 'the admin API, on a listener of its own, and its OpenAPI document',
+    owns: 'the admin API and the console, on a listener of their own, and the OpenAPI document of the API',
     mayImport: [
       'src/oauth',
       'src/wallet',
@@ -238,10 +238,11 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/maintenance',
       'src/domain/operators',
       'src/domain/configuration',
+      'src/pages',
       'src/ops',
     ],
     packages: ['@fastify/swagger', 'fastify', 'typebox'],
-    node: ['crypto', 'http', 'https'],
+    node: ['async_hooks', 'crypto', 'http', 'https', 'os'],
   },
   {
     folder: 'src/login-server',

@@ -8,6 +8,7 @@ import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { recordRouteMethods } from '../ops/route-methods.ts'
 import { withTls } from '../ops/tls.ts'
 import type { Admin } from './admin.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
 import { notFound, Problem, replyWithProblem } from './problem.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -72,6 +73,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
     jobRoutes(scope, admin)
     auditRoutes(scope, admin)
   })
+  void server.register(async (scope) => consoleRoutes(scope, admin))
   return server
 }
 
