@@ -116,11 +116,7 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** Undefined if the reply was sent: the visitor is not signed in. */
-async function visitOf(
-  { admin, server }: Console,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Visit | undefined> {
+async function visitOf({ admin, server }: Console, request: FastifyRequest, reply: FastifyReply): Promise<Visit | undefined> {
   const visitor = await readVisitor(admin, request, reply)
   const to = request.method === 'GET' ? request.url : '/console'
   if (visitor.kind === 'none') {
