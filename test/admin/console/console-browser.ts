@@ -2,7 +2,7 @@
 
 import { type Answer, type Request, send } from '../../support/send.ts'
 import type { Grantor } from '../../support/start.ts'
-import { movingTo, Walk } from '../../support/walk.ts'
+import { Walk } from '../../support/walk.ts'
 import type { TestWallet } from '../../support/wallet.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -64,5 +64,3 @@ export function hiddenFields({ body }: Answer): Record<string, string> {
     [...main.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(([, name = '', value = '']) => [name, value]),
   )
 }
-
-export { movingTo }
