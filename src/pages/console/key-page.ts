@@ -47,7 +47,7 @@ ${kinds.map((kind) => section(KIND_WORDS[kind] ?? kind, kindSection(kind, keys, 
 }
 
 function kindSection(kind: string, all: KeyRecord[], { mayChange, now }: { mayChange: boolean; now: number }): Html {
-  const keys = all.filter((key) => key.kind === kind).sort((a, b) => b.created_at - a.created_at)
+  const keys = all.filter((key) => key.kind === kind).sort((a, b) => b.starts_at - a.starts_at)
   return html`${table(
     KIND_WORDS[kind] ?? kind,
     [
@@ -96,5 +96,5 @@ function timeline(keys: KeyRecord[], now: number): Html {
     return html`<rect class="announced" x="${x(createdAt)}" y="${y}" width="${Math.max(0, x(begin) - x(createdAt))}" height="8"/><rect class="used" x="${x(begin)}" y="${y}" width="${Math.max(1, x(used) - x(begin))}" height="8" rx="2"/><rect class="opens" x="${x(used)}" y="${y}" width="${Math.max(0, x(end) - x(used))}" height="8" rx="2"/>`
   })
   const height = keys.length * ROW + 4
-  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>`
+  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>`
 }

@@ -52,7 +52,7 @@ export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[],
 <tbody>${rows.map(
     (
       row,
-    ) => html`<tr>${columns.map(({ name, cell, kind }) => html`<td data-label="${name}"${kind && html` class="${kind}"`}>${cell(row)}</td>`)}</tr>
+    ) => html`<tr>${columns.map(({ name, cell, kind }) => html`<td data-label="${name}"${kind && html` class="${kind}"`}><div>${cell(row)}</div></td>`)}</tr>
 `,
   )}</tbody>
 </table>`

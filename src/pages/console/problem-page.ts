@@ -6,7 +6,7 @@ export type ProblemView = { code: string; detail: string; faults: string[]; requ
 
 const TITLES: Readonly<Record<string, string>> = {
   forbidden: 'This is not allowed',
-  not_found: 'There is no such page',
+  not_found: 'This does not exist',
   conflict: 'This cannot be done now',
   changed_meanwhile: 'It was changed meanwhile',
   invalid_request: 'This cannot be done',

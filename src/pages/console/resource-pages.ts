@@ -83,7 +83,7 @@ ${section(
     'Scopes',
     [
       { name: 'Scope', cell: ({ name }) => exact(name), kind: 'main' },
-      { name: 'An app with it may', cell: ({ description }) => html`<bdi>${description}</bdi>` },
+      { name: 'Allows an app to', cell: ({ description }) => html`<bdi>${description}</bdi>` },
     ],
     resource.scopes,
     'This resource has no scopes.',
