@@ -247,7 +247,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/admin',
-    owns: 'the admin API, on a listener of its own, and its OpenAPI document',
+    owns: 'the admin API and the console, on a listener of their own, and the OpenAPI document of the API',
     mayImport: [
       'src/oauth',
       'src/wallet',
@@ -257,13 +257,15 @@ export const importRules: readonly ImportRule[] = [
       'src/domain/resources',
       'src/domain/consent',
       'src/domain/tokens',
+      'src/domain/audit',
       'src/domain/maintenance',
       'src/domain/operators',
       'src/domain/configuration',
+      'src/pages',
       'src/ops',
     ],
     packages: ['@fastify/swagger', 'fastify', 'typebox'],
-    node: ['crypto', 'http', 'https'],
+    node: ['async_hooks', 'crypto', 'http', 'https', 'os'],
   },
   {
     folder: 'src/login-server',

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { KeyKeeping } from '../domain/maintenance/keep-keys.ts'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
+import type { LiveState } from '../ops/live-state.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { Tracing } from '../ops/tracing.ts'
 
@@ -17,6 +18,8 @@ export type Admin = {
   logger: FastifyBaseLogger
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   tracing?: Tracing | undefined
+  /** what the console's overview shows of the auth service of this process */
+  live: LiveState
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** if absent, the server speaks plain http behind a proxy */

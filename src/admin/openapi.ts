@@ -18,7 +18,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
         title: 'Grantor admin API',
         version: '1',
         description:
-          'Everything that the commands do for clients, resources, operators, grants, sessions and keys. Access tokens are those of the service itself, for this resource.',
+          'Everything that the commands do for clients, resources, operators, grants, sessions and keys, and the audit trail. Access tokens are those of the service itself, for this resource.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: adminUrl }],
@@ -30,6 +30,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
         { name: 'sessions', description: 'Browsers in which users are signed in' },
         { name: 'keys', description: 'Keys of the service' },
         { name: 'jobs', description: 'Long work' },
+        { name: 'audit', description: 'The audit trail' },
       ],
       components: {
         securitySchemes: {

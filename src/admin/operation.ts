@@ -14,6 +14,7 @@ import { headerFields } from '../ops/header-fields.ts'
 import type { Admin } from './admin.ts'
 import { Problem } from './problem.ts'
 import { parserRefusalSchema, problemSchema } from './schemas.ts'
+import { requireScope, signedInOperator } from './signed-in-operator.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -110,6 +111,8 @@ async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Operator> {
+  const visitor = signedInOperator()
+  if (visitor) return requireScope(visitor, scope)
   const { deps, store, adminUrl } = admin
   const nonce = request.headers.dpop === undefined ? null : currentNonce(deps)
   if (nonce !== null) void reply.header('dpop-nonce', nonce)

@@ -26,7 +26,7 @@ export type ProblemCode =
   | 'unavailable'
   | 'defect'
 
-const STATUS: Readonly<Record<ProblemCode, number>> = {
+export const STATUS: Readonly<Record<ProblemCode, number>> = {
   malformed_request: 400,
   invalid_request: 422,
   unauthorized: 401,
@@ -91,7 +91,7 @@ export function replyWithProblem(admin: Admin, error: unknown, request: FastifyR
     })
 }
 
-function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof OAuthError)
     return error.status === 403

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { membersOfClient, membersOfResource } from '../domain/configuration/members.ts'
 import { type KeyKeeping, keyState, opensUntil } from '../domain/maintenance/keep-keys.ts'
+import type { AuditLine } from '../domain/model/audit-store.ts'
 import type { KeyRecord } from '../domain/model/operator-store.ts'
 import type { Client, Grant, Job, Operator, Resource, Session } from '../domain/model/records.ts'
 
@@ -76,6 +77,11 @@ export function jobRecord(job: Job) {
     grants_ended: job.grantsEnded,
     done_at: job.doneAt,
   }
+}
+
+/** The line as it is exported, and its hash. */
+export function auditLineRecord({ line, hash }: AuditLine) {
+  return { ...(JSON.parse(line) as { seq: number; at: number; event: string; result: string }), hash }
 }
 
 /** A strong validator of a record (RFC 9110 §8.8.3). */

@@ -224,3 +224,29 @@ export const jobSchema = named(
     done_at: timeOrNull,
   }),
 )
+
+const auditText = Type.Optional(Type.String())
+export const auditLineSchema = named(
+  'AuditLine',
+  Type.Object(
+    {
+      seq: Type.Integer({ description: 'The number of the line, without gaps.' }),
+      id: Type.String(),
+      at: time,
+      event: Type.String(),
+      result: Type.Enum(['done', 'refused']),
+      reason: auditText,
+      operator: auditText,
+      client_id: auditText,
+      grant_id: auditText,
+      wallet: Type.Optional(Type.String({ description: 'Shortened.' })),
+      key_id: auditText,
+      resource: auditText,
+      request_id: auditText,
+      network: Type.Optional(Type.String({ description: "The first part of the caller's address." })),
+      details: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]))),
+      hash: Type.String({ description: 'SHA-256 over the hash of the line before and this line, base64url.' }),
+    },
+    { description: 'A line of the audit trail. A member without a value is absent.' },
+  ),
+)

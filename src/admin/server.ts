@@ -8,8 +8,10 @@ import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { recordRouteMethods } from '../ops/route-methods.ts'
 import { withTls } from '../ops/tls.ts'
 import type { Admin } from './admin.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { describeOperations, openapiRoute } from './openapi.ts'
 import { notFound, Problem, replyWithProblem } from './problem.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { clientRoutes } from './routes/clients.ts'
 import { grantRoutes, sessionRoutes } from './routes/grants.ts'
 import { jobRoutes } from './routes/jobs.ts'
@@ -70,7 +72,9 @@ export function createAdminServer(admin: Admin): FastifyInstance {
     sessionRoutes(scope, admin)
     keyRoutes(scope, admin)
     jobRoutes(scope, admin)
+    auditRoutes(scope, admin)
   })
+  void server.register(async (scope) => consoleRoutes(scope, admin))
   return server
 }
 

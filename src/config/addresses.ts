@@ -39,7 +39,7 @@ export const addresses = {
   adminUrl: {
     name: 'ADMIN_URL',
     words:
-      'Origin of the admin API as operators reach it. Setting it turns the admin API on. Keep it away from the internet if you can. The first operator: `grantor operators add`.',
+      'Origin of the admin API and of the console, `/console`, as operators reach it. Setting it turns both on. Keep it away from the internet if you can. The first operator: `grantor operators add`.',
     usedBy: ['serve'],
     parse: read.origin,
     otherwise: 'off',

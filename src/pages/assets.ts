@@ -26,6 +26,14 @@ export const assets: Asset[] = [
   asset('phone.js', SCRIPT),
 ]
 
+/** The files of the console's pages, which the admin server serves. */
+export const consoleAssets: Asset[] = [
+  asset('grantor.css', 'text/css; charset=utf-8'),
+  asset('console.css', 'text/css; charset=utf-8'),
+  asset('icon.svg', 'image/svg+xml'),
+  asset('console.js', SCRIPT),
+]
+
 export function assetHeaders(asset: Asset): Record<string, string> {
   return { 'content-type': asset.type, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff', etag: asset.etag }
 }

@@ -65,6 +65,7 @@ test('The body of every kind of response is as the document says, also that of a
     ['GET', '/v1/grants/unknown'],
     ['GET', `/v1/sessions?wallet=${wallet}`],
     ['DELETE', '/v1/sessions/unknown'],
+    ['GET', '/v1/audit?limit=5'],
     ['GET', '/v1/keys'],
     ['POST', '/v1/keys', { kind: 'mac' }],
     ['DELETE', '/v1/keys/unknown?at_once=false'],

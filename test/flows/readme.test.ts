@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fiveInARow } from '../support/free-ports.ts'
+import { sixInARow } from '../support/free-ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'grantor-readme-'))
@@ -12,7 +12,7 @@ let service: ReturnType<typeof spawn>
 let base: number
 
 beforeAll(async () => {
-  base = await fiveInARow()
+  base = await sixInARow()
   service = spawn(process.execPath, ['bin/grantor.js', 'start', '--ports', String(base), '--data', folder], { cwd: ROOT })
   await new Promise<void>((resolve) => {
     service.stdout?.on('data', (text: Buffer) => text.includes('The demo client') && resolve())

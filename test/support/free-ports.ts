@@ -20,11 +20,11 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...held.keys()]
 }
 
-/** The first of five ports in a row, free a moment ago: `grantor start` takes them. */
-export async function fiveInARow(): Promise<number> {
+/** The first of six ports in a row, free a moment ago: `grantor start` takes them. */
+export async function sixInARow(): Promise<number> {
   for (;;) {
     const first = randomInt(LOWEST, HIGHEST)
-    const held = await Promise.all([0, 1, 2, 3, 4].map((offset) => hold(first + offset)))
+    const held = await Promise.all([0, 1, 2, 3, 4, 5].map((offset) => hold(first + offset)))
     await Promise.all(held.flatMap((holder) => (holder ? [letGo(holder)] : [])))
     if (held.every(Boolean)) return first
   }

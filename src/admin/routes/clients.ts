@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { createClientOnce } from '../../domain/clients/idempotent-client.ts'
 import { createClient, rotateSecret, updateClient } from '../../domain/clients/manage-clients.ts'
 import type { ClientRegistration } from '../../domain/clients/register-client.ts'
+import { SEARCHED_AT_MOST, searchClients } from '../../domain/clients/search-clients.ts'
 import { byKey, clientMembers } from '../../domain/configuration/members.ts'
 import type { Client, Job, Operator } from '../../domain/model/records.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
@@ -49,13 +50,22 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       tag,
       summary: 'Lists the registered clients, sorted by id.',
       scope: 'admin.read',
-      query: Type.Object(pageQuery, { additionalProperties: false }),
+      query: Type.Object(
+        {
+          search: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 100, description: 'Only clients whose name or id contains this text.' }),
+          ),
+          ...pageQuery,
+        },
+        { additionalProperties: false },
+      ),
       answers: { 200: { description: 'A page of clients.', schema: pageOf(clientSchema) } },
+      refusals: [409],
     },
     async ({ query }) => {
       const { items, next } = await page(
         query,
-        (limit, after) => store.clients.readClients({ after: after?.id ?? '', limit }),
+        (limit, after) => readClients(query.search, { after: after?.id ?? '', limit }),
         ({ id }) => ({ id }),
       )
       return { items: items.map(clientRecord), next }
@@ -243,6 +253,13 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
         return reply.code(202).header('location', `/v1/jobs/${job.id}`).send(jobRecord(job))
       },
     )
+  }
+
+  async function readClients(search: string | undefined, page: { after: string; limit: number }): Promise<Client[]> {
+    if (search === undefined) return store.clients.readClients(page)
+    const found = await searchClients(store, search, page)
+    if (found !== 'too_many') return found
+    throw new Problem('conflict', `The search stopped after ${SEARCHED_AT_MOST} clients. Search for the whole client id.`)
   }
 
   async function create(registration: ClientRegistration, { id: callerId }: Operator, request: FastifyRequest) {

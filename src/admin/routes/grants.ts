@@ -4,14 +4,14 @@ import { Type } from 'typebox'
 import { endGrantsOfWallet, endOneGrant, endSession } from '../../domain/consent/end-grants.ts'
 import { openReceipt } from '../../domain/consent/receipt.ts'
 import type { Grant, Session } from '../../domain/model/records.ts'
-import { type Address, parseAddress } from '../../wallet/address.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
 import { addOperation } from '../operation.ts'
 import { createPaging } from '../paging.ts'
-import { notFound, Problem } from '../problem.ts'
+import { notFound } from '../problem.ts'
 import { grantRecord, sessionRecord } from '../records.ts'
 import { endedSchema, grantSchema, idParams, pageOf, pageQuery, receiptSchema, sessionSchema, walletSchema } from '../schemas.ts'
+import { walletOf } from '../wallet.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const clientId = Type.String({ minLength: 1, maxLength: 2000 })
@@ -224,10 +224,4 @@ export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
       recordAct(admin, operator, { event: 'session_ended', reason: 'operator', wallet: session.wallet })
     },
   )
-}
-
-function walletOf(text: string): Address {
-  const parsed = parseAddress(text)
-  if (parsed.kind === 'address') return parsed.address
-  throw new Problem('invalid_request', 'The request has faults.', ['wallet is not an address with the right checksum (EIP-55).'])
 }

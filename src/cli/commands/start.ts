@@ -2,6 +2,8 @@ import { extname, join, relative } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { ListenAddress } from '../../config/parsers.ts'
 import type { Settings } from '../../config/settings.ts'
+import type { Store } from '../../domain/model/store.ts'
+import { readOperators, setOperator } from '../../domain/operators/operators.ts'
 import { isDevelopmentHost } from '../../login-server/development-host.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
@@ -29,16 +31,17 @@ import { facts } from '../terminal/print.ts'
 
 export const start = defineCommand({
   name: 'start',
-  words: 'Runs everything on this machine for development: both servers, a demo app, a demo API and a demo MCP server.',
+  words:
+    'Runs everything on this machine for development: both servers, a demo app, a demo API, a demo MCP server, and the admin API with its console.',
   about: [
-    'It makes its own store and secrets in a folder that only you can read, offers well-known test accounts as a wallet (GRANTOR_DEV_WALLET=off turns that off), and listens on 127.0.0.1 alone. Never expose it to a network: use grantor serve and grantor login-server for that.',
+    'It makes its own store and secrets in a folder that only you can read, offers well-known test accounts as a wallet (GRANTOR_DEV_WALLET=off turns that off), makes the first of them the owner of the console, and listens on 127.0.0.1 alone. Never expose it to a network: use grantor serve and grantor login-server for that.',
     'This command ignores addresses, store and secrets in the environment; all other settings apply.',
   ],
   options: {
     ports: {
       value: 'FIRST',
       words:
-        'The first of five ports in a row: auth service, login server, demo app, demo API, demo MCP server. 4000 unless given.',
+        'The first of six ports in a row: auth service, login server, demo app, demo API, demo MCP server, admin API and console. 4000 unless given.',
     },
     data: { value: 'DIR', words: 'The folder for store and secrets; ./data unless given.' },
     host: {
@@ -70,6 +73,8 @@ const OWN = [
   'AUTH_BACKEND_URL',
   'LISTEN',
   'LOGIN_LISTEN',
+  'ADMIN_URL',
+  'ADMIN_LISTEN',
   'DATABASE_URL',
   'SECRET',
   'SECRET_FILE',
@@ -82,23 +87,25 @@ function ignoredSettings(env: CommandEnvironment['env']): string[] {
   return names.length > 0 ? [`Set, but ignored by grantor start, which makes its own: ${names.join(', ')}`] : []
 }
 
-type Ports = { auth: number; login: number; app: number; api: number; mcp: number }
+type Ports = { auth: number; login: number; app: number; api: number; mcp: number; admin: number }
 
 function portsFrom(text: string): Ports {
   const first = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (first < 1 || first > 65_531)
-    throw new UsageError(`--ports must be a port from 1 to 65531, the first of five, not "${text}"`)
-  return { auth: first, login: first + 1, app: first + 2, api: first + 3, mcp: first + 4 }
+  if (first < 1 || first > 65_530) throw new UsageError(`--ports must be a port from 1 to 65530, the first of six, not "${text}"`)
+  return { auth: first, login: first + 1, app: first + 2, api: first + 3, mcp: first + 4, admin: first + 5 }
 }
 
-/** The origins of the two servers for browsers. The demo's programs are always on plain localhost. */
-function originsFrom(host: string, ports: Ports, env: CommandEnvironment['env']): { authUrl: string; loginUrl: string } {
+type Origins = { authUrl: string; loginUrl: string; adminUrl: string }
+
+/** The origins of the servers for browsers. The demo's programs are always on plain localhost. */
+function originsFrom(host: string, ports: Ports, env: CommandEnvironment['env']): Origins {
   const scheme = env.GRANTOR_TLS_CERT_FILE ? 'https' : 'http'
   const origin = `${scheme}://${host}:${ports.auth}`
   const read = URL.canParse(origin) ? new URL(origin) : null
   if (read === null || read.host !== `${host}:${ports.auth}` || !isDevelopmentHost(read.hostname))
     throw new UsageError(`--host must be localhost, *.localhost, *.test or a loopback address, not "${host}"`)
-  return { authUrl: origin, loginUrl: `${scheme}://${host}:${ports.login}` }
+  const originAt = (port: number): string => `${scheme}://${host}:${port}`
+  return { authUrl: origin, loginUrl: originAt(ports.login), adminUrl: originAt(ports.admin) }
 }
 
 const url = (port: number): string => `http://localhost:${port}`
@@ -113,12 +120,14 @@ function developmentSettings(
   env: CommandEnvironment['env'],
   made: DevelopmentStore,
   ports: Ports,
-  { authUrl, loginUrl }: { authUrl: string; loginUrl: string },
+  { authUrl, loginUrl, adminUrl }: Origins,
 ): Record<string, string | undefined> {
   return {
     ...withDevelopmentStore(env, made),
     GRANTOR_AUTH_URL: authUrl,
     GRANTOR_LOGIN_URL: loginUrl,
+    GRANTOR_ADMIN_URL: adminUrl,
+    GRANTOR_ADMIN_LISTEN: undefined,
     GRANTOR_AUTH_BACKEND_URL: undefined,
     GRANTOR_DEFAULT_RESOURCE: env.GRANTOR_DEFAULT_RESOURCE || url(ports.api),
   }
@@ -132,7 +141,7 @@ type Running = {
   close: () => Promise<void>
 }
 
-/** Five servers in one process, each with its own listener; they communicate over HTTP, as separate processes would. */
+/** Six servers in one process, each with its own listener; they communicate over HTTP, as separate processes would. */
 async function runAll(
   settings: Settings<'start'>,
   made: DevelopmentStore,
@@ -158,28 +167,39 @@ async function runAll(
     createDemoApps(demo, addresses, logger, now),
     createDemoMcpServer(demo, addresses, logger, now),
   ])
-  const renewal = tls?.keep([service.server, login], { logger, now })
+  const adminServers = service.adminServer ? [service.adminServer] : []
+  const renewal = tls?.keep([service.server, login, ...adminServers], { logger, now })
   const mcpServer = mcp.kind === 'server' ? [promising(mcp.server)] : []
   const close = closingInOrder(
-    [service.server, login, apps.builderApp, apps.resourceApi, ...mcpServer, ...(metrics ? [metrics.server] : [])],
+    [
+      service.server,
+      ...adminServers,
+      login,
+      apps.builderApp,
+      apps.resourceApi,
+      ...mcpServer,
+      ...(metrics ? [metrics.server] : []),
+    ],
     async () => {
       await renewal?.stop()
       await service.close()
     },
   )
   try {
-    const remedy = `change all five ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
+    const remedy = `change all six ports with: grantor start --ports ${ports.auth === 5000 ? 6000 : 5000}`
     await allListening([
       listen(service.server, loopback(ports.auth, new URL(settings.authUrl)), 'auth service', remedy),
       listen(login, loopback(ports.login, new URL(settings.loginUrl)), 'login server', remedy),
       listen(apps.builderApp, loopback(ports.app), 'demo builder app', remedy),
       listen(apps.resourceApi, loopback(ports.api), 'demo resource API', remedy),
       ...mcpServer.map((server) => listen(server, loopback(ports.mcp), 'demo MCP server', remedy)),
+      ...adminServers.map((server) => listen(server, loopback(ports.admin, new URL(settings.authUrl)), 'admin API', remedy)),
       ...(metrics ? [metrics.listen()] : []),
     ])
     // Only after the ports are open: if another instance has the ports, its records must not change.
     await registerDemoClients(service.store, demo, addresses satisfies DemoAddresses, now())
     await registerDemoResources(service.store, addresses, settings.scopeDescriptions.enhancement ?? 'enhancement', now())
+    await addFirstOperator(service.store, settings, now())
     await service.noticeChanges()
   } catch (error) {
     await close()
@@ -211,6 +231,14 @@ async function openLoginServer(settings: Settings<'start'>, { logger, ...runtime
   return composeLoginServer(settings, { ...runtime, logger: logger.child({ server: 'login' }), developmentWallet })
 }
 
+/** Makes the first test account the owner of a new store, so that a developer can open the console at once. Its private key is public. */
+async function addFirstOperator(store: Store, settings: Settings<'start'>, at: number): Promise<void> {
+  if (settings.devWallet === false || (await readOperators(store)).length > 0) return
+  const { createDevelopmentWallet } = await import('../development/development-wallet.ts')
+  const [first] = createDevelopmentWallet(settings).accounts
+  if (first) await setOperator(store, { id: first.address, role: 'owner', at })
+}
+
 function mcpClientFacts({ mcpClient }: Demo): [string, string][] {
   return [
     ['client_id', mcpClient.id],
@@ -235,6 +263,7 @@ function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: 
       ['Auth service', settings.authUrl],
       ['Login server', settings.loginUrl],
       ['Demo resource API', url(ports.api)],
+      ['Console', `${settings.adminUrl}/console`],
       ['Demo MCP server', missing.length > 0 ? `not started; it needs: npm install ${missing.join(' ')}` : mcpUrl(ports)],
     ]),
     '',
@@ -250,6 +279,9 @@ function banner(settings: Settings<'start'>, { demo, missing }: Running, ports: 
     `  ${deviceCommand(settings, demo, ports)}`,
     '',
     `Store and secrets: ${folder} (for development only). Register your own app: npx grantor clients create --data ${folder} --help`,
+    ...(settings.devWallet === false
+      ? [`The console needs an operator: npx grantor operators add 0xADDRESS --role owner --data ${folder}`]
+      : ['The first test account is the owner of the console.']),
     'Ctrl-C stops everything. Events are logged below.',
     '',
   ]

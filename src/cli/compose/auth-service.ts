@@ -17,6 +17,7 @@ import type { ContractWallets, Deps, ServiceSettings } from '../../domain/model/
 import type { Job, Resource } from '../../domain/model/records.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
+import { consoleClient } from '../../domain/operators/console-client.ts'
 import { createJobWorker } from '../../domain/operators/jobs.ts'
 import { adminScopes } from '../../domain/operators/roles.ts'
 import { RegisteredResources } from '../../domain/resources/registered-resources.ts'
@@ -25,6 +26,7 @@ import type { Limited } from '../../http/service.ts'
 import { KeyRing } from '../../keys/key-ring.ts'
 import type { AuditEvent } from '../../ops/audit-log.ts'
 import { createDeliveries } from '../../ops/deliveries.ts'
+import { createLiveState } from '../../ops/live-state.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
@@ -87,7 +89,7 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
   const clients = allClients({
-    directory: new ClientDirectory(store, now),
+    directory: new ClientDirectory(store, now, adminUrl === null ? [] : [consoleClient(adminUrl)]),
     metadata: metadataClients,
     registrationKeys: settings.service.dynamicRegistration === null ? null : keys,
     resources,
@@ -122,14 +124,27 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
     audit,
   }
   const { loginSecrets, trustedProxies } = settings
-  const server = createAuthServer({ deps, loginSecrets, limits, metrics, tracing, logger, trustedProxies, isStopping, tls })
+  // The console shows the requests of the auth service. Without the console, they are not counted a second time.
+  const live = adminUrl === null ? null : createLiveState(now)
+  const observed = live ? live.observing(metrics) : metrics
+  const server = createAuthServer({
+    deps,
+    loginSecrets,
+    limits,
+    metrics: observed,
+    tracing,
+    logger,
+    trustedProxies,
+    isStopping,
+    tls,
+  })
   const { authUrl: issuer } = settings.service
   const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
   const admin =
-    adminUrl === null
+    adminUrl === null || live === null
       ? null
-      : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, tracing, trustedProxies, tls })
+      : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, tracing, live, trustedProxies, tls })
   return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }
 

@@ -16,13 +16,16 @@ const LOOKED_UP_AT_MOST = 10_000
 export class ClientDirectory {
   readonly #store: Pick<Store, 'clients'>
   readonly #now: () => number
+  readonly #builtIn: ReadonlyMap<string, Client>
   readonly #origins: PublicOrigins
   readonly #known = new Map<string, Client>()
   readonly #underWay = new Map<string, Promise<Client | null>>()
   /** from the bytes of an id to the time until which the id is not looked up again, whether or not the client exists */
   readonly #lookedUpUntil = new Map<string, number>()
 
-  constructor(store: Pick<Store, 'clients'>, now: () => number) {
+  /** `builtIn`: clients that are part of the program and not in the store. */
+  constructor(store: Pick<Store, 'clients'>, now: () => number, builtIn: readonly Client[] = []) {
+    this.#builtIn = new Map(builtIn.map((client) => [client.id, client]))
     this.#store = store
     this.#now = now
     this.#origins = new PublicOrigins(store.clients)
@@ -39,6 +42,8 @@ export class ClientDirectory {
    */
   async findAnew(clientId: string): Promise<Client | null> {
     if (!isClientId(clientId)) return null
+    const builtIn = this.#builtIn.get(clientId)
+    if (builtIn) return builtIn
     if ((this.#lookedUpUntil.get(bytesOfClientId(clientId)) ?? 0) > this.#now()) return this.known(clientId) ?? null
     // Requests that arrive together share one look-up.
     return this.#underWay.get(clientId) ?? this.#lookUp(clientId)
@@ -52,7 +57,7 @@ export class ClientDirectory {
 
   /** The client from the cache. After `find`, every registered client is. */
   known(clientId: string): Client | undefined {
-    return this.#known.get(clientId)
+    return this.#builtIn.get(clientId) ?? this.#known.get(clientId)
   }
 
   /** Whether scripts of this origin may read responses of the token endpoint: a public client has a redirect URI with this origin. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startClientHost } from '../../support/client-host.ts'
 import { DEVICE_GRANT } from '../../support/device.ts'
-import { fiveInARow } from '../../support/free-ports.ts'
+import { sixInARow } from '../../support/free-ports.ts'
 import { type Answer, send } from '../../support/send.ts'
 import { CODE_VERIFIER, encode, movingTo, PKCE, parameterOf } from '../../support/walk.ts'
 import { testWallet } from '../../support/wallet.ts'
@@ -23,7 +23,7 @@ let close: () => Promise<unknown>
 let clientId: string
 
 beforeAll(async () => {
-  const port = await fiveInARow()
+  const port = await sixInARow()
   ;[authUrl, apiUrl, mcpUrl] = [`http://localhost:${port}`, `http://localhost:${port + 3}`, `http://localhost:${port + 4}/mcp`]
   const host = await startClientHost(({ url = '' }, response) => {
     const document = {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fiveInARow } from '../../support/free-ports.ts'
+import { sixInARow } from '../../support/free-ports.ts'
 import { launchForTest, newFolder, type Running, run } from '../run.ts'
 
 const ready = 'Ctrl-C stops everything'
@@ -11,7 +11,7 @@ const ready = 'Ctrl-C stops everything'
 type Demo = { port: number; folder: string; running: Running; id: string; secret: string; redirectUri: string }
 
 async function startDemo(options: { port?: number; folder?: string; env?: Record<string, string> } = {}): Promise<Demo> {
-  const port = options.port ?? (await fiveInARow())
+  const port = options.port ?? (await sixInARow())
   const folder = options.folder ?? join(newFolder(), 'data')
   const one = launchForTest(['start', '--ports', String(port), '--data', folder], options.env)
   await one.printed(ready)
@@ -90,7 +90,7 @@ async function waitForChanges(demo: Demo): Promise<void> {
 }
 
 describe('The command start', () => {
-  test('The command start opens five loopback ports, and prints their URLs, the demo client and the URL to open first', async () => {
+  test('The command start opens six loopback ports, and prints their URLs, the demo client and the URL to open first', async () => {
     const { port, running: one, id, secret, redirectUri } = await startDemo()
     for (const [name, offset] of [
       ['Auth service', 0],
@@ -101,6 +101,8 @@ describe('The command start', () => {
       expect(one.out()).toMatch(new RegExp(`${name} +http://localhost:${port + offset}\n`))
       expect((await fetch(`http://localhost:${port + offset}/${offset < 2 ? 'health/ready' : ''}`)).status).toBe(200)
     }
+    expect(one.out()).toMatch(new RegExp(`Console +http://localhost:${port + 5}/console\n`))
+    expect((await fetch(`http://localhost:${port + 5}/console`)).status).toBe(401)
     const mcp = `http://localhost:${port + 4}/mcp`
     expect(one.out()).toContain(`Demo MCP server    ${mcp}\n`)
     expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
@@ -339,4 +341,17 @@ test('A client with a metadata document gets a token for the demo resource as so
   expect(page).toContain('use the platform&#39;s enhancement features for you')
   server.close()
   await stopDemo(demo)
+})
+
+test('The first test account is the owner of the console of a new data folder, and is not added again after it was removed', async () => {
+  const first = await startDemo()
+  expect(first.running.out()).toContain('The first test account is the owner of the console.')
+  const list = async () => (await run(['operators', 'list', '--json', '--data', first.folder])).out
+  expect(await list()).toContain('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
+  await run(['operators', 'add', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', '--role', 'owner', '--data', first.folder])
+  await run(['operators', 'remove', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '--data', first.folder])
+  await stopDemo(first)
+  const again = await startDemo({ folder: first.folder })
+  expect(await list()).not.toContain('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
+  await stopDemo(again)
 })

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fiveInARow, freePorts } from '../../support/free-ports.ts'
+import { freePorts, sixInARow } from '../../support/free-ports.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
 import { RSA } from '../../support/tls-certificates.ts'
 import { launchForTest, newFolder, run } from '../run.ts'
@@ -82,7 +82,7 @@ test('The command serve speaks https, sets Secure __Host- cookies, and loads a r
 
 test('The command start speaks https under the name of --host, and its login page has the form to sign in', async () => {
   const folder = newFolder()
-  const port = await fiveInARow()
+  const port = await sixInARow()
   const server = launchForTest(['start', '--ports', String(port), '--data', join(folder, 'data'), '--host', '127.0.0.1'], {
     ...certificateIn(folder, TEST_CERTIFICATE, TEST_CERTIFICATE_KEY),
   })

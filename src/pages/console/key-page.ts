@@ -1,0 +1,100 @@
+import { type Html, html } from '../html.ts'
+import { fromNow } from '../times.ts'
+import { consoleLayout, type Frame } from './console-layout.ts'
+import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
+
+/** A key as the admin API returns it. */
+export type KeyRecord = {
+  key_id: string
+  kind: string
+  algorithm: string
+  state: 'announced' | 'makes' | 'opens' | 'retired'
+  created_at: number
+  starts_at: number
+  opens_until: number | null
+  retired_at: number | null
+}
+
+export const KIND_WORDS: Readonly<Record<string, string>> = {
+  sign: 'Access tokens and metadata',
+  sign_es256: 'ID tokens, ES256',
+  sign_rs256: 'ID tokens, RS256',
+  sign_eddsa: 'ID tokens, EdDSA',
+  seal: 'Sealed codes, challenges and receipts',
+  mac: 'Refresh tokens',
+}
+
+const STATES = {
+  announced: ['announced', 'plain'],
+  makes: ['in use', 'good'],
+  opens: ['opens only', 'warn'],
+  retired: ['retired', 'plain'],
+} as const satisfies Record<KeyRecord['state'], readonly [string, 'good' | 'plain' | 'warn']>
+
+type KeysView = { frame: Frame; keys: KeyRecord[]; mayChange: boolean; done?: string | undefined; now: number }
+
+export function keysPage({ frame, keys, mayChange, done, now }: KeysView): string {
+  const kinds = Object.keys(KIND_WORDS).filter((kind) => keys.some((key) => key.kind === kind))
+  return consoleLayout({
+    title: 'Keys',
+    frame,
+    content: html`${titleRow('Keys')}
+${doneMessage(done)}
+<p class="lead">A key is announced for a minute, then makes tokens until the next one takes over, then opens what it made until that has expired, and is retired. All of this happens by itself.</p>
+<ul class="legend" aria-hidden="true"><li class="key-used">in use</li><li class="key-opens">opens only</li><li class="key-now">now</li></ul>
+${kinds.map((kind) => section(KIND_WORDS[kind] ?? kind, kindSection(kind, keys, { mayChange, now })))}`,
+  })
+}
+
+function kindSection(kind: string, all: KeyRecord[], { mayChange, now }: { mayChange: boolean; now: number }): Html {
+  const keys = all.filter((key) => key.kind === kind).sort((a, b) => b.starts_at - a.starts_at)
+  return html`${table(
+    KIND_WORDS[kind] ?? kind,
+    [
+      { name: 'Key', cell: ({ key_id: id }) => html`<code>${id}</code>`, kind: 'main' },
+      { name: 'Algorithm', cell: ({ algorithm }) => algorithm },
+      { name: 'Made', cell: ({ created_at: at }) => fromNow(at, now) },
+      { name: 'State', cell: ({ state }) => tag(STATES[state][0], STATES[state][1]) },
+      { name: 'Opens until', cell: (key) => untilOf(key) },
+      ...(mayChange
+        ? [
+            {
+              name: 'Retire',
+              cell: ({ key_id: id, state }: KeyRecord) =>
+                state === 'retired' ? '–' : buttonLink(pathTo('keys', id, 'retire'), 'Retire', 'danger'),
+            },
+          ]
+        : []),
+    ],
+    keys,
+    'There is no key of this kind.',
+  )}
+${timeline(keys, now)}
+${mayChange && html`<p class="page-actions">${buttonLink(`/console/keys/rotate?kind=${encodeURIComponent(kind)}`, 'Rotate now')}</p>`}`
+}
+
+function untilOf({ state, opens_until: until, retired_at: retiredAt }: KeyRecord): Html | string {
+  if (retiredAt !== null) return html`retired ${moment(retiredAt)}`
+  return state === 'opens' && until !== null ? moment(until) : 'the next key'
+}
+
+const WIDTH = 600
+const ROW = 14
+
+/** The life of each key on one line of time: used, opening only, retired. The table has the same facts as text. */
+function timeline(keys: KeyRecord[], now: number): Html {
+  const first = Math.min(...keys.map(({ created_at: at }) => at), now - 60)
+  const last = Math.max(...keys.map(({ opens_until: until }) => until ?? now), now) + Math.max(60, (now - first) / 10)
+  const x = (at: number): number => Math.round(((Math.min(Math.max(at, first), last) - first) / (last - first)) * WIDTH * 10) / 10
+  const rows = keys.map((key, index) => {
+    const y = index * ROW + 4
+    const { starts_at: startsAt, opens_until: until, retired_at: retiredAt, created_at: createdAt } = key
+    const end = retiredAt ?? until ?? last
+    const successor = keys[index - 1]
+    const used = Math.min(end, successor ? Math.max(startsAt, successor.starts_at) : last)
+    const begin = Math.max(startsAt, createdAt)
+    return html`<rect class="announced" x="${x(createdAt)}" y="${y}" width="${Math.max(0, x(begin) - x(createdAt))}" height="8"/><rect class="used" x="${x(begin)}" y="${y}" width="${Math.max(1, x(used) - x(begin))}" height="8" rx="2"/><rect class="opens" x="${x(used)}" y="${y}" width="${Math.max(0, x(end) - x(used))}" height="8" rx="2"/>`
+  })
+  const height = keys.length * ROW + 4
+  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>`
+}

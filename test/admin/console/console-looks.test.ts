@@ -1,0 +1,110 @@
+/** Pictures of the console's pages, with records in them. */
+import { expect } from 'vitest'
+import { addJob } from '../../../src/domain/operators/jobs.ts'
+import { connectApp } from '../../flows/account-visit.ts'
+import { expectGoodLooks, LOOKS, TWO_LOOKS } from '../../flows/looks.ts'
+import { adminCaller } from '../../support/admin.ts'
+import { newPage } from '../../support/browser.ts'
+import { test as base, FILE } from '../../support/fixtures.ts'
+import type { Grantor } from '../../support/start.ts'
+import { testWallet } from '../../support/wallet.ts'
+import { addOperator, OTHER, OWNER, signInToConsole } from './visit.ts'
+
+const USER = testWallet(2)
+/** These pages are also shown narrow in the documentation. */
+const NARROW = ['overview', 'wallet']
+
+/** A service with clients, grants, refusals, a resource, keys and a job. */
+async function furnish(grantor: Grantor): Promise<{ clientId: string; jobId: string }> {
+  await addOperator(grantor, OWNER, 'owner')
+  await addOperator(grantor, OTHER, 'auditor')
+  await grantor.store.resources.insertResource({
+    uri: 'https://notes.example.com/api',
+    name: 'Aurora Notes API',
+    scopes: [
+      { name: 'notes.read', description: 'read your notes' },
+      { name: 'notes.write', description: 'change your notes' },
+    ],
+    openTo: ['registered', 'metadata'],
+    createdAt: grantor.clock.now() - 86_400,
+  })
+  const client = await grantor.createClient({ name: 'Aurora Notes', scopes: ['enhancement', 'profile'] })
+  const second = await grantor.createClient({ name: 'Harbour Exchange', consent: 'signed' })
+  await grantor.createClient({
+    name: 'Tide Pools',
+    type: 'native',
+    consent: 'signed',
+    redirectUris: ['net.example.tide:/callback'],
+  })
+  for (const each of [client, client, second]) await connectApp(grantor, each, USER)
+  await grantor.store.clients.changeClient(second.id, (present) => ({ ...present, disabledAt: grantor.clock.now() }))
+  const caller = await adminCaller(grantor, 'owner')
+  for (const kind of ['sign', 'seal']) await caller.call('POST', '/v1/keys', { kind })
+  await load(grantor)
+  const job = await addJob(
+    grantor.store,
+    { kind: 'end_grants_of_client', clientId: second.id, startedBy: OWNER.address },
+    grantor.clock.now(),
+  )
+  return { clientId: client.id, jobId: job?.id ?? '' }
+}
+
+/** Half an hour of requests, so that the plots have a line. */
+async function load(grantor: Grantor): Promise<void> {
+  for (let minute = 0; minute < 30; minute++) {
+    const requests = 3 + Math.round(4 * Math.sin(minute / 4) + (minute % 5))
+    for (let n = 0; n < requests; n++) await fetch(`${grantor.authUrl}/.well-known/openid-configuration`)
+    if (minute % 3 === 0)
+      await fetch(`${grantor.authUrl}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({ grant_type: 'authorization_code', client_id: 'x' }),
+      })
+    grantor.clock.advance(60)
+  }
+}
+
+const test = base.extend('options', { admin: true }).extend('furnished', FILE, ({ grantor }) => furnish(grantor))
+
+test('Each page of the console is accessible at 320 px and on a desktop, light and dark (WCAG 2.2 AA)', async ({
+  grantor,
+  furnished,
+  page,
+}) => {
+  const { clientId, jobId } = furnished
+  await page.goto(`${grantor.adminUrl}/console`)
+  await expectGoodLooks(page, 'console-sign-in', [LOOKS[0]])
+  await signInToConsole(page, grantor)
+  const [grant] = await grantor.store.grants.listGrants({ clientId, at: grantor.clock.now(), limit: 1 })
+  const pages: [string, string][] = [
+    ['overview', ''],
+    ['clients', '/clients'],
+    ['client', `/clients/${clientId}`],
+    ['client-form', '/clients/new'],
+    ['client-delete', `/clients/${clientId}/delete`],
+    ['job', `/jobs/${jobId}`],
+    ['resources', '/resources'],
+    ['resource', `/resources/${encodeURIComponent('https://notes.example.com/api')}`],
+    ['wallet', `/wallet?wallet=${USER.address}`],
+    ['grant', `/grants/${grant?.id}`],
+    ['keys', '/keys'],
+    ['operators', '/operators'],
+    ['audit', '/audit'],
+    ['refused', '/clients/unknown'],
+  ]
+  for (const [name, path] of pages) {
+    await page.goto(`${grantor.adminUrl}/console${path}`)
+    if (name === 'audit') await page.locator('.trail summary').first().click()
+    if (name === 'client-form') await page.getByText('More settings').click()
+    await expectGoodLooks(page, `console-${name}`, NARROW.includes(name) ? [LOOKS[0], LOOKS[3]] : [LOOKS[0]])
+    await expectGoodLooks(page, undefined, [LOOKS[1], LOOKS[2], LOOKS[3]])
+  }
+})
+
+test('An auditor sees the pages without buttons', async ({ grantor, furnished, browser }) => {
+  const page = await newPage(browser)
+  await signInToConsole(page, grantor, OTHER)
+  await page.goto(`${grantor.adminUrl}/console/clients/${furnished.clientId}`)
+  expect(await page.locator('main .button').count()).toBe(0)
+  await expectGoodLooks(page, undefined, TWO_LOOKS)
+  await page.context().close()
+})
