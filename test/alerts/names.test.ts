@@ -38,7 +38,7 @@ test('The page on watching a service explains every alert, and every metric of G
 
 test('Every alert has a severity and a summary', () => {
   for (const { alert, labels, annotations } of alerts()) {
-    expect(['critical', 'warning', 'info'], alert).toContain(labels.severity)
-    expect(annotations.summary, alert).toMatch(/\.$/)
+    expect({ alert, severity: labels.severity }).toEqual({ alert, severity: expect.stringMatching(/^(critical|warning|info)$/) })
+    expect({ alert, summary: annotations.summary }).toEqual({ alert, summary: expect.stringMatching(/\.$/) })
   }
 })
