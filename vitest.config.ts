@@ -11,7 +11,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 process.env.TMPDIR ??= temporaryFolder()
 
 /** CONTRIBUTING.md says what each project is for, and when to run it. */
-type Project = 'fast' | 'main' | 'isolated' | 'looks' | 'chaos' | 'citus'
+type Project = 'fast' | 'main' | 'isolated' | 'looks' | 'chaos' | 'citus' | 'prometheus'
 
 /** Load on several processes while they, their database and their network fail. */
 const CHAOS = ['postgres', 'promotion', 'rolling-restart', 'sqlite'].map((name) => `test/chaos/${name}.test.ts`)
@@ -34,6 +34,7 @@ const NOT_FAST = [
 
 function projectOf(file: string): Project {
   if (file.startsWith('test/citus/')) return 'citus'
+  if (file === 'test/alerts/prometheus.test.ts') return 'prometheus'
   if (CHAOS.includes(file)) return 'chaos'
   if (file.endsWith('-looks.test.ts')) return 'looks'
   if (ISOLATED.includes(file)) return 'isolated'
@@ -87,6 +88,7 @@ export default defineConfig({
       project('isolated', { isolate: true }),
       project('looks'),
       project('chaos', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '55' } }),
+      project('prometheus', ALONE),
       project('citus', { ...ALONE, env: { TEST_CHAOS_SECONDS: process.env.TEST_CHAOS_SECONDS ?? '30' } }),
     ],
     environment: 'node',

@@ -167,9 +167,10 @@ export const collectorUrl: Parser<string> = (text) => {
   return { fault: 'must be an http or https URL without user, query and fragment, as in http://127.0.0.1:4318' }
 }
 
-/** Names and percent-encoded values, as in `a=b,c=d`. The value is the text itself, which is a secret. */
+/** Names and percent-encoded values of visible ASCII, as in `a=b,c=d`. The value is the text itself, which is a secret. */
 export const headerList: Parser<string> = (text) => {
-  const isHeader = (item: string): boolean => /^[A-Za-z0-9-]+=(?:[!-$&-+\-./0-9:<-~]|%[0-9A-Fa-f]{2})+$/.test(item)
+  const isHeader = (item: string): boolean =>
+    /^[A-Za-z0-9-]+=(?:[!-$&-+\-./0-9:<-~]|%(?:[2-6][0-9A-Fa-f]|7[0-9A-Ea-e]))+$/.test(item)
   return items(text).every(isHeader) ? { value: text } : { fault: 'must be names and percent-encoded values, as in a=b,c=d' }
 }
 
