@@ -15,6 +15,7 @@ import { openAccessToken } from '../../keys/access-token.ts'
 import { type SealedFormat, sealedFormat } from '../../keys/sealed.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signInPage } from '../../pages/console/sign-in-page.ts'
+import type { Address } from '../../wallet/address.ts'
 import type { Admin } from '../admin.ts'
 import { requirePost } from './form.ts'
 import { redirectTo, sendPage } from './replies.ts'
@@ -33,7 +34,7 @@ export function signInRoutes(server: FastifyInstance, admin: Admin): void {
     const visitor = await readVisitor(admin, request, reply)
     if (visitor.kind !== 'none') {
       requirePost(admin, request, { grantId: visitor.grant.id, path: '/console/sign-out' })
-      await endOwnGrant(admin, visitor.grant.id)
+      await endOwnGrant(admin, { grantId: visitor.grant.id, wallet: visitor.grant.wallet })
     }
     endSession(admin, reply)
     return sendPage(reply, signInPage({ why: 'signed_out', to: '/console' }))
@@ -82,7 +83,7 @@ async function finishSignIn(admin: Admin, request: FastifyRequest, reply: Fastif
   if (granted === null) return sendPage(reply.code(400), signInPage({ why: 'unexpected_answer', to: begun.to }))
   const operator = (await readOperators(store)).find(({ id }) => id === granted.wallet)
   if (!operator) {
-    await endOwnGrant(admin, granted.grantId)
+    await endOwnGrant(admin, granted)
     deps.audit({ event: 'refused', reason: 'not_an_operator', request_id: request.id })
     return sendPage(reply.code(403), signInPage({ why: 'not_an_operator', wallet: granted.wallet, to: begun.to }))
   }
@@ -107,9 +108,16 @@ async function redeem({ deps, adminUrl }: Admin, code: string, codeVerifier: str
   }
 }
 
-async function endOwnGrant({ deps, store }: Admin, grantId: string): Promise<void> {
+async function endOwnGrant({ deps, store }: Admin, { grantId, wallet }: { grantId: string; wallet: string }): Promise<void> {
   const outcome = await endOneGrant(store, grantId, deps.now())
-  if (outcome === 'ended') deps.audit({ event: 'grant_ended', reason: 'user', client_id: CONSOLE_CLIENT_ID, grant_id: grantId })
+  if (outcome === 'ended')
+    deps.audit({
+      event: 'grant_ended',
+      reason: 'user',
+      client_id: CONSOLE_CLIENT_ID,
+      grant_id: grantId,
+      wallet: wallet as Address,
+    })
 }
 
 /** A page of the console to return to. Any other address is replaced, so a link cannot lead to another site. */
