@@ -1,4 +1,5 @@
 /** What has to be reached, and what was: each figure of the project's own aim beside the measured one. */
+import { type Beside, type ClientsMeasured, ratiosOf } from './clients.ts'
 import type { Result } from './measure.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import type { PartName } from './options.ts'
@@ -68,6 +69,45 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
         required: '≤ 25 ms',
         reached: p999 <= 25,
       })),
+  clients: ({ clients }) => (clients ? clientChecks(clients) : []),
+}
+
+function clientChecks(measured: ClientsMeasured): Check[] {
+  const { registered, document, poll, crowds, crowdPerSecond } = measured
+  const ratios = ratiosOf(measured)
+  const p99Of = (beside: Beside) => `${median(crowds.find((crowd) => crowd.beside === beside)?.p99 ?? []).toFixed(2)} ms`
+  const crowd = (beside: Beside, ratio: number): Check => ({
+    what: `p99 of refresh beside ${crowdPerSecond.toLocaleString('en')} ${beside} a second`,
+    ours: p99Of(beside),
+    against: 'beside nothing',
+    theirs: p99Of('nothing'),
+    measured: `${ratio.toFixed(2)} ×`,
+    required: '≤ 1.1 ×',
+    reached: ratio <= 1.1,
+  })
+  return [
+    {
+      what: 'authorize for a metadata document in memory',
+      ours: rate(document.perSecond),
+      against: 'a registered client',
+      theirs: rate(registered.perSecond),
+      measured: `${ratios.authorize.toFixed(2)} ×`,
+      required: '≥ 0.8 ×',
+      reached: ratios.authorize >= 0.8,
+    },
+    {
+      what: 'queries for a poll of a pending device code, on PostgreSQL',
+      ours: rate(poll.perSecond),
+      against: '',
+      theirs: '',
+      measured: `${poll.transactions.toFixed(2)} queries, ${poll.written.toFixed(2)} rows written`,
+      required: '≤ 1 query, 0 rows',
+      // The service's own statements in the same seconds can only be estimated.
+      reached: poll.transactions < 1.05 && poll.written < 0.05,
+    },
+    crowd('unknown ids of one network', ratios.oneNetwork),
+    crowd('unknown ids of as many networks', ratios.manyNetworks),
+  ]
 }
 
 export function resultOf({ results }: PartResult, operation: OperationName, server: string): Result | undefined {

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-export const PARTS = ['peer', 'postgres', 'workers', 'grants', 'stalls'] as const
+export const PARTS = ['peer', 'postgres', 'workers', 'grants', 'stalls', 'clients'] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Options = {
@@ -38,6 +38,8 @@ Parts (all of them unless named):
   grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready
   stalls    the slowest refreshes of random grants among 2,000,000 on SQLite, at half of the highest rate, the longest
             block of the event loop, and refreshes by a second process on the same file
+  clients   authorize for a metadata document in memory against a registered client, polls of pending device codes, and
+            refreshes while 1,000 unknown client ids a second arrive
 
   audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with
             --postgres N, --sqlite N, --rounds N and --folder DIR

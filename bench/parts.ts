@@ -2,12 +2,14 @@
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type ClientsMeasured, DEVICE_GRANT, measureClients, TRUSTED_PROXY } from './clients.ts'
 import { closedLoop } from './load/closed-loop.ts'
 import { hasWrk, loadWithWrk } from './load/wrk.ts'
 import { chooseCores, peakMemory, stayOn } from './machine.ts'
 import { measure, type Result, tell } from './measure.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import type { Options, PartName } from './options.ts'
+import { startDevelopment } from './servers/development.ts'
 import { fillPostgres, fillSqlite, fillSqliteBetween } from './servers/fill.ts'
 import { startFloor } from './servers/floor.ts'
 import { startGrantor } from './servers/grantor.ts'
@@ -35,6 +37,8 @@ export type PartResult = {
   loadCheck: LoadCheck | null
   /** of the part `stalls` */
   stalls?: Stalls[]
+  /** of the part `clients` */
+  clients?: ClientsMeasured
 }
 
 type Grantor = {
@@ -46,6 +50,8 @@ type Grantor = {
   starts?: number
   /** refresh tokens whose grants lie evenly among the others; on SQLite */
   spread?: number
+  registration?: string[]
+  settings?: Record<string, string>
 }
 
 /** What a part starts servers with; all of them end with the part. */
@@ -54,6 +60,7 @@ type Bench = {
   grantor(wanted?: Grantor): Promise<Target>
   peer(): Promise<Target>
   floor(): Promise<Target>
+  development(): Promise<Target>
   baseline(wanted?: Grantor): Promise<Target[]>
 }
 
@@ -128,6 +135,20 @@ const PARTS: Record<PartName, Part> = {
       return [await bench.grantor(wanted), ...(await bench.baseline(wanted))]
     },
   },
+  clients: {
+    shared: () => false,
+    operations: [],
+    latency: false,
+    servers: async (bench) => [
+      await bench.development(),
+      await bench.grantor({
+        name: 'grantor, on PostgreSQL',
+        store: 'postgres',
+        registration: ['--native', '--grant-type', DEVICE_GRANT, '--grant-type', 'refresh_token'],
+        settings: TRUSTED_PROXY,
+      }),
+    ],
+  },
 }
 
 export async function runPart(
@@ -154,13 +175,14 @@ export async function runPart(
     }
     const [floor] = resting
     const loadCheck = floor && wanted.includes('same') && hasWrk() ? await checkLoad(floor, options, folder) : null
+    const clients = part === 'clients' ? await measureClients(targets, options) : null
     const stalls = part === 'stalls' ? await measureStalls(targets, options, cores.load) : null
     const facts = [...targets, ...resting].map(({ name, running, readyAfter }) => ({
       name,
       readyAfter,
       peakMemory: peakMemory(running.pid),
     }))
-    return { part, servers: facts, results, loadCheck, ...(stalls ? { stalls } : {}) }
+    return { part, servers: facts, results, loadCheck, ...(stalls ? { stalls } : {}), ...(clients ? { clients } : {}) }
   } finally {
     for (const each of started.toReversed()) await each.stop()
   }
@@ -200,6 +222,7 @@ function benchIn(
     grants = 0,
     starts = 1,
     spread,
+    ...more
   }: Grantor = {}) {
     const number = ++count
     if (store === 'postgres') database ??= keep(await startPostgres({ folder: options.folder ?? tmpdir(), cores }))
@@ -211,7 +234,7 @@ function benchIn(
       else if (spread) fillSqliteBetween(file, grants - spread)
       else fillSqlite(file, grants)
     }
-    const start = { name, home, databaseUrl, workers, cores, folder, starts, ...(grants > 0 ? { fill } : {}) }
+    const start = { name, home, databaseUrl, workers, cores, folder, starts, ...(grants > 0 ? { fill } : {}), ...more }
     return keep(await startGrantor({ ...start, ...(spread ? { chains: spread, metrics: true } : {}) }))
   }
   return {
@@ -219,6 +242,7 @@ function benchIn(
     grantor,
     peer: async () => keep(await startPeer({ cores, folder })),
     floor: async () => keep(await startFloor({ cores, folder })),
+    development: async () => keep(await startDevelopment({ home: homes.own, cores, folder })),
     baseline: async (wanted) =>
       homes.baseline === null ? [] : [await grantor({ ...wanted, name: BASELINE, home: homes.baseline })],
   }

@@ -15,6 +15,7 @@ const TITLES = {
   workers: 'Two workers, everything on two cores',
   grants: 'A large store',
   stalls: 'The slowest refreshes of a large store',
+  clients: 'Clients that are not registered, and devices',
 } as const
 
 /** Writes page and chart anew from all that is kept. What stands outside of the marks stays as it is. */

@@ -9,6 +9,20 @@ export function formPost(path: string, authorization: string, fields: Record<str
   )
 }
 
+/** A form post of a client without a secret, from this address: the trusted proxy names it. */
+export function publicPost(path: string, address: string, fields: Record<string, string>): string {
+  const body = new URLSearchParams(fields).toString()
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\n` +
+    `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
+}
+
+/** The request of a browser without cookies, from this address. */
+export function visit(path: string, address: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nX-Forwarded-For: ${address}\r\n\r\n`
+}
+
 export function get(path: string, cookie: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nCookie: ${cookie}\r\n\r\n`
 }

@@ -1,5 +1,6 @@
 /** The result for people: the aims, and everything that was measured, as tables of Markdown. */
 import type { Check } from './checks.ts'
+import type { ClientsMeasured } from './clients.ts'
 import { OPERATIONS } from './operations.ts'
 import type { PartResult } from './parts.ts'
 import type { Stalls } from './stalls.ts'
@@ -64,8 +65,44 @@ function stallsTable(stalls: Stalls[]): string {
   return markdownTable(head, rows)
 }
 
+/** The part `clients`: the rates, and the refreshes beside other requests. */
+function clientsTable({ registered, document, poll, refreshesPerSecond, crowdPerSecond, crowds }: ClientsMeasured): string {
+  const rates = [
+    ['authorize without a session, a registered client', registered],
+    ['authorize without a session, a metadata document in memory', document],
+    ['a poll of a pending device code, on PostgreSQL', poll],
+  ] as const
+  const rateRows = rates.map(([what, { perSecond, processorMicroseconds }]) => [
+    what,
+    Math.round(median(perSecond)).toLocaleString('en'),
+    `${Math.round(spread(perSecond) * 100)} %`,
+    `${Math.round(median(processorMicroseconds))} µs`,
+  ])
+  const crowdRows = crowds.map(({ beside, p50, p99, busy, answered }) => [
+    beside === 'nothing' ? beside : `${crowdPerSecond.toLocaleString('en')} authorize requests of ${beside}`,
+    `${ms(median(p50))} / ${ms(median(p99))}`,
+    `${Math.round(median(busy) * 100)} %`,
+    Object.entries(answered)
+      .map(([status, count]) => `${status}: ${count.toLocaleString('en')}`)
+      .join(', '),
+  ])
+  return [
+    markdownTable(['request', 'a second', 'spread', 'processor time each'], rateRows),
+    markdownTable(
+      [
+        'beside, a second',
+        `p50 / p99 of ${refreshesPerSecond} refreshes a second`,
+        'core in use',
+        'how the other requests were answered',
+      ],
+      crowdRows,
+    ),
+  ].join('\n\n')
+}
+
 /** Everything that a part measured of requests. */
 export function measuredTable(part: PartResult): string {
+  if (part.clients) return clientsTable(part.clients)
   return part.stalls ? stallsTable(part.stalls) : resultsTable(part)
 }
 

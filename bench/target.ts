@@ -24,6 +24,9 @@ export type Target = {
   authorization: string
   paths: { token: string; introspect: string; revoke: string; authorize: string }
   client: Client
+  /** the demo's registered native client, and the resource that it and unregistered clients may request; of `grantor start` only */
+  demo?: { clientId: string; resource: string }
+  databaseUrl?: string
   /** what its redirect from authorize is: 302 or 303 */
   redirect: number
   /** null for a server that only answers */

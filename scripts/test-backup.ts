@@ -1,5 +1,5 @@
 /**
- * Runs the backup commands of docs/operating/operations.md: on PostgreSQL with a real server and its own programs, as Debian's package
+ * Runs the backup commands of docs/operating/recover.md: on PostgreSQL with a real server and its own programs, as Debian's package
  * `postgresql` installs them; on SQLite with Litestream, if `TEST_LITESTREAM` names its program. It reports what it skips.
  */
 import { spawnSync } from 'node:child_process'

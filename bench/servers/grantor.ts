@@ -27,6 +27,10 @@ export type GrantorStart = {
   chains?: number
   /** serves metrics as well, which measure the event loop */
   metrics?: boolean
+  /** the options of `clients create` for its client, in place of a redirect URI */
+  registration?: string[]
+  /** further settings */
+  settings?: Record<string, string>
 }
 
 export async function startGrantor(start: GrantorStart): Promise<Target> {
@@ -44,6 +48,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
     NODE_OPTIONS: '--max-semi-space-size=16',
     // The longest there is: codes are made before the clock runs.
     GRANTOR_CODE_LIFETIME: '600',
+    ...start.settings,
   }
   const grantor = (...words: string[]) => ({
     args: [join(start.home, 'bin/grantor.js'), ...words],
@@ -54,9 +59,10 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
   })
   const redirectUri = 'https://app.example.net/callback'
   await runNode(grantor('migrate'))
-  const created = await runNode(grantor('clients', 'create', '--name', 'Bench', '--redirect-uri', redirectUri, '--json'))
-  const { client_id, client_secret } = JSON.parse(created) as { client_id: string; client_secret: string }
-  const client: Client = { id: client_id, secret: client_secret, redirectUri }
+  const { registration = ['--redirect-uri', redirectUri] } = start
+  const created = await runNode(grantor('clients', 'create', '--name', 'Bench', ...registration, '--json'))
+  const { client_id, client_secret } = JSON.parse(created) as { client_id: string; client_secret: string | null }
+  const client: Client = { id: client_id, secret: client_secret ?? '', redirectUri }
 
   const readyAfter: number[] = []
   const startOn = async (listenPort: number, { cores = start.cores, more = {} } = {}) => {
@@ -87,6 +93,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       authorization: basic(client.id, client.secret),
       paths: { token: '/oauth/token', introspect: '/oauth/introspect', revoke: '/oauth/revoke', authorize: '/oauth/authorize' },
       client,
+      databaseUrl: start.databaseUrl,
       redirect: 302,
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
       async startSecond(cores) {
@@ -103,7 +110,10 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       },
       stop: running.stop,
     }
-    return { ...bare, supply: supplyFrom({ ...bare, supply: null }, { authUrl, loginSecret, kept }) }
+    return {
+      ...bare,
+      supply: supplyFrom({ ...bare, supply: null }, { signIn: (path) => signIn(authUrl, loginSecret, path), kept }),
+    }
   }
 
   let kept: string[] = []
@@ -129,10 +139,10 @@ function longestBlockIn(metrics: string): number {
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000
 }
 
-/** All of it over HTTP: people sign in, apps ask for codes and exchange them. */
-function supplyFrom(
+/** All of it over HTTP: people sign in, apps ask for codes and exchange them. `signIn` gets the path of an authorization request. */
+export function supplyFrom(
   target: Target,
-  { authUrl, loginSecret, kept }: { authUrl: string; loginSecret: string; kept: string[] },
+  { signIn, kept }: { signIn: (authorize: string) => Promise<string>; kept: string[] },
 ): Supply {
   const { id, redirectUri } = target.client
   const authorize = `${target.paths.authorize}?client_id=${id}&redirect_uri=${encodeURIComponent(redirectUri)}`
@@ -142,7 +152,7 @@ function supplyFrom(
 
   const sessions = async (count: number): Promise<string[]> => {
     const all: string[] = []
-    for (let left = count; left > 0; left--) all.push(await signIn(authUrl, loginSecret, authorize))
+    for (let left = count; left > 0; left--) all.push(await signIn(authorize))
     return all
   }
   async function codes(count: number): Promise<string[]> {

@@ -3,7 +3,28 @@ import { basic } from '../request.ts'
 import { makeWallet } from './wallet.ts'
 
 /** The Cookie header of a browser that is signed in. */
-export async function signIn(authUrl: string, loginSecret: string, authorize: string): Promise<string> {
+export function signIn(authUrl: string, loginSecret: string, authorize: string): Promise<string> {
+  async function ask(path: string, fields: Record<string, unknown>): Promise<Record<string, string>> {
+    const headers = { authorization: basic('login-server', encodeURIComponent(loginSecret)), 'content-type': 'application/json' }
+    const response = await fetch(`${authUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(fields) })
+    if (response.status !== 200) throw new Error(`${path} answered ${response.status}`)
+    return (await response.json()) as Record<string, string>
+  }
+  return signInWith(authUrl, authorize, async (challenge) => {
+    const wallet = makeWallet()
+    const fields = { login_challenge: challenge, address: wallet.address, chain_id: 1 }
+    const { message = '' } = await ask('/login/message', fields)
+    const { redirect_to = '' } = await ask('/login/accept', { ...fields, signature: wallet.sign(message) })
+    return redirect_to
+  })
+}
+
+/** The same, with a proof of the caller's: `prove` answers a login challenge and returns the URL at which the browser goes on. */
+export async function signInWith(
+  authUrl: string,
+  authorize: string,
+  prove: (challenge: string) => Promise<string>,
+): Promise<string> {
   const cookies = new Map<string, string>()
   const browse = async (url: string): Promise<Response> => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -15,21 +36,10 @@ export async function signIn(authUrl: string, loginSecret: string, authorize: st
     }
     return response
   }
-  async function ask(path: string, fields: Record<string, unknown>): Promise<Record<string, string>> {
-    const headers = { authorization: basic('login-server', encodeURIComponent(loginSecret)), 'content-type': 'application/json' }
-    const response = await fetch(`${authUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(fields) })
-    if (response.status !== 200) throw new Error(`${path} answered ${response.status}`)
-    return (await response.json()) as Record<string, string>
-  }
-
-  const wallet = makeWallet()
   const toLogin = await browse(`${authUrl}${authorize}`)
   const [, challenge] = /[?&]login_challenge=([^&]+)/.exec(toLogin.headers.get('location') ?? '') ?? []
   if (challenge === undefined) throw new Error(`authorize answered ${toLogin.status} and did not lead to the login`)
-  const fields = { login_challenge: challenge, address: wallet.address, chain_id: 1 }
-  const { message = '' } = await ask('/login/message', fields)
-  const { redirect_to = '' } = await ask('/login/accept', { ...fields, signature: wallet.sign(message) })
-  const complete = await browse(redirect_to)
+  const complete = await browse(await prove(challenge))
   if (complete.status !== 200) throw new Error(`/login/complete answered ${complete.status}`)
   return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
 }

@@ -157,8 +157,18 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folder: 'src/domain/configuration',
-    owns: 'the clients and resources of a store as one configuration: the plan, the changes, the export',
-    mayImport: ['src/oauth', 'src/keys', 'src/domain/model', 'src/domain/clients', 'src/domain/resources', 'src/domain/consent'],
+    owns: 'the clients, resources and operators of a store as one configuration: the plan, the changes, the export',
+    mayImport: [
+      'src/oauth',
+      'src/wallet',
+      'src/keys',
+      'src/domain/model',
+      'src/domain/clients',
+      'src/domain/resources',
+      'src/domain/consent',
+      'src/domain/audit',
+      'src/domain/operators',
+    ],
     ...DOMAIN,
   },
   {
@@ -195,6 +205,19 @@ export const importRules: readonly ImportRule[] = [
     mayImport: [],
     packages: ['fastify', 'pino', 'prom-client'],
     node: ['async_hooks', 'crypto', 'http', 'https', 'net', 'stream', 'timers/promises'],
+  },
+  {
+    folder: 'src/telemetry',
+    owns: 'traces with OpenTelemetry; imported only if a collector is configured',
+    mayImport: ['src/ops'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+      'fastify',
+    ],
+    node: ['async_hooks', 'crypto', 'timers/promises'],
   },
   {
     folder: 'src/config',
@@ -295,6 +318,12 @@ export const importRules: readonly ImportRule[] = [
     ...COMMAND_LINE,
   },
   {
+    folder: 'src/cli/webhooks',
+    owns: 'what the `webhooks` commands share: lookup, moving the cursor',
+    mayImport: ['src/cli/terminal', 'src/domain/model'],
+    ...COMMAND_LINE,
+  },
+  {
     folder: 'src/cli/compose',
     owns: 'the composition: from settings to the store, the keys and the servers',
     mayImport: [
@@ -317,6 +346,7 @@ export const importRules: readonly ImportRule[] = [
       'src/http',
       'src/admin',
       'src/login-server',
+      'src/telemetry',
     ],
     ...COMMAND_LINE,
   },
@@ -361,6 +391,7 @@ export const importRules: readonly ImportRule[] = [
       'src/cli/resources',
       'src/cli/operators',
       'src/cli/configuration',
+      'src/cli/webhooks',
       'src/cli/compose',
       'src/cli/serve',
       'src/cli/doctor',

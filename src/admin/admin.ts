@@ -6,6 +6,7 @@ import type { Deps } from '../domain/model/deps.ts'
 import type { Store } from '../domain/model/store.ts'
 import type { LiveState } from '../ops/live-state.ts'
 import type { Metrics } from '../ops/metrics.ts'
+import type { Tracing } from '../ops/tracing.ts'
 
 export type Admin = {
   /** the dependencies of the auth service in the same process */
@@ -18,6 +19,7 @@ export type Admin = {
   metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
   /** what the console's overview shows of the auth service of this process */
   live: LiveState
+  tracing?: Tracing | undefined
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
   /** if absent, the server speaks plain http behind a proxy */

@@ -13,7 +13,7 @@ import { OAuthError } from '../oauth/oauth-error.ts'
 import { headerFields } from '../ops/header-fields.ts'
 import type { Admin } from './admin.ts'
 import { Problem } from './problem.ts'
-import { problemSchema } from './schemas.ts'
+import { parserRefusalSchema, problemSchema } from './schemas.ts'
 import { requireScope, signedInOperator } from './signed-in-operator.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -37,7 +37,7 @@ type Definition<Params, Query, Body> = {
   /** from the status of each success to the schema of its body; null for no body */
   answers: Readonly<Record<number, { description: string; schema: TSchema | null }>>
   /** the statuses of refusals, besides those that every operation has */
-  refusals?: readonly (404 | 409 | 412 | 428)[]
+  refusals?: readonly (404 | 409 | 412)[]
 }
 
 export type Call<Params extends TSchema, Query extends TSchema, Body extends TSchema> = {
@@ -61,8 +61,9 @@ const REFUSALS: Readonly<Record<number, string>> = {
   412: 'The record was changed since it was read (If-Match).',
   413: 'The body is too large.',
   415: 'The body is not JSON.',
+  414: 'The path is too long.',
   422: 'The request has faults. The member `faults` lists them.',
-  428: 'The change needs the header If-Match.',
+  431: 'The header fields or the address are too long.',
   503: 'The store cannot be reached. Nothing was changed, or the change can be repeated.',
 }
 
@@ -97,6 +98,8 @@ export function addOperation<Params extends TSchema = None, Query extends TSchem
       if (!operator) throw new Error('the operator is not known')
       const call = { operator, params: request.params, query: request.query, body: request.body, request, reply }
       const answer = await handler(call as Call<Params, Query, Body>)
+      // A reply that a handler has sent resolves to undefined, like the result of a handler without an answer.
+      if (reply.sent) return reply
       return answer === undefined ? reply.code(204).send() : answer
     },
   })
@@ -154,7 +157,7 @@ function headersOf({ ifMatch, idempotencyKey }: Pick<Described, 'ifMatch' | 'ide
 function responsesOf({ answers, refusals = [], params, query, body }: Described): Record<number, object> {
   const faulty = params || query || body ? [422] : []
   const withBody = body ? [413, 415] : []
-  const statuses = [400, 401, 403, ...refusals, ...withBody, ...faulty, 503]
+  const statuses = [400, 401, 403, ...refusals, ...withBody, ...faulty, ...(params ? [414] : []), 431, 503]
   return {
     ...Object.fromEntries(
       Object.entries(answers).map(([status, { description, schema }]) => [
@@ -165,7 +168,14 @@ function responsesOf({ answers, refusals = [], params, query, body }: Described)
     ...Object.fromEntries(
       statuses.map((status) => [
         status,
-        { description: REFUSALS[status], content: { 'application/problem+json': { schema: problemSchema } } },
+        {
+          description: REFUSALS[status],
+          content: {
+            'application/problem+json': { schema: problemSchema },
+            // The HTTP parser refuses the head of a request before any route is known.
+            ...(status === 431 && { 'application/json': { schema: parserRefusalSchema } }),
+          },
+        },
       ]),
     ),
   }

@@ -18,9 +18,9 @@ export type ProblemCode =
   | 'method_not_allowed'
   | 'conflict'
   | 'changed_meanwhile'
-  | 'precondition_required'
   | 'idempotency_key_reused'
   | 'too_large'
+  | 'path_too_long'
   | 'unsupported_media_type'
   | 'headers_too_large'
   | 'unavailable'
@@ -35,9 +35,9 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   method_not_allowed: 405,
   conflict: 409,
   changed_meanwhile: 412,
-  precondition_required: 428,
   idempotency_key_reused: 422,
   too_large: 413,
+  path_too_long: 414,
   unsupported_media_type: 415,
   headers_too_large: 431,
   unavailable: 503,
@@ -74,7 +74,9 @@ export function replyWithProblem(admin: Admin, error: unknown, request: FastifyR
     reply.header('www-authenticate', challengeOf(error, admin.adminUrl))
   } else if (status === 401) reply.header('www-authenticate', `Bearer ${metadataOf(admin.adminUrl)}`)
   if (status === 503) reply.header('retry-after', '5')
-  admin.metrics?.countRefusal('admin', error instanceof OAuthError ? error.reason : problem.code)
+  const reason = error instanceof OAuthError ? error.reason : problem.code
+  admin.metrics?.countRefusal('admin', reason)
+  admin.tracing?.noteRefusal(request, reason)
   return reply
     .code(status)
     .headers(PROBLEM_HEADERS)
@@ -104,6 +106,8 @@ export function problemOf(error: unknown): Problem {
       return new Problem('malformed_request', 'The request is malformed.')
     case 413:
       return new Problem('too_large', 'The body is larger than 64 KiB.')
+    case 414:
+      return new Problem('path_too_long', 'A parameter in the path is too long.')
     case 415:
       return new Problem('unsupported_media_type', 'The body must be application/json.')
     case 431:

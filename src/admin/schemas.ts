@@ -36,6 +36,8 @@ export const problemSchema = named(
   ),
 )
 
+export const parserRefusalSchema = Type.Object({ error: Type.String(), error_description: Type.String() })
+
 /** A page of a list. */
 export function pageOf(item: TSchema) {
   return Type.Object({
@@ -51,10 +53,14 @@ export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: LIMIT_AT_MOST, description: 'The most items of a page; 50 unless given.' }),
   ),
-  after: Type.Optional(Type.String({ maxLength: 500, description: 'The member `next` of the previous page.' })),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'The member `next` of the previous page.' })),
 }
 
-export const idParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 2000 }) }, { additionalProperties: false })
+export const idParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }, { additionalProperties: false })
+export const uriParams = Type.Object(
+  { id: Type.String({ minLength: 1, maxLength: 2000, description: 'The URI, percent-encoded.' }) },
+  { additionalProperties: false },
+)
 
 const MEMBERS = { additionalProperties: false } as const
 

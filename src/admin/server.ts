@@ -22,8 +22,8 @@ import { compileSchema } from './validate.ts'
 
 /** A JWK Set with the keys of one client fits. */
 const BODY_AT_MOST = 65_536
-/** A resource's URI of 500 characters, percent-encoded. */
-const PARAMETER_AT_MOST = 2000
+/** Longer parameters than the schemas allow get a response that lists the faults. */
+const PARAMETER_AT_MOST = 4000
 
 export function createAdminServer(admin: Admin): FastifyInstance {
   const { logger, metrics, trustedProxies, tls, deps } = admin
@@ -47,6 +47,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
   server.removeContentTypeParser('text/plain')
   server.setErrorHandler((error, request, reply) => replyWithProblem(admin, error, request, reply))
+  admin.tracing?.traceRequests(server)
   logRequests(server, metrics)
   requireHost(server)
   limitHeaders(server)

@@ -1,8 +1,7 @@
-/** Validation of requests by their schemas. Values of a query are texts, so they are converted first; values of a body are not. */
+/** Validation of requests by their schemas. */
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Value } from 'typebox/value'
 import { Problem } from './problem.ts'
 
 /** Faults beyond these are not reported. */
@@ -11,11 +10,24 @@ const FAULTS_AT_MOST = 20
 export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const compiled = Compile(schema)
   return (data: unknown) => {
-    const value = httpPart === 'body' ? data : Value.Convert(schema, data)
+    const value = httpPart === 'querystring' ? readQuery(schema, data) : data
     if (compiled.Check(value)) return { value }
     const faults = compiled.Errors(value).map(({ instancePath, message }) => `${placeOf(httpPart, instancePath)} ${message}.`)
     return { error: new Problem('invalid_request', 'The request has faults.', [...new Set(faults)].slice(0, FAULTS_AT_MOST)) }
   }
+}
+
+/** The values of a query are texts. A text that is not a number or a boolean as JSON writes them stays a text, and is refused. */
+function readQuery(schema: TSchema, data: unknown): unknown {
+  const types = (schema as { properties?: Record<string, { type?: string } | undefined> }).properties ?? {}
+  const values = Object.entries(data as Record<string, unknown>).map(([name, value]) => [name, valueOf(types[name]?.type, value)])
+  return Object.fromEntries(values)
+}
+
+function valueOf(type: string | undefined, value: unknown): unknown {
+  if (type === 'integer' && /^\d{1,9}$/.test(String(value))) return Number(value)
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  return value
 }
 
 function placeOf(part: string | undefined, path: string): string {

@@ -17,7 +17,14 @@ export type RpcOptions = {
    * rate limit to all calls.
    */
   concurrency?: number
+  /** runs each call, for traces; the call gets further headers */
+  callWith?: CallWith | undefined
 }
+
+export type CallWith = (
+  of: { host: string; method: string },
+  call: (headers: Readonly<Record<string, string>>) => Promise<RpcAnswer>,
+) => Promise<RpcAnswer>
 
 /**
  * `why` names the endpoint's host and the failure, never the path, because providers put keys into paths,
@@ -28,17 +35,22 @@ export type RpcAnswer = { kind: 'result'; result: unknown } | { kind: 'unavailab
 export type Rpc = { host: string; ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> }
 
 export function createRpc(options: RpcOptions): Rpc {
-  const { url, timeoutMs = 2_000, responseLimit = 16_384, concurrency = 32 } = options
+  const { url, timeoutMs = 2_000, responseLimit = 16_384, concurrency = 32, callWith = (_of, call) => call({}) } = options
   const { host } = new URL(url)
   let underWay = 0
   let lastId = 0
 
-  async function ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+  function ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    return callWith({ host, method }, (headers) => call(method, params, headers))
+  }
+
+  async function call(method: string, params: readonly unknown[], headers: Readonly<Record<string, string>>): Promise<RpcAnswer> {
     if (underWay >= concurrency) return { kind: 'unavailable', why: `${host}: busy` }
     underWay++
     try {
       const id = ++lastId
-      return { kind: 'result', result: readResult(await post(JSON.stringify({ jsonrpc: '2.0', id, method, params })), id) }
+      const answer = await post(JSON.stringify({ jsonrpc: '2.0', id, method, params }), headers)
+      return { kind: 'result', result: readResult(answer, id) }
     } catch (error) {
       return { kind: 'unavailable', why: `${host}: ${reasonOf(error)}` }
     } finally {
@@ -46,10 +58,10 @@ export function createRpc(options: RpcOptions): Rpc {
     }
   }
 
-  async function post(body: string): Promise<string> {
+  async function post(body: string, headers: Readonly<Record<string, string>>): Promise<string> {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
       body,
       // If redirects were followed, the endpoint could choose the server that this machine calls.
       redirect: 'manual',

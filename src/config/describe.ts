@@ -1,4 +1,5 @@
 /** Describes the settings for `--help` and for docs/reference/settings.md, from the same table that parses them. */
+import { nameOf } from './setting.ts'
 import { isNeeded } from './settings.ts'
 import { type Program, type Setting, type SettingKey, sections, table } from './table.ts'
 
@@ -9,7 +10,7 @@ export function describeSettings(program: Program): { name: string; words: strin
   return (Object.entries(table) as [SettingKey, Setting][])
     .filter(([, { usedBy }]) => usedBy.includes(program))
     .map(([key, setting]) => ({
-      name: `GRANTOR_${setting.name}`,
+      name: nameOf(setting),
       words: `${setting.words} ${isNeeded(key, program) ? 'Must be set.' : `Default: ${defaultOf(setting)}.`}`,
     }))
 }
@@ -30,6 +31,7 @@ faults at once and starts only if there are none:
 
 - Every program accepts every name below, so one environment file can serve them all. Any other name is a fault,
   because it is usually a typing mistake.
+- The settings of traces have the names that OpenTelemetry defines. Other names that begin with \`OTEL_\` are ignored.
 - An empty value counts as not set.
 - A secret may come from a file: \`GRANTOR_SECRET_FILE\` names the file for \`GRANTOR_SECRET\`. A newline at the end of the file is
   not part of the secret. Setting both the secret and its file is a fault. Only programs that use a secret read its file.
@@ -47,7 +49,7 @@ function section(title: string, settings: Readonly<Record<string, Setting>>): st
 
 function entry(key: SettingKey, setting: Setting): string {
   const needing = PROGRAMS.filter((program) => program !== 'start' && isNeeded(key, program))
-  const names = [`### \`GRANTOR_${setting.name}\``, ...(setting.secret ? [`or \`GRANTOR_${setting.name}_FILE\``] : [])]
+  const names = [`### \`${nameOf(setting)}\``, ...(setting.secret ? [`or \`${nameOf(setting)}_FILE\``] : [])]
   const facts = [
     needing.length > 0 ? `Must be set for ${list(needing)}.` : `Default: ${marked(defaultOf(setting))}.`,
     `Read by ${list(setting.usedBy)}.`,

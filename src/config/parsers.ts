@@ -158,6 +158,30 @@ function isDescription(words: unknown): boolean {
   return typeof words === 'string' && words.trim() !== '' && words.length <= 200
 }
 
+/** The address of an OpenTelemetry collector. Plain http is allowed: a collector is usually inside the operator's network. */
+export const collectorUrl: Parser<string> = (text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.search + url.hash === '')
+    return { value: text }
+  // The value is not shown, because it may have a password.
+  return { fault: 'must be an http or https URL without user, query and fragment, as in http://127.0.0.1:4318' }
+}
+
+/** Names and percent-encoded values, as in `a=b,c=d`. The value is the text itself, which is a secret. */
+export const headerList: Parser<string> = (text) => {
+  const isHeader = (item: string): boolean => /^[A-Za-z0-9-]+=(?:[!-$&-+\-./0-9:<-~]|%[0-9A-Fa-f]{2})+$/.test(item)
+  return items(text).every(isHeader) ? { value: text } : { fault: 'must be names and percent-encoded values, as in a=b,c=d' }
+}
+
+export const ratio: Parser<number> = (text) => {
+  const value = /^\d(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+  return value <= 1 ? { value } : { fault: `must be a number from 0 to 1, as in 0.05${shown(text)}` }
+}
+
+export const serviceName: Parser<string> = (text) => {
+  return /^[\w.-]{1,64}$/.test(text) ? { value: text } : { fault: `must be letters, digits, dots and dashes${shown(text)}` }
+}
+
 function items(text: string): string[] {
   return text
     .split(',')

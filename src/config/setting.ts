@@ -4,8 +4,10 @@ import type { Parser } from './parsers.ts'
 export type Program = 'start' | 'serve' | 'login-server' | 'migrate' | 'clients' | 'grants' | 'keys'
 
 export type Setting = {
-  /** after `GRANTOR_` */
+  /** after `GRANTOR_`, or the whole name if `isStandard` */
   name: string
+  /** true if another specification defines the name, which then has no `GRANTOR_` in front */
+  isStandard?: true
   words: string
   /** the programs that read the setting; the others accept and ignore it */
   usedBy: readonly Program[]
@@ -16,6 +18,11 @@ export type Setting = {
   otherwise?: string
   /** never shown; may come from the file that NAME_FILE names */
   secret?: true
+}
+
+/** The name of the environment variable. */
+export function nameOf({ name, isStandard }: Setting): string {
+  return isStandard ? name : `GRANTOR_${name}`
 }
 
 export const servers = ['start', 'serve', 'login-server'] as const

@@ -4,6 +4,7 @@ import { STANDARD_DESCRIPTIONS } from '../oauth/standard-scopes.ts'
 import { readCertificate } from './certificate.ts'
 import { nearest } from './nearest.ts'
 import { isLoopbackHost, type ListenAddress, type Parsed, type Parser, PLAIN_HTTP } from './parsers.ts'
+import { nameOf } from './setting.ts'
 import { knownNames, type Program, type Setting, type SettingKey, type Table, table } from './table.ts'
 
 export type { Program } from './table.ts'
@@ -69,7 +70,7 @@ function unknownNames(env: Environment): string[] {
 
 /** One setting, or its fault with its name in front, or undefined if it is not set and has no default. */
 function readOne(setting: Setting, program: Program, env: Environment): Parsed<unknown> | undefined {
-  const name = `GRANTOR_${setting.name}`
+  const name = nameOf(setting)
   const text = env[name] || undefined
   const file = setting.secret ? env[`${name}_FILE`] || undefined : undefined
   if (text !== undefined && file !== undefined) return { fault: `${name} and ${name}_FILE are both set: keep one` }
@@ -93,8 +94,9 @@ function named(name: string, parsed: Parsed<unknown>): Parsed<unknown> {
   return 'fault' in parsed ? { fault: `${name} ${parsed.fault}` } : parsed
 }
 
-function missing({ name, secret }: Setting): string {
-  return `GRANTOR_${name}${secret ? ` (or GRANTOR_${name}_FILE)` : ''} is not set`
+function missing(setting: Setting): string {
+  const name = nameOf(setting)
+  return `${name}${setting.secret ? ` (or ${name}_FILE)` : ''} is not set`
 }
 
 /** Faults of several settings together. */
@@ -120,6 +122,9 @@ function contradictions(read: Partial<Read>, program: Program): string[] {
       'GRANTOR_DEV_WALLET is on, so any caller could sign in as a test account. It is for `grantor start` only; remove it here',
     )
   }
+  const collector = new URL(read.otlpTracesEndpoint ?? read.otlpEndpoint ?? 'https://unset')
+  if (read.otlpHeaders !== undefined && collector.protocol === 'http:' && !isLoopbackHost(collector.hostname))
+    faults.push('OTEL_EXPORTER_OTLP_HEADERS would be sent in plain: use https for the endpoint, or a collector on this machine')
   const home = read.chains?.find((chain) => chain.home)
   if (home && read.chainIds && !read.chainIds.includes(home.chainId)) {
     faults.push(`GRANTOR_CHAINS has the home chain ${home.chainId}, which GRANTOR_CHAIN_IDS does not allow`)

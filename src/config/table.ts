@@ -7,7 +7,8 @@ import { addresses } from './addresses.ts'
 import { chains } from './chains.ts'
 import { databaseUrl } from './database-url.ts'
 import * as read from './parsers.ts'
-import { apart, auth, keyUsers, type Program, type Setting, servers, storeUsers } from './setting.ts'
+import { apart, auth, keyUsers, nameOf, type Program, type Setting, servers, storeUsers } from './setting.ts'
+import { traces } from './traces.ts'
 
 export type { Program, Setting }
 
@@ -327,13 +328,14 @@ export const sections: Readonly<Record<string, Record<string, Setting>>> = {
   'Login and sessions': login,
   'Tokens and keys': tokens,
   Operation: operation,
+  Traces: traces,
 }
 
-export const table = { ...addresses, ...store, ...login, ...tokens, ...operation }
+export const table = { ...addresses, ...store, ...login, ...tokens, ...operation, ...traces }
 export type Table = typeof table
 export type SettingKey = keyof Table
 
 /** The names that the environment may contain. */
-export const knownNames: readonly string[] = Object.values<Setting>(table).flatMap(({ name, secret }) =>
-  secret ? [`GRANTOR_${name}`, `GRANTOR_${name}_FILE`] : [`GRANTOR_${name}`],
+export const knownNames: readonly string[] = Object.values<Setting>(table).flatMap((setting) =>
+  setting.secret ? [nameOf(setting), `${nameOf(setting)}_FILE`] : [nameOf(setting)],
 )

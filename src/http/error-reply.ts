@@ -50,6 +50,7 @@ export function replyWithError(service: Service, error: unknown, request: Fastif
   else if (answer.reason !== 'answer_pending')
     service.deps.audit({ event: 'refused', reason: answer.reason, request_id: request.id, ...clientOf(error) })
   service.metrics?.countRefusal(answer.body.error, answer.reason)
+  service.tracing?.noteRefusal(request, answer.reason)
   reply.code(answer.status).headers(answer.headers)
   if (request.routeOptions.config.answers === 'page') {
     const reason = answer.status < 500 ? answer.reason : undefined

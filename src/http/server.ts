@@ -56,6 +56,7 @@ export function createAuthServer(service: Service): FastifyInstance {
   })
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
   server.setErrorHandler((error, request, reply) => replyWithError(service, error, request, reply))
+  service.tracing?.traceRequests(server)
   logRequests(server, service.metrics)
   requireHost(server)
   limitHeaders(server)

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Deps } from '../domain/model/deps.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
+import type { Tracing } from '../ops/tracing.ts'
 
 /**
  * - `failures`: wrong secrets, codes, tokens and signatures, by network and client; a correct request is never refused
@@ -33,7 +34,9 @@ export type Service = {
   /** shared with the login server alone; two while the secret is being changed */
   loginSecrets: readonly string[]
   limits: RateLimit<Limited>
-  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal'> | undefined
+  metrics?: Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'> | undefined
+  /** absent if no collector is configured */
+  tracing?: Tracing | undefined
   logger: FastifyBaseLogger
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]

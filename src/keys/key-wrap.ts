@@ -6,12 +6,15 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { KeyKind } from './key-ring.ts'
 
+/** The secrets of webhooks are wrapped like keys. */
+export type WrappedKind = KeyKind | 'webhook'
+
 export type KeyWrap = {
-  wrap(material: Uint8Array, id: string, kind: KeyKind): Uint8Array
+  wrap(material: Uint8Array, id: string, kind: WrappedKind): Uint8Array
   /** null if neither secret opens the row, or if the row was tampered with */
-  unwrap(wrapped: Uint8Array, id: string, kind: KeyKind): Uint8Array | null
+  unwrap(wrapped: Uint8Array, id: string, kind: WrappedKind): Uint8Array | null
   /** whether the row is wrapped with the present secret, not with the previous one */
-  isCurrent(wrapped: Uint8Array, id: string, kind: KeyKind): boolean
+  isCurrent(wrapped: Uint8Array, id: string, kind: WrappedKind): boolean
 }
 
 const NONCE = 12
@@ -36,7 +39,7 @@ function keyEncryptionKeyOf(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'grantor key-encryption key', 32))
 }
 
-function context(id: string, kind: KeyKind): Buffer {
+function context(id: string, kind: WrappedKind): Buffer {
   return Buffer.from(`${kind}:${id}`)
 }
 

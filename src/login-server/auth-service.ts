@@ -1,4 +1,5 @@
 import { encodeFormValue } from '../oauth/form.ts'
+import type { Tracing } from '../ops/tracing.ts'
 import type { LoginRequest, Purpose } from '../pages/login-request.ts'
 import type { Place, Scope } from '../pages/parts.ts'
 import { invalidRequest, Refusal, unavailable } from './refusal.ts'
@@ -35,6 +36,8 @@ export type AuthServiceOptions = {
   secret: string
   /** Reports a problem to the operator; never contains anything that a user sent. */
   report: (problem: string, detail: Record<string, unknown>) => void
+  /** Gives each call a span, and continues the trace at the auth service. */
+  tracing?: Pick<Tracing, 'trace' | 'outgoingHeaders'> | undefined
 }
 
 /** Enough for the check of a contract wallet's signature, whose chain may take two seconds to respond. */
@@ -62,21 +65,37 @@ export function connectAuthService(options: AuthServiceOptions): AuthService {
   }
 }
 
+type Call = {
+  method: string
+  path: string
+  body: Record<string, unknown> | undefined
+  headers: Record<string, string>
+}
+
 /** `ask` calls an endpoint and returns its JSON object; `read` checks the shape of that object. Both throw refusals. */
-function callingAuthService({ url, secret, report }: AuthServiceOptions) {
+function callingAuthService({ url, secret, report, tracing }: AuthServiceOptions) {
   const base = url.replace(/\/$/, '')
   // RFC 6749 §2.3.1: both parts are form-urlencoded before Base64
   const authorization = `Basic ${Buffer.from(`login-server:${encodeFormValue(secret)}`).toString('base64')}`
   return { ask, read }
 
-  async function ask(method: string, path: string, body?: Record<string, unknown>): Promise<Record<string, unknown>> {
+  function ask(method: string, path: string, body?: Record<string, unknown>): Promise<Record<string, unknown>> {
+    if (!tracing) return call({ method, path, body, headers: {} })
+    // Without the query, which has the login challenge.
+    const [route = ''] = path.split('?')
+    return tracing.trace(`auth service ${method} ${route}`, { 'http.request.method': method }, () =>
+      call({ method, path, body, headers: tracing.outgoingHeaders() }),
+    )
+  }
+
+  async function call({ method, path, body, headers }: Call): Promise<Record<string, unknown>> {
     let status: number
     let retryAfter: number
     let answer: unknown
     try {
       const response = await fetch(`${base}${path}`, {
         method,
-        headers: { authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
+        headers: { ...headers, authorization, accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),

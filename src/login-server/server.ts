@@ -5,6 +5,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import { addProbeRoute } from '../ops/probe.ts'
 import { currentRequestId, logRequests, newRequestId } from '../ops/request-log.ts'
 import { withTls } from '../ops/tls.ts'
+import type { Tracing } from '../ops/tracing.ts'
 import { connectAuthService } from './auth-service.ts'
 import { checkOrigin } from './origin-check.ts'
 import { LARGEST_BODY, readBodies } from './posted.ts'
@@ -43,6 +44,8 @@ export type LoginServerOptions = {
   /** The address of the auth service for this server, if not `authUrl`. */
   backendUrl?: string | undefined
   metrics?: Pick<Metrics, 'observeRequest'> | undefined
+  /** Absent if no collector is configured. */
+  tracing?: Tracing | undefined
   /** Whether the process is stopping, so that readiness ends; if absent, never. */
   isStopping?: (() => boolean) | undefined
   /** TLS options; if absent, the server speaks plain http behind a proxy. */
@@ -50,7 +53,7 @@ export type LoginServerOptions = {
 }
 
 export function createLoginServer(options: LoginServerOptions): FastifyInstance {
-  const { logger, trustedProxies, loginUrl, loginSecret, developmentWallet, now, metrics } = options
+  const { logger, trustedProxies, loginUrl, loginSecret, developmentWallet, now, metrics, tracing } = options
   const malformed = malformedHttp({
     now,
     note: ({ reason, requestId: reqId }) => logger.info({ reqId, reason }, 'refused'),
@@ -73,10 +76,12 @@ export function createLoginServer(options: LoginServerOptions): FastifyInstance 
   const authService = connectAuthService({
     url: options.backendUrl ?? options.authUrl,
     secret: loginSecret,
+    tracing,
     report: (problem, detail) => logger.error({ reqId: currentRequestId(), problem, ...detail }, 'auth service'),
   })
 
   server.server.on('connect', malformed.connect).on('checkExpectation', malformed.checkExpectation)
+  tracing?.traceRequests(server)
   logRequests(server, metrics)
   requireHost(server)
   checkOrigin(server, loginUrl)

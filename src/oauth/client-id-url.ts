@@ -51,7 +51,10 @@ function clientIdHost(clientId: string): string | null {
   return looksLikeClientIdUrl(clientId) && URL.canParse(clientId) ? new URL(clientId).host : null
 }
 
-/** The destination of a response, and for a client that is not registered the host that publishes its metadata. */
+/**
+ * The destination of a response, and for a client that is not registered the host that publishes its metadata, which pages and texts name
+ * before the name of the client (Client ID Metadata Document §8.5).
+ */
 export function clientPlace(clientId: string, redirectUri: string): ClientPlace {
   const clientPublisher = clientIdHost(clientId)
   return { ...redirectUriPlace(redirectUri), ...(clientPublisher === null ? {} : { clientPublisher }) }

@@ -4,7 +4,7 @@
  */
 import type { Metrics, RequestObservation } from './metrics.ts'
 
-type Observed = Pick<Metrics, 'observeRequest' | 'countRefusal'>
+type Observed = Pick<Metrics, 'observeRequest' | 'countRefusal' | 'countTokens'>
 
 /** Seconds. */
 const SLOT = 10
@@ -86,6 +86,7 @@ export function createLiveState(now: () => number): LiveState {
         metrics?.countRefusal(error, reason)
         countRefusal(error, reason)
       },
+      countTokens: (...given) => metrics?.countTokens(...given),
     }),
     read() {
       const end = Math.floor(now() / SLOT)

@@ -2,11 +2,12 @@
 import type { Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { createPlainServer } from './malformed-http.ts'
+import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
 import type { Snapshot } from './summed-metrics.ts'
 
 export type RequestObservation = { route: string; method: string; status: number; seconds: number }
 
-export type Metrics = {
+export type Metrics = ServiceMetrics & {
   observeRequest(request: RequestObservation): void
   /** `error` is the code that the client received (`invalid_grant`), `reason` the internal reason (`code_replayed`). */
   countRefusal(error: string, reason: string): void
@@ -59,6 +60,7 @@ export function createMetrics(): Metrics {
     registers: [registry],
   })
   return {
+    ...createServiceMetrics(registry),
     // All labels come from closed sets (route patterns, known methods, status codes), so that a caller cannot fill the
     // memory.
     observeRequest: ({ route, method, status, seconds: took }) =>

@@ -33,6 +33,7 @@ export type ProbeAnswer = {
   now: number
   /** the address at the other end of the connection */
   peer: string
+  peer_port: number
   forwarded_for: string | null
   /** the names in `PROBED_HEADERS` that arrived with another value, or not at all */
   missing: string[]
@@ -55,6 +56,7 @@ export function addProbeRoute(server: FastifyInstance, { service, origin, secret
       probe,
       now: now(),
       peer: request.socket.remoteAddress ?? '',
+      peer_port: request.socket.remotePort ?? 0,
       forwarded_for: headerOf(request, 'x-forwarded-for'),
       missing: Object.entries(PROBED_HEADERS).flatMap(([name, value]) => (headerOf(request, name) === value ? [] : [name])),
     }

@@ -12,6 +12,8 @@ export type ShutdownOptions = {
   drain?: { seconds: number; begin(): void } | undefined
   /** so many seconds after the drain the process exits, even if requests are still in progress */
   graceSeconds?: number
+  /** from `catchStopSignals`; if absent, signals are caught from now on */
+  signal?: Promise<StopSignal>
   /** another reason to stop, besides the signals: the primary sends its workers a message */
   stopRequested?: Promise<unknown>
 }
@@ -22,6 +24,27 @@ export type ShutdownOptions = {
  */
 export const GRACE_SECONDS = 6
 
+type StopSignal = 'SIGTERM' | 'SIGINT'
+
+/**
+ * Catches SIGTERM and SIGINT from now on. Call it before a server listens: otherwise a signal that arrives between the first request and
+ * `shutDownOnSignals` would end the process in the middle of the request. A second signal exits at once.
+ */
+export function catchStopSignals(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    let signalled = false
+    const onSignal = (signal: StopSignal) => {
+      // A second Ctrl-C is intended. A service manager, however, may send the signal to a primary and to its workers: a
+      // worker counts the primary's message and its own signal as one request to stop, in either order.
+      if (signalled) process.exit(signal === 'SIGINT' ? 130 : 143)
+      signalled = true
+      resolve(signal)
+    }
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+  })
+}
+
 /**
  * Waits for SIGTERM or SIGINT, then drains and calls `close`, once. Resolves to the exit code: 0 if everything closed,
  * 1 if closing failed. At the deadline the process exits with 0, even if slow clients keep connections open. A second
@@ -29,19 +52,11 @@ export const GRACE_SECONDS = 6
  */
 export function shutDownOnSignals(
   close: () => Promise<void>,
-  { logger, drain, graceSeconds = GRACE_SECONDS, stopRequested }: ShutdownOptions,
+  { logger, drain, graceSeconds = GRACE_SECONDS, signal = catchStopSignals(), stopRequested }: ShutdownOptions,
 ): Promise<number> {
   const drainSeconds = drain?.seconds ?? 0
   return new Promise((resolve) => {
     let stopping = false
-    let signalled = false
-    const onSignal = (signal: 'SIGTERM' | 'SIGINT') => {
-      // A second Ctrl-C is intended. A service manager, however, may send the signal to a primary and to its workers: a
-      // worker counts the primary's message and its own signal as one request to stop, in either order.
-      if (signalled) process.exit(signal === 'SIGINT' ? 130 : 143)
-      signalled = true
-      stop({ signal })
-    }
 
     function stop(reason: { signal?: string }): void {
       if (stopping) return
@@ -70,8 +85,7 @@ export function shutDownOnSignals(
       )
     }
 
-    process.on('SIGTERM', onSignal)
-    process.on('SIGINT', onSignal)
+    void signal.then((name) => stop({ signal: name }))
     void stopRequested?.then(() => stop({}))
   })
 }

@@ -3,7 +3,8 @@
  *
  * Another party chose the server, and that party need not be trusted: the server may hang, respond at length, redirect,
  * have a name that resolves to an internal address, or lack a certificate for its name (OpenID Connect Core §16.17).
- * All of that is `unavailable`, within the timeout; nothing throws.
+ * All of that is `unavailable`, within the timeout; nothing throws. Client ID Metadata Document §8.6 and §8.7 require the check of the
+ * address and the limit of the size.
  */
 import { lookup as lookupName } from 'node:dns'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
@@ -26,7 +27,12 @@ export type OutboundOptions = {
   lookup?: typeof lookupName
 }
 
-export type OutboundCall = { url: string; form?: Record<string, string> }
+/** A GET, or a POST of a form or of `json`, which has the headers of a webhook. */
+export type OutboundCall = {
+  url: string
+  form?: Record<string, string>
+  json?: { text: string; headers: Readonly<Record<string, string>> }
+}
 
 /** `headers` has the three that the callers need. `why` names the failure and contains no part of the response. */
 export type OutboundAnswer =
@@ -41,15 +47,14 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
   const checkedLookup = lookupOnly(isAllowed, lookup)
   let underWay = 0
 
-  async function call(to: URL, form: OutboundCall['form'], signal: AbortSignal): Promise<OutboundAnswer> {
+  async function call(to: URL, content: Content | null, signal: AbortSignal): Promise<OutboundAnswer> {
     const plain = to.protocol === 'http:'
     if (plain ? !allowLoopback : to.protocol !== 'https:') throw new Refused('not_https')
     const host = to.hostname.replace(/^\[|\]$/g, '')
     // An IP address instead of a name is connected to without a look-up.
     if (isIP(host) !== 0 && !isAllowed(host)) throw new Refused('address_not_public')
-    const body = form === undefined ? undefined : new URLSearchParams(form).toString()
     const agent = plain ? agents.http : agents.https
-    const answer = await send(to, body, { agent, lookup: checkedLookup, signal, ...(ca === undefined ? {} : { ca }) })
+    const answer = await send(to, content, { agent, lookup: checkedLookup, signal, ...(ca === undefined ? {} : { ca }) })
     const status = answer.statusCode ?? 0
     try {
       // If redirects were followed, the client could choose the server that this machine calls.
@@ -64,14 +69,14 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
     }
   }
 
-  return async ({ url, form }) => {
+  return async ({ url, ...sent }) => {
     if (underWay >= concurrency) return { kind: 'unavailable', why: 'busy' }
     if (!URL.canParse(url)) return { kind: 'unavailable', why: 'not_https' }
     underWay++
     try {
       // The timeout includes the look-up and reading the body, so a slow response ends as well.
       const signal = AbortSignal.timeout(timeoutMs)
-      return await Promise.race([call(new URL(url), form, signal), overdue(signal)])
+      return await Promise.race([call(new URL(url), contentOf(sent), signal), overdue(signal)])
     } catch (error) {
       return { kind: 'unavailable', why: reasonOf(error) }
     } finally {
@@ -80,24 +85,32 @@ export function createFetchFromClient(options: OutboundOptions): (call: Outbound
   }
 }
 
+type Content = { type: string; text: string; headers: Readonly<Record<string, string>> }
+
+function contentOf({ form, json }: Omit<OutboundCall, 'url'>): Content | null {
+  if (json) return { type: 'application/json', ...json }
+  if (!form) return null
+  return { type: 'application/x-www-form-urlencoded', text: new URLSearchParams(form).toString(), headers: {} }
+}
+
 /** Sends a request; resolves when the headers of the response have arrived. */
-function send(to: URL, body: string | undefined, connection: Connection): Promise<IncomingMessage> {
+function send(to: URL, content: Content | null, connection: Connection): Promise<IncomingMessage> {
   const headers = {
-    accept: body === undefined ? 'application/jwk-set+json, application/json' : '*/*',
+    accept: content === null ? 'application/jwk-set+json, application/json' : '*/*',
     'accept-encoding': 'identity',
     'user-agent': 'grantor',
-    ...(body === undefined
+    ...(content === null
       ? {}
-      : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(body) }),
+      : { ...content.headers, 'content-type': content.type, 'content-length': Buffer.byteLength(content.text) }),
   }
-  const options = { method: body === undefined ? 'GET' : 'POST', headers, ...connection }
+  const options = { method: content === null ? 'GET' : 'POST', headers, ...connection }
   return new Promise((resolve, reject) => {
     const request =
       to.protocol === 'http:'
         ? requestHttp(to, options)
         : requestHttps(to, { ...options, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
     request.on('response', resolve).on('error', reject)
-    request.end(body)
+    request.end(content?.text)
   })
 }
 

@@ -79,7 +79,7 @@ export function writeDay(field: string, seconds: number): string {
 }
 
 /** RFC 3339 in UTC, whole seconds. */
-function writeTime(field: string, seconds: number): string {
+export function writeTime(field: string, seconds: number): string {
   // RFC 3339 years have four digits.
   if (!Number.isInteger(seconds) || seconds < 0 || seconds > 253_402_300_799)
     throw new RangeError(`${field} is not a time in epoch seconds`)

@@ -63,6 +63,34 @@ test('The target for p99.9 of a refresh on SQLite at half load is published as r
   )
 })
 
+test('The targets for unregistered clients and devices compare metadata documents, polls and refreshes beside unknown ids', () => {
+  const rate = (perSecond: number) => ({ perSecond: [perSecond], processorMicroseconds: [100] })
+  const part = (documents: number, transactions: number, p99: number): PartResult => ({
+    part: 'clients',
+    servers: [],
+    results: [],
+    loadCheck: null,
+    clients: {
+      registered: rate(1000),
+      document: rate(documents),
+      poll: { ...rate(500), transactions, written: 0 },
+      refreshesPerSecond: 500,
+      crowdPerSecond: 1000,
+      crowds: [
+        { beside: 'nothing', p50: [1], p99: [2, 4, 100], busy: [0.1], answered: {} },
+        { beside: 'unknown ids of one network', p50: [1], p99: [p99], busy: [0.2], answered: { 302: 30, 429: 1970 } },
+        { beside: 'unknown ids of as many networks', p50: [1], p99: [p99], busy: [0.2], answered: { 302: 2000 } },
+      ],
+    },
+  })
+  const reached = (measured: PartResult) => checksOf(measured).map((check) => check.reached)
+  expect(reached(part(800, 1.04, 4.4))).toEqual([true, true, true, true])
+  expect(reached(part(799, 1.1, 4.5))).toEqual([false, false, false, false])
+  expect(measuredTable(part(800, 1, 4))).toContain(
+    '| 1,000 authorize requests of unknown ids of one network | 1.00 ms / 4.00 ms | 20 % | 302: 30, 429: 1,970 |',
+  )
+})
+
 test('The tables and the chart of docs/evidence/performance.md are those that docs/evidence/bench generates', () => {
   const page = readFileSync(PAGE, 'utf8')
   expect(kept().map(({ part }) => part)).toContain('peer')
@@ -73,7 +101,7 @@ test('The tables and the chart of docs/evidence/performance.md are those that do
 test('Only a complete run of the bench replaces the published figures without --write-docs', () => {
   expect(parseOptions([])).toMatchObject({
     writeDocs: true,
-    parts: ['peer', 'postgres', 'workers', 'grants', 'stalls'],
+    parts: ['peer', 'postgres', 'workers', 'grants', 'stalls', 'clients'],
     rounds: 5,
   })
   expect(parseOptions(['--no-build'])).toMatchObject({ writeDocs: true })

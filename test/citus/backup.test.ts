@@ -1,4 +1,4 @@
-/** The commands of docs/operating/operations.md that dump and restore a database, on a Citus cluster and between Citus and plain PostgreSQL. */
+/** The commands of docs/operating/recover.md that dump and restore a database, on a Citus cluster and between Citus and plain PostgreSQL. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { newFolder, run } from '../cli/run.ts'
 import { startApp } from '../support/app.ts'

@@ -1,16 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { commands } from '../../src/cli/commands.ts'
 import { knownNames } from '../../src/config/table.ts'
+import { operatingPages as page } from '../support/operations-page.ts'
 
-const page = readFileSync(new URL('../../docs/operating/operations.md', import.meta.url), 'utf8')
-
-test('The page docs/operating/operations.md names only settings that exist', () => {
+test('The pages on operation, updates and recovery name only settings that exist', () => {
   const named = new Set(page.match(/GRANTOR_[A-Z_]*[A-Z]/g))
   expect([...named].filter((name) => !knownNames.includes(name))).toEqual([])
 })
 
-test('The page docs/operating/operations.md names only commands and options that exist', async () => {
+test('The pages on operation, updates and recovery name only commands and options that exist', async () => {
   for (const { name, load } of commands) {
     const { options } = await load()
     for (const [, rest = ''] of page.matchAll(new RegExp(`grantor ${name}\\b([^\\n\`]*)`, 'g'))) {

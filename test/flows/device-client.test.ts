@@ -1,6 +1,7 @@
-/** `openid-client`, unchanged, as a device client (RFC 8628): discovery, device authorization, polls, refresh; with and without DPoP. */
+/** `openid-client` and `oauth4webapi`, unchanged, as device clients (RFC 8628): discovery, device authorization, polls, refresh; also with DPoP. */
+import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { allowDevice, challengeOfDevice, createDeviceClient } from '../support/device.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
@@ -70,3 +71,32 @@ test('openid-client reports the refusal of the user as access_denied', async () 
   await walk.complete(await walk.reject(await challengeOfDevice(walk, device)))
   await expect(client.pollDeviceAuthorizationGrant(config, device)).rejects.toMatchObject({ error: 'access_denied' })
 }, 60_000)
+
+test('oauth4webapi gets authorization_pending before the user signs on another device, then tokens bound to its key, and refreshes them', async () => {
+  const still = await startGrantor()
+  onTestFinished(() => still.close())
+  const { id: client_id } = await createDeviceClient(still)
+  const issuer = new URL(still.authUrl)
+  // oxlint-disable-next-line typescript/no-deprecated -- the library marks it as deprecated only so that it is noticed
+  const insecure = { [oauth.allowInsecureRequests]: true }
+  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const server = await oauth.processDiscoveryResponse(issuer, discovered)
+  const self: oauth.Client = { client_id }
+  const options = { DPoP: oauth.DPoP(self, await oauth.generateKeyPair('ES256')), ...insecure }
+  const asked = await oauth.deviceAuthorizationRequest(server, self, oauth.None(), { scope: 'enhancement' }, options)
+  const device = await oauth.processDeviceAuthorizationResponse(server, self, asked)
+  const poll = async () => {
+    const answer = await oauth.deviceCodeGrantRequest(server, self, oauth.None(), device.device_code, options)
+    return oauth.processDeviceCodeResponse(server, self, answer)
+  }
+  await expect(poll()).rejects.toMatchObject({ error: 'authorization_pending' })
+  await expect(poll(), 'sooner than the interval').rejects.toMatchObject({ error: 'slow_down' })
+  await allowDevice(new Walk(still), device)
+  still.clock.advance(10)
+  const { token_type, refresh_token = '' } = await poll()
+  expect(token_type).toBe('dpop')
+  const answer = await oauth.refreshTokenGrantRequest(server, self, oauth.None(), refresh_token, options)
+  const refreshed = await oauth.processRefreshTokenResponse(server, self, answer)
+  expect([refreshed.token_type, refreshed.scope]).toEqual(['dpop', 'enhancement'])
+  expect(refreshed.refresh_token).not.toBe(refresh_token)
+})

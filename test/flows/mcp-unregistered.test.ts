@@ -2,15 +2,15 @@
  * The official MCP SDK, unchanged, as a client that no operator registered: with a metadata document of each shape that widely used
  * clients publish, and with dynamic registration.
  */
-import { once } from 'node:events'
 import * as modern from '@modelcontextprotocol/client'
-import { auth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
+import { auth, type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createNotesServer, NOTES_SCOPES } from '../../examples/mcp-server/index.ts'
 import { type ClientHost, startClientHost } from '../support/client-host.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { startNotes } from '../support/notes.ts'
 import { type Grantor, startGrantor } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -25,8 +25,6 @@ let close: () => Promise<unknown>
 const documents = new Map<string, Record<string, unknown>>()
 
 beforeAll(async () => {
-  const [port] = await freePorts(1)
-  resource = `http://localhost:${port}/mcp`
   host = await startClientHost(
     ({ url = '' }, response) => {
       response.writeHead(documents.has(url) ? 200 : 404, { 'content-type': 'application/json' })
@@ -39,22 +37,10 @@ beforeAll(async () => {
     environment: { GRANTOR_DYNAMIC_REGISTRATION: 'on' },
     limits: { metadata_fetches: 1000 },
   })
-  const scopes = NOTES_SCOPES.map((name) => ({ name, description: `${name} of your notes` }))
-  const openTo = ['registered', 'metadata', 'dynamic'] as const
-  await grantor.store.resources.insertResource({ uri: resource, name: 'Notes', scopes, openTo: [...openTo], createdAt: 1 })
-  const api = await grantor.createClient({ name: 'Notes', redirectUris: [], resourceServer: resource })
-  const server = createNotesServer({
-    issuer: grantor.authUrl,
-    resource,
-    clientId: api.id,
-    clientSecret: api.secret,
-    now: grantor.clock.now,
-  })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  const notes = await startNotes(grantor)
+  resource = notes.resource
   close = async () => {
-    server.close()
-    server.closeAllConnections()
+    notes.close()
     await Promise.all([grantor.close(), host.close()])
   }
 })
@@ -82,36 +68,63 @@ const SHAPES: [what: string, shape: Shape][] = [
       redirectUri: 'https://assistant.example/api/mcp/auth_callback',
       document: {
         client_name: 'Assistant',
+        client_uri: 'https://assistant.example',
         redirect_uris: ['https://assistant.example/api/mcp/auth_callback'],
         token_endpoint_auth_method: 'none',
         ...CODE_AND_REFRESH,
+        // It uses this grant type at other servers.
+        grant_types: [...CODE_AND_REFRESH.grant_types, 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       },
     },
   ],
   [
-    'an editor with a web address, loopback and a scheme of its own',
+    'an editor with a fixed loopback port, a web address and device codes',
     {
       redirectUri: 'http://127.0.0.1:33418/',
       document: {
         client_name: 'Editor',
         client_uri: 'https://editor.example',
-        redirect_uris: [
-          'https://editor.example/redirect',
-          'http://127.0.0.1/',
-          'http://127.0.0.1:33418/',
-          'com.example.editor:/cb',
-        ],
+        logo_uri: 'https://editor.example/logo.png',
+        redirect_uris: ['http://127.0.0.1:33418/', 'https://editor.example/redirect'],
         application_type: 'native',
+        token_endpoint_auth_method: 'none',
+        ...CODE_AND_REFRESH,
+        grant_types: [...CODE_AND_REFRESH.grant_types, 'urn:ietf:params:oauth:grant-type:device_code'],
+      },
+    },
+  ],
+  [
+    'an editor with one loopback address',
+    {
+      redirectUri: 'http://127.0.0.1:41241/callback',
+      document: {
+        client_name: 'Small Editor',
+        client_uri: 'https://small-editor.example',
+        redirect_uris: ['http://127.0.0.1/callback'],
         token_endpoint_auth_method: 'none',
         ...CODE_AND_REFRESH,
       },
     },
   ],
   [
-    'an open-source agent with one loopback address and few members',
+    'an open-source agent that names its one method twice',
+    {
+      redirectUri: 'http://127.0.0.1:19876/callback',
+      document: {
+        client_name: 'Open Agent',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
+        token_endpoint_auth_method: 'none',
+        token_endpoint_auth_methods_supported: ['none'],
+        ...CODE_AND_REFRESH,
+      },
+    },
+  ],
+  [
+    'a client with few members',
     {
       redirectUri: 'http://127.0.0.1:19876/mcp/oauth/callback',
-      document: { client_name: 'Open Agent', redirect_uris: ['http://127.0.0.1:19876/mcp/oauth/callback'], ...CODE_AND_REFRESH },
+      document: { client_name: 'Plain', redirect_uris: ['http://127.0.0.1:19876/mcp/oauth/callback'], ...CODE_AND_REFRESH },
     },
   ],
 ]
@@ -179,15 +192,63 @@ test.each(SHAPES)(
   },
 )
 
-test('A client whose document has an RS256 key authenticates with private_key_jwt, and gets tokens for the resource', async () => {
+/** The client of the SDK 1.x with a document that names these grant types. `finish` signs and redeems the code. */
+function legacyClient(path: string, grantTypes: string[]) {
+  const redirectUri = 'http://localhost:54321/callback'
+  const document = { client_name: 'Agent', redirect_uris: ['http://localhost/callback'], token_endpoint_auth_method: 'none' }
+  documents.set(path, { ...document, grant_types: grantTypes, response_types: ['code'] })
+  const { provider, requests, sign, tokens } = signingIn(redirectUri, { clientMetadataUrl: `${host.origin}${path}` })
+  const authProvider = provider as unknown as OAuthClientProvider
+  const connect = async () => {
+    const client = new Client({ name: 'agent', version: '1.0.0' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(resource), { authProvider }))
+    return client
+  }
+  const finish = async () => {
+    const authorizationCode = (await sign()).searchParams.get('code') ?? ''
+    expect(await auth(authProvider, { serverUrl: resource, authorizationCode })).toBe('AUTHORIZED')
+  }
+  return { connect, finish, requests, tokens }
+}
+
+test('The client of the SDK 1.x with a document calls a tool, and steps up with the union of the scopes, without a registration', async () => {
+  // This client prefers a refresh to a step-up, so it steps up only without a refresh token.
+  const { connect, finish, requests, tokens } = legacyClient('/legacy-code-only.json', ['authorization_code'])
+  await expect(connect()).rejects.toThrow(UnauthorizedError)
+  await finish()
+  const client = await connect()
+  expect(tokens()?.scope).toBe('notes.read')
+  expect(textOf(await client.callTool({ name: 'whoami' }))).toBe(testWallet(0).address)
+  await expect(client.callTool(WRITE_NOTE)).rejects.toThrow(UnauthorizedError)
+  expect(requests.at(-1)?.searchParams.get('scope')).toBe('notes.read notes.write')
+  await finish()
+  expect(textOf(await client.callTool(WRITE_NOTE))).toBe('Written.')
+  await client.close()
+})
+
+test('The client of the SDK 1.x with a document refreshes an expired token by itself, without a registration', async () => {
+  const { connect, finish, requests, tokens } = legacyClient('/legacy-refresh.json', CODE_AND_REFRESH.grant_types)
+  await expect(connect()).rejects.toThrow(UnauthorizedError)
+  await finish()
+  const client = await connect()
+  const before = tokens()?.refresh_token
+  grantor.clock.advance(601)
+  expect(textOf(await client.callTool({ name: 'read_note' }))).toBeTypeOf('string')
+  expect(tokens()?.refresh_token).not.toBe(before)
+  expect(requests).toHaveLength(1)
+  await client.close()
+})
+
+test('A client whose document offers `none` and private_key_jwt with RS256 keys at a jwks_uri authenticates with its key, and gets tokens', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 })
   const redirectUri = 'https://chat.example/connector/oauth/callback'
+  documents.set('/jwks.json', { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] })
   documents.set('/rs256.json', {
     client_name: 'Chat',
     redirect_uris: [redirectUri],
-    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
     token_endpoint_auth_signing_alg: 'RS256',
-    jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] },
+    jwks_uri: `${host.origin}/jwks.json`,
     ...CODE_AND_REFRESH,
   })
   const clientId = `${host.origin}/rs256.json`

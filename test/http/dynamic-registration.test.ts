@@ -1,6 +1,7 @@
 /** Clients that register themselves (RFC 7591): the client id is the sealed registration, and nothing is stored. */
 import { expect, onTestFinished } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
+import { allowDevice, authorizedDevice, DEVICE_GRANT, openDevicePage, poll } from '../support/device.ts'
 import { test as base } from '../support/fixtures.ts'
 import { allRows } from '../support/rows.ts'
 import type { Answer } from '../support/send.ts'
@@ -75,6 +76,27 @@ test('The signed text says that the app registered itself, and names the hash of
   expect(message).toContain('The answer goes to an app on this device that opens cursor: links.')
   expect(message).toMatch(/\n- ni:\/\/\/sha-256;[\w-]{43}\n/)
   expect((await walk.describe(challenge)).json()).toMatchObject({ client_publisher: '', client_scheme: 'cursor' })
+})
+
+const COMMAND_LINE = {
+  client_name: 'Tool',
+  grant_types: [DEVICE_GRANT, 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+}
+
+test('A device registers itself without redirect URIs, signs a wallet in and refreshes (RFC 7591, RFC 8628)', async ({
+  grantor,
+}) => {
+  const answer = await register(grantor, COMMAND_LINE)
+  expect(answer.status).toBe(201)
+  const client = clientOf(answer)
+  const walk = new Walk(grantor)
+  const device = await authorizedDevice(walk, client, { scope: 'openid' })
+  expect((await openDevicePage(walk, device.user_code)).body).toContain('It calls itself “<bdi>Tool</bdi>”.')
+  await allowDevice(walk, device)
+  const tokens = tokensOf(await poll(walk, client, device))
+  expect(claimsOf(tokens.access_token)).toMatchObject({ client_id: client.id, sub: walk.wallet.address })
+  expect((await walk.refresh(client, tokens.refresh_token)).status).toBe(200)
 })
 
 test('A client that asks for a secret gets a registration without one (RFC 7591 §3.2.1)', async ({ grantor }) => {

@@ -54,6 +54,7 @@ test('Probes of health and files of pages are not counted, and everything is pas
   const observed = live.observing({
     observeRequest: ({ route }) => passed.push(route),
     countRefusal: (_error, reason) => passed.push(reason),
+    countTokens: () => passed.push('tokens'),
   })
   for (const route of ['/health/ready', '/assets/grantor.css', '/oauth/token'])
     observed.observeRequest(request(0.001, 200, route))

@@ -20,6 +20,7 @@ test('A probe with the MAC of the login secret gets the address, the clock and t
     probe,
     now: NOW,
     peer: '127.0.0.1',
+    peer_port: expect.any(Number),
     forwarded_for: '192.0.2.1',
     missing: ['dpop'],
   })

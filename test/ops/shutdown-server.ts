@@ -5,10 +5,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createLogger } from '../../src/ops/logger.ts'
-import { closeServers, shutDownOnSignals } from '../../src/ops/shutdown.ts'
+import { catchStopSignals, closeServers, shutDownOnSignals } from '../../src/ops/shutdown.ts'
 
+const signal = catchStopSignals()
 const released = once(process.stdin, 'data')
 // Standard input must not keep the process alive.
 ;(process.stdin as unknown as Socket).unref()
@@ -22,7 +24,10 @@ const close = () => closeServers([{ server, close: () => promisify(server.close.
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify(server.address())}\n`)
 })
+// With a second argument, the process is still starting so many milliseconds after its server listens.
+await pause(Number(process.argv[3] ?? 0))
 process.exitCode = await shutDownOnSignals(close, {
+  signal,
   logger: createLogger({ level: 'silent' }),
   graceSeconds: Number(process.argv[2]),
   stopRequested: once(process, 'SIGUSR2'),

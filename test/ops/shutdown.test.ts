@@ -15,10 +15,14 @@ afterEach(() => {
 })
 
 /** Starts the process and resolves to its port. The client keeps connections alive, as browsers and proxies do. */
-async function startServer({ graceSeconds = 3600 } = {}): Promise<number> {
-  child = spawn(process.execPath, [fileURLToPath(new URL('shutdown-server.ts', import.meta.url)), String(graceSeconds)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+async function startServer({ graceSeconds = 3600, startingFor = 0 } = {}): Promise<number> {
+  child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('shutdown-server.ts', import.meta.url)), String(graceSeconds), String(startingFor)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   lines = createInterface({ input: child.stdout! })
   agent = new Agent({ keepAlive: true })
   const [line] = (await once(lines, 'line')) as [string]
@@ -51,6 +55,15 @@ const tryToConnect = (port: number) =>
     socket.on('connect', () => socket.destroy())
   })
 const waitUntilRefused = (port: number) => expect.poll(() => tryToConnect(port)).toBe('refused')
+
+test('A SIGTERM that arrives while the process is still starting ends no request, and the process exits with 0 after its start', async () => {
+  const port = await startServer({ startingFor: 300 })
+  const { answer } = await begin(port, '/slow')
+  child.kill('SIGTERM')
+  release()
+  expect(await answer).toBe('answered')
+  expect(await once(child, 'exit')).toEqual([0, null])
+})
 
 test('On SIGTERM, a request in progress is answered and the process exits with 0, although the client keeps its connections alive', async () => {
   const port = await startServer()

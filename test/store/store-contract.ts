@@ -19,6 +19,7 @@ import type { StoreUnderTest } from './contract/subject.ts'
 import { unavailableContract } from './contract/unavailable.ts'
 import { pushedRequestsContract, spentContract } from './contract/used-once.ts'
 import { sessionsContract, walletsContract } from './contract/wallets-and-sessions.ts'
+import { webhooksContract } from './contract/webhooks.ts'
 
 export type { StoreUnderTest } from './contract/subject.ts'
 
@@ -48,6 +49,7 @@ export function storeContract(name: string, makeStore: () => Promise<StoreUnderT
     describe('Deleting expired rows', () => cleaningContract(subject))
     describe('Restorations from a backup', () => restorationsContract(subject))
     describe('The audit trail', () => auditContract(subject))
+    describe('Webhooks', () => webhooksContract(subject))
     describe('Arbitrary sequences of operations', () => anyOrderContract(subject))
     describe('A store that cannot be used', () => unavailableContract(subject))
   })

@@ -4,8 +4,7 @@ import type { TestClient } from './start.ts'
 
 export type MetadataClient = { client: TestClient; redirectUri: string; close(): Promise<void> }
 
-export async function startMetadataClient(): Promise<MetadataClient> {
-  const redirectUri = 'http://localhost:33418/callback'
+export async function startMetadataClient({ redirectUri = 'http://localhost:33418/callback' } = {}): Promise<MetadataClient> {
   const host = await startClientHost((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(document))

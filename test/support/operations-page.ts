@@ -1,17 +1,21 @@
-/** Runs the commands of docs/operating/operations.md unchanged in a shell, on the files of a test. */
+/** Runs the commands of the pages in docs/operating unchanged in a shell, on the files of a test. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OWN_ENVIRONMENT } from './own-environment.ts'
 
-const page = readFileSync(new URL('../../docs/operating/operations.md', import.meta.url), 'utf8')
+const pages = new URL('../../docs/operating/', import.meta.url)
+/** The texts of these pages, one after the other. */
+export const operatingPages = ['operations.md', 'upgrade.md', 'recover.md']
+  .map((name) => readFileSync(new URL(name, pages), 'utf8'))
+  .join('\n')
 const BIN = fileURLToPath(new URL('../../bin/grantor.js', import.meta.url))
 
-/** The code block of the page with this mark. */
+/** The code block with this mark. */
 function blockOf(language: 'sh' | 'yaml', mark: string): string {
-  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
-  if (!block) throw new Error(`docs/operating/operations.md has no ${language} block marked ${mark}`)
+  const [, block] = new RegExp(`^\`\`\`${language} ${mark}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(operatingPages) ?? []
+  if (!block) throw new Error(`no page has a ${language} block marked ${mark}`)
   return block
 }
 

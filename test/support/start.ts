@@ -11,8 +11,10 @@ import { type Logger, pino } from 'pino'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
+import { tracedChainCalls } from '../../src/cli/compose/traced-calls.ts'
 import type { Chain } from '../../src/config/chains.ts'
 import { readSettings } from '../../src/config/settings.ts'
+import type { WebhookSender } from '../../src/domain/audit/webhooks.ts'
 import { type ClientRegistration, registerClient } from '../../src/domain/clients/register-client.ts'
 import type { Bounds } from '../../src/domain/maintenance/bounds.ts'
 import { type AuditEvent, type Deps, LASTING_EVENTS, type Lifetimes, type ServiceSettings } from '../../src/domain/model/deps.ts'
@@ -21,9 +23,12 @@ import type { Store } from '../../src/domain/model/store.ts'
 import type { Limited } from '../../src/http/service.ts'
 import { createLoginServer, type DevelopmentWallet } from '../../src/login-server/server.ts'
 import { createAuditLog } from '../../src/ops/audit-log.ts'
+import type { Metrics } from '../../src/ops/metrics.ts'
 import { createRateLimit } from '../../src/ops/rate-limit.ts'
+import type { Tracing } from '../../src/ops/tracing.ts'
 import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../src/store/postgres/index.ts'
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
+import { tracedStore } from '../../src/telemetry/traced-store.ts'
 import { freePorts } from './free-ports.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
@@ -70,6 +75,10 @@ export type StartOptions = {
   loginServer?: (at: { authUrl: string; loginUrl: string; loginSecret: string }) => FastifyInstance
   /** the logger of the product in place of a plain one, also for the audit log, for tests of the log */
   logger?: Logger
+  /** the spans of both servers; none if absent */
+  tracing?: Tracing
+  /** counts what happens; not counted if absent */
+  metrics?: Metrics
   /** the secret that wraps the keys, in place of `TEST_SECRET` */
   secret?: string
   /** the previous secret of the login server; none if absent */
@@ -105,6 +114,7 @@ export type Grantor = {
   keepBounds(): Promise<void>
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
+  webhooks: WebhookSender
   /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -190,6 +200,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const adminUrl = adminPort === undefined ? undefined : `${scheme}://localhost:${adminPort}`
   const settings = settingsOf(options, { authUrl, loginUrl, adminUrl, databasePath })
   const events: LoggedEvent[] = []
+  const { tracing } = options
   const audit = options.logger && createAuditLog(options.logger, LASTING_EVENTS)
   const logLines: string[] = []
   const logger = options.logger ?? pino({ level: 'info' }, { write: (line: string) => void logLines.push(line) })
@@ -202,8 +213,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     deliveries,
     trail,
     keepTrail,
+    webhooks,
   } = await composeOnStore(settings, {
-    store,
+    store: tracing ? tracedStore(store, tracing, 'sqlite') : store,
     now: clock.now,
     logger,
     logAudit(event) {
@@ -211,7 +223,9 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       audit?.(event)
     },
     limits: createRateLimit<Limited>({ perMinute: limitsOf(options), now: clock.now }),
-    contractWallets: connectChains(options.chains ?? []).contractWallets,
+    contractWallets: connectChains(options.chains ?? [], tracing && tracedChainCalls(tracing)).contractWallets,
+    metrics: options.metrics,
+    tracing,
     tls: options.tls,
     ca: TEST_CERTIFICATE,
     // Retries follow at once, so a test does not wait.
@@ -222,7 +236,8 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
   const at = { authUrl, loginUrl, loginSecret: TEST_LOGIN_SECRET }
   const { developmentWallet, tls } = options
   const loginServer =
-    options.loginServer?.(at) ?? createLoginServer({ ...at, logger, trustedProxies: [], developmentWallet, now: clock.now, tls })
+    options.loginServer?.(at) ??
+    createLoginServer({ ...at, logger, tracing, trustedProxies: [], developmentWallet, now: clock.now, tls })
   await authServer.listen({ host: '127.0.0.1', port: ports[0] ?? 0 })
   await loginServer.listen({ host: '127.0.0.1', port: ports[1] ?? 0 })
   if (admin && adminPort !== undefined) await admin.server.listen({ host: '127.0.0.1', port: adminPort })
@@ -243,6 +258,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     logLines,
     keepBounds: bounds.keep,
     keepTrail,
+    webhooks,
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(
@@ -255,7 +271,7 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
       return { ...registered.client, secret: registered.secret ?? '' }
     },
     async close() {
-      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop()])
+      await Promise.all([authServer.close(), loginServer.close(), admin?.server.close(), deliveries.stop(), webhooks.stop()])
       await trail.stop()
       await store.close()
       if (folder) await rm(folder, { recursive: true, force: true })

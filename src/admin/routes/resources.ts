@@ -12,7 +12,7 @@ import { addOperation } from '../operation.ts'
 import { requireMatch, sendRecord } from '../preconditions.ts'
 import { notFound, Problem } from '../problem.ts'
 import { etagOf, resourceRecord } from '../records.ts'
-import { idParams, newResourceSchema, resourceChangesSchema, resourceSchema } from '../schemas.ts'
+import { newResourceSchema, resourceChangesSchema, resourceSchema, uriParams } from '../schemas.ts'
 
 const tag = 'resources'
 /** The id of a resource is its URI, percent-encoded in the path. */
@@ -82,7 +82,7 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       tag,
       summary: 'Reads a resource.',
       scope: 'admin.read',
-      params: idParams,
+      params: uriParams,
       answers: { 200: { description: 'The resource.', schema: resourceSchema } },
       refusals: [404],
     },
@@ -104,7 +104,7 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       summary: 'Changes a resource.',
       description: 'Members that are absent stay unchanged. A list replaces the whole list.',
       scope: 'admin.clients',
-      params: idParams,
+      params: uriParams,
       body: resourceChangesSchema,
       ifMatch: true,
       answers: { 200: { description: 'The changed resource.', schema: resourceSchema } },
@@ -133,7 +133,7 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       summary: 'Removes a resource from the registry.',
       description: 'Access tokens that were issued stay valid until they expire.',
       scope: 'admin.clients',
-      params: idParams,
+      params: uriParams,
       answers: { 204: { description: 'The resource was removed.', schema: null } },
       refusals: [404],
     },

@@ -2,7 +2,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { ChangedMeanwhile } from '../../domain/configuration/changed-meanwhile.ts'
 import type { KeepSecret, NewSecret } from '../../domain/configuration/configuration.ts'
 import { type Plan, planConfiguration } from '../../domain/configuration/plan.ts'
+import type { Store } from '../../domain/model/store.ts'
 import { StoreUnavailable } from '../../domain/model/store-errors.ts'
+import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
 import { planLines, planRecord, titleOf } from '../configuration/print-plan.ts'
@@ -13,7 +15,7 @@ import { counted } from '../terminal/print.ts'
 
 export const apply = defineCommand({
   name: 'apply',
-  words: 'Makes the clients and resources of the store equal to a file.',
+  words: 'Makes the clients, resources and operators of the store equal to a file.',
   about: [
     'Prints what will change, asks once, and changes only what differs. A repeated run changes nothing. Each entry is the whole registration: a missing member has its default. An entry without client_id means the only client of its name, or a new client. Entries that the file does not name stay unchanged, unless --prune is given.',
     'A new client that needs a secret gets one, which is printed once or written to --secrets. Secrets that exist are kept. If an entry in the store changes between the plan and its execution, the command stops before this entry. A command that stopped can be repeated. docs/operating/apply.md describes the file.',
@@ -24,7 +26,7 @@ export const apply = defineCommand({
     'dry-run': { words: 'Changes nothing. The exit code is 1 if something would change.' },
     prune: {
       words:
-        'Also deletes the clients and resources that the file does not name, and ends the grants of these clients. Only in the sections (clients, resources) that the file has.',
+        'Also deletes the clients, resources and operators that the file does not name, and ends the grants of these clients. Only in the sections (resources, clients, operators) that the file has.',
     },
     secrets: {
       value: 'FILE',
@@ -59,7 +61,7 @@ export const apply = defineCommand({
       if (plan.changes.length === 0) return EXIT.done
       if (options['dry-run']) return EXIT.failed
       if (!options.yes) await confirm(environment)
-      return carryOut(plan, { now, options, environment })
+      return carryOut(plan, { store, now, options, environment })
     })
   },
 })
@@ -91,9 +93,10 @@ async function confirm({ ask }: CommandEnvironment): Promise<void> {
   if ((await ask('Apply this plan? Type yes: ')).trim() !== 'yes') throw new CommandError('nothing was changed')
 }
 
-type Execution = { now: () => number; options: Options; environment: CommandEnvironment }
+type Execution = { store: Store; now: () => number; options: Options; environment: CommandEnvironment }
 
-async function carryOut(plan: Plan, { now, options, environment: { print } }: Execution): Promise<number> {
+async function carryOut(plan: Plan, { store, now, options, environment }: Execution): Promise<number> {
+  const { print } = environment
   const secrets: NewSecret[] = []
   const keepSecret: KeepSecret = (secret) => {
     secrets.push(secret)
@@ -106,6 +109,8 @@ async function carryOut(plan: Plan, { now, options, environment: { print } }: Ex
     for (const change of plan.changes) {
       const { grantsEnded } = await change.carryOut(now(), file?.keepSecret ?? keepSecret)
       done += 1
+      const details = { ...change.act.details, ...(change.grantsEnded ? { grants: grantsEnded } : {}) }
+      await recordAct(store, environment, { ...change.act, at: now(), details })
       if (change.grantsEnded && !options.json)
         print(`Deleted ${change.kind} ${change.id} and ended ${counted(grantsEnded, 'grant')}.`)
     }

@@ -4,8 +4,9 @@ import { newSecret } from '../../keys/secret.ts'
 import { parseAddress } from '../../wallet/address.ts'
 import { checklist } from '../init/checklist.ts'
 import {
-  environmentText,
+  COMPOSE_DATABASE,
   faultsOf,
+  filesOf,
   type Installation,
   isDirect,
   settingsOf,
@@ -19,7 +20,7 @@ export const init = defineCommand({
   name: 'init',
   words: 'Writes the settings and secrets of a new installation, and prints the next steps.',
   about: [
-    'Asks for what is not given, if there is a terminal. Writes three files that only their owner can read: env (the settings), secret (wraps the keys in the database) and login-secret (shared by both servers). A file that exists is never overwritten. The secrets are random and are not printed.',
+    'Asks for what is not given, if there is a terminal. Writes new files that only their owner can read: the settings (env; .env for compose; values.yaml for kubernetes), secret (wraps the keys in the database) and login-secret (shared by both servers). A file that exists is never overwritten. The secrets are random and are not printed.',
     'Nothing else is changed: the checklist has the commands that create the database and start the servers.',
   ],
   options: {
@@ -27,7 +28,8 @@ export const init = defineCommand({
     'login-url': { value: 'URL', words: 'The public URL of the login server, on another host or port.' },
     'database-url': {
       value: 'URL',
-      words: 'sqlite:PATH or postgres://…; unless given, a SQLite file in the folder, or in /var/lib/grantor for systemd.',
+      words:
+        'sqlite:PATH or postgres://…; unless given, a SQLite file in the folder, or in /var/lib/grantor. Compose has its own PostgreSQL.',
     },
     operator: {
       value: 'WHO',
@@ -37,13 +39,16 @@ export const init = defineCommand({
       value: 'TARGET',
       choices: TARGETS,
       words:
-        'How the servers will run: files (by hand or by a supervisor; the default), systemd (the units of the package) or compose.',
+        'How the servers will run: files (by hand or by a supervisor; the default), systemd (the units), compose (the Compose file) or kubernetes (the Helm chart).',
     },
     proxy: {
       value: 'ADDRESSES',
       words: 'The addresses of the reverse proxy, as the servers see them, for GRANTOR_TRUSTED_PROXIES; 127.0.0.1 unless given.',
     },
-    dir: { value: 'DIR', words: 'The folder of the files; /etc/grantor for systemd, otherwise ./grantor.' },
+    dir: {
+      value: 'DIR',
+      words: 'The folder of the files; /etc/grantor for systemd, that of the Compose file for compose; ./grantor unless given.',
+    },
   },
   examples: [
     'grantor init --for systemd --auth-url https://auth.example.com --login-url https://login.example.com',
@@ -51,20 +56,23 @@ export const init = defineCommand({
   ],
   async run({ options }, environment) {
     const target = (options.for ?? 'files') as Target
+    if (target === 'compose' && options['database-url'] !== undefined)
+      throw new UsageError('--database-url cannot be used for compose: the Compose file has its own PostgreSQL')
     const folder = resolve(options.dir ?? (target === 'systemd' ? '/etc/grantor' : 'grantor'))
     const { authUrl, loginUrl, operator } = await askForMissing(options, environment)
     const given = { target, folder, authUrl, loginUrl }
     const installation: Installation = {
       ...given,
       databaseUrl: options['database-url'] ?? usualDatabase(given),
-      trustedProxies: options.proxy ?? (isDirect(given) ? null : '127.0.0.1'),
+      trustedProxies: options.proxy ?? (isDirect(given) || isContainer(target) ? null : '127.0.0.1'),
     }
     const lines = settingsOf(installation)
     const [secret, loginSecret] = [newSecret(), newSecret()]
     const faults = [...faultsOf(lines, { secret, loginSecret }), ...operatorFaults(operator)]
     if (faults.length > 0) throw new UsageError(['nothing was written', ...faults.map((fault) => `- ${fault}`)])
-    createFiles(folder, { secret: `${secret}\n`, 'login-secret': `${loginSecret}\n`, env: environmentText(lines) })
-    environment.print(`Wrote env, secret and login-secret in ${folder}. Next:`)
+    const files = filesOf(installation, { secret, loginSecret })
+    createFiles(folder, files)
+    environment.print(`Wrote ${Object.keys(files).join(', ')} in ${folder}. Next:`)
     for (const line of checklist(installation, operator)) environment.print(line)
     return EXIT.done
   },
@@ -85,7 +93,13 @@ async function askForMissing(given: Given, { ask }: CommandEnvironment) {
   }
 }
 
+/** The packages know the addresses of their proxies, or take them from --proxy. */
+function isContainer(target: Target): boolean {
+  return target === 'compose' || target === 'kubernetes'
+}
+
 function usualDatabase({ target, folder }: Pick<Installation, 'target' | 'folder'>): string {
+  if (target === 'compose') return COMPOSE_DATABASE
   return target === 'files' ? `sqlite:${folder}/grantor.sqlite` : 'sqlite:/var/lib/grantor/grantor.sqlite'
 }
 

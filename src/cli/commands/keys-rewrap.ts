@@ -1,5 +1,8 @@
 import { rewrapKeys } from '../../domain/maintenance/keep-keys.ts'
+import type { Store } from '../../domain/model/store.ts'
+import type { KeyWrap } from '../../keys/key-wrap.ts'
 import { recordAct } from '../compose/record-act.ts'
+import { keySettings } from '../compose/service-settings.ts'
 import { dataOption, jsonOption, settingsFor } from '../compose/settings.ts'
 import { keyKeeping, withStore } from '../compose/with-store.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
@@ -22,6 +25,7 @@ export const keysRewrap = defineCommand({
         rewrapped.push({ key_id: id, kind })
         if (!options.json) environment.print(`Rewrapped ${kind} key ${id}.`)
       })
+      await rewrapWebhooks(store, keySettings(settings).wrap)
       if (rewrapped.length > 0)
         await recordAct(store, environment, { event: 'keys_rewrapped', at: now(), details: { keys: rewrapped.length } })
       return outcome
@@ -35,3 +39,13 @@ export const keysRewrap = defineCommand({
     )
   },
 })
+
+/** The secrets of webhooks are wrapped like keys. */
+async function rewrapWebhooks({ webhooks }: Pick<Store, 'webhooks'>, wrap: KeyWrap): Promise<void> {
+  for (const { id, secret } of await webhooks.listWebhooks()) {
+    const wrapped = Buffer.from(secret, 'base64url')
+    const material = wrap.unwrap(wrapped, id, 'webhook')
+    if (!material || wrap.isCurrent(wrapped, id, 'webhook')) continue
+    await webhooks.rewrapWebhook(id, secret, Buffer.from(wrap.wrap(material, id, 'webhook')).toString('base64url'))
+  }
+}

@@ -1,5 +1,5 @@
 import { createDrain } from '../../ops/drain.ts'
-import { shutDownOnSignals } from '../../ops/shutdown.ts'
+import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
 import { composeLoginServer } from '../compose/compose.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { tlsOf } from '../compose/tls.ts'
@@ -20,6 +20,7 @@ export const loginServer = defineCommand({
   program: 'login-server',
   async run(_given, environment: CommandEnvironment) {
     const settings = settingsFor('login-server', environment)
+    const signal = catchStopSignals()
     const logger = loggerFor(settings)
     const tls = tlsOf(settings)
     const now = () => environment.now()
@@ -29,7 +30,7 @@ export const loginServer = defineCommand({
     await listen(server, settings.loginListen, 'login server', 'set GRANTOR_LOGIN_LISTEN')
     const ended = shutDownOnSignals(
       closingInOrder([server], async () => renewal?.stop()),
-      { logger, drain: { seconds, begin: () => begin([server.server]) } },
+      { logger, drain: { seconds, begin: () => begin([server.server]) }, signal },
     )
     logger.info({ url: settings.loginUrl, ...settings.loginListen }, 'login server is ready')
     return ended

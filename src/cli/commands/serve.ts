@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
-import { shutDownOnSignals } from '../../ops/shutdown.ts'
+import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
 import { settingsFor } from '../compose/settings.ts'
 import { loggerFor, metricsFor, openAuthService } from '../serve/running.ts'
 import { runWorker, workerNumber } from '../serve/worker.ts'
@@ -34,11 +34,12 @@ export const serve = defineCommand({
 })
 
 async function runAlone(settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
+  const signal = catchStopSignals()
   const logger = loggerFor(settings)
   const metrics = await metricsFor(settings)
   const now = () => environment.now()
   const { close, drain } = await openAuthService(settings, { logger, now, metrics: metrics?.metrics, metricsListener: metrics })
-  const ended = shutDownOnSignals(close, { logger, drain })
+  const ended = shutDownOnSignals(close, { logger, drain, signal })
   logger.info({ url: settings.authUrl, ...settings.listen }, 'auth service is ready')
   return ended
 }

@@ -6,13 +6,16 @@ import { entryOfEvent, isAwaited } from '../../domain/audit/recorded-events.ts'
 import { createLineDeletion } from '../../domain/audit/retention.ts'
 import { createHeadSigner } from '../../domain/audit/signed-heads.ts'
 import { type AuditTrail, createAuditTrail, type TrailFault } from '../../domain/audit/trail.ts'
+import { createWebhookSender, type WebhookSender } from '../../domain/audit/webhooks.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Store } from '../../domain/model/store.ts'
 import { signAuditHead } from '../../keys/audit-head.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
+import type { KeyWrap } from '../../keys/key-wrap.ts'
 import type { AuditEvent as LoggedEvent } from '../../ops/audit-log.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { currentNetwork, currentRequestId, holdResponse } from '../../ops/request-log.ts'
+import { createFetchFromClient, type OutboundOptions } from '../../outbound/fetch-from-client.ts'
 import { shortenAddress } from '../../wallet/address.ts'
 
 type AuditParts = {
@@ -48,8 +51,8 @@ export function composeAudit({ store, now, log, metrics }: AuditParts): { audit:
         ...(entry && { audit_id: entry.id }),
       })
       if (!entry) return
-      const recorded = trail.record(entry)
-      if (isAwaited(event)) holdResponse(recorded)
+      if (isAwaited(event)) holdResponse(trail.record(entry))
+      else trail.recordSoon(entry)
     },
   }
 }
@@ -82,4 +85,26 @@ export function composeTrailKeeping({ store, keys, trail, issuer, days, now, log
     await signHead()
     await deleteLines(stopping)
   }
+}
+
+type WebhookParts = Pick<AuditParts, 'now' | 'log'> & {
+  store: Pick<Store, 'audit' | 'webhooks' | 'cleaning'>
+  wrap: KeyWrap
+  outbound: Pick<OutboundOptions, 'allowLoopback' | 'ca'>
+}
+
+/** Receivers have a client of their own, so that slow ones do not delay calls to the apps. */
+export function composeWebhooks({ store, wrap, outbound, now, log }: WebhookParts): WebhookSender {
+  return createWebhookSender({
+    store: store.webhooks,
+    lines: store.audit,
+    cleaning: store.cleaning,
+    holder: randomUUID(),
+    openSecret: ({ id, secret }) => wrap.unwrap(Buffer.from(secret, 'base64url'), id, 'webhook'),
+    post: createFetchFromClient({ ...outbound, timeoutMs: 10_000 }),
+    note: (event, { id }, why) =>
+      log({ event, webhook_id: id, ...(why && { reason: why }), ...(event === 'webhook_paused' && { alarm: true }) }),
+    now,
+    pause: (milliseconds) => pauseFor(milliseconds, undefined, { ref: false }),
+  })
 }

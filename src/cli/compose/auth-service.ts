@@ -31,8 +31,12 @@ import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import { createPollPace } from '../../ops/poll-pace.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
+import type { Tracing } from '../../ops/tracing.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
-import { composeAudit, composeTrailKeeping } from './audit.ts'
+import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
+import { countingEvents } from './counted-events.ts'
+import { tracedFetch } from './traced-calls.ts'
+import { watchedKeys } from './watched-keys.ts'
 
 export type AuthServiceSettings = {
   service: ServiceSettings
@@ -62,6 +66,8 @@ export type AuthServiceRuntime = {
   /** null if no chain is configured */
   contractWallets: ContractWallets | null
   metrics?: Metrics | undefined
+  /** absent if no collector is configured; the caller traces the store and the chains */
+  tracing?: Tracing | undefined
   isStopping?: (() => boolean) | undefined
   /** if absent, the server speaks plain http behind a proxy */
   tls?: ServerOptions | undefined
@@ -73,10 +79,12 @@ export type AuthServiceRuntime = {
 
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
-  const { store, now, logger, logAudit, limits, contractWallets, metrics, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const { store, now, logger, limits, contractWallets, metrics, tracing, isStopping, tls, ca, noticePauses: pauses } = runtime
+  const logAudit = metrics ? countingEvents(runtime.logAudit, metrics) : runtime.logAudit
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
-  const fetchFromClient = createFetchFromClient({ allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) })
+  const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
+  const fetchFromClient = tracedFetch(createFetchFromClient(outbound), tracing)
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
@@ -92,7 +100,9 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
       await resources.renew(changed)
     },
   }
-  const keyKeeping = { ...settings.keys, store: auditKeys(store.keys, audit), now }
+  const watched = watchedKeys(auditKeys(store.keys, audit), settings.keys.rotateAfter)
+  metrics?.watchKeys(watched.read)
+  const keyKeeping = { ...settings.keys, store: watched.keys, now }
   const upkeep = createUpkeep(store, remembered, keys, keyKeeping)
   await upkeep.noticeChanges()
   const deliveries = createDeliveries({ call: fetchFromClient, note: (outcome) => audit(logoutEvent(outcome)), pauses })
@@ -117,14 +127,25 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   // The console shows the requests of the auth service. Without the console, they are not counted a second time.
   const live = adminUrl === null ? null : createLiveState(now)
   const observed = live ? live.observing(metrics) : metrics
-  const server = createAuthServer({ deps, loginSecrets, limits, metrics: observed, logger, trustedProxies, isStopping, tls })
+  const server = createAuthServer({
+    deps,
+    loginSecrets,
+    limits,
+    metrics: observed,
+    tracing,
+    logger,
+    trustedProxies,
+    isStopping,
+    tls,
+  })
   const { authUrl: issuer } = settings.service
+  const webhooks = composeWebhooks({ store, wrap: settings.keys.wrap, outbound, now, log: logAudit })
   const keepTrail = composeTrailKeeping({ store, keys, trail, issuer, days: settings.auditDays, now, log: logAudit })
   const admin =
     adminUrl === null || live === null
       ? null
-      : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, live, trustedProxies, tls })
-  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail }
+      : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, live, tracing, trustedProxies, tls })
+  return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }
 
 /** The admin server, which does not listen yet, and its background task. Imported only if the admin API is on. */

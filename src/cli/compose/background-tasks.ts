@@ -1,5 +1,6 @@
 /** The tasks that a node repeats beside its requests. */
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import type { WebhookSender } from '../../domain/audit/webhooks.ts'
 import type { BoundKeeper } from '../../domain/maintenance/bounds.ts'
 import { createSweeper, SWEEP_EVERY } from '../../domain/maintenance/clean-up.ts'
 import type { Upkeep } from '../../domain/maintenance/upkeep.ts'
@@ -17,6 +18,7 @@ type BackgroundParts = {
   upkeep: Upkeep
   bounds: BoundKeeper
   keepTrail: (stopping: AbortSignal) => Promise<void>
+  webhooks: WebhookSender
   logger: Logger
   metrics: Metrics | undefined
   /** absent if the admin API is off: then no node of this installation has jobs */
@@ -30,6 +32,7 @@ export function startBackground({
   upkeep,
   bounds,
   keepTrail,
+  webhooks,
   logger,
   metrics,
   workOnJobs,
@@ -44,13 +47,31 @@ export function startBackground({
       logger.info({ kind, rows }, 'cleaned')
     },
   })
+  const repeat = (seconds: number, name: string, task: Task): Background =>
+    repeatEvery(seconds, name, metrics ? countingRuns(metrics, name, task) : task, logger)
   return [
-    repeatEvery(0.5, 'noticing changes', upkeep.noticeChanges, logger),
-    repeatEvery(60, 'keeping keys', upkeep.keepKeys, logger),
-    repeatEvery(1, 'keeping bounds', bounds.keep, logger),
-    repeatEvery(SWEEP_EVERY, 'cleaning', sweep, logger),
-    ...(workOnJobs ? [repeatEvery(1, 'working on jobs', workOnJobs, logger)] : []),
-    repeatEvery(60, 'keeping the audit trail', keepTrail, logger),
-    repeatEvery(1, 'noticing machines', createMachineWatch({ store, logger, metrics }), logger),
+    repeat(0.5, 'noticing changes', upkeep.noticeChanges),
+    repeat(60, 'keeping keys', upkeep.keepKeys),
+    repeat(1, 'keeping bounds', bounds.keep),
+    repeat(SWEEP_EVERY, 'cleaning', sweep),
+    ...(workOnJobs ? [repeat(1, 'working on jobs', workOnJobs)] : []),
+    repeat(1, 'delivering webhooks', webhooks.deliver),
+    repeat(60, 'keeping the audit trail', keepTrail),
+    repeat(1, 'noticing machines', createMachineWatch({ store, logger, metrics })),
   ]
+}
+
+type Task = (stopping: AbortSignal) => Promise<void>
+
+/** A store that cannot be read is visible in these counts even if no request arrives: `noticing changes` runs twice a second. */
+function countingRuns(metrics: Pick<Metrics, 'countBackgroundRun'>, name: string, task: Task): Task {
+  return async (stopping) => {
+    try {
+      await task(stopping)
+      metrics.countBackgroundRun(name, 'done')
+    } catch (error) {
+      metrics.countBackgroundRun(name, 'failed')
+      throw error
+    }
+  }
 }

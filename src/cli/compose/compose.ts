@@ -12,6 +12,7 @@ import { createDrain } from '../../ops/drain.ts'
 import type { Logger } from '../../ops/logger.ts'
 import type { Metrics } from '../../ops/metrics.ts'
 import type { RateLimit } from '../../ops/rate-limit.ts'
+import type { Tracing } from '../../ops/tracing.ts'
 import { CommandError } from '../terminal/command.ts'
 import type { composeOnStore } from './auth-service.ts'
 import { startBackground } from './background-tasks.ts'
@@ -20,6 +21,8 @@ import { type ConnectedChains, connectChains } from './contract-wallets.ts'
 import { ownLimits } from './rate-limits.ts'
 import { authServiceSettings } from './service-settings.ts'
 import type { Tls } from './tls.ts'
+import { tracedChainCalls } from './traced-calls.ts'
+import { tracingFor } from './tracing.ts'
 import { failureOf, openStore } from './with-store.ts'
 
 type Runtime = { logger: Logger; now: () => number }
@@ -36,55 +39,69 @@ type AuthServiceOptions = Runtime & {
  * Composes the auth service with its store and starts the background tasks. Call `drain` before the server is closed and `close` after.
  */
 export async function composeAuthService(settings: Settings<'serve' | 'start'>, options: AuthServiceOptions) {
-  // The import runs while the store is opened.
+  // The imports run while the store is opened.
   const composition = import('./auth-service.ts')
+  const opening = tracingFor(settings, 'grantor', options)
   const { store, now } = await openStore(settings, options.now)
   try {
     const limits = options.limits ?? ownLimits(settings, options.now)
-    return await composeWith(settings, { ...options, ...(await composition), limits, store, now })
+    return await composeWith(settings, { ...options, ...(await composition), limits, store, now, tracing: await opening })
   } catch (error) {
     await store.close()
     throw failureOf(error)
   }
 }
 
-type OnStore = AuthServiceOptions & { store: Store; limits: RateLimit<Limited>; composeOnStore: typeof composeOnStore }
+type OnStore = AuthServiceOptions & {
+  store: Store
+  limits: RateLimit<Limited>
+  tracing: Tracing | undefined
+  composeOnStore: typeof composeOnStore
+}
 
 async function composeWith(
   settings: Settings<'serve' | 'start'>,
-  { composeOnStore: compose, store, now, logger, metrics, limits, development = false, tls }: OnStore,
+  { composeOnStore: compose, store, now, logger, metrics, limits, tracing, development = false, tls }: OnStore,
 ) {
   const { isStopping, begin, seconds } = createDrain(settings.drainSeconds)
   // Reading the revision also synchronises the clock with the store's clock, if the store has one.
   await store.readRevision()
   // Before the first key is made, because it would have that algorithm.
   await checkSigning(settings, store)
-  const { contractWallets, check } = connectChains(settings.chains)
+  const { contractWallets, check } = connectChains(settings.chains, tracing && tracedChainCalls(tracing))
   await reportChainFaults(check, logger)
   const serviceSettings = authServiceSettings(settings, { development })
-  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail } = await compose(serviceSettings, {
-    store,
+  const { server, admin, upkeep, bounds, deliveries, trail, keepTrail, webhooks } = await compose(serviceSettings, {
+    store: tracing ? await traceStore(store, settings, tracing) : store,
     now,
     logger,
     logAudit: createAuditLog(logger, LASTING_EVENTS),
     limits,
     contractWallets,
     metrics,
+    tracing,
     isStopping,
     tls: tls?.options,
   })
   const { lifetimes } = serviceSettings.service
   const { workOnJobs } = admin ?? {}
-  const background = startBackground({ store, lifetimes, now, upkeep, bounds, keepTrail, logger, metrics, workOnJobs })
+  const parts = { store, lifetimes, now, upkeep, bounds, keepTrail, webhooks, logger, metrics, workOnJobs }
+  const background = startBackground(parts)
   const close = async () => {
-    await Promise.all([...background, deliveries].map((each) => each.stop()))
+    await Promise.all([...background, deliveries, webhooks].map((each) => each.stop()))
     // After the background tasks, which record lines too.
     await trail.stop()
     await store.close()
+    await tracing?.stop()
   }
   const servers = [server, ...(admin ? [admin.server] : [])]
   const drain = { seconds, begin: () => begin(servers.map((each) => each.server)) }
   return { server, adminServer: admin?.server, store, noticeChanges: upkeep.noticeChanges, close, drain }
+}
+
+async function traceStore(store: Store, { databaseUrl }: Settings<'serve' | 'start'>, tracing: Tracing): Promise<Store> {
+  const { tracedStore } = await import('../../telemetry/traced-store.ts')
+  return tracedStore(store, tracing, databaseUrl.kind === 'sqlite' ? 'sqlite' : 'postgresql')
 }
 
 /**
@@ -111,5 +128,8 @@ export async function composeLoginServer(
   const { createLoginServer } = await import('../../login-server/server.ts')
   const { authUrl, loginUrl, loginSecret, trustedProxies, authBackendUrl: backendUrl } = settings
   const own = { authUrl, loginUrl, loginSecret, trustedProxies, backendUrl }
-  return createLoginServer({ ...own, ...runtime, developmentWallet, isStopping, tls: tls?.options })
+  const tracing = await tracingFor(settings, 'grantor-login', runtime)
+  const server = createLoginServer({ ...own, ...runtime, tracing, developmentWallet, isStopping, tls: tls?.options })
+  if (tracing) server.addHook('onClose', () => tracing.stop())
+  return server
 }

@@ -1,6 +1,7 @@
 /** Checks of contract wallets, on the home chain of the settings; null if no home chain is configured. */
 import { createChainReader } from '../../chain/chain-reader.ts'
 import { type ChainFault, checkChains } from '../../chain/check-chains.ts'
+import type { CallWith } from '../../chain/json-rpc.ts'
 import type { Chain } from '../../config/chains.ts'
 import type { ContractWallets } from '../../domain/model/deps.ts'
 import { verifyContractSignature } from '../../wallet/contract-signature.ts'
@@ -14,9 +15,9 @@ export type ConnectedChains = {
   check(): Promise<ChainFault[]>
 }
 
-export function connectChains(chains: readonly Chain[]): ConnectedChains {
+export function connectChains(chains: readonly Chain[], callWith?: CallWith): ConnectedChains {
   const connected = chains.map(({ chainId, rpc, home }) => {
-    return { chainId, home, readers: rpc.map((url) => createChainReader({ url })) }
+    return { chainId, home, readers: rpc.map((url) => createChainReader({ url, callWith })) }
   })
   const home = connected.find((chain) => chain.home)
   const contractWallets = home && {

@@ -41,7 +41,8 @@ export function readConfiguration(text: string, file: string): Configuration {
 }
 
 export function faultLines(file: string, faults: readonly string[]): string[] {
-  const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault}`)
+  // The file may come from someone else: its text must not control the terminal.
+  const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')}`)
   const more = faults.length > FAULTS_AT_MOST ? [`and ${faults.length - FAULTS_AT_MOST} more`] : []
   return [`${JSON.stringify(file)} cannot be applied; nothing was changed`, ...shown, ...more]
 }
@@ -88,8 +89,10 @@ function parse(text: string, reading: Reading): Document.Parsed | null {
       uniqueKeys: false,
       merge: false,
     })
-    for (const { pos, message } of [...document.errors, ...document.warnings])
-      reading.faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`)
+    const problems = [...document.errors, ...document.warnings]
+    // The parser catches some of its own overflows.
+    if (problems.some(({ message }) => message.includes('call stack'))) throw new RangeError()
+    for (const { pos, message } of problems) reading.faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`)
     if (reading.faults.length === 0) refuseReferences(document, reading)
     return reading.faults.length === 0 ? document : null
   } catch (error) {

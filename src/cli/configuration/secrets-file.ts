@@ -1,5 +1,5 @@
 /** Where the secrets of new clients go: to a new file that only its owner can read, or to the terminal. */
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import type { KeepSecret, NewSecret } from '../../domain/configuration/configuration.ts'
 import { UsageError } from '../terminal/command.ts'
 
@@ -15,12 +15,18 @@ export function openSecretsFile(file: string): { keepSecret: KeepSecret; close()
     const why = code === 'EEXIST' ? 'exists already, and is not overwritten' : `cannot be created (${code ?? 'unknown error'})`
     throw new UsageError(`--secrets: ${JSON.stringify(file)} ${why}; nothing was changed`)
   }
+  let isEmpty = true
   return {
     keepSecret(secret) {
+      isEmpty = false
       writeSync(descriptor, `${JSON.stringify(secretRecord(secret))}\n`)
       fsyncSync(descriptor)
     },
-    close: () => closeSync(descriptor),
+    close() {
+      closeSync(descriptor)
+      // A command that stopped before the first secret can be repeated with the same file.
+      if (isEmpty) rmSync(file)
+    },
   }
 }
 

@@ -31,7 +31,7 @@ export async function checkReadiness({ settings: { authUrl } }: Site): Promise<F
     const { status, problem } = jsonOf(answer) ?? {}
     if (answer.status === 200 && status === 'ready') return ok('grantor serve is ready')
     if (typeof problem === 'string')
-      return wrong(`grantor serve is not ready: ${shown(problem)}`, 'See "Health checks" in docs/operating/operations.md.')
+      return wrong(`grantor serve is not ready: ${shown(problem)}`, 'See "Health" in docs/operating/operations.md.')
     return wrong(`/health/ready answers ${answer.status}`, 'Let the proxy forward /health/ready to grantor serve.')
   })
 }
@@ -91,6 +91,24 @@ export async function checkMetrics({ settings: { authUrl, loginUrl, metricsListe
   return isPrivate
     ? [ok(`the metrics listener is at ${host}:${port}, and is not public`)]
     : [warning(`the metrics listener is at ${host}:${port}`, 'Check that a firewall keeps this port away from the internet.')]
+}
+
+/** The admin API has an origin of its own, and must not be reachable through the other two. */
+export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<Found[]> {
+  if (adminUrl === undefined) return [ok('the admin API is off')]
+  for (const url of [authUrl, loginUrl]) {
+    const answer = await call(`${url}/v1/clients`).catch(() => null)
+    if (answer?.status === 401)
+      return [wrong(`the admin API answers at ${url}`, 'Let the proxy forward only GRANTOR_ADMIN_URL to GRANTOR_ADMIN_LISTEN.')]
+  }
+  return reading(`${adminUrl}/openapi.json`, 'GRANTOR_ADMIN_URL', (answer) =>
+    typeof jsonOf(answer)?.openapi === 'string'
+      ? ok(`the admin API answers at ${adminUrl} only`)
+      : wrong(
+          `${adminUrl}/openapi.json answers ${answer.status}`,
+          'Let the proxy forward GRANTOR_ADMIN_URL to GRANTOR_ADMIN_LISTEN.',
+        ),
+  )
 }
 
 /** RFC 1918, RFC 4193 */

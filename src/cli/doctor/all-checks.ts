@@ -1,5 +1,6 @@
 /** All checks, in the order of the output. */
 import {
+  checkAdminApi,
   checkAuthUrl,
   checkLoginApi,
   checkLoginReachesAuth,
@@ -32,6 +33,7 @@ export const checks: readonly Check[] = [
   { name: 'keys', run: checkKeys },
   { name: 'secret files', run: checkSecretFiles },
   { name: 'chains', run: checkChainEndpoints },
+  { name: 'admin API', run: checkAdminApi },
   { name: 'metrics', run: checkMetrics },
   { name: 'machine', run: checkMachine },
 ]

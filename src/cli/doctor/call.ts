@@ -5,7 +5,7 @@ import { request as tlsRequest } from 'node:https'
 const BODY_AT_MOST = 100_000
 const CALL_MS = 5_000
 
-export type Answered = { status: number; headers: IncomingHttpHeaders; body: string }
+export type Answered = { status: number; headers: IncomingHttpHeaders; body: string; localPort: number }
 
 /** Rejects with an error whose code says why there is no answer. */
 export function call(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
@@ -19,13 +19,15 @@ export function call(url: string, headers: Readonly<Record<string, string>> = {}
     request.on('error', reject)
     request.on('response', (response) => {
       let body = ''
+      // Unknown once the connection is closed.
+      const localPort = response.socket.localPort ?? 0
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {
         body += chunk
         if (body.length > BODY_AT_MOST) request.destroy(new Error('the answer is too long'))
       })
       response.on('error', reject)
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body, localPort }))
     })
     request.end()
   })

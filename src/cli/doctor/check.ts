@@ -15,8 +15,10 @@ export const warning = (found: string, remedy: string): Found => ({ verdict: 'wa
 export const wrong = (found: string, remedy: string): Found => ({ verdict: 'wrong', found, remedy })
 export const unchecked = (found: string, remedy: string): Found => ({ verdict: 'unchecked', found, remedy })
 
-/** The result of a probe through the proxies. `sentAt` and `takenMs` are of the request. */
-export type Probed = { answer: ProbeAnswer; headers: Answered['headers']; sentAt: number; takenMs: number } | { problem: string }
+/** The result of a probe through the proxies. `localPort`, `sentAt` and `takenMs` are of the request. */
+export type Probed =
+  | { answer: ProbeAnswer; headers: Answered['headers']; localPort: number; sentAt: number; takenMs: number }
+  | { problem: string }
 
 export type Site = {
   settings: Settings<'serve'>

@@ -2,6 +2,7 @@
 import { databaseStatus, inspectServers, placeOf } from '../compose/database.ts'
 import { failureOf } from '../compose/with-store.ts'
 import { CommandError } from '../terminal/command.ts'
+import { shown } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 import { checkDatabaseClock } from './clocks.ts'
 import { checkSqliteFile } from './sqlite-file.ts'
@@ -25,13 +26,10 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
         ...serverFaults(name, server.facts, databaseUrl),
         ...checkDatabaseClock({ clocks: [{ name, now: server.facts.now }], at }),
       ]
+    const problem = `${name} cannot be used: ${shown(server.problem)}`
     const remedy = 'Check that the server runs, and the user, password and TLS of GRANTOR_DATABASE_URL.'
     // One of several servers may be away, if another one accepts writes.
-    return [
-      servers.length > 1
-        ? warning(`${name} cannot be used: ${server.problem}`, remedy)
-        : wrong(`${name} cannot be used: ${server.problem}`, remedy),
-    ]
+    return [servers.length > 1 ? warning(problem, remedy) : wrong(problem, remedy)]
   })
   const usable = servers.filter((server) => 'facts' in server && !server.facts.inRecovery)
   if (usable.length === 0)

@@ -17,7 +17,7 @@ export async function sendProbe({ settings, now }: Pick<Site, 'settings' | 'now'
     const answer = await call(`${origin}${PROBE_PATH}?long=${'x'.repeat(LONG_QUERY)}`, headers)
     const body = jsonOf(answer) as ProbeAnswer | null
     if (answer.status !== 200 || body?.service !== server || body.probe !== probe) return { problem: problemOf(answer.status) }
-    return { answer: body, headers: answer.headers, sentAt, takenMs: performance.now() - began }
+    return { answer: body, headers: answer.headers, localPort: answer.localPort, sentAt, takenMs: performance.now() - began }
   } catch (error) {
     return { problem: reasonOf(error) }
   }

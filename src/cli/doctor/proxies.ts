@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net'
 import { PROBED_ANSWER } from '../../ops/probe.ts'
 import { shown } from './call.ts'
-import { type Found, ok, type Probed, type Site, unchecked, wrong } from './check.ts'
+import { type Found, ok, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
 import { FORGED_ADDRESS } from './probe.ts'
 
 const NAMES = { auth: 'grantor serve', login: 'grantor login-server' } as const
@@ -39,14 +39,16 @@ function judge(server: 'auth' | 'login', probed: Probed, { settings }: Site): Fo
         'Let the proxy forward all response headers unchanged.',
       ),
     )
-  return [...faults, clientAddress(server, probed.answer, settings.trustedProxies)]
+  return [...faults, clientAddress(server, probed, settings)]
 }
 
-type Seen = { peer: string; forwarded_for: string | null }
-
 /** The probe sends a forged X-Forwarded-For. A proxy must add the real address after it, or replace it. */
-function clientAddress(server: 'auth' | 'login', { peer, forwarded_for: forwarded }: Seen, trusted: readonly string[]): Found {
-  const isTrusted = isIn(trusted, peer)
+function clientAddress(
+  server: 'auth' | 'login',
+  { answer: { peer, peer_port: peerPort, forwarded_for: forwarded }, localPort }: Extract<Probed, { answer: unknown }>,
+  { trustedProxies, tlsCertFile, authUrl }: Site['settings'],
+): Found {
+  const isTrusted = isIn(trustedProxies, peer)
   const isUntouched = forwarded === FORGED_ADDRESS
   if (isTrusted && isUntouched)
     return wrong(
@@ -58,17 +60,17 @@ function clientAddress(server: 'auth' | 'login', { peer, forwarded_for: forwarde
       `the proxy at ${peer} sends no X-Forwarded-For, so all clients share one limit`,
       'Let the proxy send the address of its client in X-Forwarded-For.',
     )
-  if (!isTrusted && !isUntouched)
-    return wrong(
-      `a proxy at ${peer} is not among GRANTOR_TRUSTED_PROXIES, so all clients share one limit`,
-      `Add ${peer} to GRANTOR_TRUSTED_PROXIES of ${NAMES[server]}.`,
-    )
-  return ok(
-    isTrusted
-      ? `${NAMES[server]} learns the client address from the proxy at ${peer}`
-      : `${NAMES[server]} sees its clients directly`,
-  )
+  if (isTrusted) return ok(`${NAMES[server]} learns the client address from the proxy at ${peer}`)
+  if (isUntouched && peerPort === localPort) return ok(`${NAMES[server]} sees its clients directly`)
+  const remedy = `Add ${peer} to GRANTOR_TRUSTED_PROXIES of ${NAMES[server]}, and let the proxy send X-Forwarded-For.`
+  // Another port than that of this command means a proxy, or an address translation, which no machine does with itself.
+  const isProxy = !isUntouched || isIn(LOOPBACK, peer) || (tlsCertFile === undefined && authUrl.startsWith('https:'))
+  return isProxy
+    ? wrong(`a proxy at ${peer} is not among GRANTOR_TRUSTED_PROXIES, so all clients share one limit`, remedy)
+    : warning(`${NAMES[server]} sees ${peer}, which is a proxy that is not trusted, or an address translation`, remedy)
 }
+
+const LOOPBACK = ['127.0.0.0/8', '::1']
 
 function isIn(networks: readonly string[], address: string): boolean {
   const list = new BlockList()

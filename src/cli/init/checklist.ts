@@ -11,19 +11,22 @@ export function checklist(installation: Installation, operator: string | undefin
 }
 
 function stepsOf(installation: Installation, operator: string | undefined): Step[] {
-  const { folder, databaseUrl } = installation
+  const { target, folder, databaseUrl } = installation
   const run = runner(installation)
+  const secret = target === 'compose' ? `${folder}/secrets/secret` : `${folder}/secret`
+  const hasOwnDatabase = databaseUrl.startsWith('postgres') && target !== 'compose'
   return [
     {
-      words: `Keep a copy of ${folder}/secret apart from the backups of the database. Without it, all keys in the database are lost.`,
+      words: `Keep a copy of ${secret} apart from the backups of the database. Without it, all keys in the database are lost.`,
       commands: [],
     },
-    ...(databaseUrl.startsWith('postgres')
+    ...(hasOwnDatabase
       ? [{ words: 'Create the role and the database on the PostgreSQL server, if they do not exist.', commands: [] }]
       : []),
     ...preparation(installation),
-    { words: 'Create the tables.', commands: [run('migrate')] },
-    ...starting(installation, run),
+    // The packages with containers migrate before they start.
+    ...(target === 'files' || target === 'systemd' ? [{ words: 'Create the tables.', commands: [run('migrate')] }] : []),
+    starting(installation, run),
     ...(isDirect(installation) ? [] : [proxy(installation)]),
     ...(operator === undefined
       ? []
@@ -39,8 +42,13 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
 type Run = (command: string) => string
 
 /** How a command gets the settings of the services. */
-function runner({ target, folder }: Installation): Run {
-  if (target === 'compose') return (command) => `docker compose run --rm grantor ${command}`
+function runner({ target, folder, databaseUrl }: Installation): Run {
+  if (target === 'compose') return (command) => `(cd ${forShell(folder)} && docker compose run --rm auth ${command})`
+  if (target === 'kubernetes') {
+    const workload = databaseUrl.startsWith('postgres') ? 'deploy' : 'statefulset'
+    const program = '/usr/bin/node /usr/lib/node_modules/grantor/bin/grantor.js'
+    return (command) => `kubectl exec ${workload}/grantor --container auth -- ${program} ${command}`
+  }
   const [file, secret, login] = [`${folder}/env`, `${folder}/secret`, `${folder}/login-secret`].map(forShell)
   if (target === 'files') return (command) => `(set -a; . ${file}; exec grantor ${command})`
   return (command) =>
@@ -48,25 +56,60 @@ function runner({ target, folder }: Installation): Run {
 }
 
 function preparation({ target, folder, databaseUrl }: Installation): Step[] {
-  if (target !== 'systemd') return []
-  const files = ['env', 'secret', 'login-secret'].map((name) => forShell(`${folder}/${name}`)).join(' ')
-  return [
-    {
-      words: 'Create the user of the service, and let it read the files.',
-      commands: [
-        'sudo useradd --system --user-group --no-create-home --shell /usr/sbin/nologin grantor',
-        `sudo chown root:grantor ${forShell(folder)} ${files} && sudo chmod 0750 ${forShell(folder)} && sudo chmod 0640 ${files}`,
-        ...(databaseUrl.startsWith('sqlite:') ? ['sudo install -d -m 0700 -o grantor -g grantor /var/lib/grantor'] : []),
-      ],
-    },
-  ]
+  const at = (...names: string[]) => names.map((name) => forShell(`${folder}/${name}`)).join(' ')
+  const isSqlite = databaseUrl.startsWith('sqlite:')
+  switch (target) {
+    case 'files':
+      return []
+    case 'systemd':
+      return [
+        {
+          words: 'Create the user of the service, let it read the files, and install the units.',
+          commands: [
+            'sudo useradd --system --user-group --home-dir /var/lib/grantor --shell /usr/sbin/nologin grantor',
+            `sudo chown root:grantor ${at('', 'env', 'secret', 'login-secret')}`,
+            `sudo chmod 0750 ${at('')} && sudo chmod 0640 ${at('env', 'secret', 'login-secret')}`,
+            ...(isSqlite ? ['sudo install -d -m 0700 -o grantor -g grantor /var/lib/grantor'] : []),
+            'sudo install -m 0644 "$(npm root --global)"/grantor/ops/systemd/*.service /etc/systemd/system/ && sudo systemctl daemon-reload',
+          ],
+        },
+      ]
+    case 'compose':
+      return [
+        {
+          words: `Build the image, name it in ${folder}/.env as GRANTOR_IMAGE, and copy compose.yaml to ${folder}: docs/operating/install.md. Let the user of the image read the secrets.`,
+          commands: [`sudo chown -R 65532 ${at('secrets')}`],
+        },
+      ]
+    case 'kubernetes': {
+      const names = ['secret', 'login-secret', ...(isSqlite ? [] : ['database-url'])]
+      const files = names.map((name) => `--from-file=${name}=${at(name)}`).join(' ')
+      return [
+        { words: 'Build the image and push it to your registry: docs/operating/install.md.', commands: [] },
+        { words: 'Create the Secret.', commands: [`kubectl create secret generic grantor ${files}`] },
+      ]
+    }
+  }
 }
 
-function starting({ target }: Installation, run: Run): Step[] {
+function starting({ target, folder, databaseUrl }: Installation, run: Run): Step {
   const words = 'Start both servers.'
-  if (target === 'systemd') return [{ words, commands: ['sudo systemctl enable --now grantor grantor-login'] }]
-  if (target === 'compose') return [{ words, commands: ['docker compose up --detach'] }]
-  return [{ words: `${words} Each runs until it is stopped.`, commands: [`${run('serve')} &`, `${run('login-server')} &`] }]
+  switch (target) {
+    case 'files':
+      return { words: `${words} Each runs until it is stopped.`, commands: [`${run('serve')} &`, `${run('login-server')} &`] }
+    case 'systemd':
+      return { words, commands: ['sudo systemctl enable --now grantor grantor-login'] }
+    case 'compose':
+      return { words, commands: [`(cd ${forShell(folder)} && docker compose up --detach)`] }
+    case 'kubernetes': {
+      const base = databaseUrl.startsWith('postgres') ? 'values-postgresql.yaml' : 'values-sqlite.yaml'
+      const values = `--values ops/helm/grantor/${base} --values ${forShell(`${folder}/values.yaml`)}`
+      return {
+        words: `${words} Replace the name of the image with yours.`,
+        commands: [`helm install grantor ops/helm/grantor ${values} --set image.repository=registry.example.com/grantor`],
+      }
+    }
+  }
 }
 
 function proxy({ authUrl, loginUrl }: Installation): Step {

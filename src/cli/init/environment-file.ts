@@ -1,10 +1,14 @@
 /** The settings of a new installation, as one environment file that the shell, systemd and Compose read in the same way. */
+import { stringify } from 'yaml'
 import { isLoopbackHost } from '../../config/parsers.ts'
 import { readSettings } from '../../config/settings.ts'
 
-/** `files`: started by hand or by a supervisor. `systemd`, `compose`: the packages pass the secrets as files. */
-export const TARGETS = ['files', 'systemd', 'compose'] as const
+/** How the servers will run: by hand or by a supervisor, with the units, with the Compose file, or with the chart of the package. */
+export const TARGETS = ['files', 'systemd', 'compose', 'kubernetes'] as const
 export type Target = (typeof TARGETS)[number]
+
+/** PostgreSQL of the Compose file, through a socket that only its containers have. */
+export const COMPOSE_DATABASE = 'postgres://grantor@%2Fvar%2Frun%2Fpostgresql/grantor'
 
 export type Installation = {
   target: Target
@@ -30,10 +34,8 @@ export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | '
   })
 }
 
+/** The settings that the servers will have. */
 export function settingsOf({ target, folder, authUrl, loginUrl, databaseUrl, trustedProxies }: Installation): Lines {
-  // The servers of a container listen on every address of the container, and find each other by the name of the service.
-  const [host, authHost] = target === 'compose' ? ['0.0.0.0', 'grantor'] : ['127.0.0.1', '127.0.0.1']
-  const secrets = target === 'compose' ? '/run/secrets' : folder
   return {
     GRANTOR_AUTH_URL: authUrl,
     GRANTOR_LOGIN_URL: loginUrl,
@@ -41,21 +43,47 @@ export function settingsOf({ target, folder, authUrl, loginUrl, databaseUrl, tru
     ...(trustedProxies === null
       ? {}
       : {
-          GRANTOR_LISTEN: `${host}:${PORTS.auth}`,
-          GRANTOR_LOGIN_LISTEN: `${host}:${PORTS.login}`,
-          // Plain http is for loopback only. Between containers, the login server uses the public URL.
-          ...(authHost === '127.0.0.1' ? { GRANTOR_AUTH_BACKEND_URL: `http://127.0.0.1:${PORTS.auth}` } : {}),
+          GRANTOR_LISTEN: `127.0.0.1:${PORTS.auth}`,
+          GRANTOR_LOGIN_LISTEN: `127.0.0.1:${PORTS.login}`,
+          GRANTOR_AUTH_BACKEND_URL: `http://127.0.0.1:${PORTS.auth}`,
           GRANTOR_TRUSTED_PROXIES: trustedProxies,
         }),
-    // The systemd units set the names of these files themselves, and the environment file would override them.
-    ...(target === 'systemd'
-      ? {}
-      : { GRANTOR_SECRET_FILE: `${secrets}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${secrets}/login-secret` }),
+    // The packages set the names of these files themselves. The environment file of systemd would override them.
+    ...(target === 'files'
+      ? { GRANTOR_SECRET_FILE: `${folder}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${folder}/login-secret` }
+      : {}),
+  }
+}
+
+type Secrets = { secret: string; loginSecret: string }
+
+/** The files of the installation, by their path in the folder. */
+export function filesOf(installation: Installation, { secret, loginSecret }: Secrets): Readonly<Record<string, string>> {
+  const { target, authUrl, loginUrl, databaseUrl, trustedProxies } = installation
+  switch (target) {
+    case 'files':
+    case 'systemd':
+      return { secret: `${secret}\n`, 'login-secret': `${loginSecret}\n`, env: environmentText(settingsOf(installation)) }
+    case 'compose': {
+      // The Compose file has the other settings.
+      const proxies = trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }
+      const lines = { GRANTOR_IMAGE: 'grantor', GRANTOR_AUTH_URL: authUrl, GRANTOR_LOGIN_URL: loginUrl, ...proxies }
+      return { 'secrets/secret': `${secret}\n`, 'secrets/login-secret': `${loginSecret}\n`, '.env': environmentText(lines) }
+    }
+    case 'kubernetes': {
+      const isPostgres = databaseUrl.startsWith('postgres')
+      const settings = trustedProxies === null ? {} : { settings: { GRANTOR_TRUSTED_PROXIES: trustedProxies } }
+      const store = isPostgres ? 'postgresql' : 'sqlite'
+      const values = { authUrl, loginUrl, store, secret: { name: 'grantor' }, ...settings }
+      // Without a newline: an entry of a Secret is used as it is.
+      const database: Lines = isPostgres ? { 'database-url': databaseUrl } : {}
+      return { secret, 'login-secret': loginSecret, ...database, 'values.yaml': HEAD + stringify(values) }
+    }
   }
 }
 
 /** The faults of these settings, in the words of the servers that will read them. */
-export function faultsOf(lines: Lines, secrets: { secret: string; loginSecret: string }): string[] {
+export function faultsOf(lines: Lines, secrets: Secrets): string[] {
   const { GRANTOR_SECRET_FILE: _, GRANTOR_LOGIN_SECRET_FILE: __, ...others } = lines
   const env = { ...others, GRANTOR_SECRET: secrets.secret, GRANTOR_LOGIN_SECRET: secrets.loginSecret }
   const faults = (['serve', 'login-server'] as const).flatMap((program) => {
@@ -71,10 +99,11 @@ export function faultsOf(lines: Lines, secrets: { secret: string; loginSecret: s
   ]
 }
 
-export function environmentText(lines: Lines): string {
-  const head = '# Settings of Grantor, written by grantor init. All settings: docs/reference/settings.md\n'
+const HEAD = '# Settings of Grantor, written by grantor init. All settings: docs/reference/settings.md\n'
+
+function environmentText(lines: Lines): string {
   return (
-    head +
+    HEAD +
     Object.entries(lines)
       .map(([name, value]) => `${name}=${quoted(value)}\n`)
       .join('')

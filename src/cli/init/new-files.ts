@@ -1,14 +1,14 @@
 /** Creates files that only their owner can read. All of them are new, or nothing is written. */
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CommandError } from '../terminal/command.ts'
 
 export function createFiles(folder: string, files: Readonly<Record<string, string>>): void {
   const created: string[] = []
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name)
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       // Fails if the file exists, also if it is a symbolic link.
       const descriptor = openSync(path, 'wx', 0o600)
       created.push(path)

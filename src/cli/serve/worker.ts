@@ -6,7 +6,7 @@ import cluster from 'node:cluster'
 import type { Settings } from '../../config/settings.ts'
 import type { Limited } from '../../http/service.ts'
 import { type Counted, createReportingRateLimit } from '../../ops/shared-rate-limit.ts'
-import { shutDownOnSignals } from '../../ops/shutdown.ts'
+import { catchStopSignals, shutDownOnSignals } from '../../ops/shutdown.ts'
 import { type CommandEnvironment, CommandError } from '../terminal/command.ts'
 import { loggerFor, openAuthService } from './running.ts'
 import { type ToPrimary, type ToWorker, WORKER_NUMBER } from './worker-messages.ts'
@@ -18,6 +18,7 @@ export function workerNumber(env: CommandEnvironment['env']): number | null {
 
 /** Runs until the primary sends `stop`. If the worker cannot start, it sends the reason to the primary, which ends it. */
 export async function runWorker(number: number, settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
+  const signal = catchStopSignals()
   const primary = connectPrimary()
   try {
     const logger = loggerFor(settings).child({ worker: number })
@@ -25,7 +26,7 @@ export async function runWorker(number: number, settings: Settings<'serve'>, env
     const limits = settings.rateLimit ? primary.createLimit(() => environment.now()) : undefined
     if (metrics) primary.measureWith(metrics.snapshot)
     const { close, drain } = await openAuthService(settings, { logger, now: () => environment.now(), metrics, limits })
-    const ended = shutDownOnSignals(close, { logger, drain, stopRequested: primary.stop })
+    const ended = shutDownOnSignals(close, { logger, drain, signal, stopRequested: primary.stop })
     primary.tell({ kind: 'ready' })
     return await ended
   } catch (error) {

@@ -4,7 +4,7 @@
  */
 import type { Settings } from '../../config/settings.ts'
 import { createRateCounter } from '../../ops/shared-rate-limit.ts'
-import { closeServers, GRACE_SECONDS, shutDownOnSignals } from '../../ops/shutdown.ts'
+import { catchStopSignals, closeServers, GRACE_SECONDS, shutDownOnSignals } from '../../ops/shutdown.ts'
 import { limitsOf } from '../compose/rate-limits.ts'
 import { type CommandEnvironment, UsageError } from '../terminal/command.ts'
 import { allListening } from './listen.ts'
@@ -25,6 +25,7 @@ export function workersFrom(text: string | undefined): number {
 
 /** Runs until a signal; resolves to the exit code. Throws the `CommandError` of the first worker that cannot start. */
 export async function runWorkers(count: number, settings: Settings<'serve'>, environment: CommandEnvironment): Promise<number> {
+  const signal = catchStopSignals()
   const logger = loggerFor(settings)
   const metrics = await workerMetricsFor(settings, () => crew)
   const countEvent = createRateCounter({ perMinute: limitsOf(settings), now: () => environment.now() })
@@ -50,7 +51,7 @@ export async function runWorkers(count: number, settings: Settings<'serve'>, env
     await closeServers(metricsServers)
   }
   // Later than the last worker: workers apply the deadline themselves, and end at once if this process ends.
-  const ended = shutDownOnSignals(close, { logger, graceSeconds: settings.drainSeconds + GRACE_SECONDS + 0.5 })
+  const ended = shutDownOnSignals(close, { logger, signal, graceSeconds: settings.drainSeconds + GRACE_SECONDS + 0.5 })
   // Workers read their certificate themselves. The primary has no certificate, and the signal must not end it.
   if (settings.tlsCertFile !== undefined) process.on('SIGHUP', (signal) => crew.signalAll(signal))
   const pids = crew.working().map(({ pid }) => pid)

@@ -126,7 +126,7 @@ function namesIn(text: string): string[] {
   return hosts.filter((labels) => labels.length > 1 && /^\p{L}{2,}$/u.test(labels.at(-1) ?? '')).map((labels) => labels.join('.'))
 }
 
-/** Only the authorization code grant needs a redirect URI. */
+/** Only the authorization code grant needs a redirect URI. Client ID Metadata Document §4.2: these URIs are the registration. */
 function readRedirectUris(uris: unknown, schemes: SchemeRule, grantTypes: GrantType[]): string[] | null {
   if (uris === undefined && !grantTypes.includes('authorization_code')) return []
   if (!isTextList(uris) || uris.length === 0 || uris.length > REDIRECT_URIS_AT_MOST) return null
@@ -155,12 +155,14 @@ function readKeys({ jwks, jwks_uri: jwksUri }: Record<string, unknown>): Pick<Cl
 }
 
 /**
- * The method that both sides support: `private_key_jwt` if the client has keys for it, else `none`. Client ID Metadata Document §4.1:
- * methods with a shared secret "MUST NOT" be used.
+ * A declared `none` counts. Otherwise the method that both sides support: `private_key_jwt` if the client has keys for it, else `none`.
+ * Client ID Metadata Document §4.1: methods with a shared secret "MUST NOT" be used. §8.2: a client with `private_key_jwt` must
+ * authenticate.
  */
 function readAuthMethod(document: Record<string, unknown>, keys: Pick<Client, 'jwks' | 'jwksUri'>): Client['authMethod'] | null {
   const { token_endpoint_auth_method: named, token_endpoint_auth_methods_supported: supported = [] } = document
   if (!isTextList(supported) || (named !== undefined && typeof named !== 'string')) return null
+  if (named === 'none') return 'none'
   const methods = [...(named === undefined ? [] : [named]), ...supported]
   const hasKeys = keys.jwks !== null || keys.jwksUri !== null
   if (methods.includes('private_key_jwt') && hasKeys) return 'private_key_jwt'

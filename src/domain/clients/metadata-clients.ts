@@ -63,13 +63,13 @@ export class MetadataClients {
   /** The client of a document that is fresh. */
   known(clientId: string): Client | undefined {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < kept.freshFor ? this.#clientOf(kept) : undefined
+    return kept && this.#age(kept) < kept.freshFor ? this.#use(clientId, kept) : undefined
   }
 
   /** The client of a document that was fetched within a day. */
   lastGood(clientId: string): Client | null {
     const kept = this.#documents.get(clientId)
-    return kept && this.#age(kept) < KEPT_FOR ? this.#clientOf(kept) : null
+    return kept && this.#age(kept) < KEPT_FOR ? this.#use(clientId, kept) : null
   }
 
   /** Whether the operator's rules, which do not change while the process runs, allow the id. */
@@ -87,7 +87,10 @@ export class MetadataClients {
     return this.#failures.get(hashOf(clientId))?.reason ?? 'metadata_unavailable'
   }
 
-  /** Fetches the document unless it is fresh, or failed a moment ago. `network`: see `Clients.findEnabled`. Null if the document cannot be used. */
+  /**
+   * Fetches the document unless it is fresh, or failed a moment ago. `network`: see `Clients.findEnabled`. Null if the document cannot be
+   * used, which ends the request (Client ID Metadata Document §5.1).
+   */
   async load(clientId: string, network: string | null): Promise<Client | null> {
     const known = this.known(clientId)
     if (known || !this.isEnabled(clientId)) return known ?? null
@@ -132,8 +135,13 @@ export class MetadataClients {
     return client
   }
 
-  /** The client with what it may request now: a resource may have changed since the document was fetched. */
-  #clientOf(kept: Kept): Client {
+  /**
+   * The client with what it may request now: a resource may have changed since the document was fetched. The document becomes the most
+   * recently used one, so that unknown ids do not evict documents in use.
+   */
+  #use(clientId: string, kept: Kept): Client {
+    this.#documents.delete(clientId)
+    this.#documents.set(clientId, kept)
     const open = this.#options.resources.openTo('metadata')
     if (kept.open !== open) Object.assign(kept, { open, client: { ...kept.client, ...allowanceWith(open) } })
     return kept.client

@@ -1,5 +1,6 @@
 /** The entries of a configuration, and the changes that a plan consists of. */
 import type { KeyRecord } from '../../keys/key-ring.ts'
+import type { OperatorAct } from '../audit/operator-acts.ts'
 import type { Store } from '../model/store.ts'
 import type { MemberChange, Members, MemberTable } from './members.ts'
 
@@ -29,12 +30,21 @@ export type PlannedChange = {
   secretsRemoved: number
   /** of a deletion: the active grants that end. `isMore`: there are more than `count`. */
   grantsEnded: { count: number; isMore: boolean } | null
+  /** the line of the audit trail; a deletion adds how many grants ended */
+  act: Omit<OperatorAct, 'operator' | 'at'>
   /** Throws `ChangedMeanwhile` if the entry in the store is not the one that the plan was made for. */
   carryOut(at: number, keepSecret: KeepSecret): Promise<Outcome>
 }
 
 export type PlanOfKind = { changes: PlannedChange[]; unchanged: number; faults: string[] }
-export type PlanParts = { store: Store; keys: readonly KeyRecord[]; at: number; prune: boolean }
+export type PlanParts = {
+  store: Store
+  keys: readonly KeyRecord[]
+  at: number
+  prune: boolean
+  /** the entries of all kinds, by the name of their section; null for a section that the file does not have */
+  sections: Readonly<Record<string, readonly Entry[] | null>>
+}
 
 /** What the plan, the reader and the export need of a kind of entries. */
 export type Kind = {

@@ -6,7 +6,7 @@ import { SIGNING_ALGORITHMS } from '../../keys/signing-key.ts'
 import { GRANT_TYPES } from '../../oauth/grant-types.ts'
 import { RESPONSE_MODES } from '../../oauth/response-mode.ts'
 import { CLIENT_DEFAULTS } from '../model/client-record.ts'
-import { CLIENT_KINDS, type Client, type Resource } from '../model/records.ts'
+import { CLIENT_KINDS, type Client, OPERATOR_ROLES, type Operator, type Resource } from '../model/records.ts'
 
 export type Shape =
   | { kind: 'text'; choices?: readonly string[] }
@@ -86,6 +86,11 @@ export const resourceMembers = {
   open_to: { key: 'openTo', shape: { kind: 'texts', choices: CLIENT_KINDS } },
 } as const satisfies MemberTable<Exclude<keyof Resource, 'createdAt'>>
 
+export const operatorMembers = {
+  operator: { key: 'id', shape: text, required: true },
+  role: { key: 'role', shape: { kind: 'text', choices: OPERATOR_ROLES }, required: true },
+} as const satisfies MemberTable<Exclude<keyof Operator, 'createdAt'>>
+
 /** The members of a record, with the names of the file. */
 export type Members = Readonly<Record<string, unknown>>
 
@@ -118,6 +123,11 @@ export function withoutPresets(table: MemberTable, members: Members): Members {
 }
 
 export type MemberChange = { name: string; before: unknown; after: unknown }
+
+/** The names of the changed members, for the audit trail. */
+export function changedNames(changes: readonly MemberChange[]): { changed: string } | undefined {
+  return changes.length === 0 ? undefined : { changed: changes.map(({ name }) => name).join(' ') }
+}
 
 export function changesBetween(before: Members, after: Members): MemberChange[] {
   return Object.keys(after)

@@ -13,7 +13,15 @@ import type { Client } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
-import { byKey, changesBetween, clientMembers, membersOfClient, withoutPresets } from './members.ts'
+import {
+  byKey,
+  changedNames,
+  changesBetween,
+  clientMembers,
+  type MemberChange,
+  membersOfClient,
+  withoutPresets,
+} from './members.ts'
 
 /** The store accepts more, one by one. A file of this length is read and compared in seconds. */
 const CLIENTS_AT_MOST = 10_000
@@ -33,6 +41,9 @@ export const clientKind: Kind = {
 async function planClients(entries: readonly Entry[], { store, keys, at, prune }: PlanParts): Promise<PlanOfKind> {
   const stored = await store.clients.listClients()
   const claims = claimsOf(entries, stored)
+  // Read once, when the first client is created: for each client, it would take minutes.
+  let names: Promise<ReadonlySet<string>> | undefined
+  const namesNow: NamesNow = () => (names ??= readNames(store))
   const plan: PlanOfKind = { changes: [], unchanged: 0, faults: [] }
   for (const { entry, before, fault } of claims) {
     if (fault !== null) plan.faults.push(`${entry.place}: ${fault}`)
@@ -43,7 +54,11 @@ async function planClients(entries: readonly Entry[], { store, keys, at, prune }
     }
     const faults = [...clientFaults(after), ...signingFaults(after, keys, at)]
     plan.faults.push(...faults.map((each) => `${entry.place}: ${each}`))
-    plan.changes.push(before ? changing(store, before, after) : creating(store, after, entry.members.client_id === undefined))
+    plan.changes.push(
+      before
+        ? changing(store, before, after)
+        : creating(store, after, entry.members.client_id === undefined ? namesNow : noNames),
+    )
   }
   if (!prune || plan.faults.length > 0) return plan
   const claimed = new Set(claims.map(({ before }) => before?.id))
@@ -86,14 +101,17 @@ function clientOfEntry({ members }: Entry, before: Client | null, at: number): C
   return { ...client, secrets, disabledAt: isDisabled === true ? (before?.disabledAt ?? at) : null }
 }
 
-function planned(client: Client, action: PlannedChange['action']): Omit<PlannedChange, 'carryOut'> {
+const EVENTS = { create: 'client_created', change: 'client_changed', delete: 'client_deleted' } as const
+
+function planned(client: Client, action: PlannedChange['action'], members: MemberChange[] = []): Omit<PlannedChange, 'carryOut'> {
   const newSecret = action !== 'delete' && lacksSecret(client)
   return {
     kind: 'client',
     action,
     id: client.id,
     name: client.name,
-    members: [],
+    members,
+    act: { event: EVENTS[action], clientId: client.id, details: changedNames(members) },
     newSecret,
     secretsRemoved: 0,
     grantsEnded: null,
@@ -104,14 +122,20 @@ function lacksSecret({ authMethod, secrets }: Client): boolean {
   return hasSecret(authMethod) && secrets.length === 0
 }
 
-/** `isFoundByName`: the entry has no client id, so a client with its name must not exist. */
-function creating(store: Store, client: Client, isFoundByName: boolean): PlannedChange {
+/** The names of the clients in the store before the first one is created. */
+type NamesNow = () => Promise<ReadonlySet<string>>
+const noNames: NamesNow = async () => new Set()
+
+async function readNames({ clients }: Pick<Store, 'clients'>): Promise<ReadonlySet<string>> {
+  return new Set((await clients.listClients()).map(({ name }) => name))
+}
+
+/** A client with one of the names must not exist: the entry has no client id, so it would mean that client. */
+function creating(store: Store, client: Client, names: NamesNow): PlannedChange {
   return {
     ...planned(client, 'create'),
     async carryOut(at, keepSecret) {
-      const stored = isFoundByName ? await store.clients.listClients() : []
-      if (stored.some(({ name }) => name === client.name))
-        throw new ChangedMeanwhile('a client of this name was registered meanwhile')
+      if ((await names()).has(client.name)) throw new ChangedMeanwhile('a client of this name was registered meanwhile')
       const { client: complete, secret } = withSecret({ ...client, createdAt: at }, at)
       if (secret !== null) keepSecret({ clientId: client.id, name: client.name, secret })
       if ((await store.clients.insertClient(complete)) === 'taken') throw new ChangedMeanwhile('it was registered meanwhile')
@@ -127,8 +151,7 @@ function withSecret(client: Client, at: number): { client: Client; secret: strin
 /** Secrets that were rotated after the plan are kept. */
 function changing(store: Store, before: Client, after: Client): PlannedChange {
   return {
-    ...planned(after, 'change'),
-    members: changesBetween(membersOfClient(before), membersOfClient(after)),
+    ...planned(after, 'change', changesBetween(membersOfClient(before), membersOfClient(after))),
     secretsRemoved: before.secrets.length - after.secrets.length,
     async carryOut(at, keepSecret) {
       const { client: complete, secret } = withSecret(after, at)

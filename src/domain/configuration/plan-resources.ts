@@ -6,7 +6,15 @@ import type { Store } from '../model/store.ts'
 import { resourceFaults } from '../resources/resource-faults.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
-import { changesBetween, type Members, membersOfResource, resourceMembers, withoutPresets } from './members.ts'
+import {
+  changedNames,
+  changesBetween,
+  type MemberChange,
+  type Members,
+  membersOfResource,
+  resourceMembers,
+  withoutPresets,
+} from './members.ts'
 
 export const resourceKind: Kind = {
   members: resourceMembers,
@@ -52,8 +60,24 @@ function resourceOf({ resource, name, scopes, open_to: openTo = ['registered'] }
   }
 }
 
-function planned({ uri, name }: Resource, action: PlannedChange['action']): Omit<PlannedChange, 'carryOut'> {
-  return { kind: 'resource', action, id: uri, name, members: [], newSecret: false, secretsRemoved: 0, grantsEnded: null }
+const EVENTS = { create: 'resource_created', change: 'resource_changed', delete: 'resource_deleted' } as const
+
+function planned(
+  { uri, name }: Resource,
+  action: PlannedChange['action'],
+  members: MemberChange[] = [],
+): Omit<PlannedChange, 'carryOut'> {
+  return {
+    kind: 'resource',
+    action,
+    id: uri,
+    name,
+    members,
+    act: { event: EVENTS[action], resource: uri, details: changedNames(members) },
+    newSecret: false,
+    secretsRemoved: 0,
+    grantsEnded: null,
+  }
 }
 
 function creating(store: Store, resource: Resource): PlannedChange {
@@ -72,8 +96,7 @@ function creating(store: Store, resource: Resource): PlannedChange {
 
 function changing(store: Store, before: Resource, after: Resource): PlannedChange {
   return {
-    ...planned(after, 'change'),
-    members: changesBetween(membersOfResource(before), membersOfResource(after)),
+    ...planned(after, 'change', changesBetween(membersOfResource(before), membersOfResource(after))),
     async carryOut() {
       const changed = await store.resources.changeResource(before.uri, (present) => {
         requireSame(before, present)

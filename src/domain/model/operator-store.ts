@@ -7,6 +7,7 @@ import type { AuditStore } from './audit-store.ts'
 import type { Changes } from './changes.ts'
 import type { GrantFilter, GrantOwner } from './pages.ts'
 import type { Client, Grant, Job, Operator, Resource } from './records.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 export type { KeyRecord }
 
@@ -112,6 +113,7 @@ export interface OperatorStore {
   readonly lists: ListStore
   readonly restorations: RestorationStore
   readonly audit: AuditStore
+  readonly webhooks: WebhookStore
   /** What changed since the revision `seen`. */
   readChanges(seen: number): Promise<Changes>
   /** For a store on several machines: the host and port of each machine that does not respond now. */

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { authenticateClient } from '../../domain/clients/authenticate-client.ts'
 import { requireSigningOfProfile } from '../../domain/clients/profile-signing.ts'
+import { countedClient } from '../../domain/model/counted-client.ts'
 import type { Deps } from '../../domain/model/deps.ts'
 import type { Client } from '../../domain/model/records.ts'
 import { grantToClient } from '../../domain/tokens/client-credentials-grant.ts'
@@ -48,6 +49,7 @@ export function tokenRoute(server: FastifyInstance, service: Service): void {
       if (!parameters.resource.every(isResourceUri)) throw invalidTarget('resource_malformed')
       if (!isGrantType(grantType)) throw unsupportedGrantType()
       const response = await grantHandlers[grantType](deps, client, parameters, proof)
+      service.metrics?.countTokens(grantType, countedClient(client.id))
       return await reply.headers(JSON_HEADERS).send(response)
     } catch (error) {
       throw countFailure(service, { request, credentials }, error)

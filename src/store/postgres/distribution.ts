@@ -34,6 +34,7 @@ export const ON_COORDINATOR = [
   'lists',
   'audit_head',
   'audit_lines',
+  'webhooks',
 ] as const
 
 /** How Citus keeps a table: in shards, as a copy on every machine, or on the coordinator. */

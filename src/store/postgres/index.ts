@@ -21,6 +21,7 @@ import { PROBE, READ_CHANGES, READ_REVISION } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
+import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 export type { PostgresAddress } from './connection/server.ts'
@@ -56,6 +57,7 @@ export function storeOn(connection: Connection, storeClock?: StoreClock): Store 
     lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
+    webhooks: createWebhookStore(connection),
     async readRevision() {
       const sentAt = storeClock?.elapsed() ?? 0
       const [row] = await revision()

@@ -283,6 +283,18 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at, seq) WHERE grant_id IS NOT NULL;
       CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at, seq) WHERE wallet IS NOT NULL;
       CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at, seq) WHERE operator IS NOT NULL;
+      CREATE TABLE webhooks (
+        id text COLLATE "C" PRIMARY KEY,
+        number integer NOT NULL UNIQUE,
+        url text NOT NULL,
+        secret text COLLATE "C" NOT NULL,
+        events jsonb NOT NULL,
+        created_at bigint NOT NULL,
+        cursor bigint NOT NULL,
+        failing_since bigint,
+        next_at bigint NOT NULL,
+        paused_at bigint
+      );
     `,
   },
 ]

@@ -18,6 +18,7 @@ import { createRevision } from './revision.ts'
 import { createSessionStore } from './sessions.ts'
 import { createSpentStore } from './spent.ts'
 import { createWalletStore } from './wallets.ts'
+import { createWebhookStore } from './webhooks.ts'
 
 export { SchemaMismatch } from '../../domain/model/store-errors.ts'
 
@@ -45,6 +46,7 @@ export function openSqliteStore(path: string): Store {
     lists: createListStore(connection),
     restorations: createRestorationStore(connection),
     audit: createAuditStore(connection),
+    webhooks: createWebhookStore(connection),
     ...createRevision(connection),
     checkWritable: () => connection.write(() => void probe.run()),
     close: () => connection.close(),

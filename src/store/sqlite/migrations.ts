@@ -278,6 +278,18 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX audit_lines_by_grant ON audit_lines (grant_id, at) WHERE grant_id IS NOT NULL;
       CREATE INDEX audit_lines_by_wallet ON audit_lines (wallet, at) WHERE wallet IS NOT NULL;
       CREATE INDEX audit_lines_by_operator ON audit_lines (operator, at) WHERE operator IS NOT NULL;
+      CREATE TABLE webhooks (
+        id TEXT PRIMARY KEY,
+        number INTEGER NOT NULL UNIQUE,
+        url TEXT NOT NULL,
+        secret TEXT NOT NULL,
+        events TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        cursor INTEGER NOT NULL,
+        failing_since INTEGER,
+        next_at INTEGER NOT NULL,
+        paused_at INTEGER
+      ) STRICT, WITHOUT ROWID;
     `,
   },
 ]

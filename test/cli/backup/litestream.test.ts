@@ -1,4 +1,4 @@
-/** Replication and restore of SQLite with Litestream, as docs/operating/operations.md describes: `TEST_LITESTREAM=… npm run test:backup`. */
+/** Replication and restore of SQLite with Litestream, as docs/operating/recover.md describes: `TEST_LITESTREAM=… npm run test:backup`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The PostgreSQL backup commands of docs/operating/operations.md, run with PostgreSQL's own programs: `npm run test:backup`. */
+/** The PostgreSQL backup commands of docs/operating/recover.md, run with PostgreSQL's own programs: `npm run test:backup`. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'

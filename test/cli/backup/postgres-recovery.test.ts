@@ -1,4 +1,4 @@
-/** Recovery of PostgreSQL from a base backup and its write-ahead log, as docs/operating/operations.md describes: `npm run test:backup`. */
+/** Recovery of PostgreSQL from a base backup and its write-ahead log, as docs/operating/recover.md describes: `npm run test:backup`. */
 import { chownSync, cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Backup and restore, as docs/operating/operations.md describes: a grant that ended after the backup stays ended after the restore. */
+/** Backup and restore, as docs/operating/recover.md describes: a grant that ended after the backup stays ended after the restore. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'

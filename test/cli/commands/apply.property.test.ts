@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type ClientRegistration, registerClient } from '../../../src/domain/clients/register-client.ts'
-import type { Client, Resource } from '../../../src/domain/model/records.ts'
+import { type Client, OPERATOR_ROLES, type Resource } from '../../../src/domain/model/records.ts'
+import { operatorIdOf, setOperator } from '../../../src/domain/operators/operators.ts'
 import { resourceFaults } from '../../../src/domain/resources/resource-faults.ts'
 import { DEVICE_CODE_GRANT } from '../../../src/oauth/grant-types.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
@@ -85,18 +86,26 @@ const resource: fc.Arbitrary<Resource> = fc
   })
   .filter((each) => resourceFaults(each).length === 0)
 
+const operator = fc.record({
+  id: fc.constantFrom('a', 'b', 'c', 'd').map((digit) => operatorIdOf(`0x${digit.repeat(40)}`) ?? ''),
+  role: fc.constantFrom(...OPERATOR_ROLES),
+})
+
 test('An exported store is applied to an empty store, exports the same text again, and applying it to either store changes nothing', async () => {
   const file = join(newFolder(), 'grantor.yaml')
   await fc.assert(
     fc.asyncProperty(
       fc.array(client, { maxLength: 4 }),
       fc.uniqueArray(resource, { maxLength: 3, selector: ({ uri }) => uri }),
+      fc.uniqueArray(operator, { maxLength: 3, selector: ({ id }) => id }),
       fc.constantFrom([], ['--json']),
-      async (clients, resources, format) => {
+      async (clients, resources, operators, format) => {
         const [one, other] = [await newDatabase(), await newDatabase()]
         const store = openSqliteStore(one.path)
         for (const each of clients) await store.clients.insertClient(each)
         for (const each of resources) await store.resources.insertResource(each)
+        for (const [index, each] of operators.entries())
+          await setOperator(store, { ...each, role: index === 0 ? 'owner' : each.role, at: NOW })
         await store.close()
         const { out: text } = await run(['export', ...format], one.env)
         writeFileSync(file, text)

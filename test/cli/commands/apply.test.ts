@@ -175,6 +175,94 @@ describe('Deletion', () => {
   })
 })
 
+test('Each change of apply is a line of the audit trail', async () => {
+  const acts = async () => {
+    const { out } = await run(['audit', 'list', '--json'], env)
+    const lines = out.trim().split('\n')
+    return lines.map((line) => JSON.parse(line) as { event: string; details?: Record<string, unknown> })
+  }
+  await apply(FILE, '--yes')
+  await apply(FILE.replace('app.example.com/callback', 'app.example.com/new'), '--yes')
+  await apply('clients: []', '--yes', '--prune')
+  await apply('operators: [{operator: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", role: owner}]', '--yes')
+  const all = await acts()
+  expect(all.map(({ event }) => event).toSorted((a, b) => a.localeCompare(b))).toEqual([
+    'client_changed',
+    'client_created',
+    'client_created',
+    'client_deleted',
+    'client_deleted',
+    'operator_added',
+    'resource_created',
+  ])
+  expect(all.find(({ event }) => event === 'client_changed')?.details).toMatchObject({ changed: 'redirect_uris' })
+  expect(all.find(({ event }) => event === 'client_deleted')?.details).toMatchObject({ grants: 0 })
+})
+
+describe('Operators', () => {
+  const [ALICE, BOB] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8']
+  const listed = (...operators: [id: string, role: string][]) =>
+    `operators:\n${operators.map(([id, role]) => `  - {operator: "${id}", role: ${role}}`).join('\n')}`
+  const roles = async () =>
+    (JSON.parse((await run(['operators', 'list', '--json'], env)).out) as { operator: string; role: string }[]).map(
+      ({ operator, role }) => `${operator} ${role}`,
+    )
+
+  test('The first owner is added before the others, whatever their order in the file', async () => {
+    expect((await apply(listed([BOB, 'auditor'], [ALICE.toLowerCase(), 'owner']), '--yes')).exit).toBe(0)
+    expect(await roles()).toEqual([`${BOB} auditor`, `${ALICE} owner`])
+  })
+
+  test('An owner can be replaced by another one in one file, also with --prune', async () => {
+    await apply(listed([ALICE, 'owner']), '--yes')
+    expect((await apply(listed([ALICE, 'auditor'], [BOB, 'owner']), '--yes')).out).toContain('role: "owner" → "auditor"')
+    expect(await roles()).toEqual([`${BOB} owner`, `${ALICE} auditor`])
+    expect((await apply(listed([ALICE, 'owner']), '--yes', '--prune')).out).toContain(`delete operator "owner" (${BOB})`)
+    expect(await roles()).toEqual([`${ALICE} owner`])
+  })
+
+  test('A file after which no owner would remain is refused', async () => {
+    const words = 'at least one owner must remain'
+    expect((await apply(listed([ALICE, 'auditor']), '--yes')).err).toContain(words)
+    await apply(listed([ALICE, 'owner']), '--yes')
+    for (const text of [listed([ALICE, 'operator']), listed([BOB, 'operator']), 'operators: []'])
+      expect((await apply(text, '--yes', '--prune')).err).toContain(words)
+    expect(await roles()).toEqual([`${ALICE} owner`])
+  })
+
+  test('A client may be an operator if it is registered or in the same file', async () => {
+    const id = '0f8c9a3e-4f0b-4c8e-9a51-5b1c3e9d7a20'
+    const operators = listed([ALICE, 'owner'], [id, 'auditor'])
+    expect((await apply(operators, '--yes')).err).toContain('No client of this id is registered, or in this file')
+    const client = `clients:\n  - {client_id: ${id}, name: A, redirect_uris: ["https://a.example/cb"]}\n`
+    expect((await apply(`${client}${operators}`, '--yes')).exit).toBe(0)
+    expect(await roles()).toEqual([`${id} auditor`, `${ALICE} owner`])
+  })
+
+  test.each([
+    [listed(['me', 'owner']), 'operator must be a wallet address (0x…) or a client id'],
+    [listed([ALICE, 'owner'], [ALICE.toLowerCase(), 'auditor']), 'The operator is named twice'],
+    [listed([ALICE, 'admin']), 'operators[0].role must be one of owner, operator, auditor'],
+    [
+      'operators:\n  - {operator: 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266, role: owner}',
+      'operator must be a text; put it in quotes',
+    ],
+  ])('The operators %j are refused', async (text, words) => {
+    expect((await apply(text, '--yes')).err).toContain(words)
+    expect(await roles()).toEqual([])
+  })
+
+  test('If the role of an operator changes after the plan, apply stops', async () => {
+    await apply(listed([ALICE, 'owner'], [BOB, 'operator']), '--yes')
+    const meanwhile = async () => {
+      await run(['operators', 'add', BOB, '--role', 'owner'], env)
+      return 'yes'
+    }
+    expect((await applyAsked(listed([ALICE, 'owner'], [BOB, 'auditor']), meanwhile)).err).toContain('it was changed meanwhile')
+    expect(await roles()).toContain(`${BOB} owner`)
+  })
+})
+
 describe('Concurrent changes and failures', () => {
   test('If a client changes between the plan and the answer, apply stops before that client and names it', async () => {
     await apply(FILE, '--yes')
@@ -278,6 +366,17 @@ describe('New secrets in a file', () => {
     expect([readFileSync(file, 'utf8'), await clients()]).toEqual(['keep me', []])
   })
 
+  test('If apply stops before the first secret, the file of --secrets does not stay', async () => {
+    const file = join(folder, 'secrets.jsonl')
+    const meanwhile = async () => {
+      await run(['clients', 'create', '--name', 'My app', '--redirect-uri', 'https://other.example/cb'], env)
+      await run(['resources', 'create', 'https://mcp.example.com/mcp', '--name', 'R', '--scope', 's=d'], env)
+      return 'yes'
+    }
+    expect((await applyAsked(FILE, meanwhile, '--secrets', file)).exit).toBe(1)
+    expect(existsSync(file)).toBe(false)
+  })
+
   test('--secrets creates no file if no client gets a secret', async () => {
     const file = join(folder, 'secrets.jsonl')
     await apply('resources: []', '--yes', '--secrets', file)
@@ -322,7 +421,7 @@ describe('What the file may contain', () => {
     ['A custom tag', client('    consent: !js session'), 'line 4: Unresolved tag: !js'],
     ['A second document', 'clients: []\n---\nclients: []', 'line 2: '],
     ['Text that is not YAML', 'clients: [', 'line 1: '],
-    ['An empty file', '', 'the file must have one or more of the sections resources, clients'],
+    ['An empty file', '', 'the file must have one or more of the sections resources, clients, operators'],
     ['A list of lists', 'clients:\n  - [a]', 'line 2: clients[0] must be an entry with members such as name'],
     [
       'A fault of the client itself',
@@ -339,6 +438,11 @@ describe('What the file may contain', () => {
     ['A resource that is named twice', 'resources:\n  - &a {resource: "https://a.example/", name: A, scopes: []}', 'anchors'],
   ])('%s is refused with its line and its path, and nothing is changed', async (_what, text, words) => {
     expect(await refused(text)).toContain(words)
+  })
+
+  test('Control characters of the file do not reach the terminal', async () => {
+    const err = await refused('clients:\n  - {"\\e[2Jname": A, name: "\\u202etxt", redirect_uris: ["https://a.example/\\u0007"]}')
+    expect(err.replaceAll('\n', '')).toMatch(/^[\x20-\x7e]+$/)
   })
 
   test('A private key in a JWK Set is refused, and the message does not repeat it', async () => {

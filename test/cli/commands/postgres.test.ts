@@ -1,12 +1,14 @@
 /** The commands on a PostgreSQL database, which behave as on a SQLite file. */
 import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newGrantId } from '../../../src/domain/model/grant-id.ts'
 import { openPostgresStore } from '../../../src/store/postgres/index.ts'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
 import { NOW, newGrant } from '../../store/contract/subject.ts'
 import { newPostgresDatabase } from '../../support/postgres.ts'
-import { run } from '../run.ts'
+import { newFolder, run } from '../run.ts'
 
 const steps = MIGRATIONS.map(({ number, name }) => ({ number, name }))
 
@@ -69,4 +71,27 @@ test('On PostgreSQL, an outdated schema or a failed connection is reported in on
     expect(err).toContain(words)
     expect(err).not.toContain(password)
   }
+})
+
+test('On PostgreSQL, apply creates what a file names, export prints it, and a second run changes nothing', async () => {
+  const { url } = await newPostgresDatabase()
+  const env = { GRANTOR_DATABASE_URL: url }
+  await run(['migrate'], env)
+  const file = join(newFolder(), 'grantor.yaml')
+  writeFileSync(
+    file,
+    `resources: [{resource: "https://api.example.com/", name: API, scopes: [{name: read, description: read it}]}]
+clients: [{name: My app, redirect_uris: ["https://app.example.com/callback"]}]
+operators: [{operator: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", role: owner}]`,
+  )
+  expect(await run(['apply', file, '--yes'], env)).toMatchObject({ exit: 0, out: expect.stringContaining('Applied 3 changes.') })
+  const { out: text } = await run(['export'], env)
+  writeFileSync(file, text)
+  expect(await run(['apply', file, '--yes', '--prune'], env)).toMatchObject({ exit: 0, out: 'Nothing to change: 3 unchanged.\n' })
+  writeFileSync(file, text.replace('name: My app', 'name: Your app'))
+  expect(await run(['apply', file, '--yes'], env)).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('name: "My app" → "Your app"'),
+  })
+  expect((await run(['apply', file, '--yes', '--prune'], env)).out).toContain('Nothing to change')
 })

@@ -54,6 +54,7 @@ test('A healthy installation behind two proxies has no finding that is not ok, a
       'keys',
       'secret files',
       'chains',
+      'admin API',
       'metrics',
       'machine',
     ]),
@@ -176,6 +177,14 @@ test('A proxy that is not among GRANTOR_TRUSTED_PROXIES is found', async () => {
   expect(found[0]?.found).toContain('a proxy at 127.0.0.1 is not among GRANTOR_TRUSTED_PROXIES')
 })
 
+test('A proxy that is not trusted is also found if it passes on X-Forwarded-For unchanged, as nginx does by default', async () => {
+  site.proxies.auth.toServer = (headers) => headers
+  site.proxies.login.toServer = (headers) => headers
+  const found = faults(await site.doctor({ GRANTOR_TRUSTED_PROXIES: '' }))
+  expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['proxies wrong', 'proxies wrong'])
+  expect(found[0]?.found).toContain('a proxy at 127.0.0.1 is not among GRANTOR_TRUSTED_PROXIES')
+})
+
 test('A proxy that refuses long queries is found', async () => {
   const isLong = ({ url = '' }: { url?: string | undefined }) => url.length > 4_000
   site.proxies.auth.answer = (request, response) => void response.writeHead(isLong(request) ? 414 : 404).end()
@@ -202,6 +211,18 @@ test('Metrics at the public URL are found', async () => {
       expect.objectContaining({ check: 'metrics', verdict: 'wrong', found: expect.stringContaining('/metrics is public') }),
     ]),
   )
+})
+
+test('An admin API that answers at the public URL is found, and one at its own URL is ok', async () => {
+  const own = { check: 'admin API', verdict: 'ok', found: expect.stringContaining('answers at http') }
+  expect((await site.doctor()).findings).toContainEqual(expect.objectContaining(own))
+  const away = await runDoctor({ ...site.env, GRANTOR_ADMIN_URL: 'http://localhost:9' })
+  expect(faults(away)).toMatchObject([
+    { check: 'admin API', verdict: 'wrong', found: expect.stringContaining('cannot be reached') },
+  ])
+  site.proxies.login.answer = (_request, response) => void response.writeHead(401).end()
+  const open = (await site.doctor()).findings.find(({ check }) => check === 'admin API')
+  expect(open).toMatchObject({ verdict: 'wrong', found: expect.stringContaining('the admin API answers at') })
 })
 
 test('A metrics listener on every address is a warning', async () => {

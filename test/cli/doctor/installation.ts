@@ -57,7 +57,7 @@ export async function runDoctor(env: Record<string, string | undefined>, at = no
 }
 
 export async function startInstallation(databaseUrl?: string, more: Record<string, string> = {}): Promise<Installation> {
-  const [auth = 0, login = 0, authBehind = 0, loginBehind = 0, metrics = 0] = await freePorts(5)
+  const [auth = 0, login = 0, authBehind = 0, loginBehind = 0, metrics = 0, admin = 0] = await freePorts(6)
   const folder = newFolder()
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text, { mode: 0o600 })
@@ -75,6 +75,7 @@ export async function startInstallation(databaseUrl?: string, more: Record<strin
     GRANTOR_SECRET_FILE: file('secret', 'correct-horse-battery-staple-4711\n'),
     GRANTOR_LOGIN_SECRET_FILE: file('login-secret', 'between-the-servers-correct-horse\n'),
     GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}`,
+    GRANTOR_ADMIN_URL: `http://localhost:${admin}`,
     GRANTOR_DRAIN_SECONDS: '0',
     ...more,
   }

@@ -1,8 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
 import { main } from '../../../src/cli/main.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { OWN_ENVIRONMENT } from '../../support/own-environment.ts'
@@ -91,16 +92,55 @@ test('For systemd, the environment file names no files of secrets, because the u
   for (const command of commandsIn(out)) execFileSync('sh', ['-n', '-c', command])
 })
 
-test('For Compose, the secrets are at /run/secrets, and the servers listen in their container', async () => {
+test('For Compose, init writes the files that the Compose file of the package names', async () => {
   const dir = join(newFolder(), 'compose')
-  const { out } = await run(['init', ...URLS, '--dir', dir, '--for', 'compose', '--proxy', '172.16.0.0/12'])
-  const env = readFileSync(join(dir, 'env'), 'utf8')
-  expect(env).toContain('GRANTOR_SECRET_FILE=/run/secrets/secret\n')
-  expect(env).toContain('GRANTOR_LISTEN=0.0.0.0:4000\n')
-  expect(env).toContain('GRANTOR_TRUSTED_PROXIES=172.16.0.0/12\n')
-  expect(env).not.toContain('BACKEND')
+  const { out } = await run([
+    'init',
+    ...URLS,
+    '--dir',
+    dir,
+    '--for',
+    'compose',
+    '--operator',
+    '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+  ])
+  const compose = readFileSync(new URL('../../../ops/compose/compose.yaml', import.meta.url), 'utf8')
+  for (const [, file = ''] of compose.matchAll(/file: \.\/(.*)$/gm)) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600)
+  const env = readFileSync(join(dir, '.env'), 'utf8')
+  for (const [, required = ''] of compose.matchAll(/\$\{(\w+):\?/g)) expect(env).toContain(`${required}=`)
   expect(out).toContain('docker compose up --detach')
+  for (const command of commandsIn(out)) execFileSync('sh', ['-n', '-c', command])
+  const refused = await run(['init', ...URLS, '--for', 'compose', '--database-url', 'sqlite:/x', '--dir', join(dir, 'other')])
+  expect(refused).toMatchObject({ exit: 2, err: expect.stringContaining('the Compose file has its own PostgreSQL') })
 })
+
+test.each([
+  ['sqlite', [], ['login-secret', 'secret', 'values.yaml'], 'statefulset/grantor'],
+  [
+    'postgresql',
+    ['--database-url', 'postgres://grantor:pw@db.example.com/grantor'],
+    ['database-url', 'login-secret', 'secret', 'values.yaml'],
+    'deploy/grantor',
+  ],
+])(
+  'For Kubernetes with %s, the values have no secret, and the entries of the Secret are files without a newline',
+  async (store, more, files, workload) => {
+    const dir = join(newFolder(), 'kubernetes')
+    const { exit, out } = await run(['init', ...URLS, ...more, '--dir', dir, '--for', 'kubernetes', '--proxy', '10.0.0.0/8'])
+    expect([exit, readdirSync(dir).toSorted((a, b) => a.localeCompare(b))]).toEqual([0, files])
+    const values = readFileSync(join(dir, 'values.yaml'), 'utf8')
+    expect(parse(values)).toEqual({
+      authUrl: 'https://auth.example.com',
+      loginUrl: 'https://login.example.com',
+      store,
+      secret: { name: 'grantor' },
+      settings: { GRANTOR_TRUSTED_PROXIES: '10.0.0.0/8' },
+    })
+    expect(readFileSync(join(dir, 'secret'), 'utf8')).toMatch(/^[\w-]{43}$/)
+    expect(out).toContain(`kubectl exec ${workload} --container auth`)
+    for (const command of commandsIn(out)) execFileSync('sh', ['-n', '-c', command])
+  },
+)
 
 test('A database URL with special characters arrives unchanged through the shell, and its password is not printed', async () => {
   const dir = join(newFolder(), 'grantor')
@@ -145,7 +185,7 @@ test.each([
   [[...URLS, '--database-url', 'mysql://db/grantor'], 'GRANTOR_DATABASE_URL must be sqlite:PATH'],
   [[...URLS, '--proxy', '0.0.0.0/0'], 'GRANTOR_TRUSTED_PROXIES must not hold "0.0.0.0/0"'],
   [[...URLS, '--operator', 'me'], '--operator must be a wallet address (0x…) or a client id, not "me"'],
-  [[...URLS, '--for', 'nomad'], '--for must be one of files, systemd, compose'],
+  [[...URLS, '--for', 'nomad'], '--for must be one of files, systemd, compose, kubernetes'],
   [['--auth-url', 'https://auth.example.com'], '--login-url is missing'],
 ])('The options %j are refused, and nothing is written', async (options, words) => {
   const dir = join(newFolder(), 'grantor')

@@ -104,6 +104,16 @@ describe('Running workers of serve', () => {
     for (let request = 0; request < 4; request++) expect(await introspect(client_secret!, client_id!)).toBe(200)
   })
 
+  test('Wrong user codes of one network are counted over all workers (RFC 8628 §5.1)', async () => {
+    const guess = () => statusOf('/device?user_code=BBBB-BBBB')
+    for (let guesses = 0; guesses < 4; guesses++) expect(await guess()).toBe(400)
+    // If each worker counted alone, each would allow five. The primary informs the other worker asynchronously.
+    const statuses: number[] = []
+    await expect.poll(async () => statuses.push(await guess()) && statuses.at(-1), { interval: 50 }).toBe(429)
+    expect(statuses.length).toBeLessThan(5)
+    for (let guesses = 0; guesses < 4; guesses++) expect(await guess()).toBe(429)
+  })
+
   test('A worker that crashes is logged, counted and replaced, and meanwhile all requests are answered', async () => {
     const [first = 0] = workersOf(service)
     process.kill(first, 'SIGKILL')

@@ -36,7 +36,7 @@ async function trailOnSqlite({ waitingAtMost }: { waitingAtMost?: number } = {})
     store: audit,
     note: (fault) => faults.push(fault),
     // Shorter than in a service: the pauses between attempts, and the time for which a process that stops tries.
-    pause: (milliseconds) => pauseFor(milliseconds === 3000 ? 500 : Math.min(milliseconds, 5)),
+    pause: (milliseconds) => pauseFor(milliseconds === 2000 ? 500 : Math.min(milliseconds, 5)),
     ...(waitingAtMost === undefined ? {} : { waitingAtMost }),
   })
   const texts = async () => (await store.audit.readLines({ after: 0, limit: 1000 })).map(({ line }) => line)
@@ -135,4 +135,32 @@ test("An operator's act is a line with the operator's name, and with a shortened
     details: { grants: 7 },
   })
   expect(await store.audit.searchLines({ operator, wallet: operator }, { limit: 2 })).toHaveLength(1)
+})
+
+test('Lines that no response waits for are gathered into one append, and come before later lines', async () => {
+  const { trail, appended, texts } = await trailOnSqlite()
+  const names = Array.from({ length: 50 }, (_, index) => `g${index}`)
+  for (const name of names) trail.recordSoon(entryOf(name))
+  await pauseFor(50)
+  expect((await texts()).map(idOf)).toEqual(names)
+  expect(appended).toEqual([50])
+  trail.recordSoon(entryOf('before'))
+  await trail.record(entryOf('after'))
+  expect((await texts()).slice(50).map(idOf)).toEqual(['before', 'after'])
+  expect(appended).toEqual([50, 2])
+})
+
+test('Many lines that no response waits for do not wait for the pause', async () => {
+  const { trail, texts } = await trailOnSqlite()
+  for (let index = 0; index < 450; index++) trail.recordSoon(entryOf(`g${index}`))
+  await pauseFor(50)
+  expect(await texts()).toHaveLength(450)
+})
+
+test('A process that stops appends the lines that are being gathered', async () => {
+  const { trail, texts, faults } = await trailOnSqlite()
+  trail.recordSoon(entryOf('last'))
+  await trail.stop()
+  expect((await texts()).map(idOf)).toEqual(['last'])
+  expect(faults).toEqual([])
 })

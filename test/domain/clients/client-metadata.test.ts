@@ -48,6 +48,12 @@ describe('An accepted document', () => {
     })
   })
 
+  test('A client that declares `none` as its one method is a public client, even if it has keys and supports more (RFC 7591 §2)', () => {
+    const declared = { token_endpoint_auth_method: 'none', token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'] }
+    const document = { ...GOOD, ...declared, jwks_uri: 'https://agent.example/jwks.json' }
+    expect(read(document)).toMatchObject({ authMethod: 'none', jwksUri: null })
+  })
+
   test('An editor with a private-use scheme and unknown members is accepted, and grant types of other servers are left out', () => {
     const document = {
       ...GOOD,

@@ -1,0 +1,49 @@
+/** Traces, if the settings name a collector. Otherwise no code of OpenTelemetry is loaded. */
+import type { Settings } from '../../config/settings.ts'
+import type { Logger } from '../../ops/logger.ts'
+import type { Metrics } from '../../ops/metrics.ts'
+import type { Tracing } from '../../ops/tracing.ts'
+
+type TraceSettings = Pick<
+  Settings<'login-server'>,
+  'otlpEndpoint' | 'otlpTracesEndpoint' | 'otlpHeaders' | 'traceRatio' | 'serviceName'
+>
+
+type Runtime = { logger: Logger; metrics?: Pick<Metrics, 'countSpans'> | undefined }
+
+export async function tracingFor(
+  settings: TraceSettings,
+  usualName: 'grantor' | 'grantor-login',
+  { logger, metrics }: Runtime,
+): Promise<Tracing | undefined> {
+  const url = collectorOf(settings)
+  if (url === undefined) return undefined
+  const { openTracing } = await import('../../telemetry/open-tracing.ts')
+  return openTracing({
+    url,
+    headers: headersOf(settings.otlpHeaders ?? ''),
+    ratio: settings.traceRatio,
+    serviceName: settings.serviceName ?? usualName,
+    count: (result, spans) => metrics?.countSpans(result, spans),
+    noteChange(state) {
+      if (state === 'failing') logger.warn('the collector does not accept traces; they are lost, requests are not affected')
+      else logger.info('the collector accepts traces again')
+    },
+  })
+}
+
+function collectorOf({ otlpEndpoint, otlpTracesEndpoint }: TraceSettings): string | undefined {
+  if (otlpTracesEndpoint !== undefined) return otlpTracesEndpoint
+  return otlpEndpoint === undefined ? undefined : `${otlpEndpoint.replace(/\/$/, '')}/v1/traces`
+}
+
+/** The settings have checked the form. */
+function headersOf(text: string): Record<string, string> {
+  const items = text.split(',').filter((item) => item.trim() !== '')
+  return Object.fromEntries(
+    items.map((item) => {
+      const [name = '', ...value] = item.trim().split('=')
+      return [name, decodeURIComponent(value.join('='))]
+    }),
+  )
+}

@@ -1,0 +1,173 @@
+/**
+ * Sends the lines of the trail to the webhook endpoints, each line after the one before, by one node at a time.
+ *
+ * A line that fails stops the lines after it, so the order holds also for each grant. Attempts go on for a day, less and less often. Then the
+ * endpoint is paused until an operator resumes it. No line is lost meanwhile: the endpoint's cursor stays.
+ */
+import type { AuditLine, AuditStore } from '../model/audit-store.ts'
+import type { CleaningStore } from '../model/operator-store.ts'
+import type { StoredWebhook, WebhookProgress, WebhookStore } from '../model/webhook-store.ts'
+import { webhookMessage } from './webhook-message.ts'
+
+/** Lines of one read, and lines that one run sends to an endpoint at most. */
+const PAGE = 100
+const SENT_AT_MOST = 500
+/** Seconds for which one node delivers to an endpoint: longer than an attempt and the writes around it. */
+const LEASE = 60
+/** Seconds before the next attempt: half of the time for which attempts have failed, within these bounds. */
+const RETRY = { least: 5, most: 3600 }
+/** Seconds of failing attempts after which an endpoint is paused. */
+const GIVEN_UP_AFTER = 86_400 + 3600
+/** Milliseconds for which `stop` waits: a process must end within six seconds. */
+const STOP_WITHIN = 3000
+
+export type WebhookAnswer = { kind: 'answered'; status: number } | { kind: 'unavailable'; why: string }
+
+export type WebhookDelivery = {
+  store: WebhookStore
+  lines: Pick<AuditStore, 'readLines'>
+  cleaning: Pick<CleaningStore, 'takeLease'>
+  holder: string
+  /** null if the secret cannot be unwrapped */
+  openSecret: (webhook: StoredWebhook) => Uint8Array | null
+  /** one POST; does not throw */
+  post: (call: { url: string; json: { text: string; headers: Readonly<Record<string, string>> } }) => Promise<WebhookAnswer>
+  /** reports that an endpoint begins to fail, works again, or was paused */
+  note: (event: 'webhook_failing' | 'webhook_works_again' | 'webhook_paused', webhook: StoredWebhook, why: string) => void
+  now: () => number
+  pause: (milliseconds: number) => Promise<void>
+}
+
+export type WebhookSender = {
+  /** Starts what is due, and returns. Throws if the store failed since the last call. */
+  deliver(): Promise<void>
+  /** Resolves when the attempts that are under way have ended. */
+  settle(): Promise<void>
+  /** Starts nothing more. An attempt that takes longer than three seconds from now may arrive, and is repeated by the next process. */
+  stop(): Promise<void>
+}
+
+/** An endpoint that hangs delays only itself. */
+export function createWebhookSender(delivery: WebhookDelivery): WebhookSender {
+  const { store, now, pause } = delivery
+  const underWay = new Map<string, Promise<void>>()
+  const stopping = new AbortController()
+  const failures: unknown[] = []
+
+  function start(webhook: StoredWebhook): void {
+    const run = new Run(delivery, webhook, stopping.signal)
+      .deliver()
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => underWay.delete(webhook.id))
+    underWay.set(webhook.id, run)
+  }
+
+  const settle = async (): Promise<void> => void (await Promise.all(underWay.values()))
+  return {
+    settle,
+    async deliver() {
+      const [failure] = failures.splice(0)
+      if (failure !== undefined) throw new Error('a delivery was interrupted', { cause: failure })
+      for (const webhook of await store.listWebhooks()) {
+        const isDue = webhook.pausedAt === null && webhook.nextAt <= now() && !underWay.has(webhook.id)
+        if (isDue && !stopping.signal.aborted) start(webhook)
+      }
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.race([settle(), pause(STOP_WITHIN)])
+    },
+  }
+}
+
+class Run {
+  readonly #delivery: WebhookDelivery
+  readonly #webhook: StoredWebhook
+  readonly #stopping: AbortSignal
+  #cursor: number
+  #leasedAt = Number.NEGATIVE_INFINITY
+  #failingSince: number | null
+
+  constructor(delivery: WebhookDelivery, webhook: StoredWebhook, stopping: AbortSignal) {
+    this.#delivery = delivery
+    this.#webhook = webhook
+    this.#stopping = stopping
+    this.#cursor = webhook.cursor
+    this.#failingSince = webhook.failingSince
+  }
+
+  async deliver(): Promise<void> {
+    if (!(await this.#holdsLease())) return
+    for (let sent = 0; sent < SENT_AT_MOST; ) {
+      const page = await this.#delivery.lines.readLines({ after: this.#cursor, limit: PAGE })
+      let skipped = this.#cursor
+      for (const line of page) {
+        if (!this.#isWanted(line)) skipped = line.seq
+        else if (await this.#deliverLine(line)) [skipped, sent] = [line.seq, sent + 1]
+        else return
+      }
+      if (skipped !== this.#cursor && !(await this.#move(skipped))) return
+      if (page.length < PAGE) return
+    }
+  }
+
+  async #holdsLease(): Promise<boolean> {
+    const { cleaning, holder, now } = this.#delivery
+    const at = now()
+    // If the clock jumped, the age of the lease is unknown.
+    if (Math.abs(at - this.#leasedAt) < LEASE / 3) return true
+    const outcome = await cleaning.takeLease(`webhook ${this.#webhook.id}`, holder, at, LEASE)
+    this.#leasedAt = at
+    return outcome === 'taken'
+  }
+
+  #isWanted({ event }: AuditLine): boolean {
+    const { events } = this.#webhook
+    return events.length === 0 || events.includes(event)
+  }
+
+  /** False if the run ends here. */
+  async #deliverLine(line: AuditLine): Promise<boolean> {
+    const { openSecret, post, now, note } = this.#delivery
+    if (this.#stopping.aborted || !(await this.#holdsLease())) return false
+    const secret = openSecret(this.#webhook)
+    const failure =
+      secret === null
+        ? 'secret_not_readable'
+        : failureOf(await post({ url: this.#webhook.url, json: webhookMessage(line, secret, now()) }))
+    if (failure !== null) {
+      await this.#noteFailure(failure)
+      return false
+    }
+    if (this.#failingSince !== null) note('webhook_works_again', this.#webhook, '')
+    this.#failingSince = null
+    return this.#move(line.seq)
+  }
+
+  async #noteFailure(why: string): Promise<void> {
+    const { now, note, store } = this.#delivery
+    const at = now()
+    if (this.#failingSince === null) note('webhook_failing', this.#webhook, why)
+    const failingSince = this.#failingSince ?? at
+    // 410: the receiver wants no more messages.
+    const isGivenUp = why === 'status_410' || at - failingSince >= GIVEN_UP_AFTER
+    const wait = Math.min(Math.max(Math.floor((at - failingSince) / 2), RETRY.least), RETRY.most)
+    const progress = { cursor: this.#cursor, failingSince, nextAt: at + wait, pausedAt: isGivenUp ? at : null }
+    const outcome = await store.moveWebhook(this.#webhook.id, this.#cursor, progress)
+    if (isGivenUp && outcome === 'moved') note('webhook_paused', this.#webhook, why)
+  }
+
+  /** False if an operator moved the cursor meanwhile, or another node delivers. */
+  async #move(cursor: number): Promise<boolean> {
+    const { store, now } = this.#delivery
+    const progress: WebhookProgress = { cursor, failingSince: this.#failingSince, nextAt: now(), pausedAt: null }
+    const outcome = await store.moveWebhook(this.#webhook.id, this.#cursor, progress)
+    this.#cursor = cursor
+    return outcome === 'moved'
+  }
+}
+
+function failureOf(answer: WebhookAnswer): string | null {
+  if (answer.kind === 'unavailable') return answer.why
+  return answer.status >= 200 && answer.status < 300 ? null : `status_${answer.status}`
+}

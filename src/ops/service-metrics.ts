@@ -1,0 +1,104 @@
+/**
+ * What the service did: sign-ins, consents, grants, tokens, endings, notices, alarms. By client, in bounded memory.
+ *
+ * The caller passes an id as `client` only if an operator registered that client. All other clients share one value, because
+ * anyone can bring a new one.
+ */
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** Values of the label `client`. Clients that are counted first beyond this number share the value `other`. */
+export const CLIENTS_AT_MOST = 200
+
+export type KeyTimes = {
+  kind: string
+  /** epoch seconds */
+  createdAt: number
+  /** epoch seconds from which the next key of this kind is overdue */
+  dueAt: number
+}
+
+export type ServiceMetrics = {
+  countTokens(grantType: string, client: string): void
+  countSignIn(method: string, client: string): void
+  /** `result` is `signed`, `confirmed` or `declined` */
+  countConsent(result: string, client: string): void
+  countGrant(client: string): void
+  countEnding(ending: { event: string; reason: string; client: string }): void
+  countNotice(result: 'delivered' | 'lost'): void
+  countAlarm(): void
+  countBackgroundRun(task: string, result: 'done' | 'failed'): void
+  /** spans that were exported, that the collector did not take, or that found the queue full */
+  countSpans(result: 'exported' | 'failed' | 'dropped', spans: number): void
+  /** `read` returns the youngest key of each kind; it is called for each scrape */
+  watchKeys(read: () => KeyTimes[]): void
+}
+
+export function createServiceMetrics(registry: Registry): ServiceMetrics {
+  const registers = [registry]
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const bounded = boundedClients()
+  const tokens = counter('grantor_tokens_issued_total', 'Token responses, by grant type and client.', 'grant_type', 'client')
+  const signIns = counter('grantor_sign_ins_total', 'Sessions that began, by method and client.', 'method', 'client')
+  const consents = counter('grantor_consents_total', 'Answers of users to requests of apps.', 'result', 'client')
+  const grants = counter('grantor_grants_created_total', 'Grants that a code created, by client.', 'client')
+  const endings = counter(
+    'grantor_endings_total',
+    'Events that ended grants, sessions or tokens, by reason and client.',
+    'event',
+    'reason',
+    'client',
+  )
+  const notices = counter('grantor_logout_notices_total', 'Logout notices that were delivered or lost.', 'result')
+  const alarms = counter('grantor_alarms_total', 'Lines of the log with the message `alarm`, which an operator must look at.')
+  const runs = counter('grantor_background_runs_total', 'Runs of the tasks beside the requests.', 'task', 'result')
+  // A series that begins at 1 has no increase, so an alert would miss the first event.
+  for (const result of ['delivered', 'lost']) notices.inc({ result }, 0)
+  const spans = counter('grantor_trace_spans_total', 'Spans that were exported, refused or dropped.', 'result')
+  return {
+    countTokens: (grant_type, client) => tokens.inc({ grant_type, client: bounded(client) }),
+    countSignIn: (method, client) => signIns.inc({ method, client: bounded(client) }),
+    countConsent: (result, client) => consents.inc({ result, client: bounded(client) }),
+    countGrant: (client) => grants.inc({ client: bounded(client) }),
+    countEnding: ({ event, reason, client }) => endings.inc({ event, reason, client: bounded(client) }),
+    countNotice: (result) => notices.inc({ result }),
+    countAlarm: () => alarms.inc(),
+    countBackgroundRun(task, result) {
+      runs.inc({ task, result })
+      runs.inc({ task, result: result === 'done' ? 'failed' : 'done' }, 0)
+    },
+    countSpans: (result, count) => spans.inc({ result }, count),
+    watchKeys: (read) => watchKeys(registry, read),
+  }
+}
+
+/** All workers have the same keys, so the page of several workers has the smallest value, not the sum. */
+function watchKeys(registry: Registry, read: () => KeyTimes[]): void {
+  const options = { labelNames: ['kind'] as const, registers: [registry], aggregator: 'min' as const }
+  const createdAt = new Gauge({
+    ...options,
+    name: 'grantor_key_created_timestamp_seconds',
+    help: 'When the youngest key was made, by kind.',
+    collect() {
+      for (const key of read()) {
+        createdAt.set({ kind: key.kind }, key.createdAt)
+        dueAt.set({ kind: key.kind }, key.dueAt)
+      }
+    },
+  })
+  const dueAt = new Gauge({
+    ...options,
+    name: 'grantor_key_due_timestamp_seconds',
+    help: 'When the youngest key must be replaced, by kind. A later key moves this time.',
+  })
+}
+
+function boundedClients(): (client: string) => string {
+  const seen = new Set<string>()
+  return (client) => {
+    if (seen.has(client)) return client
+    if (seen.size >= CLIENTS_AT_MOST) return 'other'
+    seen.add(client)
+    return client
+  }
+}

@@ -1,0 +1,32 @@
+/** The dashboard and the alerts of the package, as Grafana and Prometheus read them. */
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+export type Alert = {
+  alert: string
+  expr: string
+  for?: string
+  labels: Record<string, string>
+  annotations: { summary: string }
+}
+export type Rules = { groups: { name: string; rules: Alert[] }[] }
+
+export const readRules = (): Rules => parse(read('ops/prometheus/grantor-alerts.yml')) as Rules
+export const alerts = (): Alert[] => readRules().groups.flatMap(({ rules }) => rules)
+
+export type Panel = { title: string; type: string; description?: string; targets?: { expr: string }[] }
+export const panels = (): Panel[] => (JSON.parse(read('ops/grafana/grantor.json')) as { panels: Panel[] }).panels
+
+/** The queries of the panels that show data. */
+export const queries = (): { panel: string; expr: string }[] =>
+  panels().flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ panel: title, expr })))
+
+/** The names of the metrics in an expression, without the suffixes of a histogram. */
+export function metricsIn(expr: string): string[] {
+  const names = expr.match(/\b(?:grantor|nodejs|process)_[a-z0-9_]+/g) ?? []
+  return names.map((name) => name.replace(/_(?:bucket|count|sum)$/, ''))
+}
+
+export const watchPage = (): string => read('docs/operating/watch.md')

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createMetrics } from '../../src/ops/metrics.ts'
+import { createSummedMetrics } from '../../src/ops/summed-metrics.ts'
+import { alerts, metricsIn, panels, queries, watchPage } from './files.ts'
+
+/** The names of all metrics of a service with several workers. */
+async function servedNames(): Promise<Set<string>> {
+  const metrics = createMetrics()
+  metrics.watchKeys(() => [])
+  const pages = [await metrics.render(), await createSummedMetrics(() => 1).render()]
+  return new Set(pages.flatMap((page) => [...page.matchAll(/^# HELP (\S+)/gm)].map(([, name = '']) => name)))
+}
+
+test('Every metric that the dashboard or an alert uses is on the page /metrics', async () => {
+  const served = await servedNames()
+  for (const { expr } of [...queries(), ...alerts()]) {
+    const missing = metricsIn(expr).filter((name) => !served.has(name))
+    expect({ expr, missing }).toEqual({ expr, missing: [] })
+  }
+})
+
+test('Every panel of the dashboard has a title, a query and a description', () => {
+  const shown = panels().filter(({ type }) => type !== 'row')
+  expect(shown.length).toBeGreaterThan(15)
+  for (const { title, description, targets } of shown) {
+    expect({ title, length: title.length > 0 && (description ?? '').length > 0 && (targets ?? []).length > 0 }).toEqual({
+      title,
+      length: true,
+    })
+  }
+})
+
+test('The page on watching a service explains every alert, and every metric of Grantor', async () => {
+  const page = watchPage()
+  for (const { alert } of alerts()) expect(page).toContain(`\`${alert}\``)
+  for (const name of await servedNames()) if (name.startsWith('grantor_')) expect(page).toContain(`\`${name}`)
+})
+
+test('Every alert has a severity and a summary', () => {
+  for (const { alert, labels, annotations } of alerts()) {
+    expect(['critical', 'warning', 'info'], alert).toContain(labels.severity)
+    expect(annotations.summary, alert).toMatch(/\.$/)
+  }
+})

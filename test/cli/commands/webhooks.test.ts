@@ -1,0 +1,88 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/index.ts'
+import { newDatabase, run } from '../run.ts'
+
+const SECRET = 'test-secret-that-wraps-the-keys-0123456789'
+const NEW_SECRET = 'another-secret-that-wraps-the-keys-98765432'
+const URL_OF_RECEIVER = 'https://siem.example.com/grantor?token=abc'
+
+let env: Record<string, string>
+let path: string
+beforeEach(async () => {
+  const database = await newDatabase()
+  path = database.path
+  env = { ...database.env, GRANTOR_SECRET: SECRET }
+})
+
+type Created = { webhook_id: string; url: string; events: string[]; secret: string }
+async function create(...options: string[]): Promise<Created> {
+  return JSON.parse((await run(['webhooks', 'create', URL_OF_RECEIVER, '--json', ...options], env)).out) as Created
+}
+
+async function stored() {
+  const store = openSqliteStore(path)
+  const webhooks = await store.webhooks.listWebhooks()
+  await store.close()
+  return webhooks
+}
+
+test('webhooks create prints the secret once, and the database has it wrapped only', async () => {
+  const created = await create('--event', 'grant_ended', '--event', 'grant_ended')
+  expect(created).toEqual({
+    webhook_id: expect.any(String),
+    url: URL_OF_RECEIVER,
+    events: ['grant_ended'],
+    secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+  })
+  const [webhook] = await stored()
+  const opened = createKeyWrap(SECRET).unwrap(Buffer.from(webhook?.secret ?? '', 'base64url'), created.webhook_id, 'webhook')
+  expect(`whsec_${Buffer.from(opened ?? []).toString('base64')}`).toBe(created.secret)
+  expect((await run(['webhooks', 'list'], env)).out).toMatch(
+    /^WEBHOOK_ID +STATE +LINES TO GO +EVENTS +URL\n\S+ +delivers +1 +grant_ended +https/,
+  )
+  expect((await run(['webhooks', 'list', '--json'], env)).out).not.toContain('secret')
+})
+
+test('webhooks replay and resume move the place in the trail, delete removes the webhook, and each is a line without the address’s query', async () => {
+  const { webhook_id: id } = await create()
+  await create()
+  expect((await run(['webhooks', 'replay', id, '--line', '1'], env)).exit).toBe(0)
+  expect((await stored()).find((each) => each.id === id)?.cursor).toBe(0)
+  expect((await run(['webhooks', 'resume', id], env)).exit).toBe(0)
+  expect((await run(['webhooks', 'delete', id], env)).exit).toBe(0)
+  expect(await stored()).toHaveLength(1)
+  const { out } = await run(['audit', 'list', '--json'], env)
+  const events = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { event: string }).event)
+  expect(events).toEqual(['webhook_deleted', 'webhook_resumed', 'webhook_replayed', 'webhook_created', 'webhook_created'])
+  expect(out).toContain('siem.example.com')
+  expect(out).not.toContain('token=abc')
+  for (const argv of [
+    ['resume', id],
+    ['delete', id],
+    ['replay', id, '--line', '1'],
+    ['replay', id],
+    ['replay', id, '--line', '99'],
+  ])
+    expect((await run(['webhooks', ...argv], env)).exit).toBeGreaterThan(0)
+})
+
+test.each(['http://siem.example.com/', 'ftp://siem.example.com/', 'https://user:password@siem.example.com/', 'nonsense'])(
+  'webhooks create refuses the address %s',
+  async (url) => {
+    expect(await run(['webhooks', 'create', url], env)).toMatchObject({ exit: 2, err: expect.stringContaining('URL') })
+    expect(await stored()).toEqual([])
+  },
+)
+
+test('keys rewrap wraps the secrets of webhooks with the new secret of the service', async () => {
+  const created = await create()
+  const both = { ...env, GRANTOR_SECRET: NEW_SECRET, GRANTOR_SECRET_PREVIOUS: SECRET }
+  expect((await run(['keys', 'rewrap'], both)).exit).toBe(0)
+  const [webhook] = await stored()
+  const opened = createKeyWrap(NEW_SECRET).unwrap(Buffer.from(webhook?.secret ?? '', 'base64url'), created.webhook_id, 'webhook')
+  expect(`whsec_${Buffer.from(opened ?? []).toString('base64')}`).toBe(created.secret)
+})

@@ -1,0 +1,53 @@
+/** Webhook endpoints: their number is bounded, and their cursors change only from the place where the caller saw them. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type StoredWebhook, WEBHOOKS_AT_MOST } from '../../../src/domain/model/webhook-store.ts'
+import { NOW, race, type Subject } from './subject.ts'
+
+function someWebhook(webhook: Partial<StoredWebhook> = {}): StoredWebhook {
+  const progress = { cursor: 4, failingSince: null, nextAt: NOW, pausedAt: null }
+  return {
+    id: randomUUID(),
+    url: 'https://a.example/?b=c',
+    secret: 'sealed',
+    events: ['grant_ended'],
+    createdAt: NOW,
+    ...progress,
+    ...webhook,
+  }
+}
+
+export function webhooksContract(subject: Subject): void {
+  test('An inserted webhook is listed on every node with all its members, the oldest first, until it is deleted', async () => {
+    const [store, other] = subject().nodes
+    const late = someWebhook({ createdAt: NOW + 1, events: [], failingSince: NOW, pausedAt: NOW + 1 })
+    const early = someWebhook()
+    for (const webhook of [late, early]) expect(await store.webhooks.insertWebhook(webhook)).toBe('inserted')
+    expect(await other.webhooks.listWebhooks()).toEqual([early, late])
+    expect(await other.webhooks.deleteWebhook(late.id)).toBe('deleted')
+    expect(await store.webhooks.deleteWebhook(late.id)).toBe('unknown')
+    expect(await store.webhooks.listWebhooks()).toEqual([early])
+  })
+
+  test('If more webhooks are inserted at once than the bound allows, exactly so many are stored, and a deleted one makes room', async () => {
+    const outcomes = await race(subject(), WEBHOOKS_AT_MOST + 4, (store) => store.webhooks.insertWebhook(someWebhook()))
+    expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(WEBHOOKS_AT_MOST)
+    const [store] = subject().nodes
+    const [first] = await store.webhooks.listWebhooks()
+    await store.webhooks.deleteWebhook(first?.id ?? '')
+    expect(await store.webhooks.insertWebhook(someWebhook())).toBe('inserted')
+    expect(await store.webhooks.insertWebhook(someWebhook())).toBe('full')
+  })
+
+  test('The progress and the secret of a webhook change only if they are still what the caller saw', async () => {
+    const [store, other] = subject().nodes
+    const webhook = someWebhook()
+    await store.webhooks.insertWebhook(webhook)
+    const progress = { cursor: 9, failingSince: NOW, nextAt: NOW + 5, pausedAt: NOW + 6 }
+    expect(await other.webhooks.moveWebhook(webhook.id, 4, progress)).toBe('moved')
+    expect(await store.webhooks.moveWebhook(webhook.id, 4, { ...progress, cursor: 5 })).toBe('changed')
+    expect(await store.webhooks.rewrapWebhook(webhook.id, 'sealed', 'sealed again')).toBe('rewrapped')
+    expect(await other.webhooks.rewrapWebhook(webhook.id, 'sealed', 'late')).toBe('changed')
+    expect(await other.webhooks.listWebhooks()).toEqual([{ ...webhook, ...progress, secret: 'sealed again' }])
+  })
+}
