@@ -5,7 +5,6 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { endOneGrant } from '../../domain/consent/end-grants.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
 import { CONSOLE_CLIENT_ID, consoleCallbackOf } from '../../domain/operators/console-client.ts'
 import { readOperators } from '../../domain/operators/operators.ts'
@@ -15,11 +14,10 @@ import { openAccessToken } from '../../keys/access-token.ts'
 import { type SealedFormat, sealedFormat } from '../../keys/sealed.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signInPage } from '../../pages/console/sign-in-page.ts'
-import type { Address } from '../../wallet/address.ts'
 import type { Admin } from '../admin.ts'
 import { requirePost } from './form.ts'
 import { redirectTo, sendPage } from './replies.ts'
-import { endSession, readCookie, readVisitor, setCookie, startSession } from './session.ts'
+import { endSession, grantIdOfCookie, readCookie, readVisitor, setCookie, startSession } from './session.ts'
 
 /** Seconds in which the operator signs. */
 const SIGN_IN_AT_MOST = 900
@@ -34,7 +32,7 @@ export function signInRoutes(server: FastifyInstance, admin: Admin): void {
     const visitor = await readVisitor(admin, request, reply)
     if (visitor.kind !== 'none') {
       requirePost(admin, request, { grantId: visitor.grant.id, path: '/console/sign-out' })
-      await endOwnGrant(admin, { grantId: visitor.grant.id, wallet: visitor.grant.wallet })
+      await endOwnGrant(admin, visitor.grant.id)
     }
     endSession(admin, reply)
     return sendPage(reply, signInPage({ why: 'signed_out', to: '/console' }))
@@ -83,10 +81,12 @@ async function finishSignIn(admin: Admin, request: FastifyRequest, reply: Fastif
   if (granted === null) return sendPage(reply.code(400), signInPage({ why: 'unexpected_answer', to: begun.to }))
   const operator = (await readOperators(store)).find(({ id }) => id === granted.wallet)
   if (!operator) {
-    await endOwnGrant(admin, granted)
+    await endOwnGrant(admin, granted.grantId)
     deps.audit({ event: 'refused', reason: 'not_an_operator', request_id: request.id })
     return sendPage(reply.code(403), signInPage({ why: 'not_an_operator', wallet: granted.wallet, to: begun.to }))
   }
+  const before = grantIdOfCookie(admin, request)
+  if (before !== null) await endOwnGrant(admin, before)
   startSession(admin, reply, granted.grantId)
   return redirectTo(reply, `${adminUrl}${begun.to}`)
 }
@@ -108,16 +108,11 @@ async function redeem({ deps, adminUrl }: Admin, code: string, codeVerifier: str
   }
 }
 
-async function endOwnGrant({ deps, store }: Admin, { grantId, wallet }: { grantId: string; wallet: string }): Promise<void> {
-  const outcome = await endOneGrant(store, grantId, deps.now())
-  if (outcome === 'ended')
-    deps.audit({
-      event: 'grant_ended',
-      reason: 'user',
-      client_id: CONSOLE_CLIENT_ID,
-      grant_id: grantId,
-      wallet: wallet as Address,
-    })
+async function endOwnGrant({ deps, store }: Admin, grantId: string): Promise<void> {
+  const grant = await store.grants.readGrant(grantId)
+  if (!grant || (await store.grants.endGrant(grantId, 'user', deps.now())) !== 'ended') return
+  const { wallet, clientId: client_id } = grant
+  deps.audit({ event: 'grant_ended', reason: 'user', client_id, grant_id: grantId, wallet })
 }
 
 /** A page of the console to return to. Any other address is replaced, so a link cannot lead to another site. */
