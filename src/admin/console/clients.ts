@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
 import { byKey, changesBetween, clientMembers } from '../../domain/configuration/members.ts'
+import type { AdminScope } from '../../domain/operators/roles.ts'
 import { type ClientRecord, clientPage, clientsPage, secretPage } from '../../pages/console/client-pages.ts'
 import { counted, pathTo } from '../../pages/console/parts.ts'
 import type { Question } from '../../pages/console/question-page.ts'
@@ -70,6 +71,7 @@ function creation(console: Console): void {
   const { deps } = console.admin
   addChange(console, {
     path: '/console/clients/new',
+    scope: 'admin.clients',
     form: async (_visit, entered) => ({
       title: 'Register a client',
       intro: 'Only the name and the redirect URIs are needed for an app with a server. Everything else has a usual value.',
@@ -111,6 +113,7 @@ function changesOf(client: ClientRecord, entered: Fields): Record<string, unknow
 function change(console: Console): void {
   addChange(console, {
     path: '/console/clients/:id/change',
+    scope: 'admin.clients',
     async form(visit, entered) {
       const { client, etag } = await readClient(visit)
       return {
@@ -152,6 +155,7 @@ const OVERLAPS = [
 function secretRotation(console: Console): void {
   addChange(console, {
     path: '/console/clients/:id/rotate-secret',
+    scope: 'admin.clients',
     async form(visit, entered) {
       const { client, etag } = await readClient(visit)
       return {
@@ -199,6 +203,7 @@ function stopping(console: Console): void {
   for (const [what, disabled] of [['disable', true] as const, ['enable', false] as const])
     addChange(console, {
       path: `/console/clients/:id/${what}`,
+      scope: 'admin.clients',
       async question(visit) {
         const { client, unended, etag } = await readClient(visit)
         const grants = counted(unended, 'grant', COUNTED_AT_MOST)
@@ -225,16 +230,17 @@ function endings(console: Console): void {
   const add = (
     path: string,
     words: (shown: { client: ClientRecord; unended: number }) => Pick<Question, 'title' | 'effect' | 'notes' | 'button'>,
-    call: readonly ['DELETE' | 'POST', string],
+    call: { scope: AdminScope; method: 'DELETE' | 'POST'; rest: string },
   ): void =>
     addChange(console, {
       path: `/console/clients/:id/${path}`,
+      scope: call.scope,
       async question(visit) {
         const { client, unended, etag } = await readClient(visit)
         return { ...words({ client, unended }), tone: 'danger', back: here(visit), more: [['etag', etag]] }
       },
       async carryOut(visit, confirmed) {
-        const { body } = await visit.api<{ job_id: string }>(call[0], apiPath(visit, call[1]), {
+        const { body } = await visit.api<{ job_id: string }>(call.method, apiPath(visit, call.rest), {
           ifMatch: confirmed.text('etag'),
         })
         return { path: pathTo('jobs', body.job_id) }
@@ -248,7 +254,7 @@ function endings(console: Console): void {
       notes: ['The client is disabled at once, so no user can sign in to it from that moment on.', 'This cannot be undone.'],
       button: 'Delete the client',
     }),
-    ['DELETE', ''],
+    { scope: 'admin.clients', method: 'DELETE', rest: '' },
   )
   add(
     'end-grants',
@@ -258,6 +264,6 @@ function endings(console: Console): void {
       notes: ['Users sign in again to use the app. The client itself stays as it is.', 'This cannot be undone.'],
       button: 'End the grants',
     }),
-    ['POST', '/end-grants'],
+    { scope: 'admin.grants', method: 'POST', rest: '/end-grants' },
   )
 }

@@ -6,6 +6,7 @@ import { type FormView, formPage } from '../../pages/console/form-page.ts'
 import { type Question, questionPage } from '../../pages/console/question-page.ts'
 import { signInPage } from '../../pages/console/sign-in-page.ts'
 import type { Admin } from '../admin.ts'
+import { Problem } from '../problem.ts'
 import { mayUse, type SignedInOperator } from '../signed-in-operator.ts'
 import { type CallApi, createCallApi } from './call-api.ts'
 import { type Fields, formTokenOf, queryFieldsOf, requirePost } from './form.ts'
@@ -41,6 +42,8 @@ export type Outcome = { page: string } | { path: string }
 
 export type Change = {
   path: string
+  /** what the operation of the API needs; without it, the operator gets a refusal in place of the question */
+  scope: AdminScope
   /** the form in which the operator enters what to change; without a form, the first page is the question */
   form?: (visit: Visit, entered: Fields | null) => Promise<FormView>
   /** What will happen, in numbers. `faults`: what the operator entered cannot be done. */
@@ -79,13 +82,20 @@ export function addChange(console: Console, change: Change): void {
 type Entered = { entered: Fields | null; faults: readonly string[] }
 
 async function showForm(change: Change, visit: Visit, { entered, faults }: Entered): Promise<FastifyReply> {
+  requireUse(visit, change.scope)
   const view = await (change.form as NonNullable<Change['form']>)(visit, entered)
   const path = pathOf(visit.request)
   const page = formPage({ ...view, frame: visit.frame, faults: [...faults], action: path, formToken: visit.formToken(path) })
   return sendPage(visit.reply.code(faults.length > 0 ? 422 : 200), page)
 }
 
+/** Nothing is asked that would be refused. The operation itself checks again. */
+function requireUse(visit: Visit, scope: AdminScope): void {
+  if (!visit.may(scope)) throw new Problem('forbidden', `It needs the scope ${scope}.`)
+}
+
 async function showQuestion(change: Change, visit: Visit, entered: Fields): Promise<FastifyReply> {
+  requireUse(visit, change.scope)
   const question = await change.question(visit, entered)
   if ('faults' in question && change.form) return showForm(change, visit, { entered, faults: question.faults })
   const path = pathOf(visit.request)

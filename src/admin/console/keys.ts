@@ -22,6 +22,7 @@ export function keyPages(console: Console): void {
 
   addChange(console, {
     path: '/console/keys/rotate',
+    scope: 'admin.keys',
     async question(_visit, entered) {
       const kind = entered.text('kind')
       const words = KIND_WORDS[kind]
@@ -53,6 +54,7 @@ function retirement(console: Console): void {
   }
   addChange(console, {
     path: '/console/keys/:id/retire',
+    scope: 'admin.keys',
     async question(visit) {
       const { key, isNeeded } = await find(visit)
       const words = (KIND_WORDS[key.kind] ?? key.kind).toLowerCase()

@@ -56,6 +56,7 @@ function roleField(value: string): Field {
 function addition(console: Console): void {
   addChange(console, {
     path: `${PLACE}/new`,
+    scope: 'admin.operators',
     form: async (_visit: Visit, entered: Fields | null) => ({
       title: 'Add an operator',
       intro: 'A wallet, or a client that authenticates with a private key.',
@@ -93,6 +94,7 @@ function addition(console: Console): void {
 function change(console: Console): void {
   addChange(console, {
     path: `${PLACE}/:id/change`,
+    scope: 'admin.operators',
     async form(visit, entered) {
       const { operator, role } = await findOperator(visit)
       return {
@@ -125,6 +127,7 @@ function change(console: Console): void {
 function removal(console: Console): void {
   addChange(console, {
     path: `${PLACE}/:id/remove`,
+    scope: 'admin.operators',
     async question(visit) {
       const { operator, role } = await findOperator(visit)
       const owners = (await readOperators(visit)).filter((each) => each.role === 'owner').length

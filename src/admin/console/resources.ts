@@ -40,6 +40,7 @@ function newMembers(entered: Fields) {
 function creation(console: Console): void {
   addChange(console, {
     path: '/console/resources/new',
+    scope: 'admin.clients',
     form: async (_visit, entered) => ({
       title: 'Register a resource',
       intro: 'An API for which tokens are issued.',
@@ -74,6 +75,7 @@ function changesOf(resource: ResourceRecord, entered: Fields): Record<string, un
 function change(console: Console): void {
   addChange(console, {
     path: '/console/resources/:id/change',
+    scope: 'admin.clients',
     async form(visit, entered) {
       const { body: resource, etag } = await readResource(visit)
       return {
@@ -112,6 +114,7 @@ function change(console: Console): void {
 function removal(console: Console): void {
   addChange(console, {
     path: '/console/resources/:id/delete',
+    scope: 'admin.clients',
     async question(visit) {
       const { body: resource } = await readResource(visit)
       return {

@@ -13,7 +13,7 @@ import { jobPages } from './jobs.ts'
 import { keyPages } from './keys.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
-import { sendPage } from './replies.ts'
+import { redirectTo, sendPage } from './replies.ts'
 import { resourcePages } from './resources.ts'
 import { signInRoutes } from './sign-in.ts'
 import { walletPages } from './wallets.ts'
@@ -35,6 +35,7 @@ export function consoleRoutes(server: FastifyInstance, admin: Admin): void {
   keyPages(console)
   operatorPages(console)
   auditPages(console)
+  server.get('/console/', async (_request, reply) => redirectTo(reply, '/console'))
   addPage(console, '/console/*', async () => {
     throw notFound('page')
   })

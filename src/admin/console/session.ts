@@ -37,6 +37,12 @@ export function endSession(admin: Admin, reply: FastifyReply): void {
   setCookie(admin, reply, 'session', { value: '', seconds: 0 })
 }
 
+/** The grant of the session cookie, also if the session is over; null without a cookie of this service. */
+export function grantIdOfCookie(admin: Admin, request: FastifyRequest): string | null {
+  const cookie = readCookie(admin, request, 'session')
+  return (cookie === null ? undefined : SESSION.open(admin.deps.keys, cookie))?.grantId ?? null
+}
+
 /** Reads the session of a request and notes that it was used. */
 export async function readVisitor(admin: Admin, request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
   const { deps, store } = admin

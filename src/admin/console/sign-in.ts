@@ -5,7 +5,6 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { endOneGrant } from '../../domain/consent/end-grants.ts'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
 import { CONSOLE_CLIENT_ID, consoleCallbackOf } from '../../domain/operators/console-client.ts'
 import { readOperators } from '../../domain/operators/operators.ts'
@@ -18,7 +17,7 @@ import { signInPage } from '../../pages/console/sign-in-page.ts'
 import type { Admin } from '../admin.ts'
 import { requirePost } from './form.ts'
 import { redirectTo, sendPage } from './replies.ts'
-import { endSession, readCookie, readVisitor, setCookie, startSession } from './session.ts'
+import { endSession, grantIdOfCookie, readCookie, readVisitor, setCookie, startSession } from './session.ts'
 
 /** Seconds in which the operator signs. */
 const SIGN_IN_AT_MOST = 900
@@ -86,6 +85,8 @@ async function finishSignIn(admin: Admin, request: FastifyRequest, reply: Fastif
     deps.audit({ event: 'refused', reason: 'not_an_operator', request_id: request.id })
     return sendPage(reply.code(403), signInPage({ why: 'not_an_operator', wallet: granted.wallet, to: begun.to }))
   }
+  const before = grantIdOfCookie(admin, request)
+  if (before !== null) await endOwnGrant(admin, before)
   startSession(admin, reply, granted.grantId)
   return redirectTo(reply, `${adminUrl}${begun.to}`)
 }
@@ -108,8 +109,10 @@ async function redeem({ deps, adminUrl }: Admin, code: string, codeVerifier: str
 }
 
 async function endOwnGrant({ deps, store }: Admin, grantId: string): Promise<void> {
-  const outcome = await endOneGrant(store, grantId, deps.now())
-  if (outcome === 'ended') deps.audit({ event: 'grant_ended', reason: 'user', client_id: CONSOLE_CLIENT_ID, grant_id: grantId })
+  const grant = await store.grants.readGrant(grantId)
+  if (!grant || (await store.grants.endGrant(grantId, 'user', deps.now())) !== 'ended') return
+  const { wallet, clientId: client_id } = grant
+  deps.audit({ event: 'grant_ended', reason: 'user', client_id, grant_id: grantId, wallet })
 }
 
 /** A page of the console to return to. Any other address is replaced, so a link cannot lead to another site. */

@@ -134,6 +134,7 @@ function viewOf({ admin }: Console, grant: GrantRecord, clientName: string): Gra
 function grantEnding(console: Console): void {
   addChange(console, {
     path: '/console/grants/:id/end',
+    scope: 'admin.grants',
     async question(visit) {
       const grant = await readGrant(visit)
       const app = (await nameOfClient(console.admin, grant.client_id)) || grant.client_id
@@ -159,6 +160,7 @@ function walletEnding(console: Console): void {
   const { admin } = console
   addChange(console, {
     path: '/console/wallet/:id/end',
+    scope: 'admin.grants',
     async question({ params, api }, entered) {
       const wallet = params.id ?? ''
       const clientId = entered.text('client_id')
@@ -192,6 +194,7 @@ function sessionEnding(console: Console): void {
   const { store } = console.admin
   addChange(console, {
     path: '/console/sessions/:id/end',
+    scope: 'admin.grants',
     async question({ params }) {
       const session = await store.sessions.readSession(params.id ?? '')
       if (!session) throw new Problem('not_found', 'There is no such session.')

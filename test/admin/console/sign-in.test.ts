@@ -1,9 +1,14 @@
 /** Signing in to the console, and what ends a session. */
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { expect } from 'vitest'
 import { CONSOLE_CLIENT_ID } from '../../../src/domain/operators/console-client.ts'
 import { removeOperator, setOperator } from '../../../src/domain/operators/operators.ts'
 import { test as base } from '../../support/fixtures.ts'
 import { send } from '../../support/send.ts'
+import { startGrantor } from '../../support/start.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../support/tls-certificate.ts'
 import { testWallet } from '../../support/wallet.ts'
 import { ConsoleBrowser } from './console-browser.ts'
 import { addOperator, OTHER, OWNER } from './visit.ts'
@@ -64,7 +69,7 @@ test('A callback with another state, without iss, or after 15 minutes is refused
   expect(owner.cookies.get(SESSION)).toBeUndefined()
 })
 
-test('A session that the browser had before a sign-in is replaced, so a planted cookie gives nothing (session fixation)', async ({
+test('A session that the browser had before a sign-in ends, and a planted cookie gives nothing (session fixation)', async ({
   grantor,
   owner,
 }) => {
@@ -75,10 +80,10 @@ test('A session that the browser had before a sign-in is replaced, so a planted 
   expect(first).not.toBe('planted')
   await owner.signIn()
   expect(owner.cookies.get(SESSION)).not.toBe(first)
-  expect(
-    (await grantor.store.grants.listGrants({ clientId: CONSOLE_CLIENT_ID, living: true, at: grantor.clock.now(), limit: 10 }))
-      .length,
-  ).toBeGreaterThan(0)
+  // The session before ends with the new sign-in.
+  const thief = new ConsoleBrowser(grantor, OWNER)
+  thief.cookies.set(SESSION, first ?? '')
+  expect((await thief.get('/console')).status).toBe(401)
 })
 
 test('After the sign-in the browser opens only pages of the console (no open redirect)', async ({ grantor, owner }) => {
@@ -189,4 +194,21 @@ test('The console is on the admin listener only, and without the admin API the c
     expect((await send(grantor.authUrl, { path, headers: { cookie: `${SESSION}=${owner.cookies.get(SESSION)}` } })).status).toBe(
       404,
     )
+})
+
+test('With https the cookies have the prefix __Host- and the attribute Secure', async () => {
+  const grantor = await startGrantor({ admin: true, tls: { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY } })
+  try {
+    const { hostname, port } = new URL(grantor.adminUrl)
+    const answer = httpsRequest({ host: hostname, port, path: '/console/sign-in', ca: TEST_CERTIFICATE }).end()
+    const [response] = (await once(answer, 'response')) as [IncomingMessage]
+    response.resume()
+    expect(response.headers['set-cookie']).toEqual([
+      expect.stringMatching(
+        /^__Host-grantor_console_sign_in=grh\.[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/,
+      ),
+    ])
+  } finally {
+    await grantor.close()
+  }
 })

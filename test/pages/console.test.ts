@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { consoleAssets } from '../../src/pages/assets.ts'
+import { counted, exact, pathTo, table } from '../../src/pages/console/parts.ts'
+import { plot } from '../../src/pages/console/plot.ts'
+
+test('Numbers of grants are written in words that a person reads: one, many with separators, and a bound', () => {
+  expect(counted(1, 'grant')).toBe('1 grant')
+  expect(counted(0, 'grant')).toBe('0 grants')
+  expect(counted(1204, 'grant')).toBe('1,204 grants')
+  expect(counted(10_000, 'grant', 10_000)).toBe('10,000 or more grants')
+})
+
+test('A value with invisible characters is shown with its escapes, so that two values never look the same', () => {
+  expect(exact('notes').toString()).toBe('<code>notes</code>')
+  expect(exact('no\u202etes').toString()).not.toBe(exact('notes').toString())
+})
+
+test('The parts of a path are encoded, so that an id cannot lead to another page', () => {
+  expect(pathTo('clients', '../keys')).toBe('/console/clients/..%2Fkeys')
+  expect(pathTo('resources', 'https://a.example/?x#y', 'change')).toBe(
+    '/console/resources/https%3A%2F%2Fa.example%2F%3Fx%23y/change',
+  )
+})
+
+test('A plot has a gap where a value is missing, and its text is escaped', () => {
+  const drawn = plot({ lines: [{ name: 'a', values: [0, 5, null, 10] }], summary: '<b>"', format: String }).toString()
+  expect(drawn.match(/M\d/g)?.length).toBe(4)
+  expect(drawn).toContain('aria-label="&lt;b&gt;&quot;"')
+  expect(plot({ lines: [{ name: 'a', values: [0, 0] }], summary: '', format: String }).toString()).not.toContain('NaN')
+})
+
+test('A table without rows says so, and a table with rows labels each cell for narrow screens', () => {
+  const columns = [{ name: 'Name', cell: (row: string) => row }]
+  expect(table('T', columns, [], 'Nothing.').toString()).toBe('<p class="lead empty">Nothing.</p>')
+  expect(table('T', columns, ['<i>'], '').toString()).toContain('<td data-label="Name"><div>&lt;i&gt;</div></td>')
+})
+
+test('All scripts of the console together have less than 30 kB', () => {
+  const scripts = consoleAssets.filter(({ type }) => type.startsWith('text/javascript'))
+  expect(scripts.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThan(30_000)
+})
