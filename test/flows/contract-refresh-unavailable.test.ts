@@ -5,7 +5,6 @@ import { isDoneWithin } from '../support/attempts.ts'
 import type { RpcFault } from '../support/chain-rpc.ts'
 import { type Connected, type HomeChain, startOnChain } from '../support/contract-login.ts'
 import { expectRefusal } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { type Answer, parameterOf, requestOf } from '../support/walk.ts'
 import type { TestWallet } from '../support/wallet.ts'
 import { changeOwner, owner } from '../support/wallet-contracts.ts'
@@ -47,9 +46,9 @@ async function checkedAt(): Promise<number | undefined> {
 
 /** Expects 503 with Retry-After, and no change of any row. */
 async function expectNotChecked(): Promise<void> {
-  const before = allRows(home.grantor.databasePath)
+  const before = await home.grantor.rows()
   expectRefusal(await refresh(), NOT_CHECKED)
-  expect(allRows(home.grantor.databasePath)).toEqual(before)
+  expect(await home.grantor.rows()).toEqual(before)
 }
 
 test('Refreshes work until the last second of the grace period; then they are 503, and the token stays valid', async () => {
@@ -127,9 +126,9 @@ describe('After the grace period', () => {
     const { location } = await connected.walk.authorize(requestOf(home.client))
     const code = parameterOf(location, 'code')
     home.setFaults('429')
-    const before = allRows(home.grantor.databasePath)
+    const before = await home.grantor.rows()
     expectRefusal(await connected.walk.exchange(home.client, code), NOT_CHECKED)
-    expect(allRows(home.grantor.databasePath)).toEqual(before)
+    expect(await home.grantor.rows()).toEqual(before)
     home.setFaults(null)
     expect((await connected.walk.exchange(home.client, code)).status).toBe(200)
   })

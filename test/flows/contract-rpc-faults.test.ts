@@ -4,7 +4,6 @@ import type { Address } from '../../src/wallet/address.ts'
 import { isDoneWithin } from '../support/attempts.ts'
 import { UNHELPFUL } from '../support/chain-rpc.ts'
 import { type HomeChain, startOnChain } from '../support/contract-login.ts'
-import { allRows } from '../support/rows.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 import { type TestWallet, testWallet } from '../support/wallet.ts'
 import { owner } from '../support/wallet-contracts.ts'
@@ -28,7 +27,7 @@ const forged = (): TestWallet => ({ ...wallet, sign: mallory.sign })
 
 /** Expects 503 and no stored row. Then, without the faults, the same challenge accepts the owner's signature. */
 async function expectUnavailable(): Promise<void> {
-  const before = allRows(home.grantor.databasePath)
+  const before = await home.grantor.rows()
   const [attempt, forgery] = await Promise.all([home.prove(wallet), home.prove(forged())])
   for (const { answer } of [attempt, forgery]) {
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
@@ -37,7 +36,7 @@ async function expectUnavailable(): Promise<void> {
       error_description: 'The wallet could not be checked right now. Try again in a moment.',
     })
   }
-  expect(allRows(home.grantor.databasePath)).toEqual(before)
+  expect(await home.grantor.rows()).toEqual(before)
   home.setFaults(null)
   const again = await home.proveAgain(attempt, wallet)
   expect(again.status).toBe(200)

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { type App, type Tokens, tokensOf } from '../support/app.ts'
-import { allRows } from '../support/rows.ts'
 import { changeClient, outcomeOf, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../support/signed-app.ts'
 import { type Answer, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -45,12 +44,12 @@ function sessionsOn({ body }: Answer): { handles: string[]; rows: number } {
 
 describe('The account page without a session', () => {
   test('The account page without a session redirects to the login page with a challenge for the account page, and writes nothing', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     const answer = await openAccountPage()
     expect(answer.status).toBe(302)
     expect(answer.location.startsWith(`${app.grantor.loginUrl}/login?login_challenge=`)).toBe(true)
     expect(answer.headers['cache-control']).toBe('no-store')
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
     const described = (await app.walk.describe(parameterOf(answer.location, 'login_challenge'))).json()
     expect(described).toMatchObject({
       purpose: 'account',
@@ -91,10 +90,10 @@ describe('The account page without a session', () => {
     'A form post to %s without a session ends nothing: the response is 401 and asks for a login',
     async (path) => {
       await app.walk.signIn(requestOf(app.client))
-      const before = allRows(app.grantor.databasePath)
+      const before = await app.grantor.rows()
       const answer = await new Walk(app.grantor).postForm(path, { client_id: app.client.id, session: 'x' })
       expect([answer.status, noticeOf(answer)]).toEqual([401, 'login_required_again'])
-      expect(allRows(app.grantor.databasePath)).toEqual(before)
+      expect(await app.grantor.rows()).toEqual(before)
     },
   )
 })
@@ -190,7 +189,7 @@ describe('The forms of the account page', () => {
     async (origin) => {
       await signInToAccount(new Walk(app.grantor))
       const { handles } = sessionsOn(await openAccountPage())
-      const before = allRows(app.grantor.databasePath)
+      const before = await app.grantor.rows()
       for (const path of ['apps/end', 'sessions/end', 'sessions/end-others', 'sign-out', 'end-everything']) {
         const answer = await app.walk.postForm(
           `/account/${path}`,
@@ -200,7 +199,7 @@ describe('The forms of the account page', () => {
         expect([path, answer.status, noticeOf(answer)]).toEqual([path, 403, 'foreign_origin'])
         expect(answer.headers).not.toHaveProperty('set-cookie')
       }
-      expect(allRows(app.grantor.databasePath)).toEqual(before)
+      expect(await app.grantor.rows()).toEqual(before)
     },
   )
 
@@ -209,7 +208,7 @@ describe('The forms of the account page', () => {
     const theirs = tokensOf(await stranger.exchange(app.client, (await stranger.signIn(requestOf(app.client))).code))
     await signInToAccount(new Walk(app.grantor, testWallet(1)))
     const { handles } = sessionsOn(await openAccountPage(stranger))
-    const { sessions, grants, receipts } = allRows(app.grantor.databasePath)
+    const { sessions, grants, receipts } = await app.grantor.rows()
     for (const session of [handles[0] ?? '', '', 'x', '%', '*', ' ', 'A'.repeat(16), 'a'.repeat(9000)]) {
       expect((await app.walk.postForm('/account/sessions/end', { session })).status).toBe(303)
     }
@@ -217,7 +216,7 @@ describe('The forms of the account page', () => {
       expect((await app.walk.postForm('/account/apps/end', { client_id })).status).toBe(303)
     }
     await app.walk.postForm('/account/sessions/end-others', {})
-    const after = allRows(app.grantor.databasePath)
+    const after = await app.grantor.rows()
     expect({ sessions: after.sessions, grants: after.grants, receipts: after.receipts }).toEqual({ sessions, grants, receipts })
     expect(await app.isActive(theirs.access_token)).toBe(true)
   })
@@ -230,12 +229,12 @@ describe('The forms of the account page', () => {
   })
 
   test('A GET request to the address of an account form ends nothing', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     for (const path of ['apps/end', 'sessions/end', 'sessions/end-others', 'sign-out']) {
       expect((await app.walk.browse({ path: `/account/${path}?client_id=${app.client.id}` })).status).toBe(405)
     }
     expect((await app.walk.browse({ path: '/account/end-everything' })).status).toBe(200)
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 })
 

@@ -1,7 +1,6 @@
 /** When a session suffices, when a login is required, and the effect of `prompt` (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endSessions } from '../../src/domain/consent/end-grants.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { fieldOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
@@ -68,7 +67,7 @@ describe('Authorization requests under the consent rule session', () => {
   })
 
   test('The hash of a session, as the store keeps it, is not accepted as a session cookie', async () => {
-    const [session] = allRows(grantor.databasePath).sessions as { hash: string }[]
+    const [session] = (await grantor.rows()).sessions as { hash: string }[]
     const browser = new Walk(grantor)
     browser.cookies.set('grantor_session', session?.hash ?? '')
     expectLoginRedirect(await browser.authorize(requestOf(client)))
@@ -171,12 +170,12 @@ describe('Clients that change during a login', () => {
       else await store.clients.replaceClient({ ...moving, redirectUris: ['https://elsewhere.example.net/'] })
       await grantor.noticeChanges()
 
-      const before = allRows(grantor.databasePath)
+      const before = await grantor.rows()
       const answer = await browser.complete(path)
       expect(answer.status).toBe(403)
       expect(answer.body).not.toContain('http-equiv="refresh"')
       expect(browser.cookies.has('grantor_session')).toBe(false)
-      expect(allRows(grantor.databasePath)).toEqual(before)
+      expect(await grantor.rows()).toEqual(before)
     },
   )
 })

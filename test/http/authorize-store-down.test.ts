@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import { isDoneWithin } from '../support/attempts.ts'
 import { pushed } from '../support/pushed.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, noticeOf, PKCE, requestOf, Walk } from '../support/walk.ts'
 
@@ -117,7 +116,7 @@ describe('Requests while another process locks the database', () => {
     const [proving, ending] = [new Walk(grantor), new Walk(grantor)]
     const proof = await proofOf(proving)
     const path = await ending.prove(await ending.challenge(requestOf(client)))
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     await whileLocked(async () => {
       const both = Promise.all([proving.loginApi('/login/accept', proof), ending.complete(path)])
       expect(await isDoneWithin(4000, both)).toBe(true)
@@ -125,7 +124,7 @@ describe('Requests while another process locks the database', () => {
       expectUnavailableJson(accepted)
       expectUnavailablePage(page)
     })
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
     expect((await proving.loginApi('/login/accept', proof)).status).toBe(200)
     expect((await ending.complete(path)).status).toBe(200)
     expect(ending.cookies.has('grantor_session')).toBe(true)

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openIdClient, openIdTokens } from '../support/openid-app.ts'
 import { pushed } from '../support/pushed.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, encode, movingTo, noticeOf, type Parameters, requestOf, Walk } from '../support/walk.ts'
 
@@ -51,12 +50,12 @@ const authorizePath = (parameters: Parameters = requestOf(client)): string => `/
 
 /** Expects a 403 page without redirect and cookie, no stored change, and an entry in the audit log. */
 async function expectRefused(path: string, [headers, reason]: [Headers, string]): Promise<void> {
-  const before = allRows(grantor.databasePath)
+  const before = await grantor.rows()
   const answer = await visit(path, headers)
   expect([answer.status, noticeOf(answer), answer.location]).toEqual([403, 'not_a_navigation', ''])
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.headers['cache-control']).toBe('no-store')
-  expect(allRows(grantor.databasePath)).toEqual(before)
+  expect(await grantor.rows()).toEqual(before)
   expect(grantor.events.at(-1)).toMatchObject({ event: 'refused', reason, request_id: expect.any(String) })
 }
 

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, claimsOf, startApp, tokensOf } from '../support/app.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { expectJson, expectRefusal, invalidRequest } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { send } from '../support/send.ts'
 import type { TestClient } from '../support/start.ts'
 
@@ -32,14 +31,14 @@ const requestToken = (more: Record<string, string | string[]> = {}, of = client)
 
 describe('The token response of the client credentials grant (RFC 6749 §4.4.3)', () => {
   test('A client credentials response has no refresh token, has the client’s default scopes, and writes nothing (RFC 6749 §4.4.3)', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     expect(expectJson(await requestToken())).toEqual({
       access_token: expect.any(String),
       token_type: 'Bearer',
       expires_in: 600,
       scope: 'reports',
     })
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 
   test('A client credentials token is a JWT whose sub is the client_id (RFC 9068 §2.2)', async () => {

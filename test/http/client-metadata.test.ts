@@ -7,7 +7,6 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { type ClientHost, startClientHost } from '../support/client-host.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, noticeOf, PKCE, parameterOf, Walk } from '../support/walk.ts'
 
@@ -94,13 +93,13 @@ test('The signed text names the host of the client id before the name that the c
 })
 
 test('Nothing is written before a person signs, however many client ids are named', async () => {
-  const before = JSON.stringify(allRows(grantor.databasePath))
+  const before = JSON.stringify(await grantor.rows())
   for (let n = 0; n < 50; n++) {
     const id = `${host.origin}${PATH}?many=${n}`
     document = { ...document, client_id: id }
     expect((await walk.authorize(request({ client_id: id }))).status).toBe(302)
   }
-  expect(JSON.stringify(allRows(grantor.databasePath))).toBe(before)
+  expect(JSON.stringify(await grantor.rows())).toBe(before)
 })
 
 test('Consent is always signed: a session alone gives no code', async () => {

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endSessions } from '../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, CODE_VERIFIER, fieldOf, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
@@ -57,9 +56,9 @@ describe('The confirmation page', () => {
   })
 
   test('The confirmation page writes nothing to the store', async () => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     await openConfirmation()
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 })
 
@@ -106,10 +105,10 @@ describe('The buttons of the confirmation page', () => {
   })
 
   test('The decision deny forwards to the redirect URI with access_denied and state, and writes only its audit line (RFC 6749 §4.1.2.1)', async () => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const to = movingTo(await walk.confirm(await openConfirmation(), 'deny'))
     expect(to).toBe(`${web.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=kept`)
-    const { audit_head: _, audit_lines: lines, ...after } = allRows(grantor.databasePath)
+    const { audit_head: _, audit_lines: lines, ...after } = await grantor.rows()
     expect({ ...before, ...after }).toEqual(before)
     expect(lines).toHaveLength((before.audit_lines?.length ?? 0) + 1)
     expect(lines?.at(-1)).toMatchObject({ event: 'consent_declined', client_id: web.id })

@@ -1,7 +1,6 @@
 /** The development login of `grantor start`: it signs in any address by plain forms, without a wallet. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { developmentWallet } from '../login-server/start-login-server.ts'
-import { allRows } from '../support/rows.ts'
 import { type Answer, send } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { movingTo, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
@@ -54,7 +53,7 @@ test('The development login signs in an address without a key, and its session i
   const tokens = await walk.exchange(web, parameterOf(movingTo(done), 'code'))
   expect(tokens.status).toBe(200)
   expect((await walk.introspect(web, tokens.json().access_token as string)).json().sub).toBe(STRANGER)
-  const { sessions, receipts, wallets } = allRows(grantor.databasePath)
+  const { sessions, receipts, wallets } = await grantor.rows()
   expect(sessions).toContainEqual(expect.objectContaining({ wallet: STRANGER, method: 'vouched', receipt_id: null }))
   expect(receipts).toEqual([])
   expect(wallets).toEqual([])
@@ -64,13 +63,13 @@ test('The development login signs with the key of a test account, and its sessio
   const walk = new Walk(grantor)
   const answer = await approve(walk, web, testWallet(1).address)
   expect((await walk.complete(movingTo(answer).replace(grantor.authUrl, ''))).status).toBe(200)
-  const { sessions } = allRows(grantor.databasePath)
+  const { sessions } = await grantor.rows()
   expect(sessions).toContainEqual(expect.objectContaining({ wallet: testWallet(1).address, method: 'signature' }))
 })
 
 test('The development login refuses an address without a key for a client that needs a signed consent, and explains the remedy', async () => {
   const walk = new Walk(grantor)
-  const before = allRows(grantor.databasePath)
+  const before = await grantor.rows()
   const answer = await approve(walk, native, STRANGER)
   expect(answer.status).toBe(403)
   expect(answer.body).toContain('id="address-problem"')
@@ -81,7 +80,7 @@ test('The development login refuses an address without a key for a client that n
     { accept: 'application/json' },
   )
   expect([json.status, json.json().error]).toEqual([403, 'consent_needs_signature'])
-  expect(allRows(grantor.databasePath)).toEqual(before)
+  expect(await grantor.rows()).toEqual(before)
 
   const signed = await approve(walk, native, testWallet(1).address)
   const done = await walk.complete(movingTo(signed).replace(grantor.authUrl, ''))

@@ -12,7 +12,6 @@ import {
   poll,
 } from '../support/device.ts'
 import { expectRefusal } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { fieldOf, movingTo, noticeOf, Walk } from '../support/walk.ts'
 
@@ -217,20 +216,20 @@ describe('Guesses of user codes (RFC 8628 §5.1)', () => {
 
   test('Opening the page, wrong codes and damaged forms write nothing', async () => {
     const device = await authorizedDevice(walk, client)
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     await enter(device.user_code, '192.0.2.5')
     await enter(wrongCode(device), '192.0.2.5')
     const broken = await walk.postForm('/device', { request: 'grq.0000000000.AAAA', decision: 'deny' })
     expect([broken.status, noticeOf(broken)]).toEqual([400, 'broken_link'])
     await challengeOfDevice(walk, device)
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('Neither the user code nor the device code is in the database or in a log', async () => {
     const device = await authorizedDevice(walk, client)
     await allowDevice(walk, device)
     await poll(walk, client, device)
-    const rows = JSON.stringify(allRows(grantor.databasePath))
+    const rows = JSON.stringify(await grantor.rows())
     const logged = grantor.logLines.join('\n') + JSON.stringify(grantor.events)
     for (const secret of [device.user_code, device.user_code.replace('-', ''), device.device_code])
       for (const text of [rows, logged]) expect(text).not.toContain(secret)

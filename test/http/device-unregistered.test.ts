@@ -12,7 +12,6 @@ import {
   poll,
 } from '../support/device.ts'
 import { expectRefusal } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { Walk } from '../support/walk.ts'
 
@@ -66,12 +65,12 @@ test('The signed text names the host of the client id before the name that the c
 })
 
 test('A metadata document that does not name the device code grant gets no device code, and nothing is written', async () => {
-  const before = allRows(grantor.databasePath)
+  const before = await grantor.rows()
   document = { ...document, grant_types: ['authorization_code'], redirect_uris: ['http://localhost/callback'] }
   expectRefusal(await askForDevice(walk, client()), 'unauthorized_client')
   clientId = `${host.origin}/device.json?n=${++count}`
   document = { ...document, client_id: clientId, grant_types: ['refresh_token'] }
   expectRefusal(await askForDevice(walk, client()), 'invalid_client')
   expect(grantor.events.at(-1)).toMatchObject({ reason: 'metadata_grant_types' })
-  expect(allRows(grantor.databasePath)).toEqual(before)
+  expect(await grantor.rows()).toEqual(before)
 })

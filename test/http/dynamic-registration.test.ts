@@ -3,7 +3,6 @@ import { expect, onTestFinished } from 'vitest'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { allowDevice, authorizedDevice, DEVICE_GRANT, openDevicePage, poll } from '../support/device.ts'
 import { test as base } from '../support/fixtures.ts'
-import { allRows } from '../support/rows.ts'
 import type { Answer } from '../support/send.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { CODE_VERIFIER, PKCE, Walk } from '../support/walk.ts'
@@ -46,7 +45,7 @@ const requestOf = (client: TestClient) => ({
 test('An editor with a private-use scheme registers itself, signs a wallet in and refreshes, and nothing is stored before the signature', async ({
   grantor,
 }) => {
-  const before = JSON.stringify(allRows(grantor.databasePath))
+  const before = JSON.stringify(await grantor.rows())
   const answer = await register(grantor, EDITOR)
   expect(answer.status).toBe(201)
   expect(answer.json()).toEqual({
@@ -54,7 +53,7 @@ test('An editor with a private-use scheme registers itself, signs a wallet in an
     client_id: expect.stringMatching(/^grd\./),
     client_id_issued_at: grantor.clock.now(),
   })
-  expect(JSON.stringify(allRows(grantor.databasePath))).toBe(before)
+  expect(JSON.stringify(await grantor.rows())).toBe(before)
 
   const client = clientOf(answer)
   const walk = new Walk(grantor)

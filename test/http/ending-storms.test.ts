@@ -1,7 +1,6 @@
 /** Fifty simultaneous requests during an ending: in any order, nothing that was ended is valid after the response. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type App, tokensOf } from '../support/app.ts'
-import { allRows } from '../support/rows.ts'
 import { endEverything, endingChallenge, standingReceipts, startSignedApp } from '../support/signed-app.ts'
 import { type Answer, requestOf, Walk } from '../support/walk.ts'
 
@@ -84,7 +83,7 @@ test('After fifty logins that return while everything is ended, no session and n
     (index) => walks[index]?.walk.complete(walks[index]?.path ?? '') as Promise<Answer>,
     () => ender.complete(end),
   )
-  const sessions = allRows(app.grantor.databasePath).sessions as { ended_at: number | null }[]
+  const sessions = (await app.grantor.rows()).sessions as { ended_at: number | null }[]
   expect(sessions.filter(({ ended_at }) => ended_at === null)).toEqual([])
   expect(await standingReceipts(app.grantor, app.walk.wallet)).toBe(0)
 })

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientRegistration } from '../../src/domain/clients/register-client.ts'
 import { asserting, assertionOf, newClientKey, post } from '../support/client-key.ts'
 import { newDpopKey, proofOf, thumbprint } from '../support/dpop.ts'
-import { allRows } from '../support/rows.ts'
 import type { Answer } from '../support/send.ts'
 import { changeClient } from '../support/signed-app.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
@@ -159,7 +158,7 @@ describe('The token endpoint for fapi2 clients (FAPI 2.0 Security Profile §5.3.
       expect(again.json().access_token).not.toBe(first.access_token)
       grantor.clock.advance(120)
     }
-    const { grants } = allRows(grantor.databasePath)
+    const { grants } = await grantor.rows()
     expect(grants).not.toContainEqual(expect.objectContaining({ end_reason: 'refresh_replayed' }))
     expect((await postAs('/oauth/revoke', { token: first.refresh_token as string })).status).toBe(200)
     expect((await refresh(first.refresh_token as string)).json().error).toBe('invalid_grant')

@@ -1,7 +1,6 @@
 /** No input causes a 5xx, a redirect to an unregistered address or a new row. Covers all parameters and headers of the browser endpoints and the login API. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allRows } from '../support/rows.ts'
 import { runs } from '../support/runs.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, encode, fieldOf, LOGIN_SERVER, PKCE, requestOf, Walk } from '../support/walk.ts'
@@ -93,7 +92,7 @@ describe('Arbitrary requests', () => {
       fc.tuple(fc.constantFrom('client_id', 'redirect_uri', 'state', 'nonce', 'request', 'request_uri', 'max_age'), bytes),
       fc.tuple(bytes, bytes),
     )
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     await fc.assert(
       fc.asyncProperty(
         fc.array(parameter, { maxLength: 6 }),
@@ -108,7 +107,7 @@ describe('Arbitrary requests', () => {
       ),
       { numRuns: runs },
     )
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('No made-up value of the session and browser cookies causes a 5xx or gets a code', async () => {
@@ -130,7 +129,7 @@ describe('Arbitrary requests', () => {
   })
 
   test('No query of GET /login/complete and GET /login/challenge causes a 5xx, an unregistered redirect or a changed row', async () => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     await fc.assert(
       fc.asyncProperty(
         mostlyOneOf(challenge, challenge.replace('grl', 'grv')),
@@ -150,7 +149,7 @@ describe('Arbitrary requests', () => {
       ),
       { numRuns: runs },
     )
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('No form and header of POST /oauth/authorize/confirm causes a 5xx or a redirect to an unregistered address', async () => {
@@ -172,7 +171,7 @@ describe('Arbitrary requests', () => {
   })
 
   test('No JSON body of POST /login/message, /login/accept and /login/reject causes a 5xx or a changed row', async () => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom(challenge, walk.wallet.address, 1, 8453, `0x${'1'.repeat(130)}`, '203.0.113.1'),
@@ -203,7 +202,7 @@ describe('Arbitrary requests', () => {
       ),
       { numRuns: runs },
     )
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('No bytes in the body of POST /login/message, /login/accept and /oauth/authorize/confirm cause a 5xx', async () => {

@@ -1,6 +1,5 @@
 /** The API for the login server: authentication, requests and statuses. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { allRows } from '../support/rows.ts'
 import { send } from '../support/send.ts'
 import { type Grantor, startGrantor, TEST_LOGIN_SECRET, type TestClient } from '../support/start.ts'
 import { type Answer, basic, LOGIN_SERVER, PKCE, requestOf, Walk } from '../support/walk.ts'
@@ -312,6 +311,6 @@ describe('Successful login API requests', () => {
       expect(answer.status).toBe(200)
       expectJson(answer)
     }
-    expect(allRows(grantor.databasePath).sessions).toHaveLength(1)
+    expect((await grantor.rows()).sessions).toHaveLength(1)
   })
 })

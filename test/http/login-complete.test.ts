@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endSessions } from '../../src/domain/consent/end-grants.ts'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, movingTo, noticeOf, parameterOf, redirectPath, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -16,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => grantor.close())
 
-const sessions = () => allRows(grantor.databasePath).sessions as { wallet: string; ended_at: number | null }[]
+const sessions = async () => (await grantor.rows()).sessions as { wallet: string; ended_at: number | null }[]
 const parameterOfPath = (path: string, name: string) => parameterOf(`http://x${path}`, name)
 
 function expectNoSession(answer: Answer, status: number, notice: string): void {
@@ -57,14 +56,14 @@ describe('The completion of a login', () => {
 
   test('A declined login forwards to the redirect URI with access_denied and state, starts no session and writes nothing', async () => {
     const walk = new Walk(grantor)
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const answer = await walk.complete(await walk.reject(await walk.challenge(requestOf(client, { state: 's' }))))
     expect(answer.status).toBe(200)
     expect(answer.headers).not.toHaveProperty('set-cookie')
     expect(movingTo(answer)).toBe(
       `${client.redirectUris[0]}?error=access_denied&error_description=The%20user%20declined.&state=s`,
     )
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 })
 
@@ -72,18 +71,18 @@ describe('The single use of a login challenge', () => {
   test('Of fifty simultaneous returns of one login exactly one gets a session and a code, and the others 409', async () => {
     const walk = new Walk(grantor)
     const path = await walk.prove(await walk.challenge(requestOf(client)))
-    const before = sessions().length
+    const before = (await sessions()).length
     const answers = await Promise.all(Array.from({ length: 50 }, () => walk.complete(path)))
     const signedIn = answers.filter(({ status }) => status === 200)
     expect(signedIn).toHaveLength(1)
-    expect(sessions().length).toBe(before + 1)
+    expect(await sessions()).toHaveLength(before + 1)
     for (const answer of answers.filter((each) => each !== signedIn[0])) expectNoSession(answer, 409, 'already_used')
   })
 
   test('Of fifty simultaneous proofs and returns of one challenge by three wallets exactly one starts a session', async () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
-    const before = sessions().length
+    const before = (await sessions()).length
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, i) => {
         const path = await walk.prove(challenge, testWallet((i % 3) as 0 | 1 | 2)).catch(() => null)
@@ -91,13 +90,13 @@ describe('The single use of a login challenge', () => {
       }),
     )
     expect(answers.filter((answer) => answer?.status === 200)).toHaveLength(1)
-    expect(sessions().length).toBe(before + 1)
+    expect(await sessions()).toHaveLength(before + 1)
   })
 
   test('Of fifty simultaneous proofs of one challenge exactly one is accepted, with one receipt and one session; the others are 409', async () => {
     const walk = new Walk(grantor)
     const proof = await walk.proof(await walk.challenge(requestOf(client)))
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const answers = await Promise.all(Array.from({ length: 50 }, () => walk.loginApi('/login/accept', proof)))
     const [accepted, ...more] = answers.filter(({ status }) => status === 200)
     expect(more).toEqual([])
@@ -106,7 +105,7 @@ describe('The single use of a login challenge', () => {
       Array.from({ length: 49 }, () => [409, 'already_used']),
     )
     expect((await walk.complete(redirectPath(accepted as Answer))).status).toBe(200)
-    const after = allRows(grantor.databasePath)
+    const after = await grantor.rows()
     expect(after.receipts).toHaveLength((before.receipts ?? []).length + 1)
     expect(after.sessions).toHaveLength((before.sessions ?? []).length + 1)
   })
@@ -128,10 +127,10 @@ describe('The single use of a login challenge', () => {
   test('A proof of a used challenge by another wallet is 409 and writes no receipt', async () => {
     const walk = new Walk(grantor)
     const { challenge } = await walk.signIn(requestOf(client))
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const again = await walk.loginApi('/login/accept', await walk.proof(challenge, testWallet(2)))
     expect([again.status, again.json().error]).toEqual([409, 'already_used'])
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('A login that returns a second time is 409, and neither changes its session nor restores an ended one', async () => {
@@ -162,12 +161,12 @@ describe('The time between proof and return', () => {
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(client))
     const late = await walk.prove(challenge)
-    const before = sessions()
+    const before = await sessions()
     grantor.clock.advance(60)
     expectNoSession(await walk.complete(late), 410, 'expired')
     const again = await walk.loginApi('/login/accept', await walk.proof(challenge))
     expect([again.status, again.json().error]).toEqual([409, 'already_used'])
-    expect(sessions()).toEqual(before)
+    expect(await sessions()).toEqual(before)
     expect((await walk.signIn(requestOf(client))).code).not.toBe('')
   })
 })
@@ -248,7 +247,7 @@ describe('Logins after the operator ended the wallet’s grants', () => {
       limit: 50,
     })
     expect(withdrawn.map(({ withdrawnAt }) => withdrawnAt)).toEqual([grantor.clock.now()])
-    expect(sessions().filter(({ wallet, ended_at }) => wallet === walk.wallet.address && ended_at === null)).toEqual([])
+    expect((await sessions()).filter(({ wallet, ended_at }) => wallet === walk.wallet.address && ended_at === null)).toEqual([])
     expectNoSession(await walk.complete(path), 409, 'already_used')
   })
 

@@ -2,7 +2,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { allRows, type Rows } from '../support/rows.ts'
+import { type Rows } from '../support/rows.ts'
 import { runs } from '../support/runs.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, requestOf, Walk } from '../support/walk.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   challenge = await walk.challenge(requestOf(client))
   message = (await walk.loginApi('/login/message', claim())).json().message as string
   signature = walk.wallet.sign(message)
-  before = allRows(grantor.databasePath)
+  before = await grantor.rows()
 })
 afterAll(() => grantor.close())
 
@@ -43,7 +43,7 @@ async function expectRefused(answer: Answer, status: number, error: string): Pro
   expect(answer.status).toBe(status)
   expect(answer.json().error).toBe(error)
   expect(answer.json()).not.toHaveProperty('redirect_to')
-  expect(allRows(grantor.databasePath)).toEqual(before)
+  expect(await grantor.rows()).toEqual(before)
 }
 
 describe('The address of a proof', () => {
@@ -80,7 +80,7 @@ describe('The address of a proof', () => {
       const { access_token } = (await fresh.exchange(client, code)).json()
       expect((await fresh.introspect(client, access_token as string)).json().sub).toBe(address)
     }
-    const { wallets, sessions } = allRows(grantor.databasePath)
+    const { wallets, sessions } = await grantor.rows()
     expect(wallets).toHaveLength(1)
     expect(new Set((sessions as { wallet: string }[]).map(({ wallet }) => wallet))).toEqual(new Set([address]))
   })
@@ -164,7 +164,7 @@ describe('The signature of a proof', () => {
       const answer = await accept({ signature: withV(signature, v) })
       expect([v, answer.status, answer.json().error]).toEqual([v, 401, 'not_proven'])
     }
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
     for (const shift of [0, 27]) {
       challenge = await new Walk(grantor).challenge(requestOf(client))
       const own = walk.wallet.sign((await walk.loginApi('/login/message', claim())).json().message as string)
@@ -222,7 +222,7 @@ describe('The signature of a proof', () => {
       }),
       { numRuns: runs },
     )
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('The right signature still signs in after refused proofs of the same challenge', async () => {

@@ -1,7 +1,6 @@
 /** The three purposes of a signature: an app, the account page and the ending of everything. A signature works for one purpose only. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type App, tokensOf } from '../support/app.ts'
-import { allRows } from '../support/rows.ts'
 import {
   endingChallenge,
   outcomeOf,
@@ -37,12 +36,12 @@ const errorOf = (answer: Answer) => [answer.status, answer.json().error]
 
 describe('The ending of everything', () => {
   test('The ending of everything starts without a session, binds the browser, leads to the login page and writes nothing', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     const answer = await newBrowser.postForm('/account/end-everything', {})
     expect(answer.status).toBe(200)
     expect(movingTo(answer).startsWith(`${app.grantor.loginUrl}/login?login_challenge=`)).toBe(true)
     expect(newBrowser.cookies.has('grantor_browser')).toBe(true)
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 
   test('The login page and the text to sign state that the signature ends everything', async () => {
@@ -69,9 +68,7 @@ describe('The ending of everything', () => {
     expect(await standingReceipts(app.grantor, newBrowser.wallet)).toBe(0)
     expect(await receiptsOf(app.grantor, newBrowser.wallet)).toHaveLength(1)
     expect((await newBrowser.browse({ path: '/account' })).status).toBe(302)
-    const living = (allRows(app.grantor.databasePath).sessions as { ended_at: number | null }[]).filter(
-      (row) => row.ended_at === null,
-    )
+    const living = ((await app.grantor.rows()).sessions as { ended_at: number | null }[]).filter((row) => row.ended_at === null)
     expect(living).toEqual([])
   })
 

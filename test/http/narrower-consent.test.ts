@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readConsent } from '../../src/wallet/read-consent.ts'
 import { type App, claimsOf, tokensOf } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { API, outcomeOf, receiptsOf, signedClient, standingReceipts, startSignedApp } from '../support/signed-app.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 
@@ -99,14 +98,14 @@ describe('Invalid choices of scopes', () => {
       const client = await signedClient(app.grantor, { scopes: ['enhancement', 'profile', 'offline'] })
       const challenge = await app.walk.challenge(requestOf(client, { scope: BOTH }))
       const proof = await app.walk.proof(challenge)
-      const before = allRows(app.grantor.databasePath)
+      const before = await app.grantor.rows()
       for (const answer of [
         await requestText(challenge, { scope }),
         await app.walk.loginApi('/login/accept', { ...proof, scope }),
       ]) {
         expect([answer.status, answer.json().error]).toEqual([400, 'invalid_request'])
       }
-      expect(allRows(app.grantor.databasePath)).toEqual(before)
+      expect(await app.grantor.rows()).toEqual(before)
       expect((await app.walk.loginApi('/login/accept', proof)).status).toBe(200)
     },
   )

@@ -1,6 +1,6 @@
 /** Requests without a proof or a session write no row. Otherwise unauthenticated requests could fill the database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allRows, type Rows } from '../support/rows.ts'
+import { type Rows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { PKCE, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => grantor.close())
 
 test('200 unauthenticated authorization requests leave the rows of the database unchanged', async () => {
-  const before = allRows(grantor.databasePath)
+  const before = await grantor.rows()
   expect(before.sessions).toHaveLength(1)
   const variations = [
     {},
@@ -41,7 +41,7 @@ test('200 unauthenticated authorization requests leave the rows of the database 
     }),
   )
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302, 400]))
-  expect(allRows(grantor.databasePath)).toEqual(before)
+  expect(await grantor.rows()).toEqual(before)
 })
 
 /** The new rows of each table that has new rows. */
@@ -53,7 +53,7 @@ function newRows(before: Rows, after: Rows): Rows {
 
 describe('Rows before and after the proof', () => {
   test('A login that requests its text, fails, and is declined writes no row, not even for the address', async () => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const walk = new Walk(grantor)
     const challenge = await walk.challenge(requestOf(clients[0] as TestClient))
     for (const index of [0, 1, 2] as const) {
@@ -64,16 +64,16 @@ describe('Rows before and after the proof', () => {
       expect((await walk.loginApi('/login/accept', claim)).status).toBe(403)
     }
     expect((await walk.complete(await walk.reject(challenge))).status).toBe(200)
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('A proof writes the receipt, its audit line and, the first time, the wallet; the session is written only when the browser returns', async () => {
     const walk = new Walk(grantor, testWallet(1))
     const { address } = walk.wallet
     const client = clients[0] as TestClient
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const first = await walk.prove(await walk.challenge(requestOf(client)))
-    const after = allRows(grantor.databasePath)
+    const after = await grantor.rows()
     expect(newRows(before, after)).toEqual({
       wallets: [{ address, epoch: 0, proved_itself: 1 }],
       receipts: [expect.objectContaining({ wallet: address, client_id: client.id, withdrawn_at: null })],
@@ -81,13 +81,13 @@ describe('Rows before and after the proof', () => {
       audit_lines: [expect.objectContaining({ event: 'wallet_proved', wallet: address, client_id: client.id })],
     })
     await walk.prove(await walk.challenge(requestOf(client)))
-    expect(Object.keys(newRows(after, allRows(grantor.databasePath)))).toEqual(['audit_head', 'audit_lines', 'receipts'])
+    expect(Object.keys(newRows(after, await grantor.rows()))).toEqual(['audit_head', 'audit_lines', 'receipts'])
     await walk.complete(first)
-    expect(newRows(after, allRows(grantor.databasePath)).sessions).toEqual([expect.objectContaining({ wallet: address })])
+    expect(newRows(after, await grantor.rows()).sessions).toEqual([expect.objectContaining({ wallet: address })])
   })
 
   test('Opening a login on another device, and requesting account pages without a session, write no row', async () => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     const challenge = await new Walk(grantor).challenge(requestOf(clients[0] as TestClient))
     const walk = new Walk(grantor)
     expect((await walk.browse({ path: `/login/resume?login_challenge=${challenge}` })).status).toBe(302)
@@ -97,15 +97,15 @@ describe('Rows before and after the proof', () => {
     expect((await walk.postForm('/account/apps/end', { client_id: clients[0]?.id ?? '' })).status).toBe(401)
     expect((await walk.postForm('/account/sessions/end-others', {})).status).toBe(401)
     expect((await walk.postForm('/account/sign-out', {})).status).toBe(401)
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 
   test('Issuing a code writes no row', async () => {
     const walk = new Walk(grantor)
     await walk.signIn(requestOf(clients[0] as TestClient))
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     for (let i = 0; i < 20; i += 1)
       expect((await walk.authorize(requestOf(clients[0] as TestClient))).location).toContain('?code=')
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 })

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { type App, startApp } from '../support/app.ts'
 import { expectRefusal } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { encode, fieldOf, requestOf } from '../support/walk.ts'
 
 let app: App
@@ -110,11 +109,11 @@ describe('Texts that were issued for another purpose', () => {
   })
 
   test('Redeeming or revoking a text of another kind writes nothing', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     for (const [, text] of [...Object.entries(texts), ...wrongPrefixes]) {
       await app.walk.exchange(app.client, text === texts['a code'] ? 'x' : text)
       await app.walk.revoke(app.client, text === texts['a refresh token'] || text === texts['an access token'] ? 'x' : text)
     }
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 })

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pageHeaders } from '../../src/pages/page-headers.ts'
 import type { App } from '../support/app.ts'
-import { allRows } from '../support/rows.ts'
 import { outcomeOf, startSignedApp } from '../support/signed-app.ts'
 import { type Answer, encode, movingTo, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -44,7 +43,7 @@ describe('The link to another device', () => {
   })
 
   test('The link to another device leads to the login page with a new challenge and a new browser key, and writes nothing', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     const answer = await resume(new Walk(app.grantor))
     expect(answer.status).toBe(302)
     expect(answer.location).toMatch(/^http:\/\/localhost:\d+\/login\?login_challenge=grl\.[^&]+$/)
@@ -53,7 +52,7 @@ describe('The link to another device', () => {
     ])
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(parameterOf(answer.location, 'login_challenge')).not.toBe(challenge)
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 
   test('A browser that has a browser key keeps that key when the browser opens a login link', async () => {

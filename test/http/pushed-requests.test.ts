@@ -4,7 +4,7 @@ import { asserting, assertionOf, newClientKey, post } from '../support/client-ke
 import { test } from '../support/fixtures.ts'
 import { push, pushed, URN } from '../support/pushed.ts'
 import { expectRefusal, headersOf, invalidRequest } from '../support/refusals.ts'
-import { allRows, storedBytes } from '../support/rows.ts'
+import { storedBytes } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { PKCE, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -74,11 +74,11 @@ describe('The push (RFC 9126 §2)', () => {
     ['a request object without registered keys', { request: 'x.y.z' }, 'request_not_supported'],
     ['more than a login challenge can hold', { state: 'x'.repeat(8000) }, 'invalid_request'],
   ])('A push with %s is refused and not stored: %s gets %s (RFC 9126 §2.3)', async ([, more, error], { app }) => {
-    const before = allRows(app.grantor.databasePath).pushed_requests?.length
+    const before = (await app.grantor.rows()).pushed_requests?.length
     const answer = await push(app.walk, app.client, requestOf(app.client, more))
     expect({ status: answer.status, error: answer.json().error }).toEqual({ status: 400, error })
     expect(answer.headers['cache-control']).toBe('no-store')
-    expect(allRows(app.grantor.databasePath).pushed_requests?.length, 'nothing is stored').toBe(before)
+    expect((await app.grantor.rows()).pushed_requests?.length, 'nothing is stored').toBe(before)
   })
 
   test('A push that is not UTF-8 is refused, except for state, which is returned byte for byte', async ({ app }) => {
@@ -145,7 +145,7 @@ describe('The push (RFC 9126 §2)', () => {
       const open = await grantor.createClient({ type: 'public' })
       for (let time = 0; time < 3; time++) expect((await push(walk, open, {})).status).toBe(400)
       expect((await push(walk, open, requestOf(open, PKCE))).status).toBe(429)
-      expect(allRows(grantor.databasePath).pushed_requests).toEqual([])
+      expect((await grantor.rows()).pushed_requests).toEqual([])
     })
 
     test('The pushes of a client that authenticates have their own limit, over all networks together', async () => {
@@ -160,7 +160,7 @@ describe('The push (RFC 9126 §2)', () => {
   test('A stored request has less than 11,000 characters, and a push that would be longer is refused', async ({ app }) => {
     const long = await push(app.walk, app.client, requestOf(app.client, { state: 'x'.repeat(7_800) }))
     expect(long.status).toBe(201)
-    const rows = allRows(app.grantor.databasePath).pushed_requests as { request: string }[]
+    const rows = (await app.grantor.rows()).pushed_requests as { request: string }[]
     const lengths = rows.map(({ request }) => request.length)
     expect(Math.max(...lengths)).toBeGreaterThan(10_000)
     expect(Math.max(...lengths)).toBeLessThan(11_000)

@@ -5,7 +5,7 @@ import { readConsent } from '../../src/wallet/read-consent.ts'
 import { checkReceipt } from '../../src/wallet/receipt.ts'
 import type { App } from '../support/app.ts'
 import { headersOf } from '../support/refusals.ts'
-import { allRows, storedBytes } from '../support/rows.ts'
+import { storedBytes } from '../support/rows.ts'
 import { API, receiptsOf, signInToAccount, startSignedApp, vouchFor } from '../support/signed-app.ts'
 import { type Answer, noticeOf, parameterOf, requestOf, Walk } from '../support/walk.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -211,9 +211,9 @@ describe('Access to receipts', () => {
   })
 
   test('Viewing and downloading a receipt write nothing', async () => {
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     await view()
     await download()
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 })

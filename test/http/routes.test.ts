@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect } from 'vitest'
 import { test as base, FILE, signIn } from '../support/fixtures.ts'
-import { allRows } from '../support/rows.ts'
 import type { Grantor } from '../support/start.ts'
 import { encode, LOGIN_SERVER, noticeOf, requestOf } from '../support/walk.ts'
 
@@ -174,9 +173,9 @@ describe('Unknown paths', () => {
   })
 
   test('Requests for unknown paths write nothing', async ({ grantor, walk }) => {
-    const before = allRows(grantor.databasePath)
+    const before = await grantor.rows()
     await Promise.all(Array.from({ length: 50 }, (_, i) => walk.browse({ path: `/x${i}`, method: 'POST', body: 'x' })))
-    expect(allRows(grantor.databasePath)).toEqual(before)
+    expect(await grantor.rows()).toEqual(before)
   })
 })
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { test } from '../support/fixtures.ts'
-import { allRows, storedBytes } from '../support/rows.ts'
+import { storedBytes } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, fieldOf, PKCE, requestOf, Walk } from '../support/walk.ts'
 
@@ -15,8 +15,8 @@ const hashOf = (walk: Walk) =>
   createHash('sha256')
     .update(walk.cookies.get('grantor_session') ?? '')
     .digest('base64url')
-const rowOf = (grantor: Grantor, walk: Walk) =>
-  (allRows(grantor.databasePath).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
+const rowOf = async (grantor: Grantor, walk: Walk) =>
+  ((await grantor.rows()).sessions as SessionRow[]).find(({ hash }) => hash === hashOf(walk))
 
 async function startSession(grantor: Grantor, client: TestClient): Promise<Walk> {
   const walk = new Walk(grantor)
@@ -59,7 +59,7 @@ describe('The session id', () => {
 
   test('The store keeps only a hash of the session id, and no cookie value', async ({ grantor, client }) => {
     const walk = await startSession(grantor, client)
-    expect(rowOf(grantor, walk)).toBeDefined()
+    expect(await rowOf(grantor, walk)).toBeDefined()
     const bytes = storedBytes(grantor.databasePath)
     expect(bytes).toContain(hashOf(walk))
     for (const value of walk.cookies.values()) {
@@ -96,22 +96,22 @@ describe('The lifetimes of a session', () => {
   test('The time of the last request of a session is written at most every ten minutes', async ({ grantor, client }) => {
     const walk = await startSession(grantor, client)
     const start = grantor.clock.now()
-    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start)
+    expect((await rowOf(grantor, walk))?.last_seen_at).toBe(start)
     grantor.clock.advance(599)
     await isSignedIn(client, walk)
-    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start)
+    expect((await rowOf(grantor, walk))?.last_seen_at).toBe(start)
     grantor.clock.advance(1)
     await isSignedIn(client, walk)
-    expect(rowOf(grantor, walk)?.last_seen_at).toBe(start + 600)
-    expect(rowOf(grantor, walk)?.auth_time).toBe(start)
+    expect((await rowOf(grantor, walk))?.last_seen_at).toBe(start + 600)
+    expect((await rowOf(grantor, walk))?.auth_time).toBe(start)
   })
 
   test('A clock that is set back neither ends a session nor changes its row', async ({ grantor, client }) => {
     const walk = await startSession(grantor, client)
-    const row = rowOf(grantor, walk)
+    const row = await rowOf(grantor, walk)
     grantor.clock.advance(-1000)
     expect(await isSignedIn(client, walk)).toBe(true)
-    expect(rowOf(grantor, walk)).toEqual(row)
+    expect(await rowOf(grantor, walk)).toEqual(row)
     grantor.clock.advance(1000)
   })
 

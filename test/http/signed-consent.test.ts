@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { clientFaults } from '../../src/domain/clients/client-faults.ts'
 import { type App, tokensOf } from '../support/app.ts'
-import { allRows } from '../support/rows.ts'
 import {
   API,
   FILES,
@@ -37,9 +36,9 @@ async function browserWithSession(wallet = testWallet(0)): Promise<Walk> {
 describe('A session without a receipt', () => {
   test('Under signed consent a session without a receipt leads to the login page, and nothing is written', async () => {
     const walk = await browserWithSession()
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     expect(await outcomeFor({}, app.client, walk)).toBe('login')
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
   })
 
   test('Under signed consent a session without a receipt gets consent_required with prompt=none (OpenID Connect Core §3.1.2.6)', async () => {
@@ -183,13 +182,13 @@ describe('Declined requests', () => {
   test('A declined request gets access_denied and its state, and stores no receipt and no session', async () => {
     const walk = await browserWithSession()
     const challenge = await walk.challenge(requestOf(app.client, { state: 'xyz' }))
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     const answer = await walk.complete(await walk.reject(challenge))
     expect(answer.status).toBe(200)
     expect(answer.headers).not.toHaveProperty('set-cookie')
     expect(parameterOf(movingTo(answer), 'error')).toBe('access_denied')
     expect(parameterOf(movingTo(answer), 'state')).toBe('xyz')
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
     expect(await outcomeFor({}, app.client, walk)).toBe('login')
   })
 

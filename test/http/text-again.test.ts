@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
 import { checkReceipt } from '../../src/wallet/receipt.ts'
 import { type App, claimsOf, tokensOf } from '../support/app.ts'
-import { allRows } from '../support/rows.ts'
 import { API, changeClient, endingChallenge, outcomeOf, receiptsOf, startSignedApp } from '../support/signed-app.ts'
 import { movingTo, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
@@ -66,10 +65,10 @@ describe('Changes between the text and its signature', () => {
     for (const change of [{ disabledAt: 1 }, { redirectUris: ['https://other.example/'] }]) {
       const proof = await app.walk.proof(await app.walk.challenge(requestOf(app.client)))
       await changeClient(app.grantor, app.client, change)
-      const before = allRows(app.grantor.databasePath)
+      const before = await app.grantor.rows()
       const answer = await app.walk.loginApi('/login/accept', proof)
       expect([answer.status, answer.json().error]).toEqual([403, 'client_not_allowed'])
-      expect(allRows(app.grantor.databasePath)).toEqual(before)
+      expect(await app.grantor.rows()).toEqual(before)
       await changeClient(app.grantor, app.client, {})
     }
   })
@@ -87,7 +86,7 @@ describe('Unknown templates of the text', () => {
     async (template) => {
       const challenge = await app.walk.challenge(requestOf(app.client))
       const { signature } = await app.walk.proof(challenge)
-      const before = allRows(app.grantor.databasePath)
+      const before = await app.grantor.rows()
       const other = claim(withTemplate(challenge, template))
       for (const answer of [
         await app.walk.loginApi('/login/message', other),
@@ -96,7 +95,7 @@ describe('Unknown templates of the text', () => {
       ]) {
         expect([answer.status, answer.json().error]).toEqual([410, 'expired'])
       }
-      expect(allRows(app.grantor.databasePath)).toEqual(before)
+      expect(await app.grantor.rows()).toEqual(before)
     },
   )
 

@@ -7,7 +7,6 @@ import { TOKEN_EXCHANGE } from '../../src/oauth/grant-types.ts'
 import { claimsOf, tokensOf } from '../support/app.ts'
 import { ACCESS_TOKEN_TYPE, API, type ExchangeApp, FILES, JWT_TYPE, MCP, startExchangeApp } from '../support/exchange-app.ts'
 import { expectJson, expectRefusal, invalidRequest } from '../support/refusals.ts'
-import { allRows } from '../support/rows.ts'
 import { type Answer, send } from '../support/send.ts'
 import { changeClient } from '../support/signed-app.ts'
 import { startGrantor } from '../support/start.ts'
@@ -30,7 +29,7 @@ function expectRefused(answer: Answer, refusal: Parameters<typeof expectRefusal>
 describe('The response of a token exchange (RFC 8693 §2.2.1)', () => {
   test('A token exchange returns an access token with issued_token_type and without a refresh token, and writes nothing (RFC 8693 §2.2.1)', async () => {
     const subject = await app.subjectToken()
-    const before = allRows(app.grantor.databasePath)
+    const before = await app.grantor.rows()
     expect(expectJson(await app.exchange(subject))).toEqual({
       access_token: expect.any(String),
       issued_token_type: ACCESS_TOKEN_TYPE,
@@ -38,7 +37,7 @@ describe('The response of a token exchange (RFC 8693 §2.2.1)', () => {
       expires_in: 600,
       scope: 'enhancement profile',
     })
-    expect(allRows(app.grantor.databasePath)).toEqual(before)
+    expect(await app.grantor.rows()).toEqual(before)
     expect(app.grantor.events.at(-1)).toEqual({
       event: 'token_exchanged',
       client_id: app.mcp.id,

@@ -2,7 +2,6 @@
 import { expect } from 'vitest'
 import { seal, unseal } from '../../src/keys/sealed.ts'
 import { test } from '../support/fixtures.ts'
-import { allRows } from '../support/rows.ts'
 import { requestOf, Walk } from '../support/walk.ts'
 
 test('A challenge whose text the node cannot compose is 410 expired, not a wrong signature, and nothing is stored', async ({
@@ -17,10 +16,10 @@ test('A challenge whose text the node cannot compose is 410 expired, not a wrong
   const newer = seal(keys, 'grl', [template + 97, ...sealed])
 
   const { signature, ...claim } = await walk.proof(challenge)
-  const before = allRows(grantor.databasePath)
+  const before = await grantor.rows()
   for (const path of ['/login/message', '/login/accept']) {
     const answer = await walk.loginApi(path, { ...claim, login_challenge: newer, signature })
     expect([answer.status, answer.json().error]).toEqual([410, 'expired'])
   }
-  expect(allRows(grantor.databasePath)).toEqual(before)
+  expect(await grantor.rows()).toEqual(before)
 })

@@ -1,6 +1,5 @@
 /** A platform's own login server may vouch for a wallet. Vouching is off by default, and never replaces a signed consent. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { allRows } from '../support/rows.ts'
 import { type Grantor, startGrantor, type TestClient } from '../support/start.ts'
 import { type Answer, CODE_VERIFIER, movingTo, noticeOf, PKCE, parameterOf, requestOf, Walk } from '../support/walk.ts'
 
@@ -34,11 +33,11 @@ describe('Vouching off, the default', () => {
     async (more) => {
       const walk = new Walk(platform.grantor)
       const challenge = await walk.challenge(requestOf(platform.web))
-      const before = allRows(platform.grantor.databasePath)
+      const before = await platform.grantor.rows()
       const answer = await vouch(walk, challenge, more)
       expect(answer.status).toBe(403)
       expect(answer.json()).toEqual({ error: 'vouching_off', error_description: expect.any(String) as string })
-      expect(allRows(platform.grantor.databasePath)).toEqual(before)
+      expect(await platform.grantor.rows()).toEqual(before)
       expect((await walk.complete(await walk.prove(challenge))).status).toBe(200)
     },
   )
@@ -75,7 +74,7 @@ describe('Vouching on', () => {
 
   test('A vouched session is stored as vouched, without a receipt and without a row for the wallet', async () => {
     const walk = await vouchedBrowser()
-    const { sessions, wallets, receipts } = allRows(platform.grantor.databasePath)
+    const { sessions, wallets, receipts } = await platform.grantor.rows()
     const { address } = walk.wallet
     expect(sessions).toContainEqual(expect.objectContaining({ method: 'vouched', wallet: address, receipt_id: null }))
     expect(wallets).toEqual([])
@@ -103,11 +102,11 @@ describe('Vouching on', () => {
   test('A login for a native client cannot be vouched for: the accept is 403 consent_needs_signature', async () => {
     const walk = await vouchedBrowser()
     const challenge = await walk.challenge(requestOf(platform.native, PKCE))
-    const before = allRows(platform.grantor.databasePath)
+    const before = await platform.grantor.rows()
     const answer = await vouch(walk, challenge)
     expect(answer.status).toBe(403)
     expect(answer.json()).toEqual({ error: 'consent_needs_signature', error_description: expect.any(String) as string })
-    expect(allRows(platform.grantor.databasePath)).toEqual(before)
+    expect(await platform.grantor.rows()).toEqual(before)
     // The wallet can still sign the consent.
     const page = await walk.complete(await walk.prove(challenge))
     const code = parameterOf(movingTo(page), 'code')

@@ -6,7 +6,6 @@ import type { Address } from '../../src/wallet/address.ts'
 import { claimsOf, type Tokens, tokensOf } from './app.ts'
 import { startChain, type TestChain } from './chain.ts'
 import type { TestRpc } from './chain-rpc.ts'
-import { allRows } from './rows.ts'
 import { type Grantor, type StartOptions, startGrantor, type TestClient } from './start.ts'
 import { type Answer, movingTo, parameterOf, redirectPath, requestOf, Walk } from './walk.ts'
 import type { TestWallet } from './wallet.ts'
@@ -116,11 +115,11 @@ export async function startOnChain(options: StartOptions & { moreChains?: TestCh
       return [...chain.asked.slice(before[0]), ...beside.asked.slice(before[1])]
     },
     async expectRefused(run, status, error) {
-      const before = allRows(grantor.databasePath)
+      const before = await grantor.rows()
       const answer = await run()
       expect([answer.status, answer.json().error]).toEqual([status, error])
       expect(answer.json()).not.toHaveProperty('redirect_to')
-      expect(allRows(grantor.databasePath)).toEqual(before)
+      expect(await grantor.rows()).toEqual(before)
       return answer
     },
     setFaults(fault) {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type Logger, pino } from 'pino'
+import { expect } from 'vitest'
 import { type AuthServiceSettings, composeOnStore } from '../../src/cli/compose/auth-service.ts'
 import { connectChains } from '../../src/cli/compose/contract-wallets.ts'
 import { authServiceSettings } from '../../src/cli/compose/service-settings.ts'
@@ -30,6 +31,7 @@ import { migratePostgres, openPostgresStore, type PostgresAddress } from '../../
 import { migrateSqlite, openSqliteStore } from '../../src/store/sqlite/index.ts'
 import { tracedStore } from '../../src/telemetry/traced-store.ts'
 import { freePorts } from './free-ports.ts'
+import { allRows, type Rows } from './rows.ts'
 import { TEST_CERTIFICATE } from './tls-certificate.ts'
 
 export const TEST_SECRET = 'test-secret-that-wraps-the-keys-0123456789'
@@ -115,6 +117,8 @@ export type Grantor = {
   /** signs the head of the audit trail and deletes old lines, if that is due */
   keepTrail(): Promise<void>
   webhooks: WebhookSender
+  /** every row of every table of the SQLite file, when the audit trail has the lines of all events so far */
+  rows(): Promise<Rows>
   /** notices changes of other processes at once, which the service otherwise does within a second */
   noticeChanges(): Promise<void>
   close(): Promise<void>
@@ -259,6 +263,20 @@ export async function startGrantor(options: StartOptions = {}): Promise<Grantor>
     keepBounds: bounds.keep,
     keepTrail,
     webhooks,
+    async rows() {
+      const ids = events.flatMap(({ audit_id }) => audit_id ?? [])
+      await expect
+        .poll(
+          () => {
+            const { audit_lines: lines = [] } = allRows(databasePath)
+            const stored = new Set((lines as { line: string }[]).map(({ line }) => (JSON.parse(line) as { id: string }).id))
+            return ids.filter((id) => !stored.has(id))
+          },
+          { timeout: 20_000 },
+        )
+        .toEqual([])
+      return allRows(databasePath)
+    },
     noticeChanges,
     async createClient(registration = {}) {
       const registered = registerClient(

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { hashOfLine } from '../../../src/domain/audit/chain.ts'
 import { newEntry } from '../../../src/domain/audit/entry.ts'
 import { recordOperatorAct } from '../../../src/domain/audit/operator-acts.ts'
-import { createAuditTrail, type TrailFault } from '../../../src/domain/audit/trail.ts'
+import { createAuditTrail, type TrailFault, type TrailOptions } from '../../../src/domain/audit/trail.ts'
 import { type AuditStore, NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
 import { migrateSqlite, openSqliteStore } from '../../../src/store/sqlite/index.ts'
@@ -14,7 +14,7 @@ import { newSqlitePath } from '../../store/sqlite-file.ts'
 /** How the next appends fail: before the commit, or after it, when only the response is lost. */
 type Failure = 'before' | 'after' | null
 
-async function trailOnSqlite({ waitingAtMost }: { waitingAtMost?: number } = {}) {
+async function trailOnSqlite(options: Partial<Pick<TrailOptions, 'pause' | 'waitingAtMost'>> = {}) {
   const path = await newSqlitePath()
   await migrateSqlite(path, NOW)
   const store = openSqliteStore(path)
@@ -37,7 +37,7 @@ async function trailOnSqlite({ waitingAtMost }: { waitingAtMost?: number } = {})
     note: (fault) => faults.push(fault),
     // Shorter than in a service: the pauses between attempts, and the time for which a process that stops tries.
     pause: (milliseconds) => pauseFor(milliseconds === 2000 ? 500 : Math.min(milliseconds, 5)),
-    ...(waitingAtMost === undefined ? {} : { waitingAtMost }),
+    ...options,
   })
   const texts = async () => (await store.audit.readLines({ after: 0, limit: 1000 })).map(({ line }) => line)
   return { store, trail, failing, appended, faults, texts }
@@ -141,8 +141,7 @@ test('Lines that no response waits for are gathered into one append, and come be
   const { trail, appended, texts } = await trailOnSqlite()
   const names = Array.from({ length: 50 }, (_, index) => `g${index}`)
   for (const name of names) trail.recordSoon(entryOf(name))
-  await pauseFor(50)
-  expect((await texts()).map(idOf)).toEqual(names)
+  await expect.poll(async () => (await texts()).map(idOf)).toEqual(names)
   expect(appended).toEqual([50])
   trail.recordSoon(entryOf('before'))
   await trail.record(entryOf('after'))
@@ -151,10 +150,10 @@ test('Lines that no response waits for are gathered into one append, and come be
 })
 
 test('Many lines that no response waits for do not wait for the pause', async () => {
-  const { trail, texts } = await trailOnSqlite()
+  const { trail, texts } = await trailOnSqlite({ pause: () => new Promise(() => {}) })
   for (let index = 0; index < 450; index++) trail.recordSoon(entryOf(`g${index}`))
-  await pauseFor(50)
-  expect(await texts()).toHaveLength(450)
+  // The last 50 wait for a pause that never ends.
+  await expect.poll(async () => (await texts()).length).toBe(400)
 })
 
 test('A process that stops appends the lines that are being gathered', async () => {

@@ -5,7 +5,6 @@ import type { KeyKind } from '../../../src/keys/key-ring.ts'
 import { createKeyWrap } from '../../../src/keys/key-wrap.ts'
 import { seal, unseal } from '../../../src/keys/sealed.ts'
 import { ACCOUNT_TEMPLATE, END_EVERYTHING_TEMPLATE } from '../../../src/wallet/account-message.ts'
-import { allRows } from '../../support/rows.ts'
 import { type Grantor, LIFETIMES, startGrantor, TEST_SECRET, type TestClient } from '../../support/start.ts'
 import { type Answer, noticeOf, requestOf, Walk } from '../../support/walk.ts'
 
@@ -52,7 +51,7 @@ describe('A login whose text cannot be composed again', () => {
       expectRefusal(await walk.loginApi('/login/message', claim(challenge)), 410, 'expired')
       const signature = walk.wallet.sign('whatever another node composed')
       expectRefusal(await walk.loginApi('/login/accept', { ...claim(challenge), signature }), 410, 'expired')
-      expect(allRows(grantor.databasePath)).toMatchObject({ wallets: [], receipts: [], sessions: [] })
+      expect(await grantor.rows()).toMatchObject({ wallets: [], receipts: [], sessions: [] })
     },
   )
 })
