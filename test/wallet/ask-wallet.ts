@@ -9,7 +9,7 @@ export type Endpoint = { url: string }
 
 /** A check with a long timeout: the local EVM records every step, so burning all gas takes a second instead of milliseconds. */
 export function verifierAt(chainId: number, ...endpoints: readonly Endpoint[]) {
-  const readers = endpoints.map(({ url }) => createChainReader({ url, timeoutMs: 15_000 }))
+  const readers = endpoints.map(({ url }) => createChainReader({ url, timeoutMs: 90_000 }))
   return (address: string, signature: string, text = message): Promise<ContractVerdict> =>
     verifyContractSignature(readers, { message: text, signature, address: address as Address, chainId })
 }
