@@ -28,12 +28,12 @@ export async function prove(
   const figures = `TEST_SEED=${seed}: ${summarize(outcome)}`
   console.info(`${run.name}\n  ${figures}`)
   await annotate(figures)
-  const { alarms, recovered } = outcome
+  const { alarms, brokenTrail, recovered } = outcome
   const violations = outcome.violations.slice(0, 5).map(explain)
   const late = recoveryTimes(outcome.history, outcome.marks).filter(({ seconds }) =>
     seconds.some((each) => each > MAX_RECOVERY_SECONDS),
   )
   // The figures are part of the comparison, so that the message of a failure has the seed.
-  const clean = { figures, violations: [], alarms: [], recovered: true, late: [] }
-  expect({ figures, violations, alarms, recovered, late }).toEqual(clean)
+  const clean = { figures, violations: [], alarms: [], brokenTrail: null, recovered: true, late: [] }
+  expect({ figures, violations, alarms, brokenTrail, recovered, late }).toEqual(clean)
 }
