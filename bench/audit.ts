@@ -12,24 +12,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import postgres from 'postgres'
 import { atExit } from './at-exit.ts'
+import { type BuiltStore, CHECKOUT, openBuiltStore } from './built.ts'
 import { tell } from './measure.ts'
 import { startPostgres } from './servers/postgres.ts'
 import { percentile } from './statistics.ts'
 
-const CHECKOUT = join(import.meta.dirname, '..')
-
-/** A module of the built package. */
-function built(path: string): Promise<unknown> {
-  // oxlint-disable-next-line no-dynamic-require
-  return import(join(CHECKOUT, 'dist/src', path))
-}
-
 /** What this file uses of a store. */
 type Filter = Record<string, string | number>
 type Line = { at: number; seq: number }
-type Store = {
+type Searched = {
   audit: { searchLines(filter: Filter, page: { limit: number; before?: Line | undefined }): Promise<Line[]> }
-  close(): Promise<void>
 }
 
 const FROM = 1_700_000_000
@@ -129,7 +121,7 @@ function fillSqlite(path: string, lines: number): void {
   database.close()
 }
 
-async function measure(name: string, store: Store, lines: number, rounds: number): Promise<string[]> {
+async function measure(name: string, store: Searched, lines: number, rounds: number): Promise<string[]> {
   const rows: string[] = []
   for (const [kind, next] of Object.entries(searchesOf(lines))) {
     const took: number[] = []
@@ -179,11 +171,8 @@ export async function measureAudit(args: string[]): Promise<void> {
     migrate(`sqlite:${path}`)
     tell(`filling SQLite with ${counts.sqlite.toLocaleString('en')} lines`)
     fillSqlite(path, counts.sqlite)
-    const { openSqliteStore } = (await built('store/sqlite/index.js')) as {
-      openSqliteStore(path: string): Store
-    }
-    const store = openSqliteStore(path)
-    rows.push(...(await measure('SQLite', store, counts.sqlite, Number(values.rounds))))
+    const store = await openBuiltStore(`sqlite:${path}`)
+    rows.push(...(await measure('SQLite', store as BuiltStore & Searched, counts.sqlite, Number(values.rounds))))
     await store.close()
   }
   if (counts.postgres > 0) {
@@ -192,14 +181,8 @@ export async function measureAudit(args: string[]): Promise<void> {
     migrate(url)
     tell(`filling PostgreSQL with ${counts.postgres.toLocaleString('en')} lines`)
     await fillPostgres(url, counts.postgres)
-    const { openPostgresStore } = (await built('store/postgres/index.js')) as {
-      openPostgresStore(address: unknown): Promise<Store>
-    }
-    const { databaseUrl } = (await built('config/database-url.js')) as {
-      databaseUrl(text: string): { value: unknown }
-    }
-    const store = await openPostgresStore(databaseUrl(url).value)
-    rows.push(...(await measure('PostgreSQL', store, counts.postgres, Number(values.rounds))))
+    const store = await openBuiltStore(url)
+    rows.push(...(await measure('PostgreSQL', store as BuiltStore & Searched, counts.postgres, Number(values.rounds))))
     await store.close()
     await server.stop()
   }

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { atExit } from './at-exit.ts'
 import { measureAudit } from './audit.ts'
+import { CHECKOUT } from './built.ts'
 import { checksOf } from './checks.ts'
 import { type Figures, figuresOf, keep, kept } from './figures.ts'
+import { measureJobs } from './jobs.ts'
 import { tell } from './measure.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { layOut } from './package-home.ts'
@@ -14,11 +16,10 @@ import { runPart } from './parts.ts'
 import { rewrite } from './performance-page.ts'
 import { checksTable, measuredTable, serversTable } from './tables.ts'
 
-const CHECKOUT = join(import.meta.dirname, '..')
-
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
   if (args[0] === 'audit') return measureAudit(args.slice(1))
+  if (args[0] === 'jobs') return measureJobs(args.slice(1))
   const options = parseOptions(args)
   if (options === 'help') {
     console.log(HELP)

@@ -43,6 +43,8 @@ Parts (all of them unless named):
 
   audit     searches of an audit trail of 10,000,000 lines on PostgreSQL and 1,000,000 on SQLite; only if it is named, with
             --postgres N, --sqlite N, --rounds N and --folder DIR
+  jobs      refreshes while a job of an operator ends 1,000,000 grants of another client; only if it is named, with
+            --grants N, --store sqlite,postgres and --folder DIR
 
 Options:
   --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)

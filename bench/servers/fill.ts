@@ -12,8 +12,9 @@ const TIMES = ['created_at', 'rotated_at', 'expires_at', 'refresh_expires_at']
 const WEEK = 604_800
 
 /** What each column of a copy holds; `shift` is the row's own part of a week, and rows come from the earliest on. */
-function valueOf(column: string, id: string, uuid: string, wallet: string): string {
+function valueOf(column: string, id: string, uuid: string, wallet: string, clientId?: string): string {
   if (column === 'id') return id
+  if (column === 'client_id' && clientId !== undefined) return `'${clientId}'`
   if (['attempt_id', 'receipt_id'].includes(column)) return uuid
   if (column === 'wallet') return wallet
   return TIMES.includes(column) ? `template.${column} - shift` : `template.${column}`
@@ -23,8 +24,8 @@ const random = (bytes: number): string => `lower(hex(randomblob(${bytes})))`
 const UUID = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
 const WALLET = `'0x' || ${random(20)}`
 
-/** Copies of one row, made within the week before it. */
-export function fillSqlite(file: string, count: number): void {
+/** Copies of one row, made within the week before it, of the same client unless another one is named. */
+export function fillSqlite(file: string, count: number, clientId?: string): void {
   const time = `printf('%012x', (template.created_at - shift) * 1000)`
   const place = `printf('%03x', number % 4096)`
   const id = `substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || ${place} || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
@@ -33,7 +34,7 @@ export function fillSqlite(file: string, count: number): void {
       CREATE TEMP TABLE template AS SELECT * FROM grants LIMIT 1;
       WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
       INSERT INTO grants (${columns.join(', ')})
-      SELECT ${columns.map((column) => valueOf(column, id, UUID, WALLET)).join(', ')}
+      SELECT ${columns.map((column) => valueOf(column, id, UUID, WALLET, clientId)).join(', ')}
       FROM (SELECT number, ${WEEK} - number * ${WEEK} / ${count} AS shift FROM numbers) CROSS JOIN temp.template AS template`)
   })
 }
@@ -82,7 +83,7 @@ function changeGrants(file: string, change: (database: DatabaseSync, columns: st
   database.close()
 }
 
-export async function fillPostgres(url: string, count: number): Promise<void> {
+export async function fillPostgres(url: string, count: number, clientId?: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
   const columns = await sql<{ name: string }[]>`
     SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'grants' AND table_schema = current_schema()`
@@ -93,7 +94,7 @@ export async function fillPostgres(url: string, count: number): Promise<void> {
   const wallet = "'0x' || left(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 40)"
   await sql.unsafe(`
     INSERT INTO grants (${names.join(', ')})
-    SELECT ${names.map((name) => valueOf(name, id, uuid, wallet)).join(', ')}
+    SELECT ${names.map((name) => valueOf(name, id, uuid, wallet, clientId)).join(', ')}
     FROM (SELECT number, (${WEEK} - number::bigint * ${WEEK} / ${count})::int AS shift FROM generate_series(1, ${count}) AS number) AS numbers
     CROSS JOIN (SELECT * FROM grants LIMIT 1) AS template`)
   await sql.unsafe('VACUUM ANALYZE grants')

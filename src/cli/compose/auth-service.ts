@@ -3,6 +3,7 @@
  * of their own and run the background tasks themselves.
  */
 import type { ServerOptions } from 'node:https'
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Admin } from '../../admin/admin.ts'
 import { logoutEvent, logoutNotices } from '../../domain/account/logout-notices.ts'
 import { allClients } from '../../domain/clients/all-clients.ts'
@@ -159,7 +160,10 @@ async function composeAdmin(admin: Admin) {
       operator: startedBy,
       details: { grants: grantsEnded },
     })
-  return { server: createAdminServer(admin), workOnJobs: createJobWorker({ store, now: deps.now, note }) }
+  return {
+    server: createAdminServer(admin),
+    workOnJobs: createJobWorker({ store, now: deps.now, note, pause: (milliseconds) => pauseFor(milliseconds) }),
+  }
 }
 
 /** The admin API as a resource, for which registered clients request tokens like for every other resource. */

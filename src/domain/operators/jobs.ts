@@ -38,19 +38,26 @@ export async function readJob(store: Pick<Store, 'lists'>, id: string): Promise<
 
 const LEASE = { name: 'jobs', seconds: 60, renewedEvery: 20 } as const
 
-type Work = { store: Store; now: () => number; note: (job: Job) => void }
+/**
+ * After each step the worker pauses for five times as long as the step took, and for at most 20 ms. Without the pause, the 99th percentile
+ * of refreshes beside a job was three times as high on SQLite (`npm run bench -- jobs`).
+ */
+const PAUSE = { times: 5, mostMs: 20 }
+
+type Work = { store: Store; now: () => number; note: (job: Job) => void; pause: (milliseconds: number) => Promise<unknown> }
 
 /**
  * Returns a function that does all jobs that are under way, one after the other. One node works at a time: the function does nothing while
  * another node has the lease. `note` is called when a job is done.
  */
-export function createJobWorker({ store, now, note }: Work): (stopping?: AbortSignal) => Promise<void> {
+export function createJobWorker({ store, now, note, pause }: Work): (stopping?: AbortSignal) => Promise<void> {
   const holder = randomUUID()
   const takeLease = async () => (await store.cleaning.takeLease(LEASE.name, holder, now(), LEASE.seconds)) === 'taken'
 
   async function work(job: Job, stopping: AbortSignal | undefined): Promise<void> {
     let noted = { grants: 0, at: now() }
     let ended = 0
+    let began = performance.now()
     for await (const number of stepsOf(store, job, now())) {
       ended += number
       // The progress, about once a second.
@@ -60,6 +67,8 @@ export function createJobWorker({ store, now, note }: Work): (stopping?: AbortSi
         if (noted.at % LEASE.renewedEvery === 0 && !(await takeLease())) return
       }
       if (stopping?.aborted) break
+      await pause(Math.min(PAUSE.times * (performance.now() - began), PAUSE.mostMs))
+      began = performance.now()
     }
     const done = stopping?.aborted ? null : now()
     const left = await noteProgress(store, job.id, ended - noted.grants, done)

@@ -27,7 +27,7 @@ test('A job ends all grants of a client, reports how many, and is done', async (
   const { client, startedBy } = await clientWithGrants(store)
   const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
   const done: Job[] = []
-  await createJobWorker({ store, now: () => NOW, note: (of) => done.push(of) })()
+  await createJobWorker({ store, now: () => NOW, note: (of) => done.push(of), pause: async () => {} })()
   expect(await readJob(store, job.id)).toEqual({ ...job, grantsEnded: GRANTS, doneAt: NOW })
   expect(done.map(({ id }) => id)).toEqual([job.id])
   expect(await store.grants.countUnendedGrants({ clientId: client.id }, 1000)).toBe(0)
@@ -38,7 +38,7 @@ test('A job that deletes a client ends its grants first', async () => {
   const [store] = await openTwoNodes()
   const { client, grants, startedBy } = await clientWithGrants(store)
   await startedJob(store, { kind: 'delete_client', clientId: client.id, startedBy })
-  await createJobWorker({ store, now: () => NOW, note: () => {} })()
+  await createJobWorker({ store, now: () => NOW, note: () => {}, pause: async () => {} })()
   expect(await store.clients.readClient(client.id)).toBeNull()
   expect((await store.grants.readGrant(grants[0]?.id ?? ''))?.endReason).toBe('client_deleted')
 })
@@ -59,12 +59,12 @@ test('A job that was interrupted by the end of its process is continued by anoth
       },
     },
   }
-  await createJobWorker({ store: half, now: () => NOW, note: () => {} })(stopping.signal)
+  await createJobWorker({ store: half, now: () => NOW, note: () => {}, pause: async () => {} })(stopping.signal)
   const interrupted = await readJob(store, job.id)
   expect(interrupted).toMatchObject({ doneAt: null })
   expect(interrupted?.grantsEnded).toBeGreaterThan(0)
   expect(interrupted?.grantsEnded).toBeLessThan(GRANTS)
-  await createJobWorker({ store: other, now: () => NOW + 61, note: () => {} })()
+  await createJobWorker({ store: other, now: () => NOW + 61, note: () => {}, pause: async () => {} })()
   expect(await readJob(store, job.id)).toMatchObject({ grantsEnded: GRANTS, doneAt: NOW + 61 })
 })
 
@@ -73,7 +73,7 @@ test('While one node has the lease, another node does not work on the jobs', asy
   const { client, startedBy } = await clientWithGrants(store)
   const job = await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
   await store.cleaning.takeLease('jobs', randomUUID(), NOW, 60)
-  await createJobWorker({ store: other, now: () => NOW + 1, note: () => {} })()
+  await createJobWorker({ store: other, now: () => NOW + 1, note: () => {}, pause: async () => {} })()
   expect(await readJob(store, job.id)).toEqual(job)
 })
 

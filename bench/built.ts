@@ -1,0 +1,26 @@
+/** The built package, for measurements that call its modules. */
+import { join } from 'node:path'
+
+export const CHECKOUT = join(import.meta.dirname, '..')
+
+/** A module of the built package, such as `store/sqlite/index.js`. */
+export function importBuilt(path: string): Promise<unknown> {
+  // oxlint-disable-next-line no-dynamic-require
+  return import(join(CHECKOUT, 'dist/src', path))
+}
+
+/** What the bench uses of a store beside its own interface. */
+export type BuiltStore = { close(): Promise<void> }
+
+/** Opens a database with the built package. */
+export async function openBuiltStore(url: string): Promise<BuiltStore> {
+  if (url.startsWith('sqlite:')) {
+    const { openSqliteStore } = (await importBuilt('store/sqlite/index.js')) as { openSqliteStore(path: string): BuiltStore }
+    return openSqliteStore(url.slice('sqlite:'.length))
+  }
+  const { openPostgresStore } = (await importBuilt('store/postgres/index.js')) as {
+    openPostgresStore(address: unknown): Promise<BuiltStore>
+  }
+  const { databaseUrl } = (await importBuilt('config/database-url.js')) as { databaseUrl(text: string): { value: unknown } }
+  return openPostgresStore(databaseUrl(url).value)
+}
