@@ -4,6 +4,7 @@ import type { Result } from './measure.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import type { PartName } from './options.ts'
 import type { PartResult } from './parts.ts'
+import { FLOOR_OF_OPERATION } from './servers/floor.ts'
 import { median } from './statistics.ts'
 
 export type Check = {
@@ -36,6 +37,12 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
     ...rateCheck(part, 'authorize', 'grantor', PEER, null),
     ...latencyCheck(part, 'refresh'),
     ...memoryCheck(part),
+  ],
+  floor: (part) => [
+    ...floorCheck(part, 'refresh', 1.15),
+    ...floorCheck(part, 'code', 1.2),
+    ...floorCheck(part, 'new', 1.25),
+    ...floorCheck(part, 'same', 1.5),
   ],
   postgres: (part) => rateCheck(part, 'refresh', 'grantor', PEER, 1.5, 'refresh on PostgreSQL, all on two cores'),
   workers: (part) =>
@@ -70,6 +77,25 @@ const CHECKS: Record<PartName, (part: PartResult) => Check[]> = {
         reached: p999 <= 25,
       })),
   clients: ({ clients }) => (clients ? clientChecks(clients) : []),
+}
+
+/** The processor time of an operation, divided by that of its floor. */
+function floorCheck({ results }: PartResult, operation: OperationName, most: number): Check[] {
+  const timeOf = (name: string) =>
+    median(results.find((result) => result.operation === operation && result.server === name)?.processorMicroseconds ?? [])
+  const [ours, floor] = [timeOf('grantor'), timeOf(FLOOR_OF_OPERATION)]
+  if (Number.isNaN(ours) || Number.isNaN(floor)) return []
+  return [
+    {
+      what: `${OPERATIONS[operation].name}, processor time`,
+      ours: `${Math.round(ours)} µs`,
+      against: 'floor',
+      theirs: `${Math.round(floor)} µs`,
+      measured: `${(ours / floor).toFixed(2)} ×`,
+      required: `≤ ${most} ×`,
+      reached: ours / floor <= most,
+    },
+  ]
 }
 
 function clientChecks(measured: ClientsMeasured): Check[] {

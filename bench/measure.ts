@@ -2,7 +2,7 @@
 import { closedLoop } from './load/closed-loop.ts'
 import { type Latency, openLoop } from './load/open-loop.ts'
 import { processorSeconds } from './machine.ts'
-import { OPERATIONS, type Operation, type OperationName, type Prepare } from './operations.ts'
+import { floorOf, OPERATIONS, type Operation, type OperationName, type Prepare } from './operations.ts'
 import { median } from './statistics.ts'
 import type { Target } from './target.ts'
 
@@ -32,7 +32,7 @@ export async function measure(name: OperationName, targets: Target[], load: Load
   const lanes = targets.map(
     (target): Lane => ({
       target,
-      prepare: operation.prepare(target, load.chains),
+      prepare: target.isFloor ? async () => floorOf(name, target) : operation.prepare(target, load.chains),
       guess: FIRST_GUESS,
       result: { operation: name, server: target.name, perSecond: [], processorMicroseconds: [], busy: [], latency: null },
     }),

@@ -153,6 +153,15 @@ export function tokensIn(answer: Answer): Tokens {
   return { accessToken, refreshToken }
 }
 
+/** A post as long as that of the operation, to the path that does the least the operation needs. */
+export function floorOf(name: OperationName, target: Target): Work {
+  const request = formPost(`/${name}`, target.authorization, { grant_type: name, token: 'x'.repeat(FLOOR_LENGTHS[name] ?? 0) })
+  return { next: () => request, accept: (answer) => requireStatus(answer, 200, `the floor of ${name}`) }
+}
+
+/** Characters of a code, a refresh token and an access token. */
+const FLOOR_LENGTHS: Partial<Record<OperationName, number>> = { code: 320, refresh: 130, same: 720, new: 720 }
+
 function introspection(target: Target, token: string): string {
   return formPost(target.paths.introspect, target.authorization, { token, token_type_hint: 'access_token' })
 }

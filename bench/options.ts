@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-export const PARTS = ['peer', 'postgres', 'workers', 'grants', 'stalls', 'clients'] as const
+export const PARTS = ['peer', 'floor', 'postgres', 'workers', 'grants', 'stalls', 'clients'] as const
 export type PartName = (typeof PARTS)[number]
 
 export type Options = {
@@ -33,6 +33,8 @@ npm run bench -- [part …] [options]
 
 Parts (all of them unless named):
   peer      the six operations against oidc-provider, server on one core, load on another
+  floor     processor time of four operations against the least they can cost: an empty Fastify post, the operation's one
+            signature or verification, and its one durable write or its read
   postgres  refresh on PostgreSQL against oidc-provider in memory; everything on the same two cores
   workers   introspection with two workers against one; everything on the same two cores
   grants    refresh with 2,000,000 grants in the store against 10,000, and start to ready

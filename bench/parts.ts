@@ -60,6 +60,7 @@ type Bench = {
   grantor(wanted?: Grantor): Promise<Target>
   peer(): Promise<Target>
   floor(): Promise<Target>
+  floorOfOperations(): Promise<Target>
   development(): Promise<Target>
   baseline(wanted?: Grantor): Promise<Target[]>
 }
@@ -91,6 +92,12 @@ const PARTS: Record<PartName, Part> = {
       return [await bench.grantor(wanted), ...(await bench.baseline(wanted)), await bench.peer()]
     },
     floors: async (bench) => [await bench.floor()],
+  },
+  floor: {
+    shared: () => false,
+    operations: ['code', 'refresh', 'same', 'new'],
+    latency: false,
+    servers: async (bench) => [await bench.grantor(), ...(await bench.baseline()), await bench.floorOfOperations()],
   },
   postgres: {
     shared: () => true,
@@ -242,6 +249,7 @@ function benchIn(
     grantor,
     peer: async () => keep(await startPeer({ cores, folder })),
     floor: async () => keep(await startFloor({ cores, folder })),
+    floorOfOperations: async () => keep(await startFloor({ cores, folder, home: homes.own })),
     development: async () => keep(await startDevelopment({ home: homes.own, cores, folder })),
     baseline: async (wanted) =>
       homes.baseline === null ? [] : [await grantor({ ...wanted, name: BASELINE, home: homes.baseline })],

@@ -11,6 +11,7 @@ import { checksTable, markdownTable, measuredTable, serversTable } from './table
 
 const TITLES = {
   peer: 'Six operations, one core',
+  floor: 'Four operations and their floors',
   postgres: 'PostgreSQL, everything on two cores',
   workers: 'Two workers, everything on two cores',
   grants: 'A large store',

@@ -31,6 +31,8 @@ export type Target = {
   redirect: number
   /** null for a server that only answers */
   supply: Supply | null
+  /** does the least that each operation needs, at a path named after the operation */
+  isFloor?: boolean
   /** the longest time in milliseconds for which the event loop was blocked since the last call; NaN if it is not measured */
   longestBlock(): Promise<number>
   /** starts another process of the same service on the same database; it listens on a port of its own and runs on these cores */

@@ -1,10 +1,96 @@
-/** The floor: the least that a form post to a Fastify server can cost. Nothing is checked, nothing is looked up. */
+/**
+ * The floor: the least that an operation can cost in a Fastify server. Each path answers a form post without reading the form. `/` does
+ * nothing else. The other paths perform the one signature or verification of an operation, and its one write or read, on a database that
+ * `grantor migrate` made (`FILE`). Writes of one turn of the event loop share a commit.
+ */
+import { generateKeyPairSync, randomUUID, sign, verify } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
+
+const ROWS = 2000
+const TOKENS = 1000
 
 const server = Fastify({ logger: false })
 server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
   done(null, body),
 )
-server.post('/', (_request, reply) => void reply.header('content-type', 'application/json').send('{}'))
+const headers = { 'content-type': 'application/json' }
+server.post('/', (_request, reply) => void reply.headers(headers).send('{}'))
+
+if (process.env.FILE) addOperations(process.env.FILE)
 await server.listen({ host: '127.0.0.1', port: Number(process.env.PORT) })
 process.send?.('ready')
+
+function addOperations(file: string): void {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  // As long as an access token with its header.
+  const inputs = Array.from({ length: TOKENS }, (_, index) => Buffer.from(`${index}.${'x'.repeat(600)}`))
+  const signatures = inputs.map((input) => sign('sha256', input, privateKey))
+  const { insert, rotate, read, write } = openGrants(file)
+  let count = 0
+  const one = <Item>(items: Item[]): Item => items[count++ % items.length] as Item
+  const ids = Array.from({ length: ROWS }, () => insert())
+
+  server.post('/code', async (_request, reply) => {
+    await write(insert)
+    sign('sha256', one(inputs), privateKey)
+    return reply.headers(headers).send('{}')
+  })
+  server.post('/refresh', async (_request, reply) => {
+    await write(() => rotate(one(ids)))
+    sign('sha256', one(inputs), privateKey)
+    return reply.headers(headers).send('{}')
+  })
+  server.post('/same', (_request, reply) => {
+    read(one(ids))
+    return reply.headers(headers).send('{}')
+  })
+  server.post('/new', (_request, reply) => {
+    const index = count % TOKENS
+    verify('sha256', inputs[index] as Buffer, publicKey, signatures[index] as Buffer)
+    read(one(ids))
+    return reply.headers(headers).send('{}')
+  })
+}
+
+type Grants = { insert(): string; rotate(id: string): void; read(id: string): void; write(step: () => unknown): Promise<void> }
+
+/** The table of grants, with a durable commit, as the service has it. */
+function openGrants(file: string): Grants {
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  const columns = database.prepare('PRAGMA table_info(grants)').all() as { name: string; type: string }[]
+  const names = columns.map(({ name }) => name)
+  const inserted = database.prepare(`INSERT INTO grants VALUES (${names.map((name) => `:${name}`).join(', ')})`)
+  const rotated = database.prepare(
+    'UPDATE grants SET generation = generation + 1, rotated_at = 1, attempt_id = :attempt WHERE id = :id',
+  )
+  const found = database.prepare('SELECT * FROM grants WHERE id = :id')
+  const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
+  let waiting: { step: () => unknown; resolve: () => void }[] = []
+  function commitAll(): void {
+    const batch = waiting
+    waiting = []
+    begin.run()
+    for (const { step } of batch) step()
+    commit.run()
+    for (const { resolve } of batch) resolve()
+  }
+  return {
+    insert() {
+      // Ids in ascending order, as the service's ids are.
+      const id = `${Date.now().toString(16).padStart(12, '0')}${process.hrtime.bigint().toString(16)}`
+      inserted.run(
+        Object.fromEntries(columns.map(({ name, type }) => [name, type === 'TEXT' ? (name === 'id' ? id : randomUUID()) : 1])),
+      )
+      return id
+    },
+    rotate: (id) => void rotated.run({ id, attempt: randomUUID() }),
+    read: (id) => void found.get({ id }),
+    write(step) {
+      return new Promise((resolve) => {
+        if (waiting.push({ step, resolve }) === 1) setImmediate(commitAll)
+      })
+    },
+  }
+}

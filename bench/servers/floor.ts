@@ -1,18 +1,31 @@
-/** Starts the empty Fastify server, which gets the same requests as the others and looks at none of them. */
+/** Starts the Fastify server that does the least: it gets the same requests as the others and reads none of them. */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
 import type { Target } from '../target.ts'
-import { freePort, startNode } from './process.ts'
+import { freePort, runNode, startNode } from './process.ts'
 
-export async function startFloor({ cores, folder }: { cores: string | null; folder: string }): Promise<Target> {
+/** `home`: if present, the package that makes the database for the floor of each operation. */
+export type FloorStart = { cores: string | null; folder: string; home?: string }
+
+export async function startFloor({ cores, folder, home }: FloorStart): Promise<Target> {
   const port = await freePort()
+  const file = join(folder, 'floor.sqlite')
+  const log = join(folder, 'floor.log')
+  if (home) {
+    const env = { GRANTOR_DATABASE_URL: `sqlite:${file}` }
+    await runNode({ args: [join(home, 'bin/grantor.js'), 'migrate'], cwd: home, env, cores, log })
+  }
   const from = performance.now()
   const args = [join(import.meta.dirname, 'floor-process.ts')]
-  const running = startNode({ args, env: { PORT: String(port) }, cores, log: join(folder, 'floor.log') })
+  const env = {
+    PORT: String(port),
+    ...(home ? { FILE: file, NODE_OPTIONS: '--max-semi-space-size=16' } : {}),
+  }
+  const running = startNode({ args, env, cores, log })
   await once(running.child, 'message')
   return {
-    name: 'empty Fastify post',
+    name: home ? FLOOR_OF_OPERATION : 'empty Fastify post',
     port,
     readyAfter: [performance.now() - from],
     running,
@@ -21,7 +34,10 @@ export async function startFloor({ cores, folder }: { cores: string | null; fold
     client: { id: 'bench', secret: '', redirectUri: '' },
     redirect: 302,
     supply: null,
+    isFloor: home !== undefined,
     longestBlock: async () => Number.NaN,
     stop: running.stop,
   }
 }
+
+export const FLOOR_OF_OPERATION = 'floor'

@@ -22,7 +22,7 @@ export function parseForm(raw: string | Uint8Array): Form {
   const source = typeof raw === 'string' ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1')
   // Nearly every form is well-formed. The whole form is tried once: a failed attempt throws, which is too slow to
   // repeat for each part.
-  const wellFormed = !BEYOND_ASCII.test(source) && isDecodable(source)
+  const wellFormed = !BEYOND_ASCII.test(source) && (!source.includes('%') || isDecodable(source))
   const form = new Map<string, FormValue[]>()
   for (const pair of source.split('&')) {
     if (pair === '') continue
