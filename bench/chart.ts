@@ -44,19 +44,51 @@ export function chartOf(title: string, groups: Group[]): string {
     x += 16 + name.length * 6.8 + 24
     return entry
   })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${top}" width="${WIDTH}" height="${top}" role="img" aria-label="${escape(title)}">
+  return drawing(title, top, [...legend, ...lines], LEFT)
+}
+
+export type Line = { name: string; values: number[] }
+
+const PLOT = { left: 48, right: 84, top: 40, height: 220, bottom: 32 }
+
+/** A line for each name; the values are one for each minute. */
+export function lineChartOf(title: string, all: Line[]): string {
+  const count = Math.max(...all.map(({ values }) => values.length))
+  const largest = Math.max(...all.flatMap(({ values }) => values))
+  const [width, bottom] = [WIDTH - PLOT.left - PLOT.right, PLOT.top + PLOT.height]
+  const x = (index: number) => Math.round(PLOT.left + (index / Math.max(1, count - 1)) * width)
+  const y = (value: number) => Math.round((bottom - (value / largest) * PLOT.height) * 10) / 10
+  const scale = [0, 0.5, 1].map(
+    (share) => `<text x="${PLOT.left - 8}" y="${y(largest * share) + 4}" text-anchor="end">${(largest * share).toFixed(1)}</text>
+<line class="grid" x1="${PLOT.left}" x2="${PLOT.left + width}" y1="${y(largest * share)}" y2="${y(largest * share)}"/>`,
+  )
+  const minutes = [1, Math.ceil(count / 2), count].map(
+    (minute) => `<text x="${x(minute - 1)}" y="${bottom + 20}" text-anchor="middle">${minute}</text>`,
+  )
+  const lines = all.map(({ name, values }, index) => {
+    const points = values.map((value, place) => `${x(place)},${y(value)}`).join(' ')
+    const end = y(values.at(-1) ?? 0) + 4
+    return `<polyline class="l${index}" points="${points}"/>
+<text x="${PLOT.left + width + 8}" y="${end}">${escape(name)}</text>`
+  })
+  return drawing(title, bottom + PLOT.bottom, [...scale, ...minutes, ...lines])
+}
+
+function drawing(title: string, height: number, content: string[], titleLeft = PLOT.left): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escape(title)}">
 <style>
   text { font: 12px system-ui, sans-serif; fill: #1f2328; font-variant-numeric: tabular-nums }
   .title { font-weight: 600; font-size: 14px } .label { font-size: 13px } .ground { fill: #fff }
-${COLOURS.map(([light], index) => `  .s${index} { fill: ${light} }`).join('\n')}
+  polyline { fill: none; stroke-width: 2 } .grid { stroke: #8c959f; stroke-opacity: 0.35 }
+${COLOURS.map(([light], index) => `  .s${index} { fill: ${light} } .l${index} { stroke: ${light} }`).join('\n')}
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .ground { fill: #0d1117 }
-${COLOURS.map(([, dark], index) => `    .s${index} { fill: ${dark} }`).join('\n')}
+${COLOURS.map(([, dark], index) => `    .s${index} { fill: ${dark} } .l${index} { stroke: ${dark} }`).join('\n')}
   }
 </style>
-<rect class="ground" width="${WIDTH}" height="${top}"/>
-<text class="title" x="${LEFT}" y="20">${escape(title)}</text>
-${[...legend, ...lines].join('\n')}
+<rect class="ground" width="${WIDTH}" height="${height}"/>
+<text class="title" x="${titleLeft}" y="20">${escape(title)}</text>
+${content.join('\n')}
 </svg>
 `
 }

@@ -56,7 +56,16 @@ export function processorSeconds(pid: number): number {
 
 /** The most memory (resident, MiB) a process and those it started have held at once, each for itself. */
 export function peakMemory(pid: number): number {
-  const kilobytes = family(pid).map((each) => Number(/VmHWM:\s+(\d+) kB/.exec(read(`/proc/${each}/status`))?.[1] ?? Number.NaN))
+  return memoryOf(pid, /VmHWM:\s+(\d+) kB/)
+}
+
+/** The memory (resident, MiB) that a process and those it started hold now. */
+export function memory(pid: number): number {
+  return memoryOf(pid, /VmRSS:\s+(\d+) kB/)
+}
+
+function memoryOf(pid: number, line: RegExp): number {
+  const kilobytes = family(pid).map((each) => Number(line.exec(read(`/proc/${each}/status`))?.[1] ?? Number.NaN))
   return sum(kilobytes) / 1024
 }
 

@@ -14,12 +14,14 @@ import { HELP, type Options, parseOptions } from './options.ts'
 import { layOut } from './package-home.ts'
 import { runPart } from './parts.ts'
 import { rewrite } from './performance-page.ts'
+import { measureSoak } from './soak.ts'
 import { checksTable, measuredTable, serversTable } from './tables.ts'
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
   if (args[0] === 'audit') return measureAudit(args.slice(1))
   if (args[0] === 'jobs') return measureJobs(args.slice(1))
+  if (args[0] === 'soak') return measureSoak(args.slice(1))
   const options = parseOptions(args)
   if (options === 'help') {
     console.log(HELP)

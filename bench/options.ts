@@ -47,6 +47,8 @@ Parts (all of them unless named):
             --postgres N, --sqlite N, --rounds N and --folder DIR
   jobs      refreshes while a job of an operator ends 1,000,000 grants of another client; only if it is named, with
             --grants N, --store sqlite,postgres and --folder DIR
+  soak      half an hour of refreshes at half of the highest rate, with endings, cleaning and key rotation; only if it is
+            named, with --minutes N, --chart FILE and --folder DIR
 
 Options:
   --only LIST       of the operations ${Object.keys(OPERATIONS).join(',')} (default: all the part has)

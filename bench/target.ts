@@ -37,5 +37,7 @@ export type Target = {
   longestBlock(): Promise<number>
   /** starts another process of the same service on the same database; it listens on a port of its own and runs on these cores */
   startSecond?(cores: string | null): Promise<Target>
+  /** makes the next signing key */
+  rotateKey?(): Promise<void>
   stop(): Promise<void>
 }

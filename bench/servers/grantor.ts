@@ -96,6 +96,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
       databaseUrl: start.databaseUrl,
       redirect: 302,
       longestBlock: async () => (metricsUrl === null ? Number.NaN : longestBlockIn(await readMetrics(metricsUrl))),
+      rotateKey: async () => void (await runNode(grantor('keys', 'rotate'))),
       async startSecond(cores) {
         const secondPort = await freePort()
         const { running: second } = await startOn(secondPort, { cores })

@@ -39,10 +39,10 @@ export async function readJob(store: Pick<Store, 'lists'>, id: string): Promise<
 const LEASE = { name: 'jobs', seconds: 60, renewedEvery: 20 } as const
 
 /**
- * After each step the worker pauses for five times as long as the step took, and for at most 20 ms. Without the pause, the 99th percentile
- * of refreshes beside a job was three times as high on SQLite (`npm run bench -- jobs`).
+ * Milliseconds of pause after each step. Without the pause, the 99th percentile of refreshes beside a job was three times as high on SQLite
+ * (`npm run bench -- jobs`).
  */
-const PAUSE = { times: 5, mostMs: 20 }
+const PAUSE = 20
 
 type Work = { store: Store; now: () => number; note: (job: Job) => void; pause: (milliseconds: number) => Promise<unknown> }
 
@@ -57,7 +57,6 @@ export function createJobWorker({ store, now, note, pause }: Work): (stopping?: 
   async function work(job: Job, stopping: AbortSignal | undefined): Promise<void> {
     let noted = { grants: 0, at: now() }
     let ended = 0
-    let began = performance.now()
     for await (const number of stepsOf(store, job, now())) {
       ended += number
       // The progress, about once a second.
@@ -67,8 +66,7 @@ export function createJobWorker({ store, now, note, pause }: Work): (stopping?: 
         if (noted.at % LEASE.renewedEvery === 0 && !(await takeLease())) return
       }
       if (stopping?.aborted) break
-      await pause(Math.min(PAUSE.times * (performance.now() - began), PAUSE.mostMs))
-      began = performance.now()
+      await pause(PAUSE)
     }
     const done = stopping?.aborted ? null : now()
     const left = await noteProgress(store, job.id, ended - noted.grants, done)
