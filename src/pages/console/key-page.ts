@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts'
-import { fromNow } from '../times.ts'
+import { day, fromNow } from '../times.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
 
@@ -96,5 +96,6 @@ function timeline(keys: KeyRecord[], now: number): Html {
     return html`<rect class="announced" x="${x(createdAt)}" y="${y}" width="${Math.max(0, x(begin) - x(createdAt))}" height="8"/><rect class="used" x="${x(begin)}" y="${y}" width="${Math.max(1, x(used) - x(begin))}" height="8" rx="2"/><rect class="opens" x="${x(used)}" y="${y}" width="${Math.max(0, x(end) - x(used))}" height="8" rx="2"/>`
   })
   const height = keys.length * ROW + 4
-  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>`
+  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>
+<p class="axis" aria-hidden="true"><span>${day(first)}</span><span>${day(last)}</span></p>`
 }
