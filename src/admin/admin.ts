@@ -22,6 +22,8 @@ export type Admin = {
   live: LiveState
   /** addresses and networks whose X-Forwarded-For is trusted; empty for none */
   trustedProxies: string[]
+  /** for the probe of `grantor doctor` */
+  loginSecrets: readonly string[]
   /** if absent, the server speaks plain http behind a proxy */
   tls?: ServerOptions | undefined
 }

@@ -4,6 +4,7 @@ import { adminResourceOf } from '../domain/operators/authorize-operator.ts'
 import { ADMIN_SCOPES } from '../domain/operators/roles.ts'
 import { limitHeaders } from '../ops/header-limits.ts'
 import { malformedHttp, requireHost } from '../ops/malformed-http.ts'
+import { addProbeRoute } from '../ops/probe.ts'
 import { logRequests, newRequestId } from '../ops/request-log.ts'
 import { recordRouteMethods } from '../ops/route-methods.ts'
 import { withTls } from '../ops/tls.ts'
@@ -56,6 +57,8 @@ export function createAdminServer(admin: Admin): FastifyInstance {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff')
   })
+
+  addProbeRoute(server, { service: 'admin', origin: admin.adminUrl, secrets: admin.loginSecrets, now: deps.now })
 
   void server.register(async (scope) => {
     await describeOperations(scope, admin)

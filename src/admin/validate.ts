@@ -25,7 +25,7 @@ function readQuery(schema: TSchema, data: unknown): unknown {
 }
 
 function valueOf(type: string | undefined, value: unknown): unknown {
-  if (type === 'integer' && /^\d{1,9}$/.test(String(value))) return Number(value)
+  if (type === 'integer' && /^\d{1,15}$/.test(String(value))) return Number(value)
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   return value
 }

@@ -10,13 +10,21 @@ export const PROBE_PATH = '/health/probe'
 /** Wide, because the probe also measures the difference of the clocks. */
 const PROBE_LIFETIME = 86_400
 
-/** The headers that proxies must forward unchanged, with the values that the probe sends. */
-export const PROBED_HEADERS = {
-  authorization: 'Bearer grantor-probe',
-  dpop: 'grantor-probe',
-  cookie: 'grantor-probe=1',
-  'user-agent': 'grantor doctor',
-} as const
+/** The headers that proxies must forward unchanged, with the values that the probe sends. `Origin` protects the forms. */
+export function probedHeaders(origin: string) {
+  return {
+    authorization: 'Bearer grantor-probe',
+    dpop: 'grantor-probe',
+    cookie: 'grantor-probe=1',
+    origin,
+    'user-agent': 'grantor doctor',
+  } as const
+}
+
+/** A probe with this header gets an answer with a header of `LONG_HEADER` characters. */
+export const LONG_ANSWER = 'grantor-probe-long-answer'
+/** A redirect to the login page has a challenge of at most 4,096 characters in `Location`, a cookie and a policy. */
+export const LONG_HEADER = 5_000
 
 /** The headers of the answer that proxies must not remove or change. */
 export const PROBED_ANSWER = {
@@ -26,7 +34,7 @@ export const PROBED_ANSWER = {
 } as const
 
 export type ProbeAnswer = {
-  service: 'auth' | 'login'
+  service: 'auth' | 'login' | 'admin'
   /** the probe that was answered, so that a cached answer is noticed */
   probe: string
   /** epoch seconds, by the clock of the service */
@@ -35,7 +43,7 @@ export type ProbeAnswer = {
   peer: string
   peer_port: number
   forwarded_for: string | null
-  /** the names in `PROBED_HEADERS` that arrived with another value, or not at all */
+  /** the names of `probedHeaders` that arrived with another value, or not at all */
   missing: string[]
 }
 
@@ -58,8 +66,11 @@ export function addProbeRoute(server: FastifyInstance, { service, origin, secret
       peer: request.socket.remoteAddress ?? '',
       peer_port: request.socket.remotePort ?? 0,
       forwarded_for: headerOf(request, 'x-forwarded-for'),
-      missing: Object.entries(PROBED_HEADERS).flatMap(([name, value]) => (headerOf(request, name) === value ? [] : [name])),
+      missing: Object.entries(probedHeaders(origin)).flatMap(([name, value]) =>
+        headerOf(request, name) === value ? [] : [name],
+      ),
     }
+    if (headerOf(request, LONG_ANSWER) !== null) reply.header(LONG_ANSWER, 'x'.repeat(LONG_HEADER))
     return reply.headers(PROBED_ANSWER).send(answer)
   })
 }

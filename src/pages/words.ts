@@ -20,13 +20,13 @@ export function fillPlain(sentence: string, names: Record<string, string>): stri
 }
 
 /**
- * A name from outside, prepared for a page: no invisible characters, at most 60 characters; '' if no visible character
+ * A name from outside, prepared for a page: no invisible characters, at most `longest` characters; '' if no visible character
  * is left.
  */
-export function displayName(name: string): string {
+export function displayName(name: string, longest = LONGEST_NAME): string {
   const visible = visibleText(name)
   const characters = Array.from(visible)
-  return characters.length <= LONGEST_NAME ? visible : `${characters.slice(0, LONGEST_NAME - 1).join('')}…`
+  return characters.length <= longest ? visible : `${characters.slice(0, longest - 1).join('')}…`
 }
 
 /**

@@ -28,3 +28,17 @@ test('GET /v1/audit needs the scope admin.audit, and refuses a faulty address an
   const { next } = (await owner.call('GET', '/v1/clients?limit=1')).json()
   expect((await owner.call('GET', `/v1/audit?after=${String(next)}`)).status).toBe(422)
 })
+
+test('GET /v1/audit searches by time: since is the first second, until is the second after the last', async ({
+  grantor,
+  owner,
+}) => {
+  const client = await owner.call('POST', '/v1/clients', { name: 'Timed', redirect_uris: ['https://a.example.net/callback'] })
+  const { client_id: id } = client.json().client as { client_id: string }
+  const at = grantor.clock.now()
+  const found = async (times: string) =>
+    ((await owner.call('GET', `/v1/audit?client_id=${id}&${times}`)).json() as { items?: Line[] }).items?.length
+  expect([await found(`since=${at}`), await found(`since=${at + 1}`)]).toEqual([1, 0])
+  expect([await found(`until=${at + 1}`), await found(`until=${at}`)]).toEqual([1, 0])
+  expect((await owner.call('GET', `/v1/audit?since=${'9'.repeat(13)}`)).status).toBe(422)
+})

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { addProbeRoute, PROBE_PATH, PROBED_HEADERS, probeFor } from '../../src/ops/probe.ts'
+import { addProbeRoute, PROBE_PATH, probedHeaders, probeFor } from '../../src/ops/probe.ts'
 
 const NOW = 1_800_000_000
 const [SECRET, ORIGIN] = ['between-the-servers-correct-horse', 'https://auth.example.com']
@@ -14,7 +14,7 @@ async function ask(probe: string | undefined, headers: Record<string, string> = 
 
 test('A probe with the MAC of the login secret gets the address, the clock and the names of missing headers', async () => {
   const probe = probeFor(SECRET, ORIGIN, NOW - 300)
-  const answer = await ask(probe, { ...PROBED_HEADERS, dpop: 'changed', 'x-forwarded-for': '192.0.2.1' })
+  const answer = await ask(probe, { ...probedHeaders(ORIGIN), dpop: 'changed', 'x-forwarded-for': '192.0.2.1' })
   expect(answer.json()).toEqual({
     service: 'auth',
     probe,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { consoleAssets } from '../../src/pages/assets.ts'
-import { counted, exact, pathTo, table } from '../../src/pages/console/parts.ts'
+import { counted, exact, named, pathTo, table } from '../../src/pages/console/parts.ts'
 import { plot } from '../../src/pages/console/plot.ts'
 
 test('Numbers of grants are written in words that a person reads: one, many with separators, and a bound', () => {
@@ -23,10 +23,17 @@ test('The parts of a path are encoded, so that an id cannot lead to another page
 })
 
 test('A plot has a gap where a value is missing, and its text is escaped', () => {
-  const drawn = plot({ lines: [{ name: 'a', values: [0, 5, null, 10] }], summary: '<b>"', format: String }).toString()
+  const drawn = plot({
+    lines: [{ name: 'a', values: [0, 5, null, 10] }],
+    summary: '<b>"',
+    format: String,
+    empty: 'Nothing.',
+  }).toString()
   expect(drawn.match(/M\d/g)?.length).toBe(4)
   expect(drawn).toContain('aria-label="&lt;b&gt;&quot;"')
-  expect(plot({ lines: [{ name: 'a', values: [0, 0] }], summary: '', format: String }).toString()).not.toContain('NaN')
+  expect(plot({ lines: [{ name: 'a', values: [0, 0] }], summary: '', format: String, empty: 'Nothing.' }).toString()).toBe(
+    '<p class="lead empty">Nothing.</p>',
+  )
 })
 
 test('A table without rows says so, and a table with rows labels each cell for narrow screens', () => {
@@ -38,4 +45,8 @@ test('A table without rows says so, and a table with rows labels each cell for n
 test('All scripts of the console together have less than 30 kB', () => {
   const scripts = consoleAssets.filter(({ type }) => type.startsWith('text/javascript'))
   expect(scripts.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThan(30_000)
+})
+
+test('The console shows the whole of the longest name that a client can have', () => {
+  expect(named('n'.repeat(80), 'client').toString()).toBe(`<bdi>${'n'.repeat(80)}</bdi>`)
 })

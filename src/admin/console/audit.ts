@@ -23,7 +23,7 @@ export function auditPages(console: Console): void {
     } catch (error) {
       // A faulty search is repeated in the form, so that the operator can correct it.
       if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error
-      return auditPage({ ...view, lines: [], next: null, fault: error.faults.join(' ') })
+      return auditPage({ ...view, lines: [], next: null, fault: error.faults.map(inWords).join(' ') })
     }
   })
 }
@@ -31,6 +31,13 @@ export function auditPages(console: Console): void {
 function enteredIn(query: Fields): Entered {
   const names = [...AUDIT_FIELDS.map(([name]) => name), 'since', 'until']
   return Object.fromEntries(names.map((name) => [name, query.text(name).slice(0, 500)]))
+}
+
+/** The fault of a field as an operator reads it, without the pattern of the API. */
+function inWords(fault: string): string {
+  return fault.startsWith('wallet')
+    ? 'Wallet is not an address: 0x and 40 hexadecimal digits with the right checksum (EIP-55).'
+    : fault
 }
 
 /** The value of a `datetime-local` field, as a time in UTC. */

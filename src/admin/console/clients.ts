@@ -3,7 +3,7 @@ import { type ClientRegistration, registerClient } from '../../domain/clients/re
 import { byKey, changesBetween, clientMembers } from '../../domain/configuration/members.ts'
 import type { AdminScope } from '../../domain/operators/roles.ts'
 import { type ClientRecord, clientPage, clientsPage, secretPage } from '../../pages/console/client-pages.ts'
-import { counted, pathTo } from '../../pages/console/parts.ts'
+import { counted, exact, type Fact, pathTo } from '../../pages/console/parts.ts'
 import type { Question } from '../../pages/console/question-page.ts'
 import { queryOf } from './call-api.ts'
 import { clientChangeWordings, clientWordings } from './client-form.ts'
@@ -237,7 +237,8 @@ function endings(console: Console): void {
       scope: call.scope,
       async question(visit) {
         const { client, unended, etag } = await readClient(visit)
-        return { ...words({ client, unended }), tone: 'danger', back: here(visit), more: [['etag', etag]] }
+        const facts: Fact[] = [['Client id', exact(client.client_id)]]
+        return { ...words({ client, unended }), facts, tone: 'danger', back: here(visit), more: [['etag', etag]] }
       },
       async carryOut(visit, confirmed) {
         const { body } = await visit.api<{ job_id: string }>(call.method, apiPath(visit, call.rest), {

@@ -1,5 +1,5 @@
 import { describeScopes } from '../../domain/resources/describe-scopes.ts'
-import { counted, pathTo } from '../../pages/console/parts.ts'
+import { counted, exact, pathTo } from '../../pages/console/parts.ts'
 import { type GrantView, grantPage, type ReceiptView, type WalletView, walletPage } from '../../pages/console/wallet-pages.ts'
 import { shortAddress } from '../../pages/words.ts'
 import { parseAddress } from '../../wallet/address.ts'
@@ -175,6 +175,7 @@ function walletEnding(console: Console): void {
         title: `End all grants of ${shortAddress(wallet)}?`,
         effect: `It ends ${counted(count, 'grant', atMost)} at ${app}, and withdraws what the wallet signed for ${clientId === '' ? 'them' : 'it'}.`,
         notes: ['Codes and logins in progress become void. Sessions stay.'],
+        facts: [['Wallet', exact(wallet)]],
         button: 'End the grants',
         tone: 'danger',
         back: `/console/wallet${queryOf({ wallet })}`,

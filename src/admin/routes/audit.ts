@@ -11,7 +11,9 @@ import { auditLineSchema, pageOf, pageQuery, walletSchema } from '../schemas.ts'
 import { walletOf } from '../wallet.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description }))
-const time = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+/** Until the year 9999. */
+const LATEST = 253_402_300_799
+const time = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: LATEST, description }))
 
 const query = Type.Object(
   {

@@ -26,6 +26,11 @@ export const init = defineCommand({
   options: {
     'auth-url': { value: 'URL', words: 'The public URL of the auth service, such as https://auth.example.com: the issuer.' },
     'login-url': { value: 'URL', words: 'The public URL of the login server, on another host or port.' },
+    'admin-url': {
+      value: 'URL',
+      words:
+        'The URL of the admin API and the console, on a third host or port, which the internet need not reach. Off unless given. For files and systemd.',
+    },
     'database-url': {
       value: 'URL',
       words:
@@ -58,9 +63,11 @@ export const init = defineCommand({
     const target = (options.for ?? 'files') as Target
     if (target === 'compose' && options['database-url'] !== undefined)
       throw new UsageError('--database-url cannot be used for compose: the Compose file has its own PostgreSQL')
+    if (isContainer(target) && options['admin-url'] !== undefined)
+      throw new UsageError(`--admin-url cannot be used for ${target}; see docs/operating/admin-api.md`)
     const folder = resolve(options.dir ?? (target === 'systemd' ? '/etc/grantor' : 'grantor'))
-    const { authUrl, loginUrl, operator } = await askForMissing(options, environment)
-    const given = { target, folder, authUrl, loginUrl }
+    const { authUrl, loginUrl, adminUrl, operator } = await askForMissing(options, target, environment)
+    const given = { target, folder, authUrl, loginUrl, adminUrl }
     const installation: Installation = {
       ...given,
       databaseUrl: options['database-url'] ?? usualDatabase(given),
@@ -78,10 +85,10 @@ export const init = defineCommand({
   },
 })
 
-type Given = { 'auth-url': string | undefined; 'login-url': string | undefined; operator: string | undefined }
+type Given = Record<'auth-url' | 'login-url' | 'admin-url' | 'operator', string | undefined>
 
-async function askForMissing(given: Given, { ask }: CommandEnvironment) {
-  const { 'auth-url': authUrl, 'login-url': loginUrl, operator } = given
+async function askForMissing(given: Given, target: Target, { ask }: CommandEnvironment) {
+  const { 'auth-url': authUrl, 'login-url': loginUrl, 'admin-url': adminUrl, operator } = given
   const missing = [...(authUrl ? [] : ['--auth-url is missing']), ...(loginUrl ? [] : ['--login-url is missing'])]
   if (missing.length > 0 && !ask) throw new UsageError([...missing, 'See: grantor init --help'])
   const answer = async (question: string): Promise<string> => (await ask?.(`${question}: `))?.trim() ?? ''
@@ -89,6 +96,9 @@ async function askForMissing(given: Given, { ask }: CommandEnvironment) {
   return {
     authUrl: authUrl ?? (await answer('Public URL of the auth service, such as https://auth.example.com')),
     loginUrl: loginUrl ?? (await answer('Public URL of the login server, such as https://login.example.com')),
+    adminUrl:
+      adminUrl ??
+      ((isAsking && !isContainer(target) && (await answer('URL of the admin API and the console, or nothing'))) || undefined),
     operator: operator ?? ((isAsking && (await answer('First operator, a wallet address or nothing'))) || undefined),
   }
 }

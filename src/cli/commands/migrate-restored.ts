@@ -1,10 +1,11 @@
 /**
- * `grantor migrate --restored`: ends everything in a restored database, lists its clients, resources and keys, and asks for
+ * `grantor migrate --restored`: ends everything in a restored database, lists what only the operator can judge, and asks for
  * confirmation.
  */
 import { type KeyKeeping, keyState } from '../../domain/maintenance/keep-keys.ts'
 import { endRestored } from '../../domain/maintenance/restore.ts'
 import type { Store } from '../../domain/model/store.ts'
+import { readOperators } from '../../domain/operators/operators.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { type CommandEnvironment, EXIT } from '../terminal/command.ts'
 import { columns, counted, time } from '../terminal/print.ts'
@@ -20,18 +21,24 @@ export async function putRight(
 ): Promise<number> {
   const { restoration, ended } = await endRestored(store, keeping)
   await recordAct(store, environment, { event: 'restoration_begun', at: keeping.now(), details: ended })
-  const [clients, resources, keys] = [await clientsOf(store), await resourcesOf(store), await keysOf(store, keeping)]
+  const listed = {
+    clients: await clientsOf(store),
+    resources: await resourcesOf(store),
+    operators: await operatorsOf(store),
+    webhooks: await webhooksOf(store),
+    keys: await keysOf(store, keeping),
+  }
   if (!json) {
     const sum = [counted(ended.grants, 'grant'), counted(ended.sessions, 'session')].join(' and ')
     environment.print(`Ended ${sum}, withdrew ${counted(ended.receipts, 'receipt')}, replaced ${counted(ended.keys, 'key')}.`)
-    for (const line of reviewLines(clients, resources, keys)) environment.print(line)
+    for (const line of reviewLines(listed)) environment.print(line)
   }
   const confirmed = yes || (!json && (await askForConfirmation(environment)))
   if (confirmed) {
     await store.restorations.confirmRestoration(restoration.number, keeping.now())
     await recordAct(store, environment, { event: 'restoration_confirmed', at: keeping.now() })
   }
-  if (json) environment.print(JSON.stringify({ ended, clients, resources, keys, confirmed }))
+  if (json) environment.print(JSON.stringify({ ended, ...listed, confirmed }))
   else if (confirmed) environment.print('Confirmed: grantor serve becomes ready.')
   else environment.print('Not confirmed: /health/ready stays 503 until you run: grantor migrate --restored --yes')
   return confirmed ? EXIT.done : EXIT.failed
@@ -57,6 +64,14 @@ async function resourcesOf(store: Store) {
   }))
 }
 
+async function operatorsOf(store: Store) {
+  return (await readOperators(store)).map(({ id, role, createdAt }) => ({ operator: id, role, created_at: createdAt }))
+}
+
+async function webhooksOf(store: Store) {
+  return (await store.webhooks.listWebhooks()).map(({ id, url, events }) => ({ webhook_id: id, url, events }))
+}
+
 async function keysOf(store: Store, keeping: KeyKeeping) {
   const records = await store.keys.listKeys()
   return records.map((key) => ({
@@ -67,12 +82,16 @@ async function keysOf(store: Store, keeping: KeyKeeping) {
   }))
 }
 
+type Listed = {
+  clients: Awaited<ReturnType<typeof clientsOf>>
+  resources: Awaited<ReturnType<typeof resourcesOf>>
+  operators: Awaited<ReturnType<typeof operatorsOf>>
+  webhooks: Awaited<ReturnType<typeof webhooksOf>>
+  keys: Awaited<ReturnType<typeof keysOf>>
+}
+
 /** The operator must review these: the database does not show whether a client was disabled, deleted or given a new secret later. */
-function reviewLines(
-  clients: Awaited<ReturnType<typeof clientsOf>>,
-  resources: Awaited<ReturnType<typeof resourcesOf>>,
-  keys: Awaited<ReturnType<typeof keysOf>>,
-): readonly string[] {
+function reviewLines({ clients, resources, operators, webhooks, keys }: Listed): readonly string[] {
   const clientRows = clients.map(({ client_id, name, enabled, created_at, secrets }) => [
     client_id,
     enabled ? 'enabled' : 'disabled',
@@ -90,18 +109,40 @@ function reviewLines(
     ...columns(['CLIENT_ID', 'STATE', 'REGISTERED', 'SECRETS', 'NAME'], clientRows),
     '',
     ...(resources.length === 0 ? [] : resourceLines(resources)),
+    ...(operators.length === 0 ? [] : operatorLines(operators)),
+    ...(webhooks.length === 0 ? [] : webhookLines(webhooks)),
     'These keys are in use from now on; all others are retired.',
     ...columns(['KEY_ID', 'KIND', 'STATE', 'CREATED'], keyRows),
     '',
   ]
 }
 
-function resourceLines(resources: Awaited<ReturnType<typeof resourcesOf>>): string[] {
+function resourceLines(resources: Listed['resources']): string[] {
   const rows = resources.map(({ resource, open_to, scopes }) => [resource, open_to.join(' ') || 'no clients', scopes.join(' ')])
   return [
     'These resources are as they were in the restored state. Close or delete those that were closed or deleted since then',
     '(grantor resources update --closed, grantor resources delete).',
     ...columns(['RESOURCE', 'OPEN TO', 'SCOPES'], rows),
+    '',
+  ]
+}
+
+function operatorLines(operators: Listed['operators']): string[] {
+  const rows = operators.map(({ operator, role, created_at }) => [operator, role, time(created_at)])
+  return [
+    'These operators are as they were in the restored state. Remove those that were removed since then, and correct the roles',
+    '(grantor operators remove, grantor operators add).',
+    ...columns(['OPERATOR', 'ROLE', 'ADDED'], rows),
+    '',
+  ]
+}
+
+function webhookLines(webhooks: Listed['webhooks']): string[] {
+  const rows = webhooks.map(({ webhook_id, events, url }) => [webhook_id, events.join(' ') || 'every event', url])
+  return [
+    'These webhooks are as they were in the restored state. Delete those that were deleted since then',
+    '(grantor webhooks delete).',
+    ...columns(['WEBHOOK_ID', 'EVENTS', 'URL'], rows),
     '',
   ]
 }

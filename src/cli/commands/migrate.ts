@@ -17,7 +17,7 @@ export const migrate = defineCommand({
     status: { words: 'Changes nothing; lists the applied and the pending steps. The exit code is 1 if steps are pending.' },
     restored: {
       words:
-        'For a database that was restored to an earlier state (a dump, a copy, a snapshot), with the servers stopped: ends every grant and session in it, withdraws every signed consent, replaces all keys (GRANTOR_SECRET), and lists clients and keys for you to confirm. Until then the service is not ready. A database that was recovered up to its last commit does not need it: see docs/operating/operations.md.',
+        'For a database that was restored to an earlier state (a dump, a copy, a snapshot), with the servers stopped: ends every grant and session in it, withdraws every signed consent, replaces all keys (GRANTOR_SECRET), and lists clients, resources, operators, webhooks and keys for you to confirm. Until then the service is not ready. A database that was recovered up to its last commit does not need it: see docs/operating/recover.md.',
     },
     yes: { words: 'With --restored: confirms without asking.' },
     data: dataOption,

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { nearest } from '../../config/nearest.ts'
+import { LINE_EVENTS } from '../../domain/audit/recorded-events.ts'
 import { newWebhookSecret, webhookSecretText } from '../../domain/audit/webhook-message.ts'
 import { calledUriFault } from '../../domain/clients/client-called-uri.ts'
 import { WEBHOOKS_AT_MOST } from '../../domain/model/webhook-store.ts'
@@ -23,8 +25,10 @@ export const webhooksCreate = defineCommand({
   examples: ['grantor webhooks create https://siem.example.com/grantor --event grant_ended --event session_started'],
   program: 'keys',
   async run({ options, operands: [url = ''] }, environment) {
-    const fault = calledUriFault(url)
-    if (fault !== null) throw new UsageError(`URL ${fault}`)
+    const faults = [addressFault(url, options.data !== undefined), ...options.event.map(eventFault)].filter(
+      (fault) => fault !== null,
+    )
+    if (faults.length > 0) throw new UsageError(faults)
     const settings = settingsFor('keys', environment, options.data)
     const [id, secret, events] = [randomUUID(), newWebhookSecret(), [...new Set(options.event)]]
     await withStore(settings, environment, async (store, now) => {
@@ -48,3 +52,19 @@ export const webhooksCreate = defineCommand({
     return EXIT.done
   },
 })
+
+/** `grantor start` (`--data`) also sends to plain http on this machine. */
+function addressFault(url: string, isDevelopment: boolean): string | null {
+  const fault = calledUriFault(url)
+  if (fault !== null) return `URL ${fault}`
+  if (new URL(url).protocol === 'http:' && !isDevelopment)
+    return 'URL is plain http; grantor serve sends to https addresses only.'
+  return null
+}
+
+/** A webhook for an event that no line has would never send anything. */
+function eventFault(event: string): string | null {
+  if (LINE_EVENTS.has(event)) return null
+  const meant = nearest(event, [...LINE_EVENTS])
+  return `"${event}" is not an event of the trail${meant ? `; did you mean ${meant}?` : ''}`
+}

@@ -145,7 +145,19 @@ export async function composeOnStore(settings: AuthServiceSettings, runtime: Aut
   const admin =
     adminUrl === null || live === null
       ? null
-      : await composeAdmin({ deps, store, keyKeeping, adminUrl, logger, metrics, tracing, live, trustedProxies, tls })
+      : await composeAdmin({
+          deps,
+          store,
+          keyKeeping,
+          adminUrl,
+          logger,
+          metrics,
+          tracing,
+          live,
+          trustedProxies,
+          loginSecrets,
+          tls,
+        })
   return { server, admin, deps, upkeep, bounds, deliveries, trail, keepTrail, webhooks }
 }
 

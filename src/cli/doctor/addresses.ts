@@ -115,11 +115,11 @@ export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } 
 const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|f[cd][0-9a-f]{2}:)/i
 
 /** Codes and cookies must never travel over plain http. A redirect to https is fine. */
-export async function checkPlainHttp({ settings: { authUrl, loginUrl } }: Site): Promise<Found[]> {
-  const usual = [authUrl, loginUrl]
+export async function checkPlainHttp({ settings: { authUrl, loginUrl, adminUrl } }: Site): Promise<Found[]> {
+  const usual = [authUrl, loginUrl, ...(adminUrl === undefined ? [] : [adminUrl])]
     .map((url) => new URL(url))
     .filter(({ protocol, port }) => protocol === 'https:' && port === '')
-  if (usual.length === 0) return [ok('neither URL is https at the usual port, so nothing is expected at port 80')]
+  if (usual.length === 0) return [ok('no URL is https at the usual port, so nothing is expected at port 80')]
   const answers = await Promise.all(
     usual.map(async ({ hostname }) => ({ hostname, answer: await call(`http://${hostname}/health/live`).catch(() => null) })),
   )

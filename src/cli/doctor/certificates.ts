@@ -1,5 +1,5 @@
-/** The certificates of both URLs, as a client sees them. */
-import { connect, type PeerCertificate } from 'node:tls'
+/** The certificates of all URLs, and their versions of TLS, as a client sees them. */
+import { connect, type PeerCertificate, type SecureContextOptions } from 'node:tls'
 import { reasonOf, shown } from './call.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
@@ -8,10 +8,22 @@ const DAY = 86_400
 /** Most certificates of ACME are renewed 30 days before their end. */
 const SOON_DAYS = 14
 
-export async function checkCertificates({ settings: { authUrl, loginUrl }, now }: Site): Promise<Found[]> {
-  const urls = [authUrl, loginUrl].map((url) => new URL(url)).filter(({ protocol }) => protocol === 'https:')
-  if (urls.length === 0) return [ok('both URLs are http on this machine, so there is no certificate')]
-  return Promise.all(urls.map(async (url) => judge(url.host, await readCertificate(url), now())))
+export async function checkCertificates({ settings: { authUrl, loginUrl, adminUrl }, now }: Site): Promise<Found[]> {
+  const urls = [authUrl, loginUrl, ...(adminUrl === undefined ? [] : [adminUrl])]
+    .map((url) => new URL(url))
+    .filter(({ protocol }) => protocol === 'https:')
+  if (urls.length === 0) return [ok('all URLs are http on this machine, so there is no certificate')]
+  const found = await Promise.all(
+    urls.map(async (url) => [judge(url.host, await readCertificate(url), now()), ...(await oldVersions(url))]),
+  )
+  return found.flat()
+}
+
+/** TLS 1.0 and 1.1 must not be used (RFC 8996). */
+async function oldVersions(url: URL): Promise<Found[]> {
+  const read = await readCertificate(url, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+  if ('problem' in read) return []
+  return [warning(`${url.host} accepts TLS 1.1 or older`, 'Let the proxy accept TLS 1.2 and 1.3 only.')]
 }
 
 type Read = { certificate: PeerCertificate; fault: string | null } | { problem: string }
@@ -37,7 +49,7 @@ function remedyOf(fault: string): string {
   return 'Use a certificate that clients trust, or trust its issuer here with NODE_EXTRA_CA_CERTS.'
 }
 
-function readCertificate({ hostname, port }: URL): Promise<Read> {
+function readCertificate({ hostname, port }: URL, versions: SecureContextOptions = {}): Promise<Read> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
     // The handshake continues with a certificate that is not accepted, so that the reason and the end can be read.
@@ -47,6 +59,7 @@ function readCertificate({ hostname, port }: URL): Promise<Read> {
       servername: host,
       rejectUnauthorized: false,
       timeout: HANDSHAKE_MS,
+      ...versions,
     })
     const settle = (read: Read): void => {
       socket.destroy()

@@ -15,10 +15,20 @@ export const warning = (found: string, remedy: string): Found => ({ verdict: 'wa
 export const wrong = (found: string, remedy: string): Found => ({ verdict: 'wrong', found, remedy })
 export const unchecked = (found: string, remedy: string): Found => ({ verdict: 'unchecked', found, remedy })
 
+export type Probable = ProbeAnswer['service']
+
 /** The result of a probe through the proxies. `localPort`, `sentAt` and `takenMs` are of the request. */
 export type Probed =
-  | { answer: ProbeAnswer; headers: Answered['headers']; localPort: number; sentAt: number; takenMs: number }
-  | { problem: string }
+  | {
+      answer: ProbeAnswer
+      headers: Answered['headers']
+      localPort: number
+      sentAt: number
+      takenMs: number
+      /** false: the proxy does not accept an answer with long headers */
+      acceptsLongAnswers: boolean
+    }
+  | { problem: string; mayBeTooLong: boolean }
 
 export type Site = {
   settings: Settings<'serve'>
@@ -26,7 +36,7 @@ export type Site = {
   /** epoch seconds */
   now: () => number
   /** The same probe for all checks of one server. */
-  probe(server: 'auth' | 'login'): Promise<Probed>
+  probe(server: Probable): Promise<Probed>
 }
 
 export type Check = { name: string; run(site: Site): Promise<readonly Found[]> }

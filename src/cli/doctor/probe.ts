@@ -1,25 +1,40 @@
 /** Sends the probe of `src/ops/probe.ts` through the public URL of a server. */
-import { PROBE_PATH, PROBED_HEADERS, type ProbeAnswer, probeFor } from '../../ops/probe.ts'
+import { LONG_ANSWER, PROBE_PATH, type ProbeAnswer, probedHeaders, probeFor } from '../../ops/probe.ts'
 import { call, jsonOf, reasonOf } from './call.ts'
-import type { Probed, Site } from './check.ts'
+import type { Probable, Probed, Site } from './check.ts'
 
 /** RFC 5737: an address that no client has. A proxy must not pass it on as the only address. */
 export const FORGED_ADDRESS = '192.0.2.1'
 /** In characters: as long as an authorization request with a signed request object may be. */
 const LONG_QUERY = 6_000
 
-export async function sendProbe({ settings, now }: Pick<Site, 'settings' | 'now'>, server: 'auth' | 'login'): Promise<Probed> {
-  const origin = server === 'auth' ? settings.authUrl : settings.loginUrl
+export async function sendProbe(site: Pick<Site, 'settings' | 'now'>, server: Probable): Promise<Probed> {
+  const probed = await sendOne(site, server, { [LONG_ANSWER]: '1' })
+  if (!('problem' in probed) || !probed.mayBeTooLong) return probed
+  // A proxy that does not accept long headers of an answer responds with 502 itself.
+  const shorter = await sendOne(site, server, {})
+  return 'problem' in shorter ? shorter : { ...shorter, acceptsLongAnswers: false }
+}
+
+async function sendOne(
+  { settings, now }: Pick<Site, 'settings' | 'now'>,
+  server: Probable,
+  more: Record<string, string>,
+): Promise<Probed> {
+  const origin = { auth: settings.authUrl, login: settings.loginUrl, admin: settings.adminUrl ?? '' }[server]
   const probe = probeFor(settings.loginSecret, origin, now())
-  const headers = { ...PROBED_HEADERS, 'grantor-probe': probe, 'x-forwarded-for': FORGED_ADDRESS }
+  const headers = { ...probedHeaders(origin), ...more, 'grantor-probe': probe, 'x-forwarded-for': FORGED_ADDRESS }
   const [sentAt, began] = [now(), performance.now()]
   try {
     const answer = await call(`${origin}${PROBE_PATH}?long=${'x'.repeat(LONG_QUERY)}`, headers)
     const body = jsonOf(answer) as ProbeAnswer | null
-    if (answer.status !== 200 || body?.service !== server || body.probe !== probe) return { problem: problemOf(answer.status) }
-    return { answer: body, headers: answer.headers, localPort: answer.localPort, sentAt, takenMs: performance.now() - began }
+    if (answer.status !== 200 || body?.service !== server || body.probe !== probe)
+      return { problem: problemOf(answer.status), mayBeTooLong: answer.status >= 500 }
+    const { localPort } = answer
+    const takenMs = performance.now() - began
+    return { answer: body, headers: answer.headers, localPort, sentAt, takenMs, acceptsLongAnswers: true }
   } catch (error) {
-    return { problem: reasonOf(error) }
+    return { problem: reasonOf(error), mayBeTooLong: false }
   }
 }
 

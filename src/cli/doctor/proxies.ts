@@ -1,20 +1,19 @@
 /** What the proxies in front of the servers do with headers and with the address of the client. */
 import { BlockList, isIP } from 'node:net'
-import { PROBED_ANSWER } from '../../ops/probe.ts'
+import { LONG_HEADER, PROBED_ANSWER } from '../../ops/probe.ts'
 import { shown } from './call.ts'
-import { type Found, ok, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
+import { type Found, ok, type Probable, type Probed, type Site, unchecked, warning, wrong } from './check.ts'
 import { FORGED_ADDRESS } from './probe.ts'
 
-const NAMES = { auth: 'grantor serve', login: 'grantor login-server' } as const
+const NAMES = { auth: 'grantor serve', login: 'grantor login-server', admin: 'the admin API' } as const
 
 export async function checkProxies(site: Site): Promise<Found[]> {
-  const both = await Promise.all(
-    (['auth', 'login'] as const).map(async (server) => judge(server, await site.probe(server), site)),
-  )
-  return both.flat()
+  const servers: Probable[] = ['auth', 'login', ...(site.settings.adminUrl === undefined ? [] : (['admin'] as const))]
+  const found = await Promise.all(servers.map(async (server) => judge(server, await site.probe(server), site)))
+  return found.flat()
 }
 
-function judge(server: 'auth' | 'login', probed: Probed, { settings }: Site): Found[] {
+function judge(server: Probable, probed: Probed, { settings }: Site): Found[] {
   if ('problem' in probed)
     return [
       unchecked(
@@ -39,17 +38,25 @@ function judge(server: 'auth' | 'login', probed: Probed, { settings }: Site): Fo
         'Let the proxy forward all response headers unchanged.',
       ),
     )
+  if (!probed.acceptsLongAnswers)
+    faults.push(
+      wrong(
+        `the proxy does not accept an answer of ${NAMES[server]} with a header of ${LONG_HEADER} characters, such as the redirect to the login page`,
+        'Let the proxy accept headers of 8 kB in an answer; in nginx: proxy_buffer_size 8k.',
+      ),
+    )
   return [...faults, clientAddress(server, probed, settings)]
 }
 
 /** The probe sends a forged X-Forwarded-For. A proxy must add the real address after it, or replace it. */
 function clientAddress(
-  server: 'auth' | 'login',
+  server: Probable,
   { answer: { peer, peer_port: peerPort, forwarded_for: forwarded }, localPort }: Extract<Probed, { answer: unknown }>,
   { trustedProxies, tlsCertFile, authUrl }: Site['settings'],
 ): Found {
   const isTrusted = isIn(trustedProxies, peer)
   const isUntouched = forwarded === FORGED_ADDRESS
+  if (isUntouched && peerPort === localPort) return ok(`${NAMES[server]} sees its clients directly`)
   if (isTrusted && isUntouched)
     return wrong(
       `the proxy at ${peer} passes on the X-Forwarded-For of the client, so any client can choose its address`,
@@ -61,7 +68,6 @@ function clientAddress(
       'Let the proxy send the address of its client in X-Forwarded-For.',
     )
   if (isTrusted) return ok(`${NAMES[server]} learns the client address from the proxy at ${peer}`)
-  if (isUntouched && peerPort === localPort) return ok(`${NAMES[server]} sees its clients directly`)
   const remedy = `Add ${peer} to GRANTOR_TRUSTED_PROXIES of ${NAMES[server]}, and let the proxy send X-Forwarded-For.`
   // Another port than that of this command means a proxy, or an address translation, which no machine does with itself.
   const isProxy = !isUntouched || isIn(LOOPBACK, peer) || (tlsCertFile === undefined && authUrl.startsWith('https:'))

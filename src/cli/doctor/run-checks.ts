@@ -1,6 +1,6 @@
 /** Runs checks at the same time, each within its time. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Check, type Finding, type Found, type Site, unchecked } from './check.ts'
+import { type Check, type Finding, type Found, type Probable, type Site, unchecked } from './check.ts'
 import { sendProbe } from './probe.ts'
 
 /** For each check. All run at once, so this is also the time of the whole command. */
@@ -12,7 +12,7 @@ export async function* runChecks(
   site: Omit<Site, 'probe'>,
   limitMs = CHECK_MS,
 ): AsyncGenerator<Finding[]> {
-  const probes = new Map<'auth' | 'login', ReturnType<Site['probe']>>()
+  const probes = new Map<Probable, ReturnType<Site['probe']>>()
   const probe: Site['probe'] = (server) => {
     const sent = probes.get(server) ?? sendProbe(site, server)
     probes.set(server, sent)

@@ -11,7 +11,7 @@ export function checklist(installation: Installation, operator: string | undefin
 }
 
 function stepsOf(installation: Installation, operator: string | undefined): Step[] {
-  const { target, folder, databaseUrl } = installation
+  const { target, folder, adminUrl, databaseUrl } = installation
   const run = runner(installation)
   const secret = target === 'compose' ? `${folder}/secrets/secret` : `${folder}/secret`
   const hasOwnDatabase = databaseUrl.startsWith('postgres') && target !== 'compose'
@@ -28,14 +28,15 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
     ...(target === 'files' || target === 'systemd' ? [{ words: 'Create the tables.', commands: [run('migrate')] }] : []),
     starting(installation, run),
     ...(isDirect(installation) ? [] : [proxy(installation)]),
-    ...(operator === undefined
+    ...(operator === undefined && adminUrl === undefined
       ? []
-      : [{ words: 'Name the first operator.', commands: [run(`operators add ${operator} --role owner`)] }]),
+      : [{ words: 'Name the first operator.', commands: [run(`operators add ${operator ?? 'ADDRESS'} --role owner`)] }]),
     {
       words: 'Register an app.',
       commands: [run('clients create --name "My app" --redirect-uri https://app.example.com/callback')],
     },
     { words: 'Check the installation.', commands: [run('doctor')] },
+    ...(adminUrl === undefined ? [] : [{ words: `Operators open the console at ${adminUrl}/console.`, commands: [] }]),
   ]
 }
 
@@ -112,9 +113,11 @@ function starting({ target, folder, databaseUrl }: Installation, run: Run): Step
   }
 }
 
-function proxy({ authUrl, loginUrl }: Installation): Step {
+function proxy({ authUrl, loginUrl, adminUrl }: Installation): Step {
+  const both = `${authUrl} to port ${PORTS.auth}${adminUrl === undefined ? ' and' : ','} ${loginUrl} to port ${PORTS.login}`
+  const all = adminUrl === undefined ? both : `${both} and ${adminUrl} to port ${PORTS.admin}`
   return {
-    words: `Forward ${authUrl} to port ${PORTS.auth} and ${loginUrl} to port ${PORTS.login} with a TLS proxy that sets X-Forwarded-For: "The reverse proxy" in docs/operating/operations.md.`,
+    words: `Forward ${all} with a TLS proxy that sets X-Forwarded-For: "The reverse proxy" in docs/operating/operations.md.`,
     commands: [],
   }
 }

@@ -16,6 +16,8 @@ export type Installation = {
   folder: string
   authUrl: string
   loginUrl: string
+  /** undefined: the admin API is off */
+  adminUrl: string | undefined
   databaseUrl: string
   /** addresses of the proxies in front, or null if the servers are reached directly, on this machine */
   trustedProxies: string | null
@@ -24,7 +26,7 @@ export type Installation = {
 export type Lines = Readonly<Record<string, string>>
 
 /** The ports behind a proxy. */
-export const PORTS = { auth: 4000, login: 4001 } as const
+export const PORTS = { auth: 4000, login: 4001, admin: 4002 } as const
 
 /** Both URLs on this machine and without TLS: no proxy is necessary. */
 export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | 'loginUrl'>): boolean {
@@ -35,16 +37,19 @@ export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | '
 }
 
 /** The settings that the servers will have. */
-export function settingsOf({ target, folder, authUrl, loginUrl, databaseUrl, trustedProxies }: Installation): Lines {
+export function settingsOf(installation: Installation): Lines {
+  const { target, folder, authUrl, loginUrl, adminUrl, databaseUrl, trustedProxies } = installation
   return {
     GRANTOR_AUTH_URL: authUrl,
     GRANTOR_LOGIN_URL: loginUrl,
+    ...(adminUrl === undefined ? {} : { GRANTOR_ADMIN_URL: adminUrl }),
     GRANTOR_DATABASE_URL: databaseUrl,
     ...(trustedProxies === null
       ? {}
       : {
           GRANTOR_LISTEN: `127.0.0.1:${PORTS.auth}`,
           GRANTOR_LOGIN_LISTEN: `127.0.0.1:${PORTS.login}`,
+          ...(adminUrl === undefined ? {} : { GRANTOR_ADMIN_LISTEN: `127.0.0.1:${PORTS.admin}` }),
           GRANTOR_AUTH_BACKEND_URL: `http://127.0.0.1:${PORTS.auth}`,
           GRANTOR_TRUSTED_PROXIES: trustedProxies,
         }),

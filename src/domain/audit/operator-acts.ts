@@ -3,32 +3,33 @@ import type { Address } from '../../wallet/address.ts'
 import { type AuditEntry, newEntry } from './entry.ts'
 
 /** Each name is the noun and what happened to it. */
-export type OperatorEvent =
-  | 'client_created'
-  | 'client_changed'
-  | 'client_secret_rotated'
-  | 'client_disabled'
-  | 'client_enabled'
-  | 'client_deleted'
-  | 'resource_created'
-  | 'resource_changed'
-  | 'resource_deleted'
-  | 'operator_added'
-  | 'operator_changed'
-  | 'operator_removed'
-  | 'grant_ended'
-  | 'grants_ended'
-  | 'session_ended'
-  | 'key_made'
-  | 'key_retired'
-  | 'keys_rewrapped'
-  | 'restoration_begun'
-  | 'restoration_confirmed'
-  | 'webhook_created'
-  | 'webhook_deleted'
-  | 'webhook_resumed'
-  | 'webhook_replayed'
-  | 'configuration_applied'
+export const OPERATOR_EVENTS = [
+  'client_created',
+  'client_changed',
+  'client_secret_rotated',
+  'client_disabled',
+  'client_enabled',
+  'client_deleted',
+  'resource_created',
+  'resource_changed',
+  'resource_deleted',
+  'operator_added',
+  'operator_changed',
+  'operator_removed',
+  'grant_ended',
+  'grants_ended',
+  'session_ended',
+  'key_made',
+  'key_retired',
+  'keys_rewrapped',
+  'restoration_begun',
+  'restoration_confirmed',
+  'webhook_created',
+  'webhook_deleted',
+  'webhook_resumed',
+  'webhook_replayed',
+] as const
+export type OperatorEvent = (typeof OPERATOR_EVENTS)[number]
 
 export type OperatorAct = {
   event: OperatorEvent

@@ -1,6 +1,8 @@
 /** Which events of requests and of background work are lines of the trail. */
 import { type AuditEvent, LASTING_EVENTS } from '../model/deps.ts'
 import { type AuditEntry, newEntry } from './entry.ts'
+import { OPERATOR_EVENTS } from './operator-acts.ts'
+import { HEAD_SIGNED, LINES_DELETED } from './own-events.ts'
 
 /**
  * Sign-ins, consents and endings. Not recorded are requests for tokens, which are metrics, and whatever a caller can cause who has proved
@@ -15,6 +17,9 @@ const RECORDED: ReadonlySet<string> = new Set([
   'device_allowed',
   'store_lost_a_write',
 ])
+
+/** Every event that a line of the trail can have. */
+export const LINE_EVENTS: ReadonlySet<string> = new Set([...RECORDED, ...OPERATOR_EVENTS, HEAD_SIGNED, LINES_DELETED])
 
 /**
  * Whether the response waits until the line is committed. A client's revocations do not wait: they are as frequent as requests for tokens, and a

@@ -9,7 +9,7 @@ export const AUDIT_FIELDS = [
   ['wallet', 'Wallet', '0x…'],
   ['client_id', 'Client', 'client id'],
   ['grant_id', 'Grant', 'grant id'],
-  ['operator', 'Operator', 'address, client id or cli:NAME'],
+  ['operator', 'Operator', '0x…, id or cli:NAME'],
   ['event', 'Event', 'client_deleted'],
   ['reason', 'Reason', 'code_replayed'],
 ] as const
@@ -38,10 +38,16 @@ ${time('until', 'Before, UTC', entered)}
 <p class="page-actions"><button class="button small" id="search">Search</button> ${link('/console/audit', 'Clear')}</p>
 ${fault !== undefined && html`<p class="field-problem" role="alert">${fault}</p>`}
 </form>
-${lines.length === 0 ? html`<p class="lead empty">No line matches.</p>` : html`<ol class="trail" reversed>${lines.map((line) => lineItem(line, consoleClientId))}</ol>`}
+${trail({ fault, lines, consoleClientId })}
 ${nextLink(next, 'Older lines')}
 <p class="fine">Export everything with its hashes: <code>grantor audit export</code>. This search in the API: <code>GET ${apiPath}</code></p>`,
   })
+}
+
+function trail({ fault, lines, consoleClientId }: Pick<AuditView, 'fault' | 'lines' | 'consoleClientId'>): Html | false {
+  if (fault !== undefined) return false
+  if (lines.length === 0) return html`<p class="lead empty">No line matches.</p>`
+  return html`<ol class="trail" reversed>${lines.map((line) => lineItem(line, consoleClientId))}</ol>`
 }
 
 function time(name: 'since' | 'until', label: string, entered: Readonly<Record<string, string>>): Html {

@@ -30,7 +30,7 @@ export function jobPage({ frame, job, now }: { frame: Frame; job: JobView; now: 
 <p class="effect" id="progress" role="status">${counted(job.grantsEnded, 'grant')} ended${job.left !== null && job.left.count > 0 && `, ${counted(job.left.count, 'grant', job.left.atMost)} left`}.</p>
 ${progress(job)}
 ${facts([
-  ['Client', html`${named(job.clientName, job.clientId)} <code>${job.clientId}</code>`],
+  ['Client', html`${job.clientName !== '' && html`${named(job.clientName, job.clientId)}<br>`}<code>${job.clientId}</code>`],
   ['Started', html`${fromNow(job.createdAt, now)} by ${exact(job.startedBy)}`],
   ['Done', job.doneAt === null ? 'not yet' : moment(job.doneAt)],
 ])}

@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts'
-import { fromNow } from '../times.ts'
+import { day, fromNow } from '../times.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import { buttonLink, doneMessage, moment, pathTo, section, table, tag, titleRow } from './parts.ts'
 
@@ -41,7 +41,7 @@ export function keysPage({ frame, keys, mayChange, done, now }: KeysView): strin
     content: html`${titleRow('Keys')}
 ${doneMessage(done)}
 <p class="lead">A key is announced for a minute, then makes tokens until the next one takes over, then opens what it made until that has expired, and is retired. All of this happens by itself.</p>
-<ul class="legend" aria-hidden="true"><li class="key-used">in use</li><li class="key-opens">opens only</li><li class="key-now">now</li></ul>
+<ul class="legend" aria-hidden="true"><li class="key-announced">announced</li><li class="key-used">in use</li><li class="key-opens">opens only</li><li class="key-now">now</li></ul>
 ${kinds.map((kind) => section(KIND_WORDS[kind] ?? kind, kindSection(kind, keys, { mayChange, now })))}`,
   })
 }
@@ -80,6 +80,7 @@ function untilOf({ state, opens_until: until, retired_at: retiredAt }: KeyRecord
 
 const WIDTH = 600
 const ROW = 14
+const DAY = 86_400
 
 /** The life of each key on one line of time: used, opening only, retired. The table has the same facts as text. */
 function timeline(keys: KeyRecord[], now: number): Html {
@@ -96,5 +97,7 @@ function timeline(keys: KeyRecord[], now: number): Html {
     return html`<rect class="announced" x="${x(createdAt)}" y="${y}" width="${Math.max(0, x(begin) - x(createdAt))}" height="8"/><rect class="used" x="${x(begin)}" y="${y}" width="${Math.max(1, x(used) - x(begin))}" height="8" rx="2"/><rect class="opens" x="${x(used)}" y="${y}" width="${Math.max(0, x(end) - x(used))}" height="8" rx="2"/>`
   })
   const height = keys.length * ROW + 4
-  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>`
+  const label = last - first < 2 * DAY ? moment : day
+  return html`<svg class="timeline" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none" role="img" aria-label="The life of ${keys.length === 1 ? 'this key' : `these ${keys.length} keys`}, as in the table">${rows}<path class="now" d="M${x(now)} 0V${height}"/></svg>
+<p class="axis" aria-hidden="true"><span>${label(first)}</span><span>${label(last)}</span></p>`
 }

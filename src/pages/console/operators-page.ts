@@ -25,11 +25,10 @@ ${table(
     {
       name: 'Operator',
       cell: ({ id, clientName }) =>
-        html`${clientName !== null && html`${named(clientName, 'client')} `}<code>${id}</code>${id === frame.operator.id && html` ${tag('you', 'good')}`}`,
+        html`${clientName !== null && html`${named(clientName, 'client')}<br>`}<code>${id}</code>${id === frame.operator.id && html` ${tag('you', 'good')}`}`,
       kind: 'main',
     },
-    { name: 'Role', cell: ({ role }) => html`<strong>${role}</strong>` },
-    { name: 'May', cell: ({ role }) => ROLE_WORDS[role] ?? role },
+    { name: 'Role', cell: ({ role }) => html`<strong>${role}</strong><br><span class="fine">${ROLE_WORDS[role]}</span>` },
     { name: 'Added', cell: ({ createdAt }) => moment(createdAt) },
     ...(mayChange
       ? [

@@ -46,8 +46,8 @@ ${tile('Faults', number(live.now.faults), 'answers 5xx in the last minute', live
 ${tile('Store', view.storeMs === null ? 'away' : `${view.storeMs.toFixed(1)} ms`, view.storeMs === null ? 'it cannot be reached' : 'one read just now', view.storeMs === null)}
 </dl>
 <div class="columns">
-${section('Requests per second', plot({ lines: [{ name: 'requests', values: perSecond }], format: rate, summary: `${number(hour)} requests in the last hour; at most ${rate(Math.max(0, ...perSecond.map((value) => value ?? 0)))} per second.` }))}
-${section('Latency', plot({ lines: latencies(live.samples), format: milliseconds, summary: `In the last minute: p50 ${milliseconds(live.now.p50)}, p95 ${milliseconds(live.now.p95)}, p99 ${milliseconds(live.now.p99)}.` }))}
+${section('Requests per second', plot({ lines: [{ name: 'requests', values: perSecond }], format: (value) => `${rate(value)} per second`, empty: 'Nothing to draw yet.', summary: `${number(hour)} requests in the last hour; at most ${rate(Math.max(0, ...perSecond.map((value) => value ?? 0)))} per second.` }))}
+${section('Latency', plot({ lines: latencies(live.samples), format: milliseconds, empty: 'Nothing to draw yet.', summary: `In the last minute: p50 ${milliseconds(live.now.p50)}, p95 ${milliseconds(live.now.p95)}, p99 ${milliseconds(live.now.p99)}.` }))}
 ${section('Refusals in the last hour', refusalsTable(live.refusals))}
 ${section('This node', nodeFacts(view))}
 </div>

@@ -22,9 +22,12 @@ export function moment(at: number): Html {
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${MOMENT.format(at * 1000)} UTC</time>`
 }
 
+/** A registered name has at most 80 characters, and an operator compares whole names. */
+const LONGEST_NAME = 80
+
 /** A name that an operator or a client chose, isolated from the text around it. */
 export function named(name: string, otherwise: string): Html {
-  return html`<bdi>${displayName(name) || otherwise}</bdi>`
+  return html`<bdi>${displayName(name, LONGEST_NAME) || otherwise}</bdi>`
 }
 
 /** A value that may contain invisible characters, such as one from the audit trail. */

@@ -4,19 +4,22 @@ import { type Html, html } from '../html.ts'
 export type Line = { name: string; values: (number | null)[] }
 
 const WIDTH = 600
-const HEIGHT = 140
-const TOP = 10
-const BOTTOM = 22
+const HEIGHT = 120
+const TOP = 2
+const BOTTOM = 2
 
-/** `summary` is read in place of the drawing. `format` writes the largest value at the scale. */
-export function plot({ lines, summary, format }: { lines: Line[]; summary: string; format: (value: number) => string }): Html {
-  const largest = Math.max(...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
-  const top = largest > 0 ? largest : 1
-  return html`<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}" preserveAspectRatio="none">
+type PlotView = { lines: Line[]; summary: string; format: (value: number) => string; empty: string }
+
+/** `summary` is read in place of the drawing. `format` writes the largest value at the scale. `empty`: there is no value above zero. */
+export function plot({ lines, summary, format, empty }: PlotView): Html {
+  const top = Math.max(...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  if (top <= 0) return html`<p class="lead empty">${empty}</p>`
+  return html`<p class="axis" aria-hidden="true"><span>${format(top)}</span></p>
+<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}" preserveAspectRatio="none">
 <path class="scale" d="M0 ${TOP}H${WIDTH}M0 ${HEIGHT - BOTTOM}H${WIDTH}"/>
 ${lines.map(({ values }, index) => html`<path class="line line-${index}" d="${pathOf(values, top)}"/>`)}
 </svg>
-<p class="axis" aria-hidden="true"><span>1 hour ago</span><span>top: ${format(largest)}</span><span>now</span></p>
+<p class="axis" aria-hidden="true"><span>1 hour ago</span><span>now</span></p>
 ${lines.length > 1 && html`<ul class="legend" aria-hidden="true">${lines.map(({ name }, index) => html`<li class="key-${index}">${name}</li>`)}</ul>`}`
 }
 

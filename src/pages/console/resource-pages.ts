@@ -2,7 +2,6 @@ import { html } from '../html.ts'
 import { consoleLayout, type Frame } from './console-layout.ts'
 import {
   buttonLink,
-  counted,
   doneMessage,
   exact,
   facts,
@@ -10,6 +9,7 @@ import {
   link,
   moment,
   named,
+  number,
   pathTo,
   section,
   table,
@@ -43,7 +43,7 @@ ${table(
       kind: 'main',
     },
     { name: 'URI', cell: ({ resource }) => exact(resource) },
-    { name: 'Scopes', cell: ({ scopes }) => counted(scopes.length, 'scope') },
+    { name: 'Scopes', cell: ({ scopes }) => number(scopes.length), kind: 'number' },
     { name: 'Open to', cell: ({ open_to: kinds }) => `${kinds.join(', ')} clients` },
   ],
   resources,

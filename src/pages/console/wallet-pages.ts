@@ -73,10 +73,10 @@ ${found ? walletContent(found, view) : fault === undefined && html`<p class="lea
 
 function walletContent(found: NonNullable<WalletView['found']>, { mayEnd, now, frame }: WalletView): Html {
   const { wallet, grants, unended, sessions } = found
-  return html`<p class="wallet-line"><code id="address">${wallet}</code>${frame.mayReadAudit && html` ${link(`/console/audit?wallet=${wallet}`, 'What happened to this wallet')}`}</p>
+  return html`<p class="wallet-line"><code id="address">${wallet}</code>${frame.mayReadAudit && html`<br>${link(`/console/audit?wallet=${wallet}`, 'What happened to this wallet')}`}</p>
 ${section(
   'Grants',
-  html`<p>${counted(unended.count, 'grant', unended.atMost)} of this wallet ${unended.count === 1 ? 'has' : 'have'} not ended.</p>
+  html`${grants.length > 0 && html`<p>${counted(unended.count, 'grant', unended.atMost)} of this wallet ${unended.count === 1 ? 'has' : 'have'} not ended.</p>`}
 ${mayEnd && unended.count > 0 && html`<p class="page-actions">${buttonLink(pathTo('wallet', wallet, 'end'), 'End all grants of this wallet', 'danger')}</p>`}
 ${grantsTable(grants, { mayEnd, now })}
 ${nextLink(found.moreGrants, 'Older grants')}`,

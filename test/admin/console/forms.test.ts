@@ -223,3 +223,12 @@ test('Every page forbids frames, scripts of others, and caches (clickjacking)', 
     expect(headers['cache-control']).toBe('no-store')
   }
 })
+
+test('The audit page searches by time, and names a faulty address in words', async ({ prepared }) => {
+  const { owner } = prepared
+  expect((await owner.get('/console/audit?since=2026-01-01T00:00:00')).body).toContain('<ol class="trail"')
+  expect((await owner.get('/console/audit?until=2026-01-01T00:00:00')).body).toContain('No line matches.')
+  const { body } = await owner.get('/console/audit?wallet=0x1234')
+  expect(body).toContain('Wallet is not an address')
+  expect(body).not.toMatch(/pattern|No line matches/)
+})

@@ -15,8 +15,10 @@ import { createPostgresDatabase } from '../../support/postgres.ts'
 import { hangUp, send } from '../../support/send.ts'
 import { startGrantor, TEST_SECRET } from '../../support/start.ts'
 import { requestOf, Walk } from '../../support/walk.ts'
-import { newFolder, run } from '../run.ts'
+import { testWallet } from '../../support/wallet.ts'
+import { newDatabase, newFolder, run } from '../run.ts'
 
+const OWNER = testWallet(0)
 const hasSqlite3 = spawnSync('sqlite3', ['--version']).status === 0
 
 /** Starts a service on the database of this machine. */
@@ -155,6 +157,18 @@ test('The command migrate --restored confirms a restored database only if the an
   expect((await answering('no')).exit).toBe(1)
   expect((await answering('y')).exit).toBe(1)
   expect((await answering(' Yes ')).exit).toBe(0)
+})
+
+test('The command migrate --restored lists the operators and webhooks of the restored state, because the database does not show which were removed later', async () => {
+  const { env: database } = await newDatabase()
+  const env = { ...database, GRANTOR_SECRET: TEST_SECRET }
+  await run(['operators', 'add', OWNER.address, '--role', 'owner'], env)
+  await run(['webhooks', 'create', 'https://siem.example.com/hook', '--event', 'grant_ended'], env)
+  const { out } = await run(['migrate', '--restored', '--yes'], env)
+  expect(out).toMatch(new RegExp(`${OWNER.address} +owner`))
+  expect(out).toMatch(/[0-9a-f-]{36} +grant_ended +https:\/\/siem\.example\.com\/hook/)
+  const { operators, webhooks } = JSON.parse((await run(['migrate', '--restored', '--yes', '--json'], env)).out)
+  expect([operators.length, webhooks.length]).toEqual([1, 1])
 })
 
 test('The command migrate --restored is refused without GRANTOR_SECRET, without a database or with wrong options, and creates no file', async () => {

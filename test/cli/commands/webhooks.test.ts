@@ -86,3 +86,20 @@ test('keys rewrap wraps the secrets of webhooks with the new secret of the servi
   const opened = createKeyWrap(NEW_SECRET).unwrap(Buffer.from(webhook?.secret ?? '', 'base64url'), created.webhook_id, 'webhook')
   expect(`whsec_${Buffer.from(opened ?? []).toString('base64')}`).toBe(created.secret)
 })
+
+test('webhooks create refuses an event that no line of the trail has, and suggests the event that was meant', async () => {
+  const { exit, err } = await run(
+    ['webhooks', 'create', URL_OF_RECEIVER, '--event', 'grant_ends', '--event', 'client_created'],
+    env,
+  )
+  expect(exit).toBe(2)
+  expect(err).toContain('"grant_ends" is not an event of the trail; did you mean grant_ended?')
+  expect(await stored()).toEqual([])
+})
+
+test('webhooks create refuses plain http, because grantor serve sends to https addresses only', async () => {
+  const { exit, err } = await run(['webhooks', 'create', 'http://127.0.0.1:8080/hook'], env)
+  expect(exit).toBe(2)
+  expect(err).toContain('URL is plain http; grantor serve sends to https addresses only.')
+  expect(await stored()).toEqual([])
+})

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkCertificates } from '../../../src/cli/doctor/certificates.ts'
 import type { Found, Site } from '../../../src/cli/doctor/check.ts'
@@ -13,11 +13,11 @@ const DAY = 86_400
 const now = () => Math.floor(Date.now() / 1000)
 
 /** Serves a certificate for these names on a free port. */
-async function serveTls(names: string, chain: 'whole' | 'leaf' | 'self-signed' = 'self-signed') {
+async function serveTls(names: string, chain: 'whole' | 'leaf' | 'self-signed' = 'self-signed', versions: TlsOptions = {}) {
   const folder = newFolder()
   const issuer = makeCertificate(folder, 'issuer')
   const made = makeCertificate(folder, 'server', { names, ...(chain === 'self-signed' ? {} : { issuer }) })
-  const server = createServer({ cert: readFileSync(made.cert), key: readFileSync(made.key) }).listen(0, '127.0.0.1')
+  const server = createServer({ cert: readFileSync(made.cert), key: readFileSync(made.key), ...versions }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   return {
@@ -27,9 +27,13 @@ async function serveTls(names: string, chain: 'whole' | 'leaf' | 'self-signed' =
   }
 }
 
+async function checkAll(authUrl: string, at: number, adminUrl?: string): Promise<Found[]> {
+  const site = { settings: { authUrl, loginUrl: 'http://localhost:1', adminUrl }, now: () => at } as unknown as Site
+  return checkCertificates(site)
+}
+
 async function check(url: string, at = now()): Promise<Found | undefined> {
-  const site = { settings: { authUrl: url, loginUrl: 'http://localhost:1' }, now: () => at } as unknown as Site
-  return (await checkCertificates(site))[0]
+  return (await checkAll(url, at))[0]
 }
 
 function trust(certificate: string): void {
@@ -79,4 +83,17 @@ test('A self-signed certificate is wrong', async () => {
 
 test('A port that does not speak TLS could not be checked', async () => {
   expect(await check('https://localhost:9')).toMatchObject({ verdict: 'unchecked' })
+})
+
+test('A server that accepts TLS 1.1 is a warning, and one that accepts TLS 1.2 and 1.3 only is not (RFC 8996)', async () => {
+  const old = await serveTls('DNS:localhost', 'self-signed', { minVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+  const accepted = { verdict: 'warning', found: expect.stringContaining('accepts TLS 1.1 or older') }
+  expect(await checkAll(old.url, now())).toContainEqual(expect.objectContaining(accepted))
+  const { url } = await serveTls('DNS:localhost')
+  expect(await checkAll(url, now())).not.toContainEqual(expect.objectContaining(accepted))
+})
+
+test('The certificate of the admin API is checked too', async () => {
+  const { url } = await serveTls('DNS:localhost')
+  expect(await checkAll('http://localhost:2', now(), url)).toMatchObject([{ verdict: 'wrong' }])
 })

@@ -14,6 +14,7 @@ afterAll(() => site.close())
 beforeEach(() => {
   site.proxies.auth = goodProxy()
   site.proxies.login = goodProxy()
+  site.proxies.admin = goodProxy()
 })
 
 /** The findings that are not ok. */
@@ -173,15 +174,16 @@ test('A proxy that passes on the X-Forwarded-For of the client unchanged is foun
 
 test('A proxy that is not among GRANTOR_TRUSTED_PROXIES is found', async () => {
   const found = faults(await site.doctor({ GRANTOR_TRUSTED_PROXIES: '10.0.0.0/8' }))
-  expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['proxies wrong', 'proxies wrong'])
+  expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['proxies wrong', 'proxies wrong', 'proxies wrong'])
   expect(found[0]?.found).toContain('a proxy at 127.0.0.1 is not among GRANTOR_TRUSTED_PROXIES')
 })
 
 test('A proxy that is not trusted is also found if it passes on X-Forwarded-For unchanged, as nginx does by default', async () => {
   site.proxies.auth.toServer = (headers) => headers
   site.proxies.login.toServer = (headers) => headers
+  site.proxies.admin.toServer = (headers) => headers
   const found = faults(await site.doctor({ GRANTOR_TRUSTED_PROXIES: '' }))
-  expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['proxies wrong', 'proxies wrong'])
+  expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual(['proxies wrong', 'proxies wrong', 'proxies wrong'])
   expect(found[0]?.found).toContain('a proxy at 127.0.0.1 is not among GRANTOR_TRUSTED_PROXIES')
 })
 
@@ -191,6 +193,28 @@ test('A proxy that refuses long queries is found', async () => {
   expect(faults(await site.doctor()).find(({ check }) => check === 'proxies')).toMatchObject({
     verdict: 'unchecked',
     found: expect.stringContaining('the proxy does not accept a query of 6000 characters'),
+  })
+})
+
+test('A proxy that does not accept long headers of an answer is found, as nginx does not by default: sign-ins would fail with 502', async () => {
+  site.proxies.auth.toClient = (headers) => {
+    if (JSON.stringify(headers).length > 4_096) throw new Error('upstream sent too big header')
+    return headers
+  }
+  expect(await oneFault()).toMatchObject({
+    check: 'proxies',
+    verdict: 'wrong',
+    found: expect.stringContaining('does not accept an answer of grantor serve with a header of 5000 characters'),
+    remedy: expect.stringContaining('proxy_buffer_size 8k'),
+  })
+})
+
+test('A proxy of the admin API that drops Origin is found: every form of the console would be refused', async () => {
+  site.proxies.admin.toServer = (headers, client) => goodProxy().toServer(without(headers, 'origin'), client)
+  expect(await oneFault()).toMatchObject({
+    check: 'proxies',
+    verdict: 'wrong',
+    found: expect.stringMatching(/to the admin API: origin$/),
   })
 })
 
@@ -218,6 +242,7 @@ test('An admin API that answers at the public URL is found, and one at its own U
   expect((await site.doctor()).findings).toContainEqual(expect.objectContaining(own))
   const away = await runDoctor({ ...site.env, GRANTOR_ADMIN_URL: 'http://localhost:9' })
   expect(faults(away)).toMatchObject([
+    { check: 'proxies', verdict: 'unchecked' },
     { check: 'admin API', verdict: 'wrong', found: expect.stringContaining('cannot be reached') },
   ])
   site.proxies.login.answer = (_request, response) => void response.writeHead(401).end()
@@ -242,6 +267,7 @@ test('Another login secret than that of the services is reported with its possib
     await site.doctor({ GRANTOR_LOGIN_SECRET_FILE: '', GRANTOR_LOGIN_SECRET: 'another-secret-of-32-characters-or-more' }),
   )
   expect(found.map(({ check, verdict }) => `${check} ${verdict}`)).toEqual([
+    'proxies unchecked',
     'proxies unchecked',
     'proxies unchecked',
     'clocks unchecked',

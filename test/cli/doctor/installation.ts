@@ -1,4 +1,4 @@
-/** A running installation for tests of `grantor doctor`: both servers as processes, each behind a proxy that a test can change. */
+/** A running installation for tests of `grantor doctor`: both servers as processes, each listener behind a proxy that a test can change. */
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import {
@@ -42,7 +42,7 @@ export const goodProxy = (): ProxyBehaviour => ({
 export type Installation = {
   env: Record<string, string>
   folder: string
-  proxies: { auth: ProxyBehaviour; login: ProxyBehaviour }
+  proxies: Record<'auth' | 'login' | 'admin', ProxyBehaviour>
   servers: { serve: Running; loginServer: Running }
   doctor(changes?: Record<string, string>): Promise<Doctored>
   close(): Promise<void>
@@ -57,7 +57,7 @@ export async function runDoctor(env: Record<string, string | undefined>, at = no
 }
 
 export async function startInstallation(databaseUrl?: string, more: Record<string, string> = {}): Promise<Installation> {
-  const [auth = 0, login = 0, authBehind = 0, loginBehind = 0, metrics = 0, admin = 0] = await freePorts(6)
+  const [auth = 0, login = 0, authBehind = 0, loginBehind = 0, metrics = 0, admin = 0, adminBehind = 0] = await freePorts(7)
   const folder = newFolder()
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text, { mode: 0o600 })
@@ -76,14 +76,19 @@ export async function startInstallation(databaseUrl?: string, more: Record<strin
     GRANTOR_LOGIN_SECRET_FILE: file('login-secret', 'between-the-servers-correct-horse\n'),
     GRANTOR_METRICS_LISTEN: `127.0.0.1:${metrics}`,
     GRANTOR_ADMIN_URL: `http://localhost:${admin}`,
+    GRANTOR_ADMIN_LISTEN: `127.0.0.1:${adminBehind}`,
     GRANTOR_DRAIN_SECONDS: '0',
     ...more,
   }
   await run(['migrate'], env, now())
   const servers = { serve: launch(['serve'], env), loginServer: launch(['login-server'], env) }
   await Promise.all([servers.serve.printed('auth service is ready'), servers.loginServer.printed('login server is ready')])
-  const proxies = { auth: goodProxy(), login: goodProxy() }
-  const listening = [proxyTo(auth, authBehind, proxies, 'auth'), proxyTo(login, loginBehind, proxies, 'login')]
+  const proxies = { auth: goodProxy(), login: goodProxy(), admin: goodProxy() }
+  const listening = [
+    proxyTo(auth, authBehind, proxies, 'auth'),
+    proxyTo(login, loginBehind, proxies, 'login'),
+    proxyTo(admin, adminBehind, proxies, 'admin'),
+  ]
   await Promise.all(listening.map((server) => once(server, 'listening')))
   return {
     env,
@@ -99,7 +104,7 @@ export async function startInstallation(databaseUrl?: string, more: Record<strin
   }
 }
 
-function proxyTo(port: number, behind: number, proxies: Installation['proxies'], which: 'auth' | 'login'): Server {
+function proxyTo(port: number, behind: number, proxies: Installation['proxies'], which: keyof Installation['proxies']): Server {
   const proxy = createServer((incoming, response) => {
     const { answer, closed, toServer, toClient, changeBody } = proxies[which]
     if (answer) return answer(incoming, response)
@@ -114,7 +119,11 @@ function proxyTo(port: number, behind: number, proxies: Installation['proxies'],
         answered.on('end', () => {
           // The length follows from the changed body.
           delete answered.headers['content-length']
-          response.writeHead(answered.statusCode ?? 0, toClient(answered.headers)).end(changeBody(body))
+          try {
+            response.writeHead(answered.statusCode ?? 0, toClient(answered.headers)).end(changeBody(body))
+          } catch {
+            response.writeHead(502).end()
+          }
         })
       },
     )

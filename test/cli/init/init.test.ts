@@ -92,6 +92,20 @@ test('For systemd, the environment file names no files of secrets, because the u
   for (const command of commandsIn(out)) execFileSync('sh', ['-n', '-c', command])
 })
 
+test('With --admin-url, the admin API listens behind the proxy on a port of its own, and the checklist names the console', async () => {
+  const dir = join(newFolder(), 'etc')
+  const admin = ['--admin-url', 'https://admin.example.internal']
+  const { out } = await run(['init', ...URLS, ...admin, '--dir', dir, '--for', 'systemd'])
+  const env = readFileSync(join(dir, 'env'), 'utf8')
+  expect(env).toContain('GRANTOR_ADMIN_URL=https://admin.example.internal\n')
+  expect(env).toContain('GRANTOR_ADMIN_LISTEN=127.0.0.1:4002\n')
+  expect(out).toContain('https://admin.example.internal to port 4002 with a TLS proxy')
+  expect(out).toContain('grantor operators add ADDRESS --role owner')
+  expect(out).toContain('https://admin.example.internal/console')
+  const refused = await run(['init', ...URLS, ...admin, '--dir', join(newFolder(), 'new'), '--for', 'compose'])
+  expect([refused.exit, refused.err]).toEqual([2, expect.stringContaining('--admin-url cannot be used for compose')])
+})
+
 test('For Compose, init writes the files that the Compose file of the package names', async () => {
   const dir = join(newFolder(), 'compose')
   const { out } = await run([
@@ -194,11 +208,11 @@ test.each([
   expect(existsSync(dir)).toBe(false)
 })
 
-test('On a terminal, init asks for the URLs that are missing and for the operator', async () => {
+test('On a terminal, init asks for the URLs that are missing, for that of the admin API, and for the operator', async () => {
   const asked: string[] = []
   let out = ''
   const dir = join(newFolder(), 'grantor')
-  const answers = ['https://auth.example.com', 'https://login.example.com', '']
+  const answers = ['https://auth.example.com', 'https://login.example.com', '', '']
   const exit = await main(['init', '--dir', dir], {
     env: {},
     print: (line) => void (out += `${line}\n`),
@@ -206,6 +220,6 @@ test('On a terminal, init asks for the URLs that are missing and for the operato
     ask: async (question) => (asked.push(question), answers.shift() ?? ''),
     now: () => 0,
   })
-  expect([exit, asked.length]).toEqual([0, 3])
+  expect([exit, asked.length]).toEqual([0, 4])
   expect(readFileSync(join(dir, 'env'), 'utf8')).toContain('GRANTOR_LOGIN_URL=https://login.example.com\n')
 })
