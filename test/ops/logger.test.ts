@@ -143,3 +143,20 @@ describe('What redaction leaves in the log', () => {
     expect(log.lines()[0]).toMatchObject({ level: 'warn', msg: 'careful', time: expect.stringMatching(/^\d{4}-.*Z$/) })
   })
 })
+
+test('A word of 43 or more letters, digits, hyphens and underscores is redacted wherever it begins in a line, and a shorter one stays', () => {
+  const place = fc.record({
+    before: fc.integer({ min: 0, max: 100 }),
+    length: fc.integer({ min: 30, max: 130 }),
+    character: fc.constantFrom('a', 'Z', '7', '-', '_'),
+  })
+  fc.assert(
+    fc.property(fc.array(place, { minLength: 1, maxLength: 4 }), (places) => {
+      const words = places.map(({ length, character }) => character.repeat(length))
+      const text = places.map(({ before }, index) => `${' .'.repeat(before)} ${words[index]}`).join('é')
+      const { note } = JSON.parse(logOf((logger) => logger.info({ note: text }))) as { note: string }
+      expect(note.split(/[ .é]+/).filter(Boolean)).toEqual(words.map((word) => (word.length < 43 ? word : '[redacted]')))
+    }),
+    { numRuns: runs },
+  )
+})
