@@ -1,8 +1,14 @@
 /** The plan for the operators of a configuration. An operator is found by the address of the wallet, or by the client id. */
-import { parseAddress } from '../../wallet/address.ts'
 import type { Operator, OperatorRole } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
-import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../operators/operators.ts'
+import {
+  OPERATORS_AT_MOST,
+  operatorIdOf,
+  readOperators,
+  removeOperator,
+  setOperator,
+  walletOrClientOf,
+} from '../operators/operators.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
 import { operatorMembers } from './members.ts'
@@ -62,9 +68,7 @@ function faultsOfAll(wanted: ReadonlyMap<string, OperatorRole>, { stored, others
 const EVENTS = { create: 'operator_added', change: 'operator_changed', delete: 'operator_removed' } as const
 
 function planned({ id, role }: Pick<Operator, 'id' | 'role'>, action: PlannedChange['action']): Omit<PlannedChange, 'carryOut'> {
-  const parsed = parseAddress(id)
-  const object = parsed.kind === 'address' ? { wallet: parsed.address } : { clientId: id }
-  const act = { event: EVENTS[action], ...object, details: { role } }
+  const act = { event: EVENTS[action], ...walletOrClientOf(id), details: { role } }
   return { kind: 'operator', action, id, name: role, members: [], act, newSecret: false, secretsRemoved: 0, grantsEnded: null }
 }
 
