@@ -2,13 +2,14 @@
 import type { Address } from '../../wallet/address.ts'
 import { type AuditEntry, newEntry } from './entry.ts'
 
-/** Each name is the noun and what happened to it. */
+/** Each name is a noun and what happened to it. */
 export const OPERATOR_EVENTS = [
   'client_created',
   'client_changed',
   'client_secret_rotated',
   'client_disabled',
   'client_enabled',
+  'client_deletion_started',
   'client_deleted',
   'resource_created',
   'resource_changed',
@@ -17,6 +18,7 @@ export const OPERATOR_EVENTS = [
   'operator_changed',
   'operator_removed',
   'grant_ended',
+  'ending_of_grants_started',
   'grants_ended',
   'session_ended',
   'key_made',
