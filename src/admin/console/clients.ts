@@ -5,11 +5,11 @@ import type { AdminScope } from '../../domain/operators/roles.ts'
 import { type ClientRecord, clientPage, clientsPage, secretPage } from '../../pages/console/client-pages.ts'
 import { counted, exact, type Fact, pathTo } from '../../pages/console/parts.ts'
 import type { Question } from '../../pages/console/question-page.ts'
+import { COUNTED_AT_MOST } from '../routes/clients.ts'
 import { queryOf } from './call-api.ts'
 import { clientChangeWordings, clientWordings } from './client-form.ts'
 import { addChange, addPage, type Console, type Visit } from './console.ts'
 import type { Fields } from './form.ts'
-import { COUNTED_AT_MOST } from './jobs.ts'
 import { enteredMembers, fieldsFor, shownMembers, withoutEmpty } from './record-form.ts'
 
 const DONE: Readonly<Record<string, string>> = {

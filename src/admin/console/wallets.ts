@@ -5,9 +5,9 @@ import { shortAddress } from '../../pages/words.ts'
 import { parseAddress } from '../../wallet/address.ts'
 import { Problem } from '../problem.ts'
 import type { grantRecord, sessionRecord } from '../records.ts'
+import { COUNTED_AT_MOST } from '../routes/clients.ts'
 import { queryOf } from './call-api.ts'
 import { addChange, addPage, type Console, type Visit } from './console.ts'
-import { COUNTED_AT_MOST } from './jobs.ts'
 import { nameOfClient, namesOfClients } from './names.ts'
 
 type GrantRecord = ReturnType<typeof grantRecord>
