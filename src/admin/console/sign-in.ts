@@ -1,6 +1,6 @@
 /**
- * Signing in to the console: the authorization code flow with PKCE (RFC 6749 §4.1, RFC 7636), like every app. The state and the code
- * verifier are in a sealed cookie, so an answer is accepted only in the browser that began, and once. The code is redeemed inside of the
+ * Signing in to the console: the authorization code flow with PKCE (RFC 6749 §4.1, RFC 7636), as in every app. The state and the code
+ * verifier are in a sealed cookie. So an authorization response is accepted once, and only in the browser that began the sign-in. The code is redeemed inside of the
  * process, and the tokens are discarded.
  */
 import { createHash, randomBytes } from 'node:crypto'
@@ -61,7 +61,7 @@ function beginSignIn(admin: Admin, request: FastifyRequest, reply: FastifyReply)
     state,
     code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
     code_challenge_method: 'S256',
-    // The operator signs each time, also if an app has a session in this browser.
+    // The operator signs each time, even if the browser has a session.
     prompt: 'login',
   })
   return redirectTo(reply, `${deps.settings.authUrl}/oauth/authorize?${query.toString()}`)

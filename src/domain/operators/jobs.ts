@@ -7,9 +7,9 @@ import { deleteClient, endGrantsOfClient } from '../consent/end-grants.ts'
 import type { Job } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 
-/** Jobs that are done are kept until this many newer ones exist. */
+/** The list keeps this many jobs. Then each new job replaces the oldest one that is done. */
 const JOBS_AT_MOST = 100
-/** No more jobs may be under way: an operator who needs more should disable the clients first. */
+/** An operator who has to end the grants of more clients at once can disable these clients first. */
 const JOBS_UNDER_WAY_AT_MOST = 20
 
 export type NewJob = Pick<Job, 'kind' | 'clientId' | 'startedBy'>
@@ -47,7 +47,7 @@ const PAUSE = 20
 type Work = { store: Store; now: () => number; note: (job: Job) => void; pause: (milliseconds: number) => Promise<unknown> }
 
 /**
- * Returns a function that does all jobs that are under way, one after the other. One node works at a time: the function does nothing while
+ * Returns a function that carries out all jobs that are under way, one after the other. One node works at a time: the function does nothing while
  * another node has the lease. `note` is called when a job is done.
  */
 export function createJobWorker({ store, now, note, pause }: Work): (stopping?: AbortSignal) => Promise<void> {
@@ -59,7 +59,7 @@ export function createJobWorker({ store, now, note, pause }: Work): (stopping?: 
     let ended = 0
     for await (const number of stepsOf(store, job, now())) {
       ended += number
-      // The progress, about once a second.
+      // The progress is stored about once a second.
       if (now() !== noted.at) {
         await noteProgress(store, job.id, ended - noted.grants)
         noted = { grants: ended, at: now() }
@@ -69,8 +69,8 @@ export function createJobWorker({ store, now, note, pause }: Work): (stopping?: 
       await pause(PAUSE)
     }
     const done = stopping?.aborted ? null : now()
-    const left = await noteProgress(store, job.id, ended - noted.grants, done)
-    if (left && done !== null) note(left)
+    const stored = await noteProgress(store, job.id, ended - noted.grants, done)
+    if (stored && done !== null) note(stored)
   }
 
   return async (stopping) => {
