@@ -36,6 +36,8 @@ const PATH = '/v1/clients/:id'
 const COUNTED_AT_MOST = 10_000
 const A_DAY = 86_400
 
+type ResourcesOfClient = Pick<ClientRegistration, 'resources' | 'exchangeResources' | 'resourceServer'>
+
 export function clientRoutes(server: FastifyInstance, admin: Admin): void {
   const { store, deps } = admin
   const page = createPaging<{ id: string }>(admin, 'clients')
@@ -93,7 +95,7 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
     async ({ operator, body, request, reply }) => {
       const given = byKey(clientMembers, body)
       const registration = { type: 'confidential', redirectUris: [], ...given } as unknown as ClientRegistration
-      requireOwnerFor(operator, registration.resources ?? [])
+      requireOwnerFor(operator, registration)
       const created = await create(registration, operator, request)
       if (created.kind === 'faults') throw new Problem('invalid_request', 'This client cannot be registered.', created.faults)
       if (created.kind === 'key_reused')
@@ -151,11 +153,11 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       const at = deps.now()
       const { disabledAt: disabled, ...given } = byKey(clientMembers, body)
       const changes = given as Partial<Client>
-      requireOwnerFor(operator, changes.resources ?? [])
+      requireOwnerFor(operator, changes)
       await requireOwnerIfOperator(operator, params.id)
       const changesOf = (present: Client): Partial<Client> => {
         requireMatch(request, clientRecord(present))
-        requireOwnerFor(operator, present.resources)
+        requireOwnerFor(operator, present)
         const disabledAt = disabled === true ? (present.disabledAt ?? at) : null
         return disabled === undefined ? changes : { ...changes, disabledAt }
       }
@@ -189,7 +191,7 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       await requireOwnerIfOperator(operator, params.id)
       const accept = (present: Client): void => {
         requireMatch(request, clientRecord(present))
-        requireOwnerFor(operator, present.resources)
+        requireOwnerFor(operator, present)
       }
       const outcome = await rotateSecret(store, params.id, { overlap: body.overlap ?? A_DAY, at: deps.now(), accept })
       if (outcome.kind === 'unknown') throw notFound('client')
@@ -243,7 +245,7 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
         if (!client) throw notFound('client')
         requireMatch(request, clientRecord(client))
         if (kind === 'delete_client') {
-          requireOwnerFor(operator, client.resources)
+          requireOwnerFor(operator, client)
           await requireOwnerIfOperator(operator, client.id)
           await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
         }
@@ -270,9 +272,13 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
     return created.kind === 'faults' ? created : { ...created, isNew: true }
   }
 
-  /** A client for the admin API could act for an owner who signs in to it, so only owners decide about such clients. */
-  function requireOwnerFor({ role }: Operator, resources: readonly string[]): void {
-    if (role !== 'owner' && resources.includes(adminResourceOf(admin.adminUrl)))
+  /**
+   * A client for the admin API could act for an owner who signs in to it, and so could one that exchanges the token of another app. Its
+   * resource server could introspect the tokens of owners. So only owners decide about such clients.
+   */
+  function requireOwnerFor({ role }: Operator, client: ResourcesOfClient): void {
+    const { resources = [], exchangeResources = [], resourceServer } = client
+    if (role !== 'owner' && [...resources, ...exchangeResources, resourceServer].includes(adminResourceOf(admin.adminUrl)))
       throw new Problem('forbidden', 'Only an owner may create or change a client of the admin API.')
   }
 
