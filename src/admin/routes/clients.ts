@@ -247,10 +247,11 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
         if (kind === 'delete_client') {
           requireOwnerFor(operator, client)
           await requireOwnerIfOperator(operator, client.id)
-          await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
         }
         const job = await addJob(store, { kind, clientId: client.id, startedBy: operator.id }, deps.now())
         if (job === null) throw new Problem('conflict', 'Too many jobs are under way. Wait until one is done.')
+        if (kind === 'delete_client')
+          await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
         recordAct(admin, operator, { event, client_id: client.id })
         return reply.code(202).header('location', `/v1/jobs/${job.id}`).send(jobRecord(job))
       },
