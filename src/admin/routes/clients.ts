@@ -37,6 +37,8 @@ const PATH = '/v1/clients/:id'
 export const COUNTED_AT_MOST = 10_000
 const A_DAY = 86_400
 
+type ResourcesOfClient = Pick<ClientRegistration, 'resources' | 'exchangeResources' | 'resourceServer'>
+
 export function clientRoutes(server: FastifyInstance, admin: Admin): void {
   addListClients(server, admin)
   addCreateClient(server, admin)
@@ -105,7 +107,7 @@ function addCreateClient(server: FastifyInstance, admin: Admin): void {
     async ({ operator, body, request, reply }) => {
       const given = byKey(clientMembers, body)
       const registration = { type: 'confidential', redirectUris: [], ...given } as unknown as ClientRegistration
-      requireOwnerFor(admin, operator, registration.resources ?? [])
+      requireOwnerFor(admin, operator, registration)
       const created = await register(admin, registration, { operator, request })
       if (created.kind === 'faults') throw new Problem('invalid_request', 'This client cannot be registered.', created.faults)
       if (created.kind === 'key_reused')
@@ -171,11 +173,11 @@ function addUpdateClient(server: FastifyInstance, admin: Admin): void {
       const at = deps.now()
       const { disabledAt: disabled, ...given } = byKey(clientMembers, body)
       const changes = given as Partial<Client>
-      requireOwnerFor(admin, operator, changes.resources ?? [])
+      requireOwnerFor(admin, operator, changes)
       await requireOwnerIfOperator(admin, operator, params.id)
       const changesOf = (present: Client): Partial<Client> => {
         requireMatch(request, clientRecord(present))
-        requireOwnerFor(admin, operator, present.resources)
+        requireOwnerFor(admin, operator, present)
         const disabledAt = disabled === true ? (present.disabledAt ?? at) : null
         return disabled === undefined ? changes : { ...changes, disabledAt }
       }
@@ -213,7 +215,7 @@ function addRotateClientSecret(server: FastifyInstance, admin: Admin): void {
       await requireOwnerIfOperator(admin, operator, params.id)
       const accept = (present: Client): void => {
         requireMatch(request, clientRecord(present))
-        requireOwnerFor(admin, operator, present.resources)
+        requireOwnerFor(admin, operator, present)
       }
       const outcome = await rotateSecret(store, params.id, { overlap: body.overlap ?? A_DAY, at: deps.now(), accept })
       if (outcome.kind === 'unknown') throw notFound('client')
@@ -274,12 +276,13 @@ function addJobOperation(server: FastifyInstance, admin: Admin, { kind, event, .
       if (!client) throw notFound('client')
       requireMatch(request, clientRecord(client))
       if (kind === 'delete_client') {
-        requireOwnerFor(admin, operator, client.resources)
+        requireOwnerFor(admin, operator, client)
         await requireOwnerIfOperator(admin, operator, client.id)
-        await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
       }
       const job = await addJob(store, { kind, clientId: client.id, startedBy: operator.id }, deps.now())
       if (job === null) throw new Problem('conflict', 'Too many jobs are under way. Wait until one is done.')
+      if (kind === 'delete_client')
+        await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
       recordAct(admin, operator, { event, client_id: client.id })
       return reply.code(202).header('location', `/v1/jobs/${job.id}`).send(jobRecord(job))
     },
@@ -306,9 +309,13 @@ async function register({ store, deps }: Admin, registration: ClientRegistration
   return created.kind === 'faults' ? created : { ...created, isNew: true }
 }
 
-/** A client for the admin API can act for an owner who signs in to the client. So only owners decide about such clients. */
-function requireOwnerFor({ adminUrl }: Admin, { role }: Operator, resources: readonly string[]): void {
-  if (role !== 'owner' && resources.includes(adminResourceOf(adminUrl)))
+/**
+ * A client for the admin API can act for an owner who signs in to the client. So can a client that exchanges the token of another app for one
+ * of the admin API. The resource server of the admin API can introspect the tokens of owners. So only owners decide about such clients.
+ */
+function requireOwnerFor({ adminUrl }: Admin, { role }: Operator, client: ResourcesOfClient): void {
+  const { resources = [], exchangeResources = [], resourceServer } = client
+  if (role !== 'owner' && [...resources, ...exchangeResources, resourceServer].includes(adminResourceOf(adminUrl)))
     throw new Problem('forbidden', 'Only an owner may create or change a client of the admin API.')
 }
 
