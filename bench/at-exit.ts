@@ -1,9 +1,9 @@
-/** What has to be undone however this process ends: servers it started, folders it made. */
+/** Ends the servers and removes the folders of this process, however the process ends. */
 
 const undoings = new Set<() => void>()
 let watching = false
 
-/** Returns what takes it back. */
+/** Returns a function that cancels the registration. */
 export function atExit(undo: () => void): () => void {
   if (!watching) watch()
   undoings.add(undo)
@@ -13,7 +13,7 @@ export function atExit(undo: () => void): () => void {
 function watch(): void {
   watching = true
   process.once('exit', () => {
-    // The latest first: a server, and then the folder it writes into.
+    // The newest first: a server ends before its folder is removed.
     for (const undo of [...undoings].toReversed()) undo()
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))

@@ -1,4 +1,4 @@
-/** The chart of the documentation: a bar for each server and operation. Plain SVG that follows the reader's light or dark. */
+/** Charts of the documentation: bars or lines, as plain SVG in light or dark as the reader prefers. */
 
 export type Bar = { series: string; value: number }
 export type Group = { label: string; bars: Bar[] }
@@ -8,7 +8,7 @@ const LEFT = 230
 const RIGHT = 90
 const [BAR, GAP, GROUP_GAP, TOP] = [16, 3, 16, 58]
 
-/** Of two colours for a series, one is for light ground and one for dark. */
+/** The colours of each series on a light and on a dark ground. */
 const COLOURS = [
   ['#1f6feb', '#58a6ff'],
   ['#9a6700', '#d29922'],

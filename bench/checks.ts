@@ -1,4 +1,4 @@
-/** What has to be reached, and what was: each figure of the project's own aim beside the measured one. */
+/** The aims of the project, each beside the measured figure. */
 import { type Beside, type ClientsMeasured, ratiosOf } from './clients.ts'
 import type { Result } from './measure.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
@@ -9,7 +9,7 @@ import { median } from './statistics.ts'
 
 export type Check = {
   what: string
-  /** as it reads in a table: `5,100/s` */
+  /** as in a table: `5,100/s` */
   ours: string
   against: string
   theirs: string
@@ -21,7 +21,7 @@ export type Check = {
 const PEER = 'oidc-provider'
 const FLOOR = 'empty Fastify post'
 
-/** The aims that the part has measured something for. */
+/** The aims for which the part has figures. */
 export function checksOf(part: PartResult): Check[] {
   return CHECKS[part.part](part)
 }

@@ -1,10 +1,10 @@
-/** What a million people a day cost: the measured processor time of each operation, times how often a person needs it. */
+/** The cost of a million people a day: the measured processor time of each operation, times the number of operations of a person. */
 import { resultOf } from './checks.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 import type { PartResult } from './parts.ts'
 import { median } from './statistics.ts'
 
-/** A person who is signed in and uses an app for an hour, whose API asks introspection about each of 100 requests. */
+/** A person who is signed in uses an app for an hour, and the app's API introspects the token for each of 100 requests. */
 const A_DAY: readonly { operation: OperationName; times: number; why: string }[] = [
   { operation: 'authorize', times: 1, why: 'one visit' },
   { operation: 'code', times: 1, why: 'one visit' },
@@ -16,12 +16,12 @@ const A_DAY: readonly { operation: OperationName; times: number; why: string }[]
 
 const PEOPLE = 1_000_000
 const DAY = 86_400
-/** The busiest hour has that many times the traffic of an average one. */
+/** The traffic of the busiest hour, as a multiple of the average. */
 const PEAK = 3
 
 export type Cost = { operation: string; times: number; why: string; microseconds: number; coreHours: number }
 
-/** Nothing where the part did not measure all of them. */
+/** Empty if the part did not measure all operations. */
 export function costsOf(part: PartResult): Cost[] {
   const costs = A_DAY.flatMap(({ operation, times, why }) => {
     const result = resultOf(part, operation, 'grantor')
@@ -33,7 +33,7 @@ export function costsOf(part: PartResult): Cost[] {
   return costs.length === A_DAY.length ? costs : []
 }
 
-/** Cores that are busy on average, and in the busiest hour. */
+/** The number of busy cores, on average and in the busiest hour. */
 export function coresFor(costs: Cost[]): { average: number; peak: number } {
   const average = costs.reduce((total, { coreHours }) => total + coreHours * 3600, 0) / DAY
   return { average, peak: average * PEAK }

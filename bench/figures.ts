@@ -1,4 +1,4 @@
-/** The figures as they are kept: one file a part in docs/evidence/bench, which the tables and the chart of the documentation come from. */
+/** The stored figures: a file for each part in docs/evidence/bench. The tables and the chart of the documentation are made from these files. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine } from './machine.ts'
@@ -28,12 +28,12 @@ export function keep(figures: Figures): void {
   writeFileSync(fileOf(figures.part), `${JSON.stringify(figures, shorten, 2)}\n`)
 }
 
-/** What was kept of each part, in their order; less where a part was never measured. */
+/** The stored figures of the parts, in the order of the parts. A part that was never measured is missing. */
 export function kept(): Figures[] {
   return PARTS.filter((part) => existsSync(fileOf(part))).map((part) => JSON.parse(readFileSync(fileOf(part), 'utf8')) as Figures)
 }
 
-/** Three decimals are more than a measurement holds. */
+/** More than three decimals would be more precise than the measurement. */
 function shorten(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.round(value * 1000) / 1000 : value
 }

@@ -1,18 +1,18 @@
-/** What the operating system says of processes: where they run, what they used. Linux tells it in /proc; elsewhere NaN. */
+/** The cores, the processor time and the memory of processes. On Linux from /proc; NaN on other systems. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 
 export type Cores = {
-  /** the cores that the servers may use and that the load may use, as `taskset -c` takes them; null: any */
+  /** the cores of the servers and of the load, in the syntax of `taskset -c`; null for all cores */
   server: string | null
   load: string | null
 }
 
-// Counted before this process keeps to some of them: afterwards the system tells it of those alone.
+// Counted before this process is limited to some cores: afterwards the system reports only those.
 const CORES = availableParallelism()
 
-/** Server and load apart where there are two cores; `shared`: both of them for everybody. */
+/** If there are two cores, one is for the server and one for the load. With `shared`, both use both cores. */
 export function chooseCores(shared: boolean): Cores {
   if (CORES < 2 || !hasTaskset()) return { server: null, load: null }
   return shared ? { server: '0,1', load: '0,1' } : { server: '0', load: '1' }
@@ -27,7 +27,7 @@ function hasTaskset(): boolean {
   }
 }
 
-/** Keeps this process, which makes the load, to its cores: every thread of it. */
+/** Limits every thread of this process, which makes the load, to these cores. */
 export function stayOn(cores: string | null): void {
   if (cores !== null) execFileSync('taskset', ['-acp', cores, String(process.pid)], { stdio: 'ignore' })
 }
@@ -37,16 +37,16 @@ export function pinned(cores: string | null, command: string[]): string[] {
   return cores === null ? command : ['taskset', '-c', cores, ...command]
 }
 
-/** The process, and those it started. */
+/** The process and its descendants. */
 function family(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
   return [pid, ...children.flatMap(family)]
 }
 
-/** Seconds of processor time used so far by a process and those it started, to a hundredth. */
+/** Seconds of processor time that a process and its descendants have used so far, to a hundredth. */
 export function processorSeconds(pid: number): number {
   const ticks = family(pid).map((each) => {
-    // The name of a process may hold anything, so the fields are counted from its closing bracket.
+    // The name of a process may contain any character, so the fields are counted from the closing bracket.
     const [, after = ''] = /\) (.*)$/.exec(read(`/proc/${each}/stat`).trim()) ?? []
     const fields = after.split(' ').map(Number)
     return (fields[11] ?? Number.NaN) + (fields[12] ?? Number.NaN)
@@ -54,12 +54,12 @@ export function processorSeconds(pid: number): number {
   return sum(ticks) / 100
 }
 
-/** The most memory (resident, MiB) a process and those it started have held at once, each for itself. */
+/** The sum of the highest resident memory (MiB) of a process and of each of its descendants. */
 export function peakMemory(pid: number): number {
   return memoryOf(pid, /VmHWM:\s+(\d+) kB/)
 }
 
-/** The memory (resident, MiB) that a process and those it started hold now. */
+/** The resident memory (MiB) of a process and its descendants now. */
 export function memory(pid: number): number {
   return memoryOf(pid, /VmRSS:\s+(\d+) kB/)
 }
@@ -79,7 +79,7 @@ function read(file: string): string {
 
 const sum = (values: number[]): number => values.reduce((total, each) => total + each, 0)
 
-/** What a figure means nothing without. */
+/** The machine on which figures were measured. */
 export function describeMachine(): { processor: string; cores: number; node: string; system: string } {
   return {
     processor: cpus()[0]?.model.trim() ?? 'unknown',

@@ -1,4 +1,4 @@
-/** Measures one operation at several servers, in alternation, and says what each did. */
+/** Measures one operation at several servers, in alternation. */
 import { closedLoop } from './load/closed-loop.ts'
 import { type Latency, openLoop } from './load/open-loop.ts'
 import { processorSeconds } from './machine.ts'
@@ -11,19 +11,19 @@ export type Load = { seconds: number; rounds: number; connections: number; chain
 export type Result = {
   operation: OperationName
   server: string
-  /** requests per second, one figure a round */
+  /** requests a second, one figure for each round */
   perSecond: number[]
-  /** microseconds of processor time the server's processes used for a request, one figure a round */
+  /** microseconds of processor time of the server's processes for each request, one figure for each round */
   processorMicroseconds: number[]
-  /** the part of one core that the server's processes used; well under 1 means that something else was waited for */
+  /** the part of one core that the server's processes used; far below 1, the server waited for something else */
   busy: number[]
-  /** at half of what the slowest server did (the same rate for all), and at half of its own */
+  /** at half of the slowest server's rate (the same for all servers), and at half of the server's own rate */
   latency: { shared: Latency; own: Latency } | null
 }
 
 type Lane = { target: Target; prepare: Prepare; guess: number; result: Result }
 
-/** Sent before anything counts, so that every server runs compiled code. */
+/** Requests before the measured time, so that every server runs compiled code. */
 const WARM_UP = 6000
 const FIRST_GUESS = 4000
 
@@ -38,13 +38,13 @@ export async function measure(name: OperationName, targets: Target[], load: Load
     }),
   )
   for (const lane of lanes) {
-    // So that nobody's garbage collector pays for the operation before.
+    // Otherwise the garbage of the previous operation would be collected in this one.
     await lane.target.supply?.forget()
     const warm = await closedLoop(lane.target.port, await lane.prepare(WARM_UP), { connections: load.connections, seconds: 2 })
     lane.guess = warm.perSecond
   }
   for (let round = 0; round < load.rounds; round++) {
-    // There and back: who goes first in one round goes last in the next.
+    // The order is reversed in every second round.
     for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) await measureOnce(lane, load)
     tell(
       `${operation.name}, round ${round + 1}: ${lanes.map(({ result }) => `${result.server} ${Math.round(result.perSecond.at(-1) ?? 0)}/s`).join(', ')}`,
@@ -100,7 +100,7 @@ function medianOf(runs: Latency[]): Latency {
   }
 }
 
-/** Progress, beside the result and not part of it. */
+/** Reports progress on standard error; the result is on standard output. */
 export function tell(line: string): void {
   process.stderr.write(`${line}\n`)
 }

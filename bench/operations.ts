@@ -1,15 +1,14 @@
 /**
- * The operations that are measured: the same requests for every server, and what must come back for each.
+ * The measured operations: the same requests for every server, and the expected responses.
  *
- * What a request consumes (a code, a token to revoke) is made before the clock runs. Every answer is checked; the first
- * one that is not as it should be ends the run.
+ * Codes and tokens that requests use are made before the measured time. Every response is checked, and the first wrong one ends the run.
  */
 import type { Answer } from './load/connection.ts'
 import { requireStatus, requireText, type Work, WrongAnswer } from './load/work.ts'
 import { formPost, get } from './request.ts'
 import type { Supply, Target } from './target.ts'
 
-/** Makes work for `count` requests, or returns what goes on for ever. */
+/** Makes work for `count` requests, or work without an end. */
 export type Prepare = (count: number) => Promise<Work>
 
 export type Operation = {
@@ -48,7 +47,7 @@ export const OPERATIONS = {
     name: 'introspect, same token',
     floor: true,
     prepare: (target) => async () => {
-      const [token = 'a-token-of-nobody'] = target.supply ? await target.supply.accessTokens(1) : []
+      const [token = 'an-unknown-token'] = target.supply ? await target.supply.accessTokens(1) : []
       const request = introspection(target, token)
       return { next: () => request, accept: (answer) => requireActive(target, answer) }
     },
@@ -99,7 +98,7 @@ function oneByOne(requests: string[], accept: (answer: Answer) => void): Work {
   return { next: () => requests[index++], accept }
 }
 
-/** Many chains, each request with the refresh token of the answer before it (RFC 6749 §6). `onTokens` sees every answer. */
+/** Many chains: each request has the refresh token of the previous response (RFC 6749 §6). `onTokens` is called with every response. */
 export function refreshing(target: Target, refreshTokens: string[], onTokens?: (tokens: Tokens) => void): Work {
   const waiting = new Queue(refreshTokens)
   return {
@@ -117,7 +116,7 @@ export function refreshing(target: Target, refreshTokens: string[], onTokens?: (
   }
 }
 
-/** Browsers that are signed in ask for a code, in turns. `onCode` sees every code. */
+/** Browsers that are signed in request codes, in turns. `onCode` is called with every code. */
 export function authorizing(target: Target, cookies: string[], onCode?: (code: string) => void): Work {
   const { id, redirectUri } = target.client
   const query = new URLSearchParams({
@@ -143,7 +142,7 @@ export function authorizing(target: Target, cookies: string[], onCode?: (code: s
 
 export type Tokens = { accessToken: string; refreshToken: string }
 
-/** Both tokens of a token response; throws where one is missing. */
+/** Both tokens of a token response. Throws if one is missing. */
 export function tokensIn(answer: Answer): Tokens {
   requireStatus(answer, 200, 'token')
   const [, accessToken] = /"access_token":"([^"]+)"/.exec(answer.body) ?? []
@@ -171,7 +170,7 @@ function requireActive(target: Target, answer: Answer): void {
   if (target.supply) requireText(answer, '"active":true', 'introspect')
 }
 
-/** First in, first out, without moving what is left. */
+/** A first-in, first-out queue that does not move its items when it takes one. */
 class Queue {
   private items: string[]
   private head = 0

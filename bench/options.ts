@@ -1,4 +1,4 @@
-/** What the command line asks for. */
+/** The options of the command line. */
 import { parseArgs } from 'node:util'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
@@ -18,12 +18,12 @@ export type Options = {
   shared: boolean
   latency: boolean
   build: boolean
-  /** a built checkout that is measured beside this one */
+  /** another built checkout, measured beside this one */
   baseline: string | null
-  /** where databases and logs lie while it runs; null: the system's folder for temporary files */
+  /** the folder for databases and logs during the run; null for the system's folder for temporary files */
   folder: string | null
   json: boolean
-  /** whether docs/evidence/bench and docs/evidence/performance.md take the figures over */
+  /** whether the figures are written to docs/evidence/bench and docs/evidence/performance.md */
   writeDocs: boolean
 }
 
@@ -64,7 +64,7 @@ Options:
   --no-latency      throughput only
   --no-build        measure dist as it is, without npm run build
   --baseline DIR    measure another built checkout beside this one, as "grantor, before"
-  --folder DIR      where databases and logs lie meanwhile (the system's folder for temporary files)
+  --folder DIR      for databases and logs during the run (default: the system's folder for temporary files)
   --json            print everything measured as JSON instead of the table
   --write-docs      write docs/evidence/bench/PART.json, the chart and the tables of docs/evidence/performance.md; a run without any
                     option does so by itself

@@ -1,8 +1,8 @@
-/** The package as an operator has it: `bin` and `dist` without `src`, so that what is measured is what is shipped. */
+/** The package as an operator installs it: `bin` and `dist` without `src`. */
 import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Lays the built package of a checkout out in a folder of its own. The dependencies are the checkout's. */
+/** Copies the built package of a checkout into a folder of its own, with the dependencies of the checkout. */
 export function layOut(checkout: string, into: string): string {
   if (!existsSync(join(checkout, 'dist/src/cli/main.js'))) throw new Error(`${checkout} is not built: run npm run build there`)
   mkdirSync(into, { recursive: true })

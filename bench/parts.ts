@@ -1,4 +1,4 @@
-/** The parts of the bench: which servers stand side by side, and what is asked of them. */
+/** The parts of the bench: the servers that are measured together, and the operations. */
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,13 +21,13 @@ import type { Target } from './target.ts'
 
 export type ServerFacts = {
   name: string
-  /** milliseconds from start to ready, one figure a start */
+  /** milliseconds from start to ready, one figure for each start */
   readyAfter: number[]
-  /** MiB, all its processes, at the end of the run */
+  /** MiB, of all processes of the server, at the end of the run */
   peakMemory: number
 }
 
-/** Requests a second that our load and wrk get out of the empty post, one figure a round. */
+/** Requests a second of the empty post under our load and under wrk, one figure for each round. */
 export type LoadCheck = { ours: number[]; wrk: number[] }
 
 export type PartResult = {
@@ -48,13 +48,13 @@ type Grantor = {
   workers?: number
   grants?: number
   starts?: number
-  /** refresh tokens whose grants lie evenly among the others; on SQLite */
+  /** refresh tokens whose grants are spread evenly among the others; on SQLite */
   spread?: number
   registration?: string[]
   settings?: Record<string, string>
 }
 
-/** What a part starts servers with; all of them end with the part. */
+/** Starts the servers of a part. They end with the part. */
 type Bench = {
   options: Options
   grantor(wanted?: Grantor): Promise<Target>
@@ -69,14 +69,14 @@ type Part = {
   shared: (options: Options) => boolean
   operations: OperationName[]
   latency: boolean
-  /** refresh tokens in turn, where the part has its own number of them */
+  /** the number of refresh chains, if the part has its own number */
   chains?: number
   servers(bench: Bench): Promise<Target[]>
-  /** floors, which take part where an operation has one */
+  /** the floors, which are measured for the operations that have one */
   floors?(bench: Bench): Promise<Target[]>
 }
 
-/** what another build, measured beside this one, is called */
+/** the name of the other build of `--baseline` */
 export const BASELINE = 'grantor, before'
 
 const FEW = 10_000

@@ -19,7 +19,7 @@ const TITLES = {
   clients: 'Clients that are not registered, and devices',
 } as const
 
-/** Writes page and chart anew from all that is kept. What stands outside of the marks stays as it is. */
+/** Writes the tables of the page and the chart anew from the stored figures. Text outside of the marks is not changed. */
 export function rewrite(all: Figures[]): void {
   writeFileSync(PAGE, withFigures(readFileSync(PAGE, 'utf8'), all))
   const chart = chartFrom(all)

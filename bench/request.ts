@@ -1,6 +1,6 @@
-/** Requests as they go over the wire, written once for all servers. */
+/** The bytes of requests, the same for all servers. */
 
-/** A form post (RFC 6749 §4.1.3 and its like), with the client's credentials. */
+/** A form post (such as RFC 6749 §4.1.3) with the client's credentials. */
 export function formPost(path: string, authorization: string, fields: Record<string, string>): string {
   const body = new URLSearchParams(fields).toString()
   return (
@@ -9,7 +9,7 @@ export function formPost(path: string, authorization: string, fields: Record<str
   )
 }
 
-/** A form post of a client without a secret, from this address: the trusted proxy names it. */
+/** A form post of a client without a secret. The trusted proxy's header names this address. */
 export function publicPost(path: string, address: string, fields: Record<string, string>): string {
   const body = new URLSearchParams(fields).toString()
   return (

@@ -1,6 +1,6 @@
 /**
- * The slowest answers: refreshes of random grants in a large SQLite file, at half of what the server can do, and refreshes
- * by a second process on the same file while the first one has all it can do.
+ * The slowest responses: refreshes of random grants in a large SQLite file at half of the highest rate, and refreshes by a second process on
+ * the same file while the first process has full load.
  *
  * A stall is rare, so the latencies of all rounds count together: at 3,000 refreshes a second, 10 seconds have 30 that are
  * slower than p99.9.
@@ -24,7 +24,7 @@ export type Stalls = {
   atHalfLoad: Slowest
   /** of the event loop, at that rate, in milliseconds */
   longestBlock: number
-  /** of a second process on the same file, while this one has all it can do */
+  /** of a second process on the same file, while this process has full load */
   secondProcess: Slowest
 }
 
@@ -52,7 +52,7 @@ export async function measureStalls(targets: Target[], options: Options, otherCo
       await closedLoop(target.port, work, { connections: options.connections, seconds: WARM_UP_SECONDS })
     for (const step of [loadFully, loadHalf, loadBoth])
       for (let round = 0; round < options.rounds; round++)
-        // There and back, as in measure.ts.
+        // The order is reversed in every second round, as in measure.ts.
         for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) await step(lane, options)
   } finally {
     for (const { second } of lanes) await second.stop()
@@ -119,7 +119,7 @@ function slowestOf(latencies: number[]): Slowest {
   return { requests: sorted.length, p50: at(0.5), p99: at(0.99), p999: at(0.999), max: at(1) }
 }
 
-/** In an order that has nothing to do with where the rows lie. */
+/** In an order that does not depend on the order of the rows in the file. */
 function shuffled<Item>(items: Item[]): Item[] {
   return items
     .map((item) => ({ item, place: Math.random() }))

@@ -1,4 +1,4 @@
-/** The few figures that many measurements are reduced to. */
+/** Statistics of many measurements. */
 
 /** The middle value, or the mean of the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
@@ -13,7 +13,7 @@ export function percentile(ascending: readonly number[], share: number): number 
   return ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? Number.NaN
 }
 
-/** How far a set of measurements lies apart: (largest − smallest) / median. */
+/** The spread of a set of measurements: (largest − smallest) / median. */
 export function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / median(values)
 }

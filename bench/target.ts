@@ -1,15 +1,15 @@
-/** A server as the operations see it: where things are, and where to get what they consume. */
+/** A server as the operations use it: its port, its paths, and the supply of codes and tokens. */
 import type { Running } from './servers/process.ts'
 
 export type Client = { id: string; secret: string; redirectUri: string }
 
-/** Makes what requests will consume, each on a grant of its own unless told otherwise. Not measured. */
+/** Makes the codes and tokens that requests use, outside of the measured time. Each has a grant of its own, unless a method says otherwise. */
 export type Supply = {
   codes(count: number): Promise<string[]>
   refreshTokens(count: number): Promise<string[]>
-  /** different tokens; their grants may be the same */
+  /** different tokens, some of the same grant */
   accessTokens(count: number): Promise<string[]>
-  /** drops what earlier operations left behind, where it is kept in the server's own memory */
+  /** removes what earlier operations left in the memory of the server */
   forget(): Promise<void>
   /** Cookie headers of browsers that are signed in */
   sessions(count: number): Promise<string[]>
@@ -18,7 +18,7 @@ export type Supply = {
 export type Target = {
   name: string
   port: number
-  /** milliseconds from the start of the process until it said that it is ready; one figure a start */
+  /** milliseconds from the start of the process until it was ready; one figure for each start */
   readyAfter: number[]
   running: Running
   authorization: string
@@ -27,9 +27,9 @@ export type Target = {
   /** the demo's registered native client, and the resource that it and unregistered clients may request; of `grantor start` only */
   demo?: { clientId: string; resource: string }
   databaseUrl?: string
-  /** what its redirect from authorize is: 302 or 303 */
+  /** the status of a redirect from authorize: 302 or 303 */
   redirect: number
-  /** null for a server that only answers */
+  /** null for a server without tokens */
   supply: Supply | null
   /** does the least that each operation needs, at a path named after the operation */
   isFloor?: boolean

@@ -1,19 +1,19 @@
-/** Closed loop: every connection sends its next request as soon as it has its answer. Measures how much a server can do. */
+/** Closed loop: every connection sends its next request after the response to the last one. Measures the highest rate of a server. */
 import { type Connection, connect } from './connection.ts'
 import type { Work } from './work.ts'
 
 export type Throughput = {
-  /** answered while the clock ran, for so many seconds */
+  /** responses in the measured time, and that time in seconds */
   requests: number
   seconds: number
   perSecond: number
-  /** those answered after it as well */
+  /** also the responses that came after the measured time */
   all: number
 }
 
 /**
- * Sends for `seconds`, or until the work runs out if that is earlier: the count ends there. Requests under way are
- * waited for but not counted. Rejects at the first wrong answer.
+ * Sends for `seconds`, or until no work is left. Then the count ends: the function waits for the requests in progress but does not count
+ * them. Rejects at the first wrong response.
  */
 export async function closedLoop(
   port: number,
@@ -64,7 +64,7 @@ export async function closedLoop(
   return { requests, seconds: took, perSecond: requests / took, all }
 }
 
-/** Sends all of the work there is. */
+/** Sends all requests of the work. */
 export function sendAll(port: number, work: Work, connections = 64): Promise<Throughput> {
   return closedLoop(port, work, { connections, seconds: Number.POSITIVE_INFINITY })
 }

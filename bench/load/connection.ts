@@ -1,8 +1,8 @@
 /**
- * One keep-alive HTTP/1.1 connection that sends requests already written and reads whole answers.
+ * One keep-alive HTTP/1.1 connection. It sends prepared requests and reads complete responses.
  *
- * Node's own HTTP clients cost more a request than a fast server does; then the load would be what is measured. This one
- * knows just what the measured servers send: a status line, headers with `Content-Length`, a body.
+ * Node's own HTTP clients use more time for a request than a fast server does, so the figures would show the client. This connection
+ * reads only what the measured servers send: a status line, headers with `Content-Length`, a body.
  */
 import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
@@ -10,14 +10,14 @@ import { connect as connectSocket } from 'node:net'
 export type Answer = { status: number; head: string; body: string }
 
 export type Connection = {
-  /** one request at a time: the next one after its answer */
+  /** sends one request; the next one may follow after the response */
   send(request: string): void
   close(): void
 }
 
 const BUFFER = 64 * 1024
 
-/** `onAnswer` hears of each whole answer, `onFailure` of a connection that is lost or not understood. */
+/** Calls `onAnswer` with each complete response, and `onFailure` if the connection is lost or a response cannot be read. */
 export async function connect(
   port: number,
   onAnswer: (answer: Answer) => void,
@@ -54,7 +54,7 @@ export async function connect(
   }
 }
 
-/** The answer, once it is there as a whole. */
+/** The response, if all of it has arrived. */
 export function readAnswer(text: string): Answer | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined

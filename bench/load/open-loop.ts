@@ -1,8 +1,8 @@
 /**
  * Open loop: requests are due at a constant rate, whether or not earlier ones have been answered. Measures latency.
  *
- * Each latency counts from the moment its request was due, not from when it could be sent: a server that stalls makes
- * everybody wait who came meanwhile, and leaving those out would hide it (coordinated omission).
+ * Each latency counts from the moment at which the request was due, not from the moment at which it could be sent. If a server stalls, all
+ * requests that are due meanwhile wait, and their waiting time is counted (coordinated omission).
  */
 import { percentile } from '../statistics.ts'
 import { type Connection, connect } from './connection.ts'
@@ -13,7 +13,7 @@ export type Latency = { rate: number; requests: number; p50: number; p99: number
 
 type Load = { connections: number; rate: number; seconds: number }
 
-/** The first part of a run finds cold connections and is left out. */
+/** Seconds at the beginning of a run, with new connections, which are not counted. */
 const SETTLING = 0.5
 
 export async function openLoop(port: number, work: Work, load: Load): Promise<Latency> {

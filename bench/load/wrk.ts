@@ -1,6 +1,6 @@
 /**
- * A second opinion on the load: the same request again and again, sent by wrk where it is installed. If our own load is
- * not much slower against the fastest server there is, then it is not what limits the others.
+ * The same request, sent repeatedly by wrk, if wrk is installed. If our own load reaches nearly the same rate at the fastest server, our load
+ * does not limit the rates of the other servers.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 export function hasWrk(): boolean {
   try {
-    // It has no way to ask for its version that ends with 0.
+    // wrk never exits with 0 when it prints its version.
     execFileSync('which', ['wrk'], { stdio: 'ignore' })
     return true
   } catch {
@@ -17,7 +17,7 @@ export function hasWrk(): boolean {
   }
 }
 
-/** Requests a second. `request` is one as it goes over the wire. */
+/** Requests a second. `request` is the bytes of one request. */
 export async function loadWithWrk(
   port: number,
   request: string,

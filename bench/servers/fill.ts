@@ -1,9 +1,9 @@
 /**
- * Fills the ledger with living grants, straight into its table: two million logins by HTTP would take an hour.
+ * Fills the table of grants with valid grants by SQL: two million sign-ins over HTTP would take an hour.
  *
- * Each is a copy of a row the service has made itself, with ids, wallet and times of its own, so a column that is added
- * later is filled as well. Ids begin with a time and a count, as the service's do (src/domain/model/grant-id.ts), and rows are
- * written in that order: the pages of the table lie as full, and as far apart, as they would after so many logins.
+ * Each row is a copy of a row that the service made, with its own ids, wallet and times, so a column that is added later is filled too. Ids
+ * begin with a time and a count, as the service's ids do (src/domain/model/grant-id.ts), and rows are written in that order: the pages of the
+ * table are as full, and as far apart, as after so many sign-ins.
  */
 import { DatabaseSync } from 'node:sqlite'
 import postgres from 'postgres'
@@ -11,7 +11,7 @@ import postgres from 'postgres'
 const TIMES = ['created_at', 'rotated_at', 'expires_at', 'refresh_expires_at']
 const WEEK = 604_800
 
-/** What each column of a copy holds; `shift` is the row's own part of a week, and rows come from the earliest on. */
+/** The SQL expression of a column of a copy. `shift` is the row's offset within a week; the earliest row comes first. */
 function valueOf(column: string, id: string, uuid: string, wallet: string, clientId?: string): string {
   if (column === 'id') return id
   if (column === 'client_id' && clientId !== undefined) return `'${clientId}'`
@@ -24,7 +24,7 @@ const random = (bytes: number): string => `lower(hex(randomblob(${bytes})))`
 const UUID = `${random(4)} || '-' || ${random(2)} || '-4' || substr(${random(2)}, 2) || '-a' || substr(${random(2)}, 2) || '-' || ${random(6)}`
 const WALLET = `'0x' || ${random(20)}`
 
-/** Copies of one row, made within the week before it, of the same client unless another one is named. */
+/** Inserts copies of one row with times within the week before it, of the same client unless `clientId` names another one. */
 export function fillSqlite(file: string, count: number, clientId?: string): void {
   const time = `printf('%012x', (template.created_at - shift) * 1000)`
   const place = `printf('%03x', number % 4096)`
@@ -39,9 +39,9 @@ export function fillSqlite(file: string, count: number, clientId?: string): void
   })
 }
 
-/** As many copies between any two rows, so that the rows the service made lie far apart, each on a page of its own. */
+/** Inserts the same number of copies between any two rows, so that each row that the service made is on a page of its own. */
 export function fillSqliteBetween(file: string, count: number): void {
-  // The first 24 characters of an id are its place; copies of a row share them, and so lie beside that row.
+  // The first 24 characters of an id decide its place. The copies of a row share them, so they are next to that row.
   const id = `substr(template.id, 1, 24) || ${random(6)}`
   changeGrants(file, (database, columns) => {
     database.exec('CREATE TEMP TABLE template AS SELECT * FROM grants')
@@ -62,10 +62,10 @@ export function fillSqliteBetween(file: string, count: number): void {
   })
 }
 
-/** Changes the table without its indexes, and makes them again, which is far quicker. */
+/** Drops the indexes of the table, changes the rows, and makes the indexes again, which is much faster. */
 function changeGrants(file: string, change: (database: DatabaseSync, columns: string[]) => void): void {
   const database = new DatabaseSync(file)
-  // A crash half-way costs nothing here: the run ends with it.
+  // A crash would end the run, so nothing has to be durable.
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -2000000; PRAGMA temp_store = MEMORY')
   const columns = database.prepare("SELECT name FROM pragma_table_info('grants')").all() as { name: string }[]
   const indexes = database

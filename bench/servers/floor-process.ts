@@ -41,21 +41,28 @@ function addOperations(file: string): void {
     sign('sha256', one(inputs), privateKey)
     return reply.headers(headers).send('{}')
   })
-  server.post('/same', (_request, reply) => {
-    read(one(ids))
+  server.post('/same', async (_request, reply) => {
+    await read(one(ids))
     return reply.headers(headers).send('{}')
   })
-  server.post('/new', (_request, reply) => {
+  server.post('/new', async (_request, reply) => {
     const index = count % TOKENS
     verify('sha256', inputs[index] as Buffer, publicKey, signatures[index] as Buffer)
-    read(one(ids))
+    await read(one(ids))
     return reply.headers(headers).send('{}')
   })
 }
 
-type Grants = { insert(): string; rotate(id: string): void; read(id: string): void; write(step: () => unknown): Promise<void> }
+type Grants = {
+  insert(): string
+  rotate(id: string): void
+  /** Runs a write in the transaction of this turn. Resolves after the commit. */
+  write(step: () => unknown): Promise<void>
+  /** Reads a row in the read transaction of this turn. */
+  read(id: string): Promise<void>
+}
 
-/** The table of grants, with a durable commit, as the service has it. */
+/** The table of grants, with durable commits, as the service has it. */
 function openGrants(file: string): Grants {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
@@ -66,16 +73,9 @@ function openGrants(file: string): Grants {
     'UPDATE grants SET generation = generation + 1, rotated_at = 1, attempt_id = :attempt WHERE id = :id',
   )
   const found = database.prepare('SELECT * FROM grants WHERE id = :id')
-  const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')]
-  let waiting: { step: () => unknown; resolve: () => void }[] = []
-  function commitAll(): void {
-    const batch = waiting
-    waiting = []
-    begin.run()
-    for (const { step } of batch) step()
-    commit.run()
-    for (const { resolve } of batch) resolve()
-  }
+  found.setReturnArrays(true)
+  const write = inOneTransaction(database, 'BEGIN IMMEDIATE')
+  const read = inOneTransaction(database, 'BEGIN')
   return {
     insert() {
       // Ids in ascending order, as the service's ids are.
@@ -86,11 +86,25 @@ function openGrants(file: string): Grants {
       return id
     },
     rotate: (id) => void rotated.run({ id, attempt: randomUUID() }),
-    read: (id) => void found.get({ id }),
-    write(step) {
-      return new Promise((resolve) => {
-        if (waiting.push({ step, resolve }) === 1) setImmediate(commitAll)
-      })
-    },
+    write,
+    read: (id) => read(() => found.get({ id })),
   }
+}
+
+/** Runs the steps of one turn of the event loop in one transaction. */
+function inOneTransaction(database: DatabaseSync, beginning: string): (step: () => unknown) => Promise<void> {
+  const [begin, commit] = [database.prepare(beginning), database.prepare('COMMIT')]
+  let waiting: { step: () => unknown; resolve: () => void }[] = []
+  function runAll(): void {
+    const all = waiting
+    waiting = []
+    begin.run()
+    for (const { step } of all) step()
+    commit.run()
+    for (const { resolve } of all) resolve()
+  }
+  return (step) =>
+    new Promise((resolve) => {
+      if (waiting.push({ step, resolve }) === 1) setImmediate(runAll)
+    })
 }

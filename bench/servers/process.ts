@@ -1,4 +1,4 @@
-/** A server under measurement: a process of its own, on cores of its own. */
+/** A measured server: a process of its own, on its own cores. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -10,16 +10,16 @@ import { pinned } from '../machine.ts'
 export type Running = { pid: number; child: ChildProcess; stop(): Promise<void> }
 
 export type Start = {
-  /** program and arguments, run by the Node that runs this */
+  /** the program and its arguments; it runs with the same Node as the bench */
   args: string[]
   cwd?: string
   env: Record<string, string>
   cores: string | null
-  /** takes standard output and errors, as a file does where a service runs */
+  /** the file for standard output and errors */
   log: string
 }
 
-/** Starts a Node program. It can be spoken to over `child.send`. */
+/** Starts a Node program with a channel for `child.send`. */
 export function startNode({ args, cwd, env, cores, log }: Start): Running {
   const [command = '', ...rest] = pinned(cores, [process.execPath, ...args])
   const out = openSync(log, 'a')
@@ -49,7 +49,7 @@ export async function runNode({ args, cwd, env, cores, log }: Start): Promise<st
   return readFileSync(output, 'utf8')
 }
 
-/** Resolves with the milliseconds until `question` was answered with yes; rejects when the process ends before. */
+/** Resolves with the milliseconds until `question` resolved to true. Rejects if the process ends before. */
 export async function untilReady({ child }: Running, log: string, question: () => Promise<boolean>): Promise<number> {
   const from = performance.now()
   while (!(await question())) {
@@ -62,7 +62,7 @@ export async function untilReady({ child }: Running, log: string, question: () =
 
 const tailOf = (file: string): string => readFileSync(file, 'utf8').slice(-2000)
 
-/** A port that nobody listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,4 +1,4 @@
-/** One person signs in, over HTTP, with a wallet's signature; the bench stands in for the login server (docs/guides/own-login-server.md). */
+/** Signs in one person over HTTP with the signature of a wallet. The bench is the login server (docs/guides/own-login-server.md). */
 import { basic } from '../request.ts'
 import { makeWallet } from './wallet.ts'
 
@@ -19,7 +19,7 @@ export function signIn(authUrl: string, loginSecret: string, authorize: string):
   })
 }
 
-/** The same, with a proof of the caller's: `prove` answers a login challenge and returns the URL at which the browser goes on. */
+/** The same with another proof: `prove` completes a login challenge and returns the URL that the browser opens next. */
 export async function signInWith(
   authUrl: string,
   authorize: string,

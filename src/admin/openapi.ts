@@ -10,7 +10,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
   const { authUrl } = deps.settings
   for (const schema of namedSchemas) server.addSchema(schema)
   await server.register(swagger, {
-    // The name of a schema in the document is its own.
+    // A schema has the same name in the document as in `schemas.ts`.
     refResolver: { buildLocalReference: (json) => json.$id as string },
     openapi: {
       openapi: '3.1.0',
@@ -52,7 +52,7 @@ export async function describeOperations(server: FastifyInstance, { adminUrl, de
   })
 }
 
-/** Adds `GET /openapi.json`. The document is the same for everyone and reveals nothing of the store. */
+/** Adds `GET /openapi.json`. The document is the same for every caller and reveals nothing of the store. */
 export function openapiRoute(server: FastifyInstance): void {
   let document: string | undefined
   server.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {

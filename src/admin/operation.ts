@@ -91,11 +91,11 @@ export function addOperation<Params extends TSchema = None, Query extends TSchem
       ...headersOf(definition),
       response: responsesOf(definition),
     },
-    // Before the body is read: a caller without access costs no parsing.
+    // Runs before the body is read, so the body of a caller without access is never parsed.
     onRequest: async (request, reply) => void operators.set(request, await authorize(admin, definition, request, reply)),
     handler: async (request, reply) => {
       const operator = operators.get(request)
-      if (!operator) throw new Error('the operator is not known')
+      if (!operator) throw new Error('the request has no operator')
       const call = { operator, params: request.params, query: request.query, body: request.body, request, reply }
       const answer = await handler(call as Call<Params, Query, Body>)
       // A reply that a handler has sent resolves to undefined, like the result of a handler without an answer.
@@ -111,8 +111,8 @@ async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Operator> {
-  const visitor = signedInOperator()
-  if (visitor) return requireScope(visitor, scope)
+  const signedIn = signedInOperator()
+  if (signedIn) return requireScope(signedIn, scope)
   const { deps, store, adminUrl } = admin
   const nonce = request.headers.dpop === undefined ? null : currentNonce(deps)
   if (nonce !== null) void reply.header('dpop-nonce', nonce)

@@ -3,7 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from './problem.ts'
 import { etagOf } from './records.ts'
 
-/** Throws unless the record has the validator of the request, or the request has none. Called in the store's change, so no change is lost. */
+/**
+ * Throws if the request has an `If-Match` that is not the ETag of the record. Call it inside of the store's change: then no other change can
+ * come in between.
+ */
 export function requireMatch(request: FastifyRequest, record: object): void {
   const wanted = request.headers['if-match']
   if (wanted === undefined || wanted === '*' || wanted === etagOf(record)) return

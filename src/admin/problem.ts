@@ -1,6 +1,6 @@
 /**
  * Problem documents (RFC 9457). The member `code` is for programs, `detail` is for people, and `faults` lists each fault of a request.
- * `type` is "about:blank": `code` says what a type would say (§4.2.1).
+ * `type` is "about:blank", because `code` already identifies the kind of problem (§4.2.1).
  */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -6,7 +6,7 @@ import type { AuditLine } from '../domain/model/audit-store.ts'
 import type { KeyRecord } from '../domain/model/operator-store.ts'
 import type { Client, Grant, Job, Operator, Resource, Session } from '../domain/model/records.ts'
 
-/** Without the hashes of the secrets. */
+/** The record contains no secret and no hash of a secret. */
 export function clientRecord(client: Client) {
   return {
     ...membersOfClient(client),
@@ -42,7 +42,7 @@ export function grantRecord(grant: Grant, at: number) {
   }
 }
 
-/** The hash of a session's id is its name here: the id itself is only in the browser. */
+/** `session_id` is the hash of the session's id. Only the browser has the id itself. */
 export function sessionRecord(session: Session) {
   return {
     session_id: session.hash,

@@ -14,13 +14,13 @@ export const walletSchema = Type.String({ pattern: '^0x[0-9A-Fa-f]{40}$', descri
 /** The schemas that the document names; operations refer to them by `ref`. */
 export const namedSchemas: TSchema[] = []
 
-/** Gives a schema of responses a name in the document. */
-function named(name: string, schema: TSchema): TSchema {
+/** Adds a schema of responses to the named schemas of the document, and returns a reference to it. */
+function addNamedSchema(name: string, schema: TSchema): TSchema {
   namedSchemas.push({ ...schema, $id: name })
   return { $ref: `${name}#` }
 }
 
-export const problemSchema = named(
+export const problemSchema = addNamedSchema(
   'Problem',
   Type.Object(
     {
@@ -51,7 +51,7 @@ export function pageOf(item: TSchema) {
 const LIMIT_AT_MOST = 100
 export const pageQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: LIMIT_AT_MOST, description: 'The most items of a page; 50 unless given.' }),
+    Type.Integer({ minimum: 1, maximum: LIMIT_AT_MOST, description: 'The maximum number of items in a page; 50 unless given.' }),
   ),
   after: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'The member `next` of the previous page.' })),
 }
@@ -64,8 +64,9 @@ export const uriParams = Type.Object(
 
 const MEMBERS = { additionalProperties: false } as const
 
-/** The members that a caller may send; `required` those that a new record needs. */
-function givenSchema(table: MemberTable, excluded: readonly string[], isNew: boolean) {
+/** The members that a caller may send. A new record must have the required members, and a change must have at least one member. */
+function givenSchema(table: MemberTable, excluded: readonly string[], purpose: 'create' | 'change') {
+  const isNew = purpose === 'create'
   const members = Object.entries(table).filter(([name]) => !excluded.includes(name))
   const properties = members.map(([name, member]) => {
     const schema = schemaOf(member)
@@ -102,9 +103,9 @@ function schemaOfShape(shape: Shape): TSchema {
   }
 }
 
-export const newClientSchema = givenSchema(clientMembers, ['client_id', 'disabled'], true)
-export const clientChangesSchema = givenSchema(clientMembers, ['client_id', 'type'], false)
-export const clientSchema = named(
+export const newClientSchema = givenSchema(clientMembers, ['client_id', 'disabled'], 'create')
+export const clientChangesSchema = givenSchema(clientMembers, ['client_id', 'type'], 'change')
+export const clientSchema = addNamedSchema(
   'Client',
   storedSchema(clientMembers, {
     client_id: uuid,
@@ -138,11 +139,11 @@ export const rotationSchema = Type.Object(
   MEMBERS,
 )
 
-export const newResourceSchema = givenSchema(resourceMembers, [], true)
-export const resourceChangesSchema = givenSchema(resourceMembers, ['resource'], false)
-export const resourceSchema = named('Resource', storedSchema(resourceMembers, { created_at: time }))
+export const newResourceSchema = givenSchema(resourceMembers, [], 'create')
+export const resourceChangesSchema = givenSchema(resourceMembers, ['resource'], 'change')
+export const resourceSchema = addNamedSchema('Resource', storedSchema(resourceMembers, { created_at: time }))
 
-export const operatorSchema = named(
+export const operatorSchema = addNamedSchema(
   'Operator',
   Type.Object({
     operator: Type.String({ description: 'The address of a wallet, or a client id.' }),
@@ -152,7 +153,7 @@ export const operatorSchema = named(
 )
 export const roleSchema = Type.Object({ role: Type.Enum([...OPERATOR_ROLES]) }, MEMBERS)
 
-export const grantSchema = named(
+export const grantSchema = addNamedSchema(
   'Grant',
   Type.Object({
     grant_id: Type.String(),
@@ -171,7 +172,7 @@ export const grantSchema = named(
     end_reason: Type.Union([Type.String(), Type.Null()]),
   }),
 )
-export const receiptSchema = named(
+export const receiptSchema = addNamedSchema(
   'Receipt',
   Type.Object({
     receipt_id: Type.String(),
@@ -184,10 +185,10 @@ export const receiptSchema = named(
     signature: Type.String(),
   }),
 )
-export const sessionSchema = named(
+export const sessionSchema = addNamedSchema(
   'Session',
   Type.Object({
-    session_id: Type.String({ description: 'A name of the session. It gives no access.' }),
+    session_id: Type.String({ description: 'Identifies the session for this API. The id gives no access to the session.' }),
     wallet: walletSchema,
     method: Type.String({ description: 'How the wallet signed in.' }),
     signed_in_at: time,
@@ -198,7 +199,7 @@ export const sessionSchema = named(
 export const endedSchema = Type.Object({ grants_ended: Type.Integer() })
 
 export const KEY_KINDS = ['sign', 'sign_es256', 'sign_rs256', 'sign_eddsa', 'seal', 'mac'] as const
-export const keySchema = named(
+export const keySchema = addNamedSchema(
   'Key',
   Type.Object({
     key_id: Type.String(),
@@ -212,7 +213,7 @@ export const keySchema = named(
   }),
 )
 
-export const jobSchema = named(
+export const jobSchema = addNamedSchema(
   'Job',
   Type.Object({
     job_id: uuid,
@@ -226,7 +227,7 @@ export const jobSchema = named(
 )
 
 const auditText = Type.Optional(Type.String())
-export const auditLineSchema = named(
+export const auditLineSchema = addNamedSchema(
   'AuditLine',
   Type.Object(
     {

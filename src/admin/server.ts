@@ -21,7 +21,7 @@ import { operatorRoutes } from './routes/operators.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { compileSchema } from './validate.ts'
 
-/** A JWK Set with the keys of one client fits. */
+/** Enough for the JWK Set of one client. */
 const BODY_AT_MOST = 65_536
 /** Longer parameters than the schemas allow get a response that lists the faults. */
 const PARAMETER_AT_MOST = 4000
@@ -62,7 +62,7 @@ export function createAdminServer(admin: Admin): FastifyInstance {
 
   void server.register(async (scope) => {
     await describeOperations(scope, admin)
-    // Only now: schemas that are added later replace the compilers.
+    // After `describeOperations`: adding schemas replaces the compilers.
     scope.setValidatorCompiler(compileSchema)
     // The handlers build exactly what the schemas describe; a test compares both.
     scope.setSerializerCompiler(() => JSON.stringify)

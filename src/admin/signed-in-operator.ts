@@ -13,8 +13,8 @@ export type SignedInOperator = { operator: Operator; scopes: readonly string[] }
 
 const context = new AsyncLocalStorage<SignedInOperator>()
 
-export function actAs<Result>(visitor: SignedInOperator, act: () => Promise<Result>): Promise<Result> {
-  return context.run(visitor, act)
+export function runAs<Result>(signedIn: SignedInOperator, call: () => Promise<Result>): Promise<Result> {
+  return context.run(signedIn, call)
 }
 
 /** Undefined for a request from outside. */

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Problem } from './problem.ts'
 
-/** Faults beyond these are not reported. */
+/** A response lists at most this many faults. */
 const FAULTS_AT_MOST = 20
 
 export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
@@ -17,7 +17,7 @@ export const compileSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart
   }
 }
 
-/** The values of a query are texts. A text that is not a number or a boolean as JSON writes them stays a text, and is refused. */
+/** The values of a query are texts. Texts that are numbers or booleans in JSON are converted. The schema refuses any other text. */
 function readQuery(schema: TSchema, data: unknown): unknown {
   const types = (schema as { properties?: Record<string, { type?: string } | undefined> }).properties ?? {}
   const values = Object.entries(data as Record<string, unknown>).map(([name, value]) => [name, valueOf(types[name]?.type, value)])

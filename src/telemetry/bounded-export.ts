@@ -1,4 +1,4 @@
-/** The queue of finished spans. A collector that is away, slow or full costs spans, and neither memory nor requests. */
+/** The queue of finished spans. If the collector is unavailable, slow or full, spans are dropped. Memory stays bounded, and requests do not wait. */
 import { TraceFlags } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace'
@@ -6,7 +6,7 @@ import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProc
 export type ExportOptions = {
   url: string
   headers: Record<string, string>
-  /** counts spans by what became of them */
+  /** counts spans by their outcome */
   count(result: 'exported' | 'failed' | 'dropped', spans: number): void
   /** the first failure after a success, or the first success after a failure */
   noteChange(state: 'failing' | 'works again'): void

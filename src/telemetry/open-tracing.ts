@@ -17,7 +17,7 @@ export type TracingOptions = ExportOptions & {
 
 /** Milliseconds for which `stop` waits for the collector. */
 const STOP_WITHIN = 1000
-/** A longer value would be no name and no word of ours. */
+/** In characters. Attributes are names and words from closed sets, which are shorter. */
 const VALUE_AT_MOST = 256
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -28,7 +28,7 @@ export function openTracing(options: TracingOptions): Tracing {
   const requests = new WeakMap<FastifyRequest, Span>()
 
   function startRequest(request: FastifyRequest): void {
-    // The route's pattern, not the requested path: the caller chooses the path, which may contain anything.
+    // The pattern of the route. The requested path may contain a secret.
     const route = request.routeOptions.url ?? 'unmatched'
     if (route.startsWith('/health/')) return
     const method = METHODS.has(request.method) ? request.method : '_OTHER'
@@ -66,7 +66,7 @@ export function openTracing(options: TracingOptions): Tracing {
       try {
         return await current.run(span, () => call(noteOn(span)))
       } catch (error) {
-        // The name of the class: a message could repeat what a caller sent.
+        // Only the name of the class: a message could contain what a caller sent.
         noteOn(span).fail(error instanceof Error ? error.name : 'unknown')
         throw error
       } finally {

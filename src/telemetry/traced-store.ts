@@ -21,5 +21,5 @@ export function tracedStore<Store extends object>(store: Store, tracing: Tracing
   return Object.fromEntries(members) as Store
 }
 
-/** No calls of the database. */
+/** These methods do not call the database. */
 const NOT_TRACED: readonly string[] = ['close', 'machinesAway']

@@ -79,6 +79,32 @@ test('An operator cannot create or change a client of the admin API, to which an
   expect((await caller.call('PATCH', `/v1/clients/${own.id}`, { resources: [`${grantor.adminUrl}/`] })).status).toBe(403)
 })
 
+test('An operator cannot create or change a client that exchanges tokens for ones of the admin API, or that is its resource server', async ({
+  grantor,
+}) => {
+  const caller = await adminCaller(grantor, 'operator')
+  const admin = `${grantor.adminUrl}/`
+  const api = { resource_server: 'https://api.example.net/', redirect_uris: [] }
+  const own = await grantor.createClient({ resourceServer: api.resource_server, redirectUris: [] })
+  for (const members of [
+    { exchange_resources: [admin], grant_types: ['urn:ietf:params:oauth:grant-type:token-exchange'] },
+    { resource_server: admin },
+  ]) {
+    const client = { name: 'Evil', ...api, ...members }
+    expect((await caller.call('POST', '/v1/clients', client)).status).toBe(403)
+    expect((await caller.call('PATCH', `/v1/clients/${own.id}`, members)).status).toBe(403)
+  }
+  const exchanger = await grantor.createClient({
+    resourceServer: api.resource_server,
+    redirectUris: [],
+    exchangeResources: [admin],
+    scopes: ['admin.read'],
+  })
+  expect((await caller.call('POST', `/v1/clients/${exchanger.id}/secrets`, {})).status).toBe(403)
+  expect((await caller.call('PATCH', `/v1/clients/${exchanger.id}`, { name: 'Evil' })).status).toBe(403)
+  expect((await caller.call('DELETE', `/v1/clients/${exchanger.id}`)).status).toBe(403)
+})
+
 test('A removed operator is refused with the next request', async ({ grantor }) => {
   const caller = await adminCaller(grantor, 'operator')
   expect((await caller.call('GET', '/v1/keys')).status).toBe(200)

@@ -1,6 +1,7 @@
 /** Clients, through the admin API. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { addJob } from '../../src/domain/operators/jobs.ts'
 import { adminCaller } from '../support/admin.ts'
 import { test as base, FILE } from '../support/fixtures.ts'
 
@@ -92,6 +93,17 @@ test('A deleted client is disabled at once, and a job ends its grants and remove
   const job = await owner.call('GET', String(answer.headers.location))
   expect(job.json()).toMatchObject({ kind: 'delete_client', client_id: id, grants_ended: 0, done_at: grantor.clock.now() })
   expect((await owner.call('GET', `/v1/clients/${id}`)).status).toBe(404)
+})
+
+test('A deletion that is refused because too many jobs are under way leaves the client as it was', async ({ owner, grantor }) => {
+  const id = clientIn(await owner.call('POST', '/v1/clients', NEW)).client_id
+  const at = grantor.clock.now()
+  const add = () => addJob(grantor.store, { kind: 'delete_client', clientId: randomUUID(), startedBy: owner.client.id }, at)
+  while (await add());
+  const answer = await owner.call('DELETE', `/v1/clients/${id}`)
+  expect([answer.status, answer.json().code]).toEqual([409, 'conflict'])
+  expect(clientIn(await owner.call('GET', `/v1/clients/${id}`)).disabled).toBe(false)
+  await grantor.workOnJobs()
 })
 
 test('Clients are listed page by page, each once', async ({ owner, grantor }) => {

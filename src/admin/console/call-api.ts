@@ -1,7 +1,7 @@
 /** Calls operations of the admin API inside of the process, as the operator who is signed in. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode } from '../problem.ts'
-import { actAs, type SignedInOperator } from '../signed-in-operator.ts'
+import { runAs, type SignedInOperator } from '../signed-in-operator.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Options = { body?: unknown; ifMatch?: string | undefined; idempotencyKey?: string }
@@ -16,7 +16,7 @@ export function createCallApi(server: FastifyInstance, visit: FastifyRequest, vi
     path: string,
     { body, ifMatch, idempotencyKey }: Options = {},
   ): Promise<ApiAnswer<unknown>> => {
-    const answer = await actAs(visitor, async () =>
+    const answer = await runAs(visitor, async () =>
       server.inject({
         method,
         url: path,

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type ClientRegistration, registerClient } from '../../domain/clients/register-client.ts'
-import { byKey, changesBetween, clientMembers } from '../../domain/configuration/members.ts'
+import { byKey, clientMembers } from '../../domain/configuration/members.ts'
 import type { AdminScope } from '../../domain/operators/roles.ts'
 import { type ClientRecord, clientPage, clientsPage, secretPage } from '../../pages/console/client-pages.ts'
 import { counted, exact, type Fact, pathTo } from '../../pages/console/parts.ts'
 import type { Question } from '../../pages/console/question-page.ts'
+import { COUNTED_AT_MOST } from '../routes/clients.ts'
 import { queryOf } from './call-api.ts'
 import { clientChangeWordings, clientWordings } from './client-form.ts'
 import { addChange, addPage, type Console, type Visit } from './console.ts'
 import type { Fields } from './form.ts'
-import { COUNTED_AT_MOST } from './jobs.ts'
-import { enteredMembers, fieldsFor, shownMembers, withoutEmpty } from './record-form.ts'
+import { enteredChanges, enteredMembers, fieldsFor, shownMembers, withoutEmpty } from './record-form.ts'
 
 const DONE: Readonly<Record<string, string>> = {
   changed: 'The client was changed.',
@@ -29,15 +29,15 @@ async function readClient(visit: Visit): Promise<{ client: ClientRecord; unended
 }
 
 export function clientPages(console: Console): void {
-  listPages(console)
-  creation(console)
-  change(console)
-  secretRotation(console)
-  stopping(console)
-  endings(console)
+  addListAndClient(console)
+  addRegistration(console)
+  addUpdate(console)
+  addSecretRotation(console)
+  addDisabling(console)
+  addJobs(console)
 }
 
-function listPages(console: Console): void {
+function addListAndClient(console: Console): void {
   const { deps } = console.admin
 
   addPage(console, '/console/clients', async ({ frame, query, api, may }) => {
@@ -62,12 +62,12 @@ function listPages(console: Console): void {
   })
 }
 
-/** The usual values apply to what was left empty. */
+/** The members of the new client. A member whose field is empty is left out, so it has its default. */
 function newMembers(entered: Fields): Record<string, unknown> {
   return { type: 'confidential', redirect_uris: [], ...withoutEmpty(enteredMembers(clientMembers, clientWordings, entered)) }
 }
 
-function creation(console: Console): void {
+function addRegistration(console: Console): void {
   const { deps } = console.admin
   addChange(console, {
     path: '/console/clients/new',
@@ -106,11 +106,10 @@ function creation(console: Console): void {
 }
 
 function changesOf(client: ClientRecord, entered: Fields): Record<string, unknown> {
-  const members = enteredMembers(clientMembers, clientChangeWordings, entered)
-  return Object.fromEntries(changesBetween(client, members).map(({ name, after }) => [name, after]))
+  return enteredChanges(clientMembers, clientChangeWordings, { present: client, entered })
 }
 
-function change(console: Console): void {
+function addUpdate(console: Console): void {
   addChange(console, {
     path: '/console/clients/:id/change',
     scope: 'admin.clients',
@@ -129,7 +128,7 @@ function change(console: Console): void {
       const { client, unended } = await readClient(visit)
       const changes = changesOf(client, entered)
       const names = Object.keys(changes)
-      if (names.length === 0) return { faults: ['Every value is as it was.'] }
+      if (names.length === 0) return { faults: ['No value was changed.'] }
       return {
         title: 'Change this client?',
         effect: `It changes ${counted(names.length, 'setting')} of a client with ${counted(unended, 'grant', COUNTED_AT_MOST)} that ${unended === 1 ? 'has' : 'have'} not ended.`,
@@ -152,7 +151,7 @@ const OVERLAPS = [
   { value: '0', label: 'no longer: it leaked' },
 ]
 
-function secretRotation(console: Console): void {
+function addSecretRotation(console: Console): void {
   addChange(console, {
     path: '/console/clients/:id/rotate-secret',
     scope: 'admin.clients',
@@ -198,8 +197,8 @@ function secretRotation(console: Console): void {
   })
 }
 
-/** Disabling and enabling. */
-function stopping(console: Console): void {
+/** Disabling and enabling a client. */
+function addDisabling(console: Console): void {
   for (const [what, disabled] of [['disable', true] as const, ['enable', false] as const])
     addChange(console, {
       path: `/console/clients/:id/${what}`,
@@ -210,7 +209,7 @@ function stopping(console: Console): void {
         return {
           title: disabled ? `Disable ${client.name}?` : `Enable ${client.name}?`,
           effect: disabled
-            ? `It stops ${grants} until the client is enabled again: no sign-in, no refresh, and tokens are inactive at introspection. It ends 0 grants.`
+            ? `It stops ${grants} until the client is enabled again: users cannot sign in, refreshes are refused, and tokens are inactive at introspection. It ends 0 grants.`
             : `${grants} ${unended === 1 ? 'works' : 'work'} again.`,
           button: disabled ? 'Disable the client' : 'Enable the client',
           tone: disabled ? 'danger' : 'plain',
@@ -225,8 +224,8 @@ function stopping(console: Console): void {
     })
 }
 
-/** Long work: deleting a client, and ending all its grants. */
-function endings(console: Console): void {
+/** The changes that start a job: deleting a client, and ending all its grants. */
+function addJobs(console: Console): void {
   const add = (
     path: string,
     words: (shown: { client: ClientRecord; unended: number }) => Pick<Question, 'title' | 'effect' | 'notes' | 'button'>,

@@ -1,4 +1,4 @@
-/** What the pages of the console share: who visits, calls of the API, pages and changes. */
+/** Defines the pages and the changes of the console. Both need an operator who is signed in. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AdminScope } from '../../domain/operators/roles.ts'
 import type { Frame } from '../../pages/console/console-layout.ts'
@@ -42,11 +42,11 @@ export type Outcome = { page: string } | { path: string }
 
 export type Change = {
   path: string
-  /** what the operation of the API needs; without it, the operator gets a refusal in place of the question */
+  /** the scope that the operation of the API needs; without this scope, the operator gets a refusal in place of the question */
   scope: AdminScope
   /** the form in which the operator enters what to change; without a form, the first page is the question */
   form?: (visit: Visit, entered: Fields | null) => Promise<FormView>
-  /** What will happen, in numbers. `faults`: what the operator entered cannot be done. */
+  /** what will happen, in numbers; `faults` if the change that the operator entered is not possible */
   question: (visit: Visit, entered: Fields) => Promise<Question | { faults: string[] }>
   carryOut: (visit: Visit, confirmed: Fields) => Promise<Outcome>
 }
@@ -89,9 +89,9 @@ async function showForm(change: Change, visit: Visit, { entered, faults }: Enter
   return sendPage(visit.reply.code(faults.length > 0 ? 422 : 200), page)
 }
 
-/** Nothing is asked that would be refused. The operation itself checks again. */
+/** Refuses before the form or the question is shown. The operation of the API checks the scope again. */
 function requireUse(visit: Visit, scope: AdminScope): void {
-  if (!visit.may(scope)) throw new Problem('forbidden', `It needs the scope ${scope}.`)
+  if (!visit.may(scope)) throw new Problem('forbidden', `This change needs the scope ${scope}.`)
 }
 
 async function showQuestion(change: Change, visit: Visit, entered: Fields): Promise<FastifyReply> {

@@ -26,7 +26,7 @@ export function requirePost(admin: Admin, request: FastifyRequest, expected: For
   if (token?.grantId !== expected.grantId || token.path !== expected.path)
     throw new Problem(
       'forbidden',
-      'The form is of another session, or of another page. Open the page again and repeat the change.',
+      'The form belongs to another session or to another page. Open the page again and repeat the change.',
     )
   return fields
 }

@@ -1,11 +1,9 @@
 import { type JobView, jobPage, jobsPage } from '../../pages/console/job-page.ts'
 import type { Admin } from '../admin.ts'
 import type { jobRecord } from '../records.ts'
+import { COUNTED_AT_MOST } from '../routes/clients.ts'
 import { addPage, type Console, type Visit } from './console.ts'
 import { nameOfClient, namesOfClients } from './names.ts'
-
-/** Counting more grants takes long. */
-export const COUNTED_AT_MOST = 10_000
 
 type JobRecord = ReturnType<typeof jobRecord>
 

@@ -41,11 +41,11 @@ export function keyPages(console: Console): void {
       return { path: '/console/keys?done=rotated' }
     },
   })
-  retirement(console)
+  addRetirement(console)
 }
 
-/** A key that is needed is retired only if it leaked. */
-function retirement(console: Console): void {
+/** For a key that is still needed, the question names the consequences, because such a key is retired only after a leak. */
+function addRetirement(console: Console): void {
   const { deps } = console.admin
   const find = async (visit: Visit): Promise<{ key: KeyRecord; isNeeded: boolean }> => {
     const key = (await readKeys(visit)).find(({ key_id: id }) => id === visit.params.id)

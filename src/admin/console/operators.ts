@@ -43,9 +43,9 @@ export function operatorPages(console: Console): void {
     const done = DONE[visit.query.text('done')]
     return operatorsPage({ frame: visit.frame, operators, mayChange: visit.may('admin.operators'), done })
   })
-  addition(console)
-  change(console)
-  removal(console)
+  addOperatorAddition(console)
+  addRoleChange(console)
+  addRemoval(console)
 }
 
 function roleField(value: string): Field {
@@ -53,7 +53,7 @@ function roleField(value: string): Field {
   return { kind: 'choice', name: 'role', label: 'Role', value, choices }
 }
 
-function addition(console: Console): void {
+function addOperatorAddition(console: Console): void {
   addChange(console, {
     path: `${PLACE}/new`,
     scope: 'admin.operators',
@@ -91,7 +91,7 @@ function addition(console: Console): void {
   })
 }
 
-function change(console: Console): void {
+function addRoleChange(console: Console): void {
   addChange(console, {
     path: `${PLACE}/:id/change`,
     scope: 'admin.operators',
@@ -108,7 +108,7 @@ function change(console: Console): void {
     async question(visit, entered) {
       const present = await findOperator(visit)
       const role = entered.text('role')
-      if (role === present.role) return { faults: ['The role is as it was.'] }
+      if (role === present.role) return { faults: ['The operator has this role already.'] }
       return {
         title: 'Change this role?',
         effect: `It changes 1 operator from ${present.role} to ${role}: ${ROLE_WORDS[role] ?? ''}. It holds from the next request on.`,
@@ -124,7 +124,7 @@ function change(console: Console): void {
   })
 }
 
-function removal(console: Console): void {
+function addRemoval(console: Console): void {
   addChange(console, {
     path: `${PLACE}/:id/remove`,
     scope: 'admin.operators',

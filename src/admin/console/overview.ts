@@ -35,7 +35,7 @@ async function timeOfRead({ store }: Admin): Promise<number | null> {
   }
 }
 
-/** The page is shown without what the store or the role does not give. */
+/** Empty if the store fails or the role may not read keys: the other parts of the page are shown anyway. */
 async function readKeys({ api }: Visit): Promise<KeyRecord[]> {
   return api<{ items: KeyRecord[] }>('GET', '/v1/keys').then(
     ({ body }) => body.items,

@@ -1,5 +1,5 @@
 /** Forms for records that a table of members describes: clients and resources. */
-import type { Member, MemberTable } from '../../domain/configuration/members.ts'
+import { changesBetween, type Member, type MemberTable } from '../../domain/configuration/members.ts'
 import type { Field } from '../../pages/console/form-page.ts'
 import type { Fields } from './form.ts'
 
@@ -31,7 +31,7 @@ function fieldFor({ name, member, wording }: Named, value: unknown): Field {
       return { ...common, kind: 'flag', value: value === true }
     case 'text':
       if (choices.length === 0) return { ...common, kind: 'text', value: textOf(value) }
-      return { ...common, kind: 'choice', value: textOf(value), choices: [{ value: '', label: 'as usual' }, ...choices] }
+      return { ...common, kind: 'choice', value: textOf(value), choices: [{ value: '', label: 'default' }, ...choices] }
     case 'texts':
       if (choices.length > 0) return { ...common, kind: 'choices', value: (value as string[] | null) ?? [], choices }
       return { ...common, kind: 'lines', value: ((value as string[] | null) ?? []).join('\n') }
@@ -51,7 +51,7 @@ function scopeLines(value: unknown): string {
   return (value as { name: string; description: string }[]).map(({ name, description }) => `${name}: ${description}`).join('\n')
 }
 
-/** The members that were entered. Empty fields of a new record are left out, so the usual values apply. */
+/** The members that the operator entered, with the empty ones. */
 export function enteredMembers(table: MemberTable, wordings: Wordings, fields: Fields): Record<string, unknown> {
   return Object.fromEntries(
     Object.keys(wordings).flatMap((name) => {
@@ -61,6 +61,17 @@ export function enteredMembers(table: MemberTable, wordings: Wordings, fields: F
   )
 }
 
+/** The entered members that differ from the present record. */
+export function enteredChanges(
+  table: MemberTable,
+  wordings: Wordings,
+  { present, entered }: { present: Members; entered: Fields },
+): Record<string, unknown> {
+  const changes = changesBetween(present, enteredMembers(table, wordings, entered))
+  return Object.fromEntries(changes.map(({ name, after }) => [name, after]))
+}
+
+/** Without the members whose fields are empty. A new record then has their defaults. */
 export function withoutEmpty(members: Members): Members {
   const isEmpty = (value: unknown): boolean =>
     value === '' || value === null || value === false || (Array.isArray(value) && value.length === 0)
@@ -84,7 +95,7 @@ function enteredValue(name: string, { shape, nullable }: Member, fields: Fields)
         return { name: scope.trim(), description: description.join(':').trim() }
       })
     default:
-      return text === '' ? null : parsedOr(text)
+      return text === '' ? null : parseOrKeep(text)
   }
 }
 
@@ -95,8 +106,8 @@ function linesOf(text: string): string[] {
     .filter((line) => line !== '')
 }
 
-/** The text itself if it is no JSON: the API refuses the text with the name of the member. */
-function parsedOr(text: string): unknown {
+/** The JSON value. A text that is not JSON is returned unchanged: the API refuses the text and names the member. */
+function parseOrKeep(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -104,12 +115,12 @@ function parsedOr(text: string): unknown {
   }
 }
 
-/** A member for the question: its label and its value in one line. */
+/** The members for the question: the label and the value of each in one line. */
 export function shownMembers(wordings: Wordings, members: Members): [string, string][] {
-  return Object.entries(members).map(([name, value]) => [wordings[name]?.label ?? name, shown(value)])
+  return Object.entries(members).map(([name, value]) => [wordings[name]?.label ?? name, inOneLine(value)])
 }
 
-function shown(value: unknown): string {
+function inOneLine(value: unknown): string {
   if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return 'none'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return value.map((each) => (typeof each === 'object' ? scopeLines([each]) : String(each))).join(' · ')

@@ -1,4 +1,4 @@
-import { byKey, changesBetween, resourceMembers } from '../../domain/configuration/members.ts'
+import { byKey, resourceMembers } from '../../domain/configuration/members.ts'
 import type { Resource } from '../../domain/model/records.ts'
 import { resourceFaults } from '../../domain/resources/resource-faults.ts'
 import { counted, pathTo } from '../../pages/console/parts.ts'
@@ -6,7 +6,7 @@ import { type ResourceRecord, resourcePage, resourcesPage } from '../../pages/co
 import { resourceChangeWordings, resourceWordings } from './client-form.ts'
 import { addChange, addPage, type Console, type Visit } from './console.ts'
 import type { Fields } from './form.ts'
-import { enteredMembers, fieldsFor, shownMembers, withoutEmpty } from './record-form.ts'
+import { enteredChanges, enteredMembers, fieldsFor, shownMembers, withoutEmpty } from './record-form.ts'
 
 const DONE: Readonly<Record<string, string>> = {
   created: 'The resource is registered.',
@@ -28,16 +28,16 @@ export function resourcePages(console: Console): void {
     const done = DONE[visit.query.text('done')]
     return resourcePage({ frame: visit.frame, resource, mayChange: visit.may('admin.clients'), done })
   })
-  creation(console)
-  change(console)
-  removal(console)
+  addRegistration(console)
+  addUpdate(console)
+  addDeletion(console)
 }
 
 function newMembers(entered: Fields) {
   return withoutEmpty(enteredMembers(resourceMembers, resourceWordings, entered))
 }
 
-function creation(console: Console): void {
+function addRegistration(console: Console): void {
   addChange(console, {
     path: '/console/resources/new',
     scope: 'admin.clients',
@@ -68,11 +68,10 @@ function creation(console: Console): void {
 }
 
 function changesOf(resource: ResourceRecord, entered: Fields): Record<string, unknown> {
-  const members = enteredMembers(resourceMembers, resourceChangeWordings, entered)
-  return Object.fromEntries(changesBetween(resource, members).map(({ name, after }) => [name, after]))
+  return enteredChanges(resourceMembers, resourceChangeWordings, { present: resource, entered })
 }
 
-function change(console: Console): void {
+function addUpdate(console: Console): void {
   addChange(console, {
     path: '/console/resources/:id/change',
     scope: 'admin.clients',
@@ -92,7 +91,7 @@ function change(console: Console): void {
       const changes = changesOf(resource, entered)
       const changed = { uri: resource.resource, ...byKey(resourceMembers, { ...resource, ...changes }) }
       const faults = resourceFaults(changed as unknown as Resource)
-      if (Object.keys(changes).length === 0) faults.push('Every value is as it was.')
+      if (Object.keys(changes).length === 0) faults.push('No value was changed.')
       if (faults.length > 0) return { faults }
       return {
         title: 'Change this resource?',
@@ -111,7 +110,7 @@ function change(console: Console): void {
   })
 }
 
-function removal(console: Console): void {
+function addDeletion(console: Console): void {
   addChange(console, {
     path: '/console/resources/:id/delete',
     scope: 'admin.clients',

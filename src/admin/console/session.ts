@@ -43,7 +43,7 @@ export function grantIdOfCookie(admin: Admin, request: FastifyRequest): string |
   return (cookie === null ? undefined : SESSION.open(admin.deps.keys, cookie))?.grantId ?? null
 }
 
-/** Reads the session of a request and notes that it was used. */
+/** Reads the session of a request. If the cookie is older than a minute, a new one records the time of this use. */
 export async function readVisitor(admin: Admin, request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
   const { deps, store } = admin
   const cookie = readCookie(admin, request, 'session')
@@ -62,7 +62,7 @@ export async function readVisitor(admin: Admin, request: FastifyRequest, reply: 
 }
 
 type CookieName = 'session' | 'sign_in'
-/** A sealed value of the console is shorter. */
+/** In characters. The sealed values of the console are shorter. */
 const VALUE_AT_MOST = 2000
 const COOKIES_AT_MOST = 200
 

@@ -1,9 +1,9 @@
 /**
- * Signing in to the console: the authorization code flow with PKCE (RFC 6749 §4.1, RFC 7636), like every app. The state and the code
- * verifier are in a sealed cookie, so an answer is accepted only in the browser that began, and once. The code is redeemed inside of the
+ * Signing in to the console: the authorization code flow with PKCE (RFC 6749 §4.1, RFC 7636), as in every app. The state and the code
+ * verifier are in a sealed cookie. So an authorization response is accepted once, and only in the browser that began the sign-in. The code is redeemed inside of the
  * process, and the tokens are discarded.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { adminResourceOf } from '../../domain/operators/authorize-operator.ts'
 import { CONSOLE_CLIENT_ID, consoleCallbackOf } from '../../domain/operators/console-client.ts'
@@ -12,6 +12,7 @@ import { ADMIN_SCOPES } from '../../domain/operators/roles.ts'
 import { exchangeCode } from '../../domain/tokens/exchange-code.ts'
 import { openAccessToken } from '../../keys/access-token.ts'
 import { type SealedFormat, sealedFormat } from '../../keys/sealed.ts'
+import { isSameSecret } from '../../keys/secret.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { signInPage } from '../../pages/console/sign-in-page.ts'
 import type { Admin } from '../admin.ts'
@@ -60,7 +61,7 @@ function beginSignIn(admin: Admin, request: FastifyRequest, reply: FastifyReply)
     state,
     code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
     code_challenge_method: 'S256',
-    // The operator signs each time, also if an app has a session in this browser.
+    // The operator signs each time, even if the browser has a session.
     prompt: 'login',
   })
   return redirectTo(reply, `${deps.settings.authUrl}/oauth/authorize?${query.toString()}`)
@@ -71,7 +72,7 @@ async function finishSignIn(admin: Admin, request: FastifyRequest, reply: Fastif
   const cookie = readCookie(admin, request, 'sign_in')
   const begun = cookie === null ? undefined : SIGN_IN.open(deps.keys, cookie)
   const { state, code, iss } = request.query as Record<string, unknown>
-  if (!begun || begun.expiresAt <= deps.now() || !isSame(begun.state, state))
+  if (!begun || begun.expiresAt <= deps.now() || typeof state !== 'string' || !isSameSecret(state, begun.state))
     return sendPage(reply.code(400), signInPage({ why: 'unexpected_answer', to: '/console' }))
   setCookie(admin, reply, 'sign_in', { value: '', seconds: 0 })
   // RFC 9207 §2.4
@@ -118,9 +119,4 @@ async function endOwnGrant({ deps, store }: Admin, grantId: string): Promise<voi
 /** A page of the console to return to. Any other address is replaced, so a link cannot lead to another site. */
 function ownPath(to: unknown): string {
   return typeof to === 'string' && to.length <= 500 && /^\/console(?:[/?][\w\-./?=&%:~+]*)?$/.test(to) ? to : '/console'
-}
-
-function isSame(expected: string, given: unknown): boolean {
-  if (typeof given !== 'string' || given.length !== expected.length) return false
-  return timingSafeEqual(Buffer.from(expected), Buffer.from(given))
 }

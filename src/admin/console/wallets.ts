@@ -5,9 +5,9 @@ import { shortAddress } from '../../pages/words.ts'
 import { parseAddress } from '../../wallet/address.ts'
 import { Problem } from '../problem.ts'
 import type { grantRecord, sessionRecord } from '../records.ts'
+import { COUNTED_AT_MOST } from '../routes/clients.ts'
 import { queryOf } from './call-api.ts'
 import { addChange, addPage, type Console, type Visit } from './console.ts'
-import { COUNTED_AT_MOST } from './jobs.ts'
 import { nameOfClient, namesOfClients } from './names.ts'
 
 type GrantRecord = ReturnType<typeof grantRecord>
@@ -55,12 +55,12 @@ export function walletPages(console: Console): void {
       done: doneOf(visit.query.text('done')),
     })
   })
-  grantEnding(console)
-  walletEnding(console)
-  sessionEnding(console)
+  addGrantEnding(console)
+  addWalletEnding(console)
+  addSessionEnding(console)
 }
 
-/** A number is how many grants ended. */
+/** `done` is the number of grants that ended, or a key of `DONE`. */
 function doneOf(done: string): string | undefined {
   return /^\d{1,9}$/.test(done) ? `${counted(Number(done), 'grant')} ended.` : DONE[done]
 }
@@ -131,7 +131,7 @@ function viewOf({ admin }: Console, grant: GrantRecord, clientName: string): Gra
   }
 }
 
-function grantEnding(console: Console): void {
+function addGrantEnding(console: Console): void {
   addChange(console, {
     path: '/console/grants/:id/end',
     scope: 'admin.grants',
@@ -155,8 +155,8 @@ function grantEnding(console: Console): void {
   })
 }
 
-/** All grants of a wallet, or those at the client that the query names. */
-function walletEnding(console: Console): void {
+/** Ends all grants of a wallet, or its grants at the client that the query names. */
+function addWalletEnding(console: Console): void {
   const { admin } = console
   addChange(console, {
     path: '/console/wallet/:id/end',
@@ -191,7 +191,7 @@ function walletEnding(console: Console): void {
   })
 }
 
-function sessionEnding(console: Console): void {
+function addSessionEnding(console: Console): void {
   const { store } = console.admin
   addChange(console, {
     path: '/console/sessions/:id/end',

@@ -1,4 +1,4 @@
-/** The audit trail. */
+/** Searches the audit trail. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { searchAudit } from '../../domain/audit/search.ts'

@@ -1,6 +1,7 @@
 /** The registered clients. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import type { OperatorEvent } from '../../domain/audit/operator-acts.ts'
 import { createClientOnce } from '../../domain/clients/idempotent-client.ts'
 import { createClient, rotateSecret, updateClient } from '../../domain/clients/manage-clients.ts'
 import type { ClientRegistration } from '../../domain/clients/register-client.ts'
@@ -12,7 +13,7 @@ import { addJob } from '../../domain/operators/jobs.ts'
 import { readOperators } from '../../domain/operators/operators.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
-import { addOperation } from '../operation.ts'
+import { addOperation, type Call } from '../operation.ts'
 import { createPaging } from '../paging.ts'
 import { requireMatch, sendRecord } from '../preconditions.ts'
 import { notFound, Problem } from '../problem.ts'
@@ -32,12 +33,23 @@ import {
 
 const tag = 'clients'
 const PATH = '/v1/clients/:id'
-/** A count of more grants would take long; the answer says that there are at least so many. */
-const COUNTED_AT_MOST = 10_000
+/** Counting stops at this number, because counting more grants takes long. */
+export const COUNTED_AT_MOST = 10_000
 const A_DAY = 86_400
 
+type ResourcesOfClient = Pick<ClientRegistration, 'resources' | 'exchangeResources' | 'resourceServer'>
+
 export function clientRoutes(server: FastifyInstance, admin: Admin): void {
-  const { store, deps } = admin
+  addListClients(server, admin)
+  addCreateClient(server, admin)
+  addGetClient(server, admin)
+  addUpdateClient(server, admin)
+  addRotateClientSecret(server, admin)
+  addDeleteClient(server, admin)
+  addEndGrantsOfClient(server, admin)
+}
+
+function addListClients(server: FastifyInstance, admin: Admin): void {
   const page = createPaging<{ id: string }>(admin, 'clients')
 
   addOperation(
@@ -65,13 +77,15 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
     async ({ query }) => {
       const { items, next } = await page(
         query,
-        (limit, after) => readClients(query.search, { after: after?.id ?? '', limit }),
+        (limit, after) => readClients(admin, query.search, { after: after?.id ?? '', limit }),
         ({ id }) => ({ id }),
       )
       return { items: items.map(clientRecord), next }
     },
   )
+}
 
+function addCreateClient(server: FastifyInstance, admin: Admin): void {
   addOperation(
     server,
     admin,
@@ -93,8 +107,8 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
     async ({ operator, body, request, reply }) => {
       const given = byKey(clientMembers, body)
       const registration = { type: 'confidential', redirectUris: [], ...given } as unknown as ClientRegistration
-      requireOwnerFor(operator, registration.resources ?? [])
-      const created = await create(registration, operator, request)
+      requireOwnerFor(admin, operator, registration)
+      const created = await register(admin, registration, { operator, request })
       if (created.kind === 'faults') throw new Problem('invalid_request', 'This client cannot be registered.', created.faults)
       if (created.kind === 'key_reused')
         throw new Problem('idempotency_key_reused', 'The Idempotency-Key was used for another client, or this one was changed.')
@@ -106,6 +120,10 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       })
     },
   )
+}
+
+function addGetClient(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -128,6 +146,10 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       return sendRecord(reply, clientRecord(client), { client: clientRecord(client), unended_grants: unended })
     },
   )
+}
+
+function addUpdateClient(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -151,11 +173,11 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       const at = deps.now()
       const { disabledAt: disabled, ...given } = byKey(clientMembers, body)
       const changes = given as Partial<Client>
-      requireOwnerFor(operator, changes.resources ?? [])
-      await requireOwnerIfOperator(operator, params.id)
+      requireOwnerFor(admin, operator, changes)
+      await requireOwnerIfOperator(admin, operator, params.id)
       const changesOf = (present: Client): Partial<Client> => {
         requireMatch(request, clientRecord(present))
-        requireOwnerFor(operator, present.resources)
+        requireOwnerFor(admin, operator, present)
         const disabledAt = disabled === true ? (present.disabledAt ?? at) : null
         return disabled === undefined ? changes : { ...changes, disabledAt }
       }
@@ -166,6 +188,10 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       return sendRecord(reply, clientRecord(outcome.client))
     },
   )
+}
+
+function addRotateClientSecret(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -186,10 +212,10 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       refusals: [404, 409, 412],
     },
     async ({ operator, params, body, request, reply }) => {
-      await requireOwnerIfOperator(operator, params.id)
+      await requireOwnerIfOperator(admin, operator, params.id)
       const accept = (present: Client): void => {
         requireMatch(request, clientRecord(present))
-        requireOwnerFor(operator, present.resources)
+        requireOwnerFor(admin, operator, present)
       }
       const outcome = await rotateSecret(store, params.id, { overlap: body.overlap ?? A_DAY, at: deps.now(), accept })
       if (outcome.kind === 'unknown') throw notFound('client')
@@ -199,8 +225,10 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
       return sendRecord(reply.code(201), clientRecord(client), { client: clientRecord(client), client_secret: secret })
     },
   )
+}
 
-  addJobOperation({
+function addDeleteClient(server: FastifyInstance, admin: Admin): void {
+  addJobOperation(server, admin, {
     method: 'DELETE',
     path: PATH,
     id: 'deleteClient',
@@ -210,7 +238,10 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
     scope: 'admin.clients',
     event: 'client_deletion_started',
   })
-  addJobOperation({
+}
+
+function addEndGrantsOfClient(server: FastifyInstance, admin: Admin): void {
+  addJobOperation(server, admin, {
     method: 'POST',
     path: `${PATH}/end-grants`,
     id: 'endGrantsOfClient',
@@ -220,70 +251,81 @@ export function clientRoutes(server: FastifyInstance, admin: Admin): void {
     scope: 'admin.grants',
     event: 'ending_of_grants_started',
   })
-
-  type JobOperation = {
-    method: 'DELETE' | 'POST'
-    path: string
-    id: string
-    kind: Job['kind']
-    summary: string
-    description: string
-    scope: 'admin.clients' | 'admin.grants'
-    event: string
-  }
-
-  function addJobOperation({ kind, event, ...definition }: JobOperation): void {
-    const answers = { 202: { description: 'The job, which goes on without the caller.', schema: jobSchema } }
-    addOperation(
-      server,
-      admin,
-      { ...definition, tag, params: idParams, ifMatch: true, answers, refusals: [404, 409, 412] },
-      async ({ operator, params, request, reply }) => {
-        const client = await store.clients.readClient(params.id)
-        if (!client) throw notFound('client')
-        requireMatch(request, clientRecord(client))
-        if (kind === 'delete_client') {
-          requireOwnerFor(operator, client.resources)
-          await requireOwnerIfOperator(operator, client.id)
-          await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
-        }
-        const job = await addJob(store, { kind, clientId: client.id, startedBy: operator.id }, deps.now())
-        if (job === null) throw new Problem('conflict', 'Too many jobs are under way. Wait until one is done.')
-        recordAct(admin, operator, { event, client_id: client.id })
-        return reply.code(202).header('location', `/v1/jobs/${job.id}`).send(jobRecord(job))
-      },
-    )
-  }
-
-  async function readClients(search: string | undefined, page: { after: string; limit: number }): Promise<Client[]> {
-    if (search === undefined) return store.clients.readClients(page)
-    const found = await searchClients(store, search, page)
-    if (found !== 'too_many') return found
-    throw new Problem('conflict', `The search stopped after ${SEARCHED_AT_MOST} clients. Search for the whole client id.`)
-  }
-
-  async function create(registration: ClientRegistration, { id: callerId }: Operator, request: FastifyRequest) {
-    const key = request.headers['idempotency-key']
-    const at = deps.now()
-    if (typeof key === 'string') return createClientOnce(store, deps.keys, { registration, at, idempotency: { key, callerId } })
-    const created = await createClient(store, registration, at)
-    return created.kind === 'faults' ? created : { ...created, isNew: true }
-  }
-
-  /** A client for the admin API could act for an owner who signs in to it, so only owners decide about such clients. */
-  function requireOwnerFor({ role }: Operator, resources: readonly string[]): void {
-    if (role !== 'owner' && resources.includes(adminResourceOf(admin.adminUrl)))
-      throw new Problem('forbidden', 'Only an owner may create or change a client of the admin API.')
-  }
-
-  /** With the keys or the secret of a client that is an operator, the caller would have its role. */
-  async function requireOwnerIfOperator({ role }: Operator, clientId: string): Promise<void> {
-    if (role !== 'owner' && (await readOperators(store)).some(({ id }) => id === clientId))
-      throw new Problem('forbidden', 'Only an owner may change a client that is an operator.')
-  }
 }
 
-function eventOf(disabled: unknown, changes: Partial<Client>): string {
+type JobOperation = {
+  method: 'DELETE' | 'POST'
+  path: string
+  id: string
+  kind: Job['kind']
+  summary: string
+  description: string
+  scope: 'admin.clients' | 'admin.grants'
+  event: OperatorEvent
+}
+
+function addJobOperation(server: FastifyInstance, admin: Admin, { kind, event, ...definition }: JobOperation): void {
+  const { store, deps } = admin
+  const answers = { 202: { description: 'The job, which goes on without the caller.', schema: jobSchema } }
+  addOperation(
+    server,
+    admin,
+    { ...definition, tag, params: idParams, ifMatch: true, answers, refusals: [404, 409, 412] },
+    async ({ operator, params, request, reply }) => {
+      const client = await store.clients.readClient(params.id)
+      if (!client) throw notFound('client')
+      requireMatch(request, clientRecord(client))
+      if (kind === 'delete_client') {
+        requireOwnerFor(admin, operator, client)
+        await requireOwnerIfOperator(admin, operator, client.id)
+      }
+      const job = await addJob(store, { kind, clientId: client.id, startedBy: operator.id }, deps.now())
+      if (job === null) throw new Problem('conflict', 'Too many jobs are under way. Wait until one is done.')
+      if (kind === 'delete_client')
+        await store.clients.changeClient(client.id, (present) => ({ ...present, disabledAt: present.disabledAt ?? deps.now() }))
+      recordAct(admin, operator, { event, client_id: client.id })
+      return reply.code(202).header('location', `/v1/jobs/${job.id}`).send(jobRecord(job))
+    },
+  )
+}
+
+type ClientPage = { after: string; limit: number }
+
+async function readClients({ store }: Admin, search: string | undefined, page: ClientPage): Promise<Client[]> {
+  if (search === undefined) return store.clients.readClients(page)
+  const found = await searchClients(store, search, page)
+  if (found !== 'too_many') return found
+  throw new Problem('conflict', `The search stopped after ${SEARCHED_AT_MOST} clients. Search for the whole client id.`)
+}
+
+type Caller = Pick<Call<TSchema, TSchema, TSchema>, 'operator' | 'request'>
+
+async function register({ store, deps }: Admin, registration: ClientRegistration, { operator, request }: Caller) {
+  const key = request.headers['idempotency-key']
+  const at = deps.now()
+  if (typeof key === 'string')
+    return createClientOnce(store, deps.keys, { registration, at, idempotency: { key, callerId: operator.id } })
+  const created = await createClient(store, registration, at)
+  return created.kind === 'faults' ? created : { ...created, isNew: true }
+}
+
+/**
+ * A client for the admin API can act for an owner who signs in to the client. So can a client that exchanges the token of another app for one
+ * of the admin API. The resource server of the admin API can introspect the tokens of owners. So only owners decide about such clients.
+ */
+function requireOwnerFor({ adminUrl }: Admin, { role }: Operator, client: ResourcesOfClient): void {
+  const { resources = [], exchangeResources = [], resourceServer } = client
+  if (role !== 'owner' && [...resources, ...exchangeResources, resourceServer].includes(adminResourceOf(adminUrl)))
+    throw new Problem('forbidden', 'Only an owner may create or change a client of the admin API.')
+}
+
+/** A caller who can replace the keys or the secret of a client that is an operator could act with the role of that client. */
+async function requireOwnerIfOperator({ store }: Admin, { role }: Operator, clientId: string): Promise<void> {
+  if (role !== 'owner' && (await readOperators(store)).some(({ id }) => id === clientId))
+    throw new Problem('forbidden', 'Only an owner may change a client that is an operator.')
+}
+
+function eventOf(disabled: unknown, changes: Partial<Client>): OperatorEvent {
   if (disabled === undefined || Object.keys(changes).length > 0) return 'client_changed'
   return disabled === true ? 'client_disabled' : 'client_enabled'
 }

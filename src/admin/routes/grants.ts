@@ -17,8 +17,15 @@ const CLOSED = { additionalProperties: false } as const
 const clientId = Type.String({ minLength: 1, maxLength: 2000 })
 
 export function grantRoutes(server: FastifyInstance, admin: Admin): void {
+  addListGrants(server, admin)
+  addGetGrant(server, admin)
+  addGetReceiptOfGrant(server, admin)
+  addEndGrant(server, admin)
+  addEndGrantsOfWallet(server, admin)
+}
+
+function addListGrants(server: FastifyInstance, admin: Admin): void {
   const { store, deps } = admin
-  const tag = 'grants'
   const pageGrants = createPaging<Pick<Grant, 'id' | 'createdAt'>>(admin, 'grants')
 
   addOperation(
@@ -28,7 +35,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'GET',
       path: '/v1/grants',
       id: 'listGrants',
-      tag,
+      tag: 'grants',
       summary: 'Lists grants, newest first.',
       scope: 'admin.read',
       query: Type.Object(
@@ -58,6 +65,10 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       return { items: items.map((grant) => grantRecord(grant, at)), next }
     },
   )
+}
+
+function addGetGrant(server: FastifyInstance, admin: Admin): void {
+  const { deps } = admin
 
   addOperation(
     server,
@@ -66,15 +77,19 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'GET',
       path: '/v1/grants/:id',
       id: 'getGrant',
-      tag,
+      tag: 'grants',
       summary: 'Reads a grant.',
       scope: 'admin.read',
       params: idParams,
       answers: { 200: { description: 'The grant.', schema: grantSchema } },
       refusals: [404],
     },
-    async ({ params }) => grantRecord(await existingGrant(params.id), deps.now()),
+    async ({ params }) => grantRecord(await readExistingGrant(admin, params.id), deps.now()),
   )
+}
+
+function addGetReceiptOfGrant(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -83,7 +98,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'GET',
       path: '/v1/grants/:id/receipt',
       id: 'getReceiptOfGrant',
-      tag,
+      tag: 'grants',
       summary: 'Reads the text that the wallet signed for a grant.',
       scope: 'admin.read',
       params: idParams,
@@ -91,7 +106,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       refusals: [404],
     },
     async ({ params }) => {
-      const { wallet, receiptId } = await existingGrant(params.id)
+      const { wallet, receiptId } = await readExistingGrant(admin, params.id)
       const receipt = receiptId === null ? null : await store.receipts.readReceipt(wallet, receiptId)
       const signed = receipt && openReceipt(deps.keys, receipt)
       if (!receipt || !signed) throw notFound('receipt')
@@ -106,6 +121,10 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       }
     },
   )
+}
+
+function addEndGrant(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -114,7 +133,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'DELETE',
       path: '/v1/grants/:id',
       id: 'endGrant',
-      tag,
+      tag: 'grants',
       summary: 'Ends a grant.',
       description: 'The tokens of the grant are inactive from then on. Repeating the request changes nothing.',
       scope: 'admin.grants',
@@ -123,7 +142,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       refusals: [404],
     },
     async ({ operator, params }) => {
-      const { clientId: client_id, wallet } = await existingGrant(params.id)
+      const { clientId: client_id, wallet } = await readExistingGrant(admin, params.id)
       const outcome = await endOneGrant(store, params.id, deps.now())
       if (outcome === 'unknown') throw notFound('grant')
       if (outcome === 'ended')
@@ -136,6 +155,10 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
         })
     },
   )
+}
+
+function addEndGrantsOfWallet(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -144,7 +167,7 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'POST',
       path: '/v1/grants/end',
       id: 'endGrantsOfWallet',
-      tag,
+      tag: 'grants',
       summary: 'Ends all grants of a wallet, or those at one client.',
       description: 'Consents are withdrawn, and codes and logins in progress become void.',
       scope: 'admin.grants',
@@ -164,17 +187,21 @@ export function grantRoutes(server: FastifyInstance, admin: Admin): void {
       return { grants_ended: ended }
     },
   )
+}
 
-  async function existingGrant(id: string): Promise<Grant> {
-    const grant = await store.grants.readGrant(id)
-    if (!grant) throw notFound('grant')
-    return grant
-  }
+async function readExistingGrant({ store }: Admin, id: string): Promise<Grant> {
+  const grant = await store.grants.readGrant(id)
+  if (!grant) throw notFound('grant')
+  return grant
 }
 
 export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
+  addListSessions(server, admin)
+  addEndSession(server, admin)
+}
+
+function addListSessions(server: FastifyInstance, admin: Admin): void {
   const { store, deps } = admin
-  const tag = 'sessions'
   const pageSessions = createPaging<Pick<Session, 'authTime' | 'hash'>>(admin, 'sessions')
 
   addOperation(
@@ -184,7 +211,7 @@ export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'GET',
       path: '/v1/sessions',
       id: 'listSessions',
-      tag,
+      tag: 'sessions',
       summary: 'Lists the sessions of a wallet that have not ended, newest first.',
       scope: 'admin.read',
       query: Type.Object({ wallet: walletSchema, ...pageQuery }, CLOSED),
@@ -200,6 +227,10 @@ export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
       return { items: items.map(sessionRecord), next }
     },
   )
+}
+
+function addEndSession(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -208,7 +239,7 @@ export function sessionRoutes(server: FastifyInstance, admin: Admin): void {
       method: 'DELETE',
       path: '/v1/sessions/:id',
       id: 'endSession',
-      tag,
+      tag: 'sessions',
       summary: 'Signs a browser out.',
       description: 'Grants stay valid.',
       scope: 'admin.grants',

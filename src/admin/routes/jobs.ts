@@ -11,6 +11,11 @@ import { idParams, jobSchema } from '../schemas.ts'
 const tag = 'jobs'
 
 export function jobRoutes(server: FastifyInstance, admin: Admin): void {
+  addListJobs(server, admin)
+  addGetJob(server, admin)
+}
+
+function addListJobs(server: FastifyInstance, admin: Admin): void {
   const { store } = admin
 
   addOperation(
@@ -27,6 +32,10 @@ export function jobRoutes(server: FastifyInstance, admin: Admin): void {
     },
     async () => ({ items: (await readJobs(store)).toReversed().map(jobRecord) }),
   )
+}
+
+function addGetJob(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,

@@ -1,4 +1,4 @@
-/** The keys in the store, never the keys themselves. */
+/** The kinds, states and times of the keys. No operation returns key material. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { retireKey, rotateKey } from '../../domain/maintenance/keep-keys.ts'
@@ -12,6 +12,12 @@ import { idParams, KEY_KINDS, keySchema } from '../schemas.ts'
 const tag = 'keys'
 
 export function keyRoutes(server: FastifyInstance, admin: Admin): void {
+  addListKeys(server, admin)
+  addRotateKey(server, admin)
+  addRetireKey(server, admin)
+}
+
+function addListKeys(server: FastifyInstance, admin: Admin): void {
   const { store, keyKeeping } = admin
 
   addOperation(
@@ -31,6 +37,10 @@ export function keyRoutes(server: FastifyInstance, admin: Admin): void {
       return { items: records.map((key) => keyRecord(keyKeeping, records, key)) }
     },
   )
+}
+
+function addRotateKey(server: FastifyInstance, admin: Admin): void {
+  const { store, keyKeeping } = admin
 
   addOperation(
     server,
@@ -55,6 +65,10 @@ export function keyRoutes(server: FastifyInstance, admin: Admin): void {
       return reply.code(201).send(keyRecord(keyKeeping, records, key))
     },
   )
+}
+
+function addRetireKey(server: FastifyInstance, admin: Admin): void {
+  const { keyKeeping } = admin
 
   addOperation(
     server,

@@ -1,8 +1,16 @@
-/** Who operates the service. Only owners change the list. */
+/** The list of operators. Only owners change the list. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../../domain/operators/operators.ts'
-import { type Address, parseAddress } from '../../wallet/address.ts'
+import {
+  OPERATORS_AT_MOST,
+  type OperatorRefusal,
+  operatorIdOf,
+  readOperators,
+  removeOperator,
+  setOperator,
+  walletOrClientOf,
+} from '../../domain/operators/operators.ts'
+import type { Address } from '../../wallet/address.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
 import { addOperation } from '../operation.ts'
@@ -14,7 +22,13 @@ import { idParams, operatorSchema, roleSchema } from '../schemas.ts'
 const tag = 'operators'
 
 export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
-  const { store, deps } = admin
+  addListOperators(server, admin)
+  addSetOperator(server, admin)
+  addRemoveOperator(server, admin)
+}
+
+function addListOperators(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -30,6 +44,10 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
     },
     async () => ({ items: (await readOperators(store)).map(operatorRecord) }),
   )
+}
+
+function addSetOperator(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -52,15 +70,19 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
       refusals: [404, 409, 412],
     },
     async ({ operator: caller, params, body, request, reply }) => {
-      const id = await existingId(params.id)
+      const id = await readOperatorId(admin, params.id)
       const outcome = await setOperator(store, { id, role: body.role, at: deps.now() }, (present) => {
         if (present) requireMatch(request, operatorRecord(present))
       })
       if (outcome.kind === 'refused') throw refusalOf(outcome.why)
-      recordAct(admin, caller, { event: outcome.isNew ? 'operator_added' : 'operator_changed', ...objectOf(id) })
+      recordAct(admin, caller, { event: outcome.isNew ? 'operator_added' : 'operator_changed', ...membersOfEvent(id) })
       return sendRecord(reply.code(outcome.isNew ? 201 : 200), operatorRecord(outcome.operator))
     },
   )
+}
+
+function addRemoveOperator(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -82,26 +104,26 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
       const id = operatorIdOf(params.id) ?? params.id
       const outcome = await removeOperator(store, id, (present) => requireMatch(request, operatorRecord(present)))
       if (outcome.kind === 'refused') throw refusalOf(outcome.why)
-      recordAct(admin, caller, { event: 'operator_removed', ...objectOf(id) })
+      recordAct(admin, caller, { event: 'operator_removed', ...membersOfEvent(id) })
     },
   )
-
-  async function existingId(text: string): Promise<string> {
-    const id = operatorIdOf(text)
-    if (id === null)
-      throw new Problem('invalid_request', 'The request has faults.', ['id is neither an address nor a client id.'])
-    if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('client')
-    return id
-  }
 }
 
-/** The operator as the object of an act. */
-function objectOf(id: string): { wallet: Address } | { client_id: string } {
-  const parsed = parseAddress(id)
-  return parsed.kind === 'address' ? { wallet: parsed.address } : { client_id: id }
+/** The id in its normalized form. Throws if a client id is not registered. */
+async function readOperatorId({ store }: Admin, text: string): Promise<string> {
+  const id = operatorIdOf(text)
+  if (id === null) throw new Problem('invalid_request', 'The request has faults.', ['id is neither an address nor a client id.'])
+  if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('client')
+  return id
 }
 
-function refusalOf(why: 'last_owner' | 'first_must_be_owner' | 'too_many' | 'unknown'): Problem {
+/** The operator whom the act concerns, as members of an audit event. */
+function membersOfEvent(id: string): { wallet: Address } | { client_id: string } {
+  const { wallet, clientId } = walletOrClientOf(id)
+  return wallet === undefined ? { client_id: clientId } : { wallet }
+}
+
+function refusalOf(why: OperatorRefusal): Problem {
   switch (why) {
     case 'unknown':
       return notFound('operator')

@@ -19,7 +19,15 @@ const tag = 'resources'
 const PATH = '/v1/resources/:id'
 
 export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
-  const { store, deps, adminUrl } = admin
+  addListResources(server, admin)
+  addCreateResource(server, admin)
+  addGetResource(server, admin)
+  addUpdateResource(server, admin)
+  addDeleteResource(server, admin)
+}
+
+function addListResources(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -35,6 +43,10 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
     },
     async () => ({ items: (await store.resources.listResources()).map(resourceRecord) }),
   )
+}
+
+function addCreateResource(server: FastifyInstance, admin: Admin): void {
+  const { store, deps } = admin
 
   addOperation(
     server,
@@ -57,7 +69,7 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
     async ({ operator, body, reply }) => {
       const given = byKey(resourceMembers, body) as Partial<Resource> & Pick<Resource, 'uri'>
       const resource = { openTo: ['registered'], ...given, name: given.name?.trim(), createdAt: deps.now() } as Resource
-      requireValid(resource)
+      requireValid(admin, resource)
       const outcome = await store.resources.insertResource(resource)
       if (outcome === 'full') throw new Problem('conflict', `There are ${RESOURCES_AT_MOST} resources already.`)
       if (outcome === 'inserted') {
@@ -71,6 +83,10 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       return sendRecord(reply, resourceRecord(present))
     },
   )
+}
+
+function addGetResource(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -92,6 +108,10 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       return sendRecord(reply, resourceRecord(resource))
     },
   )
+}
+
+function addUpdateResource(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -114,13 +134,17 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       const changes = byKey(resourceMembers, body)
       const resource = await store.resources.changeResource(params.id, (present) => {
         requireMatch(request, resourceRecord(present))
-        return requireValid({ ...present, ...changes })
+        return requireValid(admin, { ...present, ...changes })
       })
       if (!resource) throw notFound('resource')
       recordAct(admin, operator, { event: 'resource_changed', resource: resource.uri })
       return sendRecord(reply, resourceRecord(resource))
     },
   )
+}
+
+function addDeleteResource(server: FastifyInstance, admin: Admin): void {
+  const { store } = admin
 
   addOperation(
     server,
@@ -142,12 +166,12 @@ export function resourceRoutes(server: FastifyInstance, admin: Admin): void {
       recordAct(admin, operator, { event: 'resource_deleted', resource: params.id })
     },
   )
+}
 
-  function requireValid(resource: Resource): Resource {
-    const faults = resourceFaults(resource)
-    if (resource.uri === adminResourceOf(adminUrl))
-      faults.push('This is the URI of the admin API, which is no registered resource.')
-    if (faults.length > 0) throw new Problem('invalid_request', 'The request has faults.', faults)
-    return resource
-  }
+function requireValid({ adminUrl }: Admin, resource: Resource): Resource {
+  const faults = resourceFaults(resource)
+  if (resource.uri === adminResourceOf(adminUrl))
+    faults.push('This is the URI of the admin API, which is no registered resource.')
+  if (faults.length > 0) throw new Problem('invalid_request', 'The request has faults.', faults)
+  return resource
 }

@@ -115,7 +115,7 @@ async function carryOut(plan: Plan, { store, now, options, environment }: Execut
         print(`Deleted ${change.kind} ${change.id} and ended ${counted(grantsEnded, 'grant')}.`)
     }
   } catch (error) {
-    throw stopped(error, plan, done)
+    throw stopError(error, plan, done)
   } finally {
     file?.close()
     if (options.json) print(JSON.stringify({ ...planRecord(plan), applied: done, secrets: secrets.map(secretRecord) }))
@@ -124,8 +124,8 @@ async function carryOut(plan: Plan, { store, now, options, environment }: Execut
   return EXIT.done
 }
 
-/** What was done stays done, and a second run does the rest. */
-function stopped(error: unknown, { changes }: Plan, done: number): unknown {
+/** The changes before the failed one stay. A second run makes the others. */
+function stopError(error: unknown, { changes }: Plan, done: number): unknown {
   const next = changes[done]
   if (!next || !(error instanceof ChangedMeanwhile || error instanceof StoreUnavailable)) return error
   const why = error instanceof ChangedMeanwhile ? error.message : `the database cannot be used: ${error.message}`

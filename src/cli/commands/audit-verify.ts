@@ -1,7 +1,8 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { linePages, parseExportedLine } from '../../domain/audit/export.ts'
-import { type ChainedLine, type ChainFault, type ChainReport, columnsAgree, verifyChain } from '../../domain/audit/verify.ts'
+import { parseExportedLine } from '../../domain/audit/export.ts'
+import { type ChainedLine, type ChainFault, type ChainReport, verifyChain } from '../../domain/audit/verify.ts'
+import { verifyStore } from '../../domain/audit/verify-store.ts'
 import { readKeyRing } from '../../domain/maintenance/keep-keys.ts'
 import type { AuditHead } from '../../domain/model/audit-store.ts'
 import { type FindKey, keysOfJwkSet } from '../../keys/audit-head.ts'
@@ -37,7 +38,7 @@ export const auditVerify = defineCommand({
     if (options.jwks !== undefined && options.file === undefined) throw new UsageError('--jwks can only be used with --file')
     const report =
       options.file === undefined
-        ? await verifyStore(environment, options.data, heads)
+        ? await verifyDatabase(environment, options.data, heads)
         : await verifyFile(options.file, options.jwks, heads)
     if (options.json) environment.print(JSON.stringify(reportRecord(report)))
     else for (const line of reportLines(report)) environment.print(line)
@@ -46,28 +47,19 @@ export const auditVerify = defineCommand({
   },
 })
 
-async function verifyStore(environment: CommandEnvironment, data: string | undefined, heads: AuditHead[]): Promise<ChainReport> {
+async function verifyDatabase(
+  environment: CommandEnvironment,
+  data: string | undefined,
+  heads: AuditHead[],
+): Promise<ChainReport> {
   const settings = settingsFor('keys', environment, data)
   return withStore(settings, environment, async (store, now) => {
     const ring = await readKeyRing(keyKeeping(settings, store, now))
-    // Read first: lines that are appended meanwhile come after it.
+    // The head is read before the lines, so that it names a line that the check reaches.
     const head = await store.audit.readHead()
-    let wrongColumn: ChainFault | null = null
-    async function* pages() {
-      for await (const page of linePages(store.audit, 0)) {
-        const wrong = page.find((line) => !columnsAgree(line))
-        if (wrong) wrongColumn ??= { seq: wrong.seq, kind: 'changed' }
-        yield page
-      }
-    }
     const present = head.seq === 0 ? [] : [head]
-    const report = await verifyChain({ pages: pages(), findKey: (id) => ring.verifier(id), heads: [...present, ...heads] })
-    return { ...report, fault: firstOf(wrongColumn, report.fault) }
+    return verifyStore(store.audit, { findKey: (id) => ring.verifier(id), heads: [...present, ...heads] })
   })
-}
-
-function firstOf(one: ChainFault | null, other: ChainFault | null): ChainFault | null {
-  return one && (!other || one.seq < other.seq) ? one : other
 }
 
 async function verifyFile(path: string, jwks: string | undefined, heads: AuditHead[]): Promise<ChainReport> {
@@ -125,7 +117,7 @@ function reportLines({ fault, lines, first, last, signedThrough, unknownKeys }: 
     : 'No signed head was checked.'
   return [
     `Checked ${counted(lines, 'line')}, from ${first} to ${last.seq}.`,
-    unknownKeys === 0 ? signed : `${signed} ${counted(unknownKeys, 'signed head')} of keys that are not known any more.`,
+    unknownKeys === 0 ? signed : `${signed} ${counted(unknownKeys, 'signed head')} of keys that were deleted.`,
     ...(fault ? [] : [`The chain is unbroken. Its last line is ${last.seq}:${last.hash}`]),
   ]
 }

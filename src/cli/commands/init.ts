@@ -20,7 +20,7 @@ export const init = defineCommand({
   name: 'init',
   words: 'Writes the settings and secrets of a new installation, and prints the next steps.',
   about: [
-    'Asks for what is not given, if there is a terminal. Writes new files that only their owner can read: the settings (env; .env for compose; values.yaml for kubernetes), secret (wraps the keys in the database) and login-secret (shared by both servers). A file that exists is never overwritten. The secrets are random and are not printed.',
+    'On a terminal, the command asks for the URLs that are not given. It writes new files that only their owner can read: the settings (env; .env for compose; values.yaml for kubernetes), secret (wraps the keys in the database) and login-secret (shared by both servers). A file that exists is never overwritten. The secrets are random and are not printed.',
     'Nothing else is changed: the checklist has the commands that create the database and start the servers.',
   ],
   options: {
@@ -103,7 +103,7 @@ async function askForMissing(given: Given, target: Target, { ask }: CommandEnvir
   }
 }
 
-/** The packages know the addresses of their proxies, or take them from --proxy. */
+/** The Compose file and the chart have their own default for the proxies, and use other settings only from their own files. */
 function isContainer(target: Target): boolean {
   return target === 'compose' || target === 'kubernetes'
 }

@@ -1,9 +1,9 @@
 import { OPERATOR_ROLES, type OperatorRole } from '../../domain/model/records.ts'
-import { OPERATORS_AT_MOST, setOperator } from '../../domain/operators/operators.ts'
+import { OPERATORS_AT_MOST, setOperator, walletOrClientOf } from '../../domain/operators/operators.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { OPERATOR_OPERAND, objectOf, operatorFrom } from '../operators/operator-operand.ts'
+import { OPERATOR_OPERAND, operatorFrom } from '../operators/operator-operand.ts'
 import { CommandError, defineCommand, EXIT, UsageError } from '../terminal/command.ts'
 
 export const operatorsAdd = defineCommand({
@@ -34,7 +34,7 @@ export const operatorsAdd = defineCommand({
       const set = await setOperator(store, { id, role, at: now() })
       if (set.kind === 'done') {
         const event = set.isNew ? 'operator_added' : 'operator_changed'
-        await recordAct(store, environment, { event, at: now(), ...objectOf(id), details: { role } })
+        await recordAct(store, environment, { event, at: now(), ...walletOrClientOf(id), details: { role } })
       }
       return set
     })

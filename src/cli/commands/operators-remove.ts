@@ -1,8 +1,8 @@
-import { removeOperator } from '../../domain/operators/operators.ts'
+import { removeOperator, walletOrClientOf } from '../../domain/operators/operators.ts'
 import { recordAct } from '../compose/record-act.ts'
 import { dataOption, settingsFor } from '../compose/settings.ts'
 import { withStore } from '../compose/with-store.ts'
-import { OPERATOR_OPERAND, objectOf, operatorFrom } from '../operators/operator-operand.ts'
+import { OPERATOR_OPERAND, operatorFrom } from '../operators/operator-operand.ts'
 import { CommandError, defineCommand, EXIT } from '../terminal/command.ts'
 
 export const operatorsRemove = defineCommand({
@@ -17,7 +17,8 @@ export const operatorsRemove = defineCommand({
     const id = operatorFrom(text)
     const outcome = await withStore(settingsFor('clients', environment, options.data), environment, async (store, now) => {
       const removed = await removeOperator(store, id)
-      if (removed.kind === 'done') await recordAct(store, environment, { event: 'operator_removed', at: now(), ...objectOf(id) })
+      if (removed.kind === 'done')
+        await recordAct(store, environment, { event: 'operator_removed', at: now(), ...walletOrClientOf(id) })
       return removed
     })
     if (outcome.kind === 'done') {

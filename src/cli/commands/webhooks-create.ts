@@ -25,7 +25,7 @@ export const webhooksCreate = defineCommand({
   examples: ['grantor webhooks create https://siem.example.com/grantor --event grant_ended --event session_started'],
   program: 'keys',
   async run({ options, operands: [url = ''] }, environment) {
-    const faults = [addressFault(url, options.data !== undefined), ...options.event.map(eventFault)].filter(
+    const faults = [addressFault(url, { isDevelopment: options.data !== undefined }), ...options.event.map(eventFault)].filter(
       (fault) => fault !== null,
     )
     if (faults.length > 0) throw new UsageError(faults)
@@ -54,7 +54,7 @@ export const webhooksCreate = defineCommand({
 })
 
 /** `grantor start` (`--data`) also sends to plain http on this machine. */
-function addressFault(url: string, isDevelopment: boolean): string | null {
+function addressFault(url: string, { isDevelopment }: { isDevelopment: boolean }): string | null {
   const fault = calledUriFault(url)
   if (fault !== null) return `URL ${fault}`
   if (new URL(url).protocol === 'http:' && !isDevelopment)

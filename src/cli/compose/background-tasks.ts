@@ -21,7 +21,7 @@ type BackgroundParts = {
   webhooks: WebhookSender
   logger: Logger
   metrics: Metrics | undefined
-  /** absent if the admin API is off: then no node of this installation has jobs */
+  /** absent if the admin API is off, because only the admin API starts jobs */
   workOnJobs: ((stopping: AbortSignal) => Promise<void>) | undefined
 }
 

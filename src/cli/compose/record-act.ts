@@ -1,7 +1,8 @@
-/** Records what a command did in the audit trail, with the name of the operating system's user. */
+/** Records the act of a command in the audit trail, with the name of the operating system's user. */
 import { userInfo } from 'node:os'
 import { appendEntry } from '../../domain/audit/chain.ts'
-import { type OperatorAct, recordOperatorAct } from '../../domain/audit/operator-acts.ts'
+import { newEntry } from '../../domain/audit/entry.ts'
+import type { OperatorAct } from '../../domain/audit/operator-acts.ts'
 import type { Store } from '../../domain/model/store.ts'
 import type { CommandEnvironment } from '../terminal/command.ts'
 
@@ -11,14 +12,11 @@ export async function recordAct(
   { env, printError }: Pick<CommandEnvironment, 'env' | 'printError'>,
   act: Omit<OperatorAct, 'operator'>,
 ): Promise<void> {
-  // `sudo` sets the variable to the user who ran it. The user could also set it, so it does not replace the name.
+  // `sudo` sets SUDO_USER to the user who ran `sudo`. A user can also set this variable, so its value is only a detail of the line.
   const sudo = env.SUDO_USER ? { sudo_user: env.SUDO_USER } : {}
   try {
-    await recordOperatorAct((entry) => appendEntry(store.audit, entry), {
-      ...act,
-      operator: `cli:${userName()}`,
-      details: { ...act.details, ...sudo },
-    })
+    const details = { ...act.details, ...sudo }
+    await appendEntry(store.audit, newEntry({ ...act, operator: `cli:${userName()}`, details }))
   } catch (error) {
     printError(
       `The change was made, but its line is missing in the audit trail: ${error instanceof Error ? error.message : String(error)}`,

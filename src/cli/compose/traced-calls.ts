@@ -1,9 +1,9 @@
-/** The calls to other parties, each with a span: the method or the host, and how the call failed. Never a path, which may hold a secret. */
+/** Spans for the calls to clients and chains, with the method or the host, and the failure. No span has a path, because a path may contain a secret. */
 import type { CallWith } from '../../chain/json-rpc.ts'
 import type { FetchFromClient } from '../../domain/model/deps.ts'
 import type { Tracing } from '../../ops/tracing.ts'
 
-/** Clients get no `traceparent`: they are other parties, and need not know which requests belong together. */
+/** Requests to clients have no `traceparent`. It would show another party which requests belong together. */
 export function tracedFetch(fetchFromClient: FetchFromClient, tracing: Tracing | undefined): FetchFromClient {
   if (!tracing) return fetchFromClient
   return (call) =>

@@ -37,7 +37,7 @@ function collectorOf({ otlpEndpoint, otlpTracesEndpoint }: TraceSettings): strin
   return otlpEndpoint === undefined ? undefined : `${otlpEndpoint.replace(/\/$/, '')}/v1/traces`
 }
 
-/** The settings have checked the form. */
+/** `readSettings` has checked the syntax. */
 function headersOf(text: string): Record<string, string> {
   const items = text.split(',').filter((item) => item.trim() !== '')
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * Reads the file of a configuration: YAML 1.2, of which JSON is a part. Everything that is not understood is a fault, with its line.
+ * Reads the file of a configuration: YAML 1.2, of which JSON is a subset. Everything that is not supported is a fault, with its line.
  * Anchors, aliases and tags are refused, so no short file can become a large value.
  */
 import {
@@ -24,7 +24,7 @@ import { UsageError } from '../terminal/command.ts'
 
 /** In characters. 10,000 clients with one redirect URI each have 5 million. */
 export const FILE_AT_MOST = 10_000_000
-/** More faults do not help, and the first ones are often the cause of the others. */
+/** The first faults are often the cause of the others. */
 const FAULTS_AT_MOST = 20
 const DEPTH_AT_MOST = 20
 
@@ -41,7 +41,7 @@ export function readConfiguration(text: string, file: string): Configuration {
 }
 
 export function faultLines(file: string, faults: readonly string[]): string[] {
-  // The file may come from someone else: its text must not control the terminal.
+  // The file may be from another author, so its text must not control the terminal.
   const shown = faults.slice(0, FAULTS_AT_MOST).map((fault) => `- ${fault.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')}`)
   const more = faults.length > FAULTS_AT_MOST ? [`and ${faults.length - FAULTS_AT_MOST} more`] : []
   return [`${JSON.stringify(file)} cannot be applied; nothing was changed`, ...shown, ...more]
@@ -90,13 +90,12 @@ function parse(text: string, reading: Reading): Document.Parsed | null {
       merge: false,
     })
     const problems = [...document.errors, ...document.warnings]
-    // The parser catches some of its own overflows.
+    // The parser reports some overflows of its recursion as errors, and throws others.
     if (problems.some(({ message }) => message.includes('call stack'))) throw new RangeError()
     for (const { pos, message } of problems) reading.faults.push(`line ${lines.linePos(pos[0]).line}: ${message}`)
     if (reading.faults.length === 0) refuseReferences(document, reading)
     return reading.faults.length === 0 ? document : null
   } catch (error) {
-    // The parser is recursive.
     if (!(error instanceof RangeError)) throw error
     reading.faults.push('the file is nested too deeply')
     return null

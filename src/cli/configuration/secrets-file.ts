@@ -1,4 +1,4 @@
-/** Where the secrets of new clients go: to a new file that only its owner can read, or to the terminal. */
+/** Writes the secrets of new clients to a new file that only its owner can read. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import type { KeepSecret, NewSecret } from '../../domain/configuration/configuration.ts'
 import { UsageError } from '../terminal/command.ts'
@@ -24,7 +24,7 @@ export function openSecretsFile(file: string): { keepSecret: KeepSecret; close()
     },
     close() {
       closeSync(descriptor)
-      // A command that stopped before the first secret can be repeated with the same file.
+      // An empty file is removed, so that the command can be repeated with the same name.
       if (isEmpty) rmSync(file)
     },
   }

@@ -7,7 +7,7 @@ const DISCOVERY = '/.well-known/openid-configuration'
 
 /** The document must name the issuer that apps use (OpenID Connect Discovery §4.3), and endpoints below it. */
 export async function checkAuthUrl({ settings: { authUrl } }: Site): Promise<Found[]> {
-  return reading(`${authUrl}${DISCOVERY}`, 'GRANTOR_AUTH_URL', (answer) => {
+  return checkAnswer(`${authUrl}${DISCOVERY}`, 'GRANTOR_AUTH_URL', (answer) => {
     const { issuer, ...members } = jsonOf(answer) ?? {}
     if (typeof issuer !== 'string')
       return wrong(
@@ -21,13 +21,17 @@ export async function checkAuthUrl({ settings: { authUrl } }: Site): Promise<Fou
       )
     const endpoints = Object.entries(members).filter(([name]) => name.endsWith('_endpoint') || name === 'jwks_uri')
     const foreign = endpoints.find(([, url]) => typeof url !== 'string' || !url.startsWith(`${authUrl}/`))
-    if (foreign) return wrong(`${foreign[0]} is not below ${authUrl}`, 'Check what changes the discovery document on its way.')
+    if (foreign)
+      return wrong(
+        `${foreign[0]} is not below ${authUrl}`,
+        'Find the proxy that changes the discovery document, and let it forward responses unchanged.',
+      )
     return ok(`${authUrl} is the issuer, and names ${endpoints.length} endpoints`)
   })
 }
 
 export async function checkReadiness({ settings: { authUrl } }: Site): Promise<Found[]> {
-  return reading(`${authUrl}/health/ready`, 'GRANTOR_AUTH_URL', (answer) => {
+  return checkAnswer(`${authUrl}/health/ready`, 'GRANTOR_AUTH_URL', (answer) => {
     const { status, problem } = jsonOf(answer) ?? {}
     if (answer.status === 200 && status === 'ready') return ok('grantor serve is ready')
     if (typeof problem === 'string')
@@ -37,7 +41,7 @@ export async function checkReadiness({ settings: { authUrl } }: Site): Promise<F
 }
 
 export async function checkLoginUrl({ settings: { loginUrl } }: Site): Promise<Found[]> {
-  return reading(`${loginUrl}/health/ready`, 'GRANTOR_LOGIN_URL', (answer) => {
+  return checkAnswer(`${loginUrl}/health/ready`, 'GRANTOR_LOGIN_URL', (answer) => {
     const { status, problem } = jsonOf(answer) ?? {}
     if (answer.status === 200 && status === 'ok') return ok(`${loginUrl} is the login server, and it is ready`)
     if (status === 'ready')
@@ -50,9 +54,9 @@ export async function checkLoginUrl({ settings: { loginUrl } }: Site): Promise<F
   })
 }
 
-/** The login page reads its challenge from the auth service. An unknown challenge is refused there, so the refusal shows the way. */
+/** The auth service refuses an unknown challenge. So a refusal on the login page shows that the login server reaches the auth service. */
 export async function checkLoginReachesAuth({ settings: { loginUrl } }: Site): Promise<Found[]> {
-  return reading(`${loginUrl}/login?login_challenge=grantor-doctor`, 'GRANTOR_LOGIN_URL', (answer) => {
+  return checkAnswer(`${loginUrl}/login?login_challenge=grantor-doctor`, 'GRANTOR_LOGIN_URL', (answer) => {
     if (answer.status === 400 || answer.status === 410)
       return ok('the login server reaches the auth service, with the right secret')
     if (answer.status === 503)
@@ -64,7 +68,7 @@ export async function checkLoginReachesAuth({ settings: { loginUrl } }: Site): P
   })
 }
 
-/** The API of the login server is only for the login server, which has an address of its own for it. */
+/** Only the login server calls this API. With GRANTOR_AUTH_BACKEND_URL it does not use the public URL, so the proxy should refuse the paths. */
 export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: Site): Promise<Found[]> {
   if (authBackendUrl === undefined) return [ok('the login server uses the public URL of the auth service')]
   const answer = await call(`${authUrl}/login/challenge`).catch(() => null)
@@ -78,7 +82,7 @@ export async function checkLoginApi({ settings: { authUrl, authBackendUrl } }: S
   ]
 }
 
-/** The metrics name no secrets, but they show the load and the state of the service. */
+/** The metrics contain no secrets, but they show the load and the state of the service. */
 export async function checkMetrics({ settings: { authUrl, loginUrl, metricsListen } }: Site): Promise<Found[]> {
   const remedy = 'Let the proxy forward only the listeners of grantor serve and grantor login-server.'
   for (const url of [authUrl, loginUrl]) {
@@ -101,7 +105,7 @@ export async function checkAdminApi({ settings: { authUrl, loginUrl, adminUrl } 
     if (answer?.status === 401)
       return [wrong(`the admin API answers at ${url}`, 'Let the proxy forward only GRANTOR_ADMIN_URL to GRANTOR_ADMIN_LISTEN.')]
   }
-  return reading(`${adminUrl}/openapi.json`, 'GRANTOR_ADMIN_URL', (answer) =>
+  return checkAnswer(`${adminUrl}/openapi.json`, 'GRANTOR_ADMIN_URL', (answer) =>
     typeof jsonOf(answer)?.openapi === 'string'
       ? ok(`the admin API answers at ${adminUrl} only`)
       : wrong(
@@ -129,7 +133,8 @@ export async function checkPlainHttp({ settings: { authUrl, loginUrl, adminUrl }
     : [ok('plain http is closed or redirected')]
 }
 
-async function reading(url: string, setting: string, judge: (answer: Answered) => Found): Promise<Found[]> {
+/** Calls the URL, and judges the answer unless the URL cannot be reached, redirects, or is answered by the proxy alone. */
+async function checkAnswer(url: string, setting: string, judge: (answer: Answered) => Found): Promise<Found[]> {
   let answer: Answered
   try {
     answer = await call(url)

@@ -19,7 +19,7 @@ export function call(url: string, headers: Readonly<Record<string, string>> = {}
     request.on('error', reject)
     request.on('response', (response) => {
       let body = ''
-      // Unknown once the connection is closed.
+      // Read now, because a closed connection has no port.
       const localPort = response.socket.localPort ?? 0
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {

@@ -5,7 +5,7 @@ import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts
 
 const HANDSHAKE_MS = 5_000
 const DAY = 86_400
-/** Most certificates of ACME are renewed 30 days before their end. */
+/** ACME clients usually renew certificates 30 days before they expire. */
 const SOON_DAYS = 14
 
 export async function checkCertificates({ settings: { authUrl, loginUrl, adminUrl }, now }: Site): Promise<Found[]> {
@@ -14,13 +14,13 @@ export async function checkCertificates({ settings: { authUrl, loginUrl, adminUr
     .filter(({ protocol }) => protocol === 'https:')
   if (urls.length === 0) return [ok('all URLs are http on this machine, so there is no certificate')]
   const found = await Promise.all(
-    urls.map(async (url) => [judge(url.host, await readCertificate(url), now()), ...(await oldVersions(url))]),
+    urls.map(async (url) => [judge(url.host, await readCertificate(url), now()), ...(await checkOldVersions(url))]),
   )
   return found.flat()
 }
 
 /** TLS 1.0 and 1.1 must not be used (RFC 8996). */
-async function oldVersions(url: URL): Promise<Found[]> {
+async function checkOldVersions(url: URL): Promise<Found[]> {
   const read = await readCertificate(url, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
   if ('problem' in read) return []
   return [warning(`${url.host} accepts TLS 1.1 or older`, 'Let the proxy accept TLS 1.2 and 1.3 only.')]
@@ -37,7 +37,7 @@ function judge(host: string, read: Read, at: number): Found {
   if (days < SOON_DAYS)
     return warning(
       `the certificate of ${host} expires in ${days} days`,
-      'Renew the certificate, and check what should have renewed it.',
+      'Renew the certificate, and check why it was not renewed automatically.',
     )
   return ok(`the certificate of ${host} is valid for ${days} more days`)
 }
@@ -52,7 +52,7 @@ function remedyOf(fault: string): string {
 function readCertificate({ hostname, port }: URL, versions: SecureContextOptions = {}): Promise<Read> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
-    // The handshake continues with a certificate that is not accepted, so that the reason and the end can be read.
+    // The handshake completes even if the certificate is not accepted, so that the reason and the date of expiry can be read.
     const socket = connect({
       host,
       port: Number(port || 443),

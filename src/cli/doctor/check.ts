@@ -1,4 +1,4 @@
-/** A check of a running installation: what it found, and what to do. */
+/** The types of a check and of its findings. */
 import type { Settings } from '../../config/settings.ts'
 import type { ProbeAnswer } from '../../ops/probe.ts'
 import type { Answered } from './call.ts'
@@ -35,7 +35,7 @@ export type Site = {
   env: Readonly<Record<string, string | undefined>>
   /** epoch seconds */
   now: () => number
-  /** The same probe for all checks of one server. */
+  /** Sends the probe once for each server. All checks share the result. */
   probe(server: Probable): Promise<Probed>
 }
 

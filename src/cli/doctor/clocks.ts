@@ -2,7 +2,7 @@
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 import type { DatabaseFacts } from './databases.ts'
 
-/** A node corrects smaller differences to the database. Tokens and proofs accept a few seconds. */
+/** Seconds. A node corrects its difference to the database's clock, and tokens and proofs tolerate a few seconds. */
 const NOTABLE = 5
 const HARMFUL = 30
 

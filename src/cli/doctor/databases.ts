@@ -13,7 +13,8 @@ type PostgresUrl = Extract<Site['settings']['databaseUrl'], { kind: 'postgres' }
 
 export type DatabaseFacts = { clocks: { name: string; now: number }[] }
 
-const OLDEST = 150_000
+/** PostgreSQL 15. */
+const OLDEST_VERSION = 150_000
 
 export async function checkDatabase({ settings: { databaseUrl }, now }: Site): Promise<Found[]> {
   if (databaseUrl.kind === 'sqlite') return checkSqliteFile(databaseUrl.path)
@@ -37,10 +38,10 @@ export async function checkDatabase({ settings: { databaseUrl }, now }: Site): P
   return found
 }
 
-/** Each fault of one server, or what is right about it. */
+/** The faults of one server, or one finding that the server is set up correctly. */
 function serverFaults(name: string, facts: Facts, url: PostgresUrl): Found[] {
   const faults: (Found | false)[] = [
-    facts.version < OLDEST &&
+    facts.version < OLDEST_VERSION &&
       wrong(`${name} is of version ${Math.floor(facts.version / 10_000)}`, 'Update it to PostgreSQL 15 or newer.'),
     !facts.fsync && wrong(`${name} has fsync off, so a crash loses acknowledged changes`, 'Set fsync = on.'),
     !facts.fullPageWrites &&
@@ -65,11 +66,11 @@ function serverFaults(name: string, facts: Facts, url: PostgresUrl): Found[] {
       ),
     ...poolFaults(name, facts, url),
   ]
-  const real = faults.filter((fault) => fault !== false)
+  const found = faults.filter((fault) => fault !== false)
   const role = facts.inRecovery ? 'is a standby' : 'accepts writes'
-  return real.length > 0
-    ? real
-    : [ok(`${name} ${role}, keeps what it acknowledges, and has ${facts.connections} connections for pools of ${url.poolSize}`)]
+  return found.length > 0
+    ? found
+    : [ok(`${name} ${role}, keeps acknowledged changes, and has ${facts.connections} connections for pools of ${url.poolSize}`)]
 }
 
 function poolFaults(name: string, { connections, connectionsInUse }: Facts, { poolSize }: PostgresUrl): (Found | false)[] {

@@ -7,7 +7,7 @@ import { CommandError } from '../terminal/command.ts'
 import { time } from '../terminal/print.ts'
 import { type Found, ok, type Site, unchecked, warning, wrong } from './check.ts'
 
-/** A node rotates keys every minute. A day more means that no node does. */
+/** Seconds. A node checks every minute whether a key must be replaced. If a key is a day late, no node does so. */
 const LATE = 86_400
 
 export async function checkKeys({ settings, now }: Site): Promise<Found[]> {
@@ -35,7 +35,7 @@ function judge({ locked, wrappedBefore, nextRotation }: Awaited<ReturnType<typeo
   return ok(`all keys open, and the next one is replaced at ${time(nextRotation)}`)
 }
 
-/** Files that the settings name and that hold a secret. */
+/** The files of secrets that the settings name. */
 export async function checkSecretFiles({ env }: Site): Promise<Found[]> {
   const names = knownNames.filter((name) => name.endsWith('_FILE') && name !== 'GRANTOR_TLS_CERT_FILE')
   const files = names.flatMap((name) => (env[name] ? [{ name, file: env[name] }] : []))
@@ -59,8 +59,8 @@ function judgeFile(name: string, file: string): Found[] {
       ),
     ]
   }
-  const shown = mode.toString(8).padStart(4, '0')
+  const octal = mode.toString(8).padStart(4, '0')
   // Root may own the file and give the group of the service the right to read it.
   if ((mode & 0o027) === 0) return []
-  return [wrong(`the file of ${name} can be read or changed by other users (mode ${shown})`, `Run: chmod 600 ${file}`)]
+  return [wrong(`the file of ${name} can be read or changed by other users (mode ${octal})`, `Run: chmod 600 ${file}`)]
 }

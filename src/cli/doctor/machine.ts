@@ -16,11 +16,11 @@ export async function checkMachine(): Promise<Found[]> {
     memory < LEAST_MEMORY
       ? warning(`this command may use ${megabytes} MB of memory`, 'Give the service at least 400 MB.')
       : ok(`${megabytes} MB of memory`),
-    descriptors(),
+    checkDescriptors(),
   ]
 }
 
-function descriptors(): Found {
+function checkDescriptors(): Found {
   try {
     const [, soft = '', hard = ''] = /^Max open files\s+(\S+)\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
     // Node raises the soft limit to the hard limit at its start.

@@ -3,7 +3,7 @@ import { LONG_ANSWER, PROBE_PATH, type ProbeAnswer, probedHeaders, probeFor } fr
 import { call, jsonOf, reasonOf } from './call.ts'
 import type { Probable, Probed, Site } from './check.ts'
 
-/** RFC 5737: an address that no client has. A proxy must not pass it on as the only address. */
+/** An address that no client has (RFC 5737). A proxy must replace this address, or add the real one after it. */
 export const FORGED_ADDRESS = '192.0.2.1'
 /** In characters: as long as an authorization request with a signed request object may be. */
 const LONG_QUERY = 6_000

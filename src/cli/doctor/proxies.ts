@@ -17,7 +17,7 @@ function judge(server: Probable, probed: Probed, { settings }: Site): Found[] {
   if ('problem' in probed)
     return [
       unchecked(
-        `the way to ${NAMES[server]} could not be checked: ${shown(probed.problem)}`,
+        `the path to ${NAMES[server]} could not be checked: ${shown(probed.problem)}`,
         'Give this command the environment of the services, and let the proxy forward long queries.',
       ),
     ]
@@ -45,11 +45,11 @@ function judge(server: Probable, probed: Probed, { settings }: Site): Found[] {
         'Let the proxy accept headers of 8 kB in an answer; in nginx: proxy_buffer_size 8k.',
       ),
     )
-  return [...faults, clientAddress(server, probed, settings)]
+  return [...faults, judgeClientAddress(server, probed, settings)]
 }
 
 /** The probe sends a forged X-Forwarded-For. A proxy must add the real address after it, or replace it. */
-function clientAddress(
+function judgeClientAddress(
   server: Probable,
   { answer: { peer, peer_port: peerPort, forwarded_for: forwarded }, localPort }: Extract<Probed, { answer: unknown }>,
   { trustedProxies, tlsCertFile, authUrl }: Site['settings'],
@@ -67,9 +67,9 @@ function clientAddress(
       `the proxy at ${peer} sends no X-Forwarded-For, so all clients share one limit`,
       'Let the proxy send the address of its client in X-Forwarded-For.',
     )
-  if (isTrusted) return ok(`${NAMES[server]} learns the client address from the proxy at ${peer}`)
+  if (isTrusted) return ok(`${NAMES[server]} gets the client address from the proxy at ${peer}`)
   const remedy = `Add ${peer} to GRANTOR_TRUSTED_PROXIES of ${NAMES[server]}, and let the proxy send X-Forwarded-For.`
-  // Another port than that of this command means a proxy, or an address translation, which no machine does with itself.
+  // The port differs from that of this command, so there is a proxy or an address translation. On loopback there is no address translation.
   const isProxy = !isUntouched || isIn(LOOPBACK, peer) || (tlsCertFile === undefined && authUrl.startsWith('https:'))
   return isProxy
     ? wrong(`a proxy at ${peer} is not among GRANTOR_TRUSTED_PROXIES, so all clients share one limit`, remedy)

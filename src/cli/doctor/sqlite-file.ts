@@ -19,7 +19,7 @@ const FEW_MEGABYTES = 2_000
 export function checkSqliteFile(path: string): Found[] {
   const folder = dirname(path)
   try {
-    return [...permissions(path, folder), ...journal(path), ...fileSystem(folder)]
+    return [...checkPermissions(path, folder), ...checkJournal(path), ...checkFileSystem(folder)]
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return [wrong(`there is no database at ${path}`, 'Run: grantor migrate')]
@@ -27,8 +27,8 @@ export function checkSqliteFile(path: string): Found[] {
   }
 }
 
-/** The file holds sealed keys, hashes of secrets and the wallets of all users. */
-function permissions(path: string, folder: string): Found[] {
+/** The file contains wrapped keys, hashes of secrets and the wallets of all users. */
+function checkPermissions(path: string, folder: string): Found[] {
   const [ofFile, ofFolder] = [statSync(path).mode & 0o777, statSync(folder).mode & 0o7777]
   if ((ofFolder & 0o022) !== 0 && (ofFolder & 0o1000) === 0)
     return [wrong(`${folder} can be changed by other users (mode ${octal(ofFolder)})`, `Run: chmod 700 ${folder}`)]
@@ -39,7 +39,7 @@ function permissions(path: string, folder: string): Found[] {
 }
 
 /** Bytes 18 and 19 of the file: 2 means a write-ahead log (https://www.sqlite.org/fileformat.html §1.3.3). */
-function journal(path: string): Found[] {
+function checkJournal(path: string): Found[] {
   const bytes = Buffer.alloc(20)
   const descriptor = openSync(path, 'r')
   try {
@@ -55,7 +55,7 @@ function journal(path: string): Found[] {
   ]
 }
 
-function fileSystem(folder: string): Found[] {
+function checkFileSystem(folder: string): Found[] {
   const { type, bavail, bsize } = statfsSync(folder)
   const name = REMOTE.get(type >>> 0)
   const free = Math.floor((bavail * bsize) / MEGABYTE)

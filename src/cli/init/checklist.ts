@@ -12,7 +12,7 @@ export function checklist(installation: Installation, operator: string | undefin
 
 function stepsOf(installation: Installation, operator: string | undefined): Step[] {
   const { target, folder, adminUrl, databaseUrl } = installation
-  const run = runner(installation)
+  const run = createRun(installation)
   const secret = target === 'compose' ? `${folder}/secrets/secret` : `${folder}/secret`
   const hasOwnDatabase = databaseUrl.startsWith('postgres') && target !== 'compose'
   return [
@@ -23,11 +23,11 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
     ...(hasOwnDatabase
       ? [{ words: 'Create the role and the database on the PostgreSQL server, if they do not exist.', commands: [] }]
       : []),
-    ...preparation(installation),
-    // The packages with containers migrate before they start.
+    ...prepareSteps(installation),
+    // Compose and Helm run the migration before the servers start.
     ...(target === 'files' || target === 'systemd' ? [{ words: 'Create the tables.', commands: [run('migrate')] }] : []),
-    starting(installation, run),
-    ...(isDirect(installation) ? [] : [proxy(installation)]),
+    startStep(installation, run),
+    ...(isDirect(installation) ? [] : [proxyStep(installation)]),
     ...(operator === undefined && adminUrl === undefined
       ? []
       : [{ words: 'Name the first operator.', commands: [run(`operators add ${operator ?? 'ADDRESS'} --role owner`)] }]),
@@ -42,8 +42,8 @@ function stepsOf(installation: Installation, operator: string | undefined): Step
 
 type Run = (command: string) => string
 
-/** How a command gets the settings of the services. */
-function runner({ target, folder, databaseUrl }: Installation): Run {
+/** Returns a function that writes a command so that it runs with the settings of the services. */
+function createRun({ target, folder, databaseUrl }: Installation): Run {
   if (target === 'compose') return (command) => `(cd ${forShell(folder)} && docker compose run --rm auth ${command})`
   if (target === 'kubernetes') {
     const workload = databaseUrl.startsWith('postgres') ? 'deploy' : 'statefulset'
@@ -56,7 +56,7 @@ function runner({ target, folder, databaseUrl }: Installation): Run {
     `sudo sh -c ${forShell(`set -a; . ${file}; GRANTOR_SECRET_FILE=${secret}; GRANTOR_LOGIN_SECRET_FILE=${login}; exec setpriv --reuid=grantor --regid=grantor --clear-groups --inh-caps=-all grantor ${command}`)}`
 }
 
-function preparation({ target, folder, databaseUrl }: Installation): Step[] {
+function prepareSteps({ target, folder, databaseUrl }: Installation): Step[] {
   const at = (...names: string[]) => names.map((name) => forShell(`${folder}/${name}`)).join(' ')
   const isSqlite = databaseUrl.startsWith('sqlite:')
   switch (target) {
@@ -93,7 +93,7 @@ function preparation({ target, folder, databaseUrl }: Installation): Step[] {
   }
 }
 
-function starting({ target, folder, databaseUrl }: Installation, run: Run): Step {
+function startStep({ target, folder, databaseUrl }: Installation, run: Run): Step {
   const words = 'Start both servers.'
   switch (target) {
     case 'files':
@@ -113,7 +113,7 @@ function starting({ target, folder, databaseUrl }: Installation, run: Run): Step
   }
 }
 
-function proxy({ authUrl, loginUrl, adminUrl }: Installation): Step {
+function proxyStep({ authUrl, loginUrl, adminUrl }: Installation): Step {
   const both = `${authUrl} to port ${PORTS.auth}${adminUrl === undefined ? ' and' : ','} ${loginUrl} to port ${PORTS.login}`
   const all = adminUrl === undefined ? both : `${both} and ${adminUrl} to port ${PORTS.admin}`
   return {

@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import { isLoopbackHost } from '../../config/parsers.ts'
 import { readSettings } from '../../config/settings.ts'
 
-/** How the servers will run: by hand or by a supervisor, with the units, with the Compose file, or with the chart of the package. */
+/** How the servers will run: `files` by hand or by a supervisor, `systemd` with the units, `compose` with the Compose file, `kubernetes` with the chart. */
 export const TARGETS = ['files', 'systemd', 'compose', 'kubernetes'] as const
 export type Target = (typeof TARGETS)[number]
 
@@ -28,7 +28,7 @@ export type Lines = Readonly<Record<string, string>>
 /** The ports behind a proxy. */
 export const PORTS = { auth: 4000, login: 4001, admin: 4002 } as const
 
-/** Both URLs on this machine and without TLS: no proxy is necessary. */
+/** Whether no proxy is necessary: both URLs are on this machine and without TLS. */
 export function isDirect({ authUrl, loginUrl }: Pick<Installation, 'authUrl' | 'loginUrl'>): boolean {
   return [authUrl, loginUrl].every((text) => {
     const url = URL.canParse(text) ? new URL(text) : null
@@ -53,7 +53,7 @@ export function settingsOf(installation: Installation): Lines {
           GRANTOR_AUTH_BACKEND_URL: `http://127.0.0.1:${PORTS.auth}`,
           GRANTOR_TRUSTED_PROXIES: trustedProxies,
         }),
-    // The packages set the names of these files themselves. The environment file of systemd would override them.
+    // The packages name these files themselves. In an environment file of systemd, the names would override those of the unit.
     ...(target === 'files'
       ? { GRANTOR_SECRET_FILE: `${folder}/secret`, GRANTOR_LOGIN_SECRET_FILE: `${folder}/login-secret` }
       : {}),
@@ -70,7 +70,7 @@ export function filesOf(installation: Installation, { secret, loginSecret }: Sec
     case 'systemd':
       return { secret: `${secret}\n`, 'login-secret': `${loginSecret}\n`, env: environmentText(settingsOf(installation)) }
     case 'compose': {
-      // The Compose file has the other settings.
+      // The other settings are in the Compose file.
       const proxies = trustedProxies === null ? {} : { GRANTOR_TRUSTED_PROXIES: trustedProxies }
       const lines = { GRANTOR_IMAGE: 'grantor', GRANTOR_AUTH_URL: authUrl, GRANTOR_LOGIN_URL: loginUrl, ...proxies }
       return { 'secrets/secret': `${secret}\n`, 'secrets/login-secret': `${loginSecret}\n`, '.env': environmentText(lines) }
@@ -87,7 +87,7 @@ export function filesOf(installation: Installation, { secret, loginSecret }: Sec
   }
 }
 
-/** The faults of these settings, in the words of the servers that will read them. */
+/** The faults of these settings, as the servers would report them. */
 export function faultsOf(lines: Lines, secrets: Secrets): string[] {
   const { GRANTOR_SECRET_FILE: _, GRANTOR_LOGIN_SECRET_FILE: __, ...others } = lines
   const env = { ...others, GRANTOR_SECRET: secrets.secret, GRANTOR_LOGIN_SECRET: secrets.loginSecret }
@@ -110,12 +110,12 @@ function environmentText(lines: Lines): string {
   return (
     HEAD +
     Object.entries(lines)
-      .map(([name, value]) => `${name}=${quoted(value)}\n`)
+      .map(([name, value]) => `${name}=${quote(value)}\n`)
       .join('')
   )
 }
 
 /** Single quotes mean the same to the shell, systemd and Compose. */
-function quoted(value: string): string {
+function quote(value: string): string {
   return /^[\w:/.,@%+=[\]-]*$/.test(value) ? value : `'${value}'`
 }

@@ -1,4 +1,4 @@
-/** Creates files that only their owner can read. All of them are new, or nothing is written. */
+/** Creates files that only their owner can read. If one of the files exists, no file is written. */
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CommandError } from '../terminal/command.ts'
@@ -9,7 +9,7 @@ export function createFiles(folder: string, files: Readonly<Record<string, strin
     for (const [name, text] of Object.entries(files)) {
       const path = join(folder, name)
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      // Fails if the file exists, also if it is a symbolic link.
+      // `wx` fails if the path exists, even as a symbolic link.
       const descriptor = openSync(path, 'wx', 0o600)
       created.push(path)
       try {

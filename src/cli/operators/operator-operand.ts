@@ -1,6 +1,5 @@
 /** An operator as typed in a command: the address of a wallet, or a client id. */
 import { operatorIdOf } from '../../domain/operators/operators.ts'
-import { type Address, parseAddress } from '../../wallet/address.ts'
 import { UsageError } from '../terminal/command.ts'
 
 export const OPERATOR_OPERAND = {
@@ -8,13 +7,7 @@ export const OPERATOR_OPERAND = {
   words: 'The address of a wallet (0x and 40 hexadecimal digits), or the id of a registered client.',
 } as const
 
-/** The operator as the object of an act in the audit trail. */
-export function objectOf(id: string): { wallet: Address } | { clientId: string } {
-  const parsed = parseAddress(id)
-  return parsed.kind === 'address' ? { wallet: parsed.address } : { clientId: id }
-}
-
-/** The id in its one form. */
+/** The id in its normalized form. */
 export function operatorFrom(text: string): string {
   const id = operatorIdOf(text)
   if (id !== null) return id

@@ -30,14 +30,14 @@ export function headOf({ seq, hash }: AuditHead): AuditHead {
 export class ChainWriter {
   readonly #store: AuditStore
   #head: AuditHead | null = null
-  /** the lines whose append may have succeeded although the call did not say so */
+  /** the lines of an append whose outcome is unknown */
   #attempted: AuditLine[] = []
 
   constructor(store: AuditStore) {
     this.#store = store
   }
 
-  /** Resolves after the commit. Throws if the store fails, or if other processes were faster at every attempt. */
+  /** Resolves after the commit. Throws if the store fails, or if other processes appended first at every attempt. */
   async append(entries: readonly AuditEntry[], attempts = 20): Promise<void> {
     for (let attempt = 1; attempt <= attempts; attempt++) {
       this.#head ??= await this.#readHead()

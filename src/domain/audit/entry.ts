@@ -12,7 +12,7 @@ export type AuditEntry = {
   event: string
   result: 'done' | 'refused'
   reason?: string | undefined
-  /** the operator who acted: a wallet or a client of the admin API, or `cli:NAME` */
+  /** the operator who acted: a wallet or a client id of the admin API, or `cli:NAME` */
   operator?: string | undefined
   clientId?: string | undefined
   grantId?: string | undefined
@@ -22,13 +22,14 @@ export type AuditEntry = {
   requestId?: string | undefined
   /** the first part of the caller's address, such as `203.0.113` */
   network?: string | undefined
-  /** further facts, such as how many grants ended */
+  /** further facts, such as how many grants ended; never a secret */
   details?: Readonly<Record<string, string | number>> | undefined
 }
 
+/** `result` is `done` unless given. */
 export type NewEntry = Omit<AuditEntry, 'id' | 'result'> & { result?: AuditEntry['result'] | undefined }
 
-/** No value of a line is longer. Only a URI of a resource or of a client's document can be nearly as long. */
+/** In characters. Longer values are cut. Only the URI of a resource or of a client's document can be nearly as long. */
 const VALUE_AT_MOST = 2048
 
 export function newEntry(entry: NewEntry): AuditEntry {
@@ -83,7 +84,7 @@ function boundedDetails(details: NonNullable<AuditEntry['details']>): Record<str
   return facts.length === 0 ? undefined : (Object.fromEntries(facts) as Record<string, string | number | undefined>)
 }
 
-/** Without control characters, which not every database can store. */
+/** Shortens the text, and replaces control characters, which not every database can store. */
 function bounded(text: string | undefined): string | undefined {
   return text
     ?.slice(0, VALUE_AT_MOST)

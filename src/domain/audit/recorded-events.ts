@@ -5,8 +5,8 @@ import { OPERATOR_EVENTS } from './operator-acts.ts'
 import { HEAD_SIGNED, LINES_DELETED } from './own-events.ts'
 
 /**
- * Sign-ins, consents and endings. Not recorded are requests for tokens, which are metrics, and whatever a caller can cause who has proved
- * neither a wallet nor a client: such a caller could fill the database.
+ * Sign-ins, consents and endings. Requests for tokens are not recorded, because metrics count them. Events that a caller can cause without a
+ * proof of a wallet or a client are not recorded either: such a caller could fill the database.
  */
 const RECORDED: ReadonlySet<string> = new Set([
   ...LASTING_EVENTS,

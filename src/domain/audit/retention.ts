@@ -1,6 +1,6 @@
 /**
- * Deletes old lines, once a day. Before that, a line of the trail names the last line that is deleted and its hash. So the chain can be checked
- * from the first remaining line, and a deletion by age differs from a removal.
+ * Deletes old lines, once a day. First, a new line of the trail names the last line that will be deleted, and its hash. So the chain can be
+ * checked from the first remaining line, and a deletion by age differs from a removal by an attacker.
  */
 import type { AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
@@ -26,11 +26,11 @@ export type Retention = {
   pause: (milliseconds: number) => Promise<void>
 }
 
-/** Returns a function that deletes what is old enough. Call the function every minute. */
+/** Returns a function that deletes the lines that are too old. Call the function every minute. */
 export function createLineDeletion({ store, cleaning, write, holder, days, now, pause }: Retention) {
   const holdsLease = async () => (await cleaning.takeLease('audit lines', holder, now(), LEASE)) === 'taken'
 
-  /** The last line before the first line that is young enough; null if the first line is. Lines are nearly in the order of their times. */
+  /** The last line that is older than `before`, by binary search; null if no line is. Lines are nearly in the order of their times. */
   async function lastOldLine(first: AuditLine, before: number): Promise<AuditLine | null> {
     if (first.at >= before) return null
     let [old, young] = [first, (await store.readHead()).seq + 1]
@@ -60,7 +60,7 @@ export function createLineDeletion({ store, cleaning, write, holder, days, now, 
     if (!last) return
     const [recorded] = await store.searchLines({ event: LINES_DELETED }, { limit: 1 })
     const through = recorded && fieldsOf(recorded.line)?.details.through
-    // An earlier deletion was interrupted.
+    // An interrupted deletion is continued without a second line.
     if (typeof through === 'number' && through >= first.seq && through <= last.seq) return deleteThrough(through, stopping)
     const deletion = newEntry({ at: now(), event: LINES_DELETED, details: { through: last.seq, hash: last.hash } })
     if ((await write(deletion)) !== 'lost') await deleteThrough(last.seq, stopping)

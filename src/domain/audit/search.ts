@@ -11,7 +11,7 @@ export function searchAudit(store: AuditStore, filter: AuditFilter, page: AuditP
   return store.searchLines({ ...filter, clientId: clientId === undefined ? undefined : textIdOf(clientId) }, page)
 }
 
-/** At most `limit` lines, page by page. A page is read when the page before was consumed. */
+/** At most `limit` lines, page by page. Each page is read only when the consumer has taken the page before. */
 export async function* searchPages(store: AuditStore, filter: AuditFilter, limit: number): AsyncGenerator<AuditLine[]> {
   let before: AuditLine | undefined
   for (let left = limit; left > 0; left -= PAGE) {

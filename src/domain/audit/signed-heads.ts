@@ -1,17 +1,17 @@
 /**
  * Signs the head of the chain every hour, with the key that signs access tokens.
  *
- * Before that, the node checks the chain from the last head that it remembers. So while a node runs, a change of older lines is found within
- * the hour, although whoever changed them could compute all hashes again: a node does not sign a chain that contradicts its memory.
+ * Before each signature, the node checks the chain from the last head that it has in memory. So a running node finds a change of older lines
+ * within the hour, even if an attacker computed all hashes again: the node does not sign a chain that contradicts this head.
  */
 import { type AuditHeadClaims, type FindKey, openAuditHead } from '../../keys/audit-head.ts'
 import type { AuditHead, AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
 import { newEntry } from './entry.ts'
-import { linePages } from './export.ts'
 import type { WriteEntry } from './operator-acts.ts'
 import { HEAD_SIGNED } from './own-events.ts'
-import { type ChainFault, columnsAgree, fieldsOf, verifyChain } from './verify.ts'
+import { type ChainFault, fieldsOf } from './verify.ts'
+import { verifyStore } from './verify-store.ts'
 
 /** Seconds between two signed heads, if lines were appended. */
 const SIGNED_EVERY = 3600
@@ -36,6 +36,7 @@ export type HeadSigning = {
 export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer, holder, now, note }: HeadSigning) {
   /** the last line that this process has checked */
   let checked: AuditHead | null = null
+  /** the line of the fault that was reported last, so that each fault is reported once */
   let reported: number | null = null
 
   async function isDue(head: AuditHead, last: AuditLine | undefined, at: number): Promise<boolean> {
@@ -43,7 +44,7 @@ export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer
     return head.seq > 0 && (await cleaning.takeLease('audit head', holder, at, LEASE)) === 'taken'
   }
 
-  /** The line that the last signed head names; null if there is none, or if its key is not known any more. */
+  /** The line that the last signed head names; null without a signed head, or if the key of the signature was deleted. */
   function lineOfHead(last: AuditLine | undefined): AuditHead | ChainFault | null {
     const jws = last && fieldsOf(last.line)?.details.head
     if (!last || typeof jws !== 'string') return null
@@ -61,19 +62,9 @@ export function createHeadSigner({ store, cleaning, write, sign, findKey, issuer
     const from = checked && (await isKept(checked)) ? checked : null
     const after = from === null ? 0 : from.seq - 1
     const heads = from === null ? [head] : [from, head]
-    const report = await verifyChain({ pages: checkedPages(after), findKey, heads, mayBePart: from !== null })
+    const report = await verifyStore(store, { after, findKey, heads, mayBePart: from !== null })
     if (from && report.first > from.seq) return { seq: from.seq, kind: 'removed' }
-    return report.fault ?? wrongColumn
-  }
-
-  let wrongColumn: ChainFault | null = null
-  async function* checkedPages(after: number) {
-    wrongColumn = null
-    for await (const page of linePages(store, after)) {
-      const wrong = page.find((line) => !columnsAgree(line))
-      if (wrong) wrongColumn ??= { seq: wrong.seq, kind: 'changed' }
-      yield page
-    }
+    return report.fault
   }
 
   /** False if the line was deleted because of its age. A line that was removed otherwise is missing between its neighbours. */

@@ -1,6 +1,6 @@
 /**
- * The audit trail of one process. Lines are appended in batches, because the chain has one order: one batch is under way and the other lines
- * wait. A line that cannot be appended waits in memory until the store works again; the log has it already.
+ * The audit trail of one process. The chain has one order, so one batch of lines is appended at a time, and the other lines wait. A line that
+ * cannot be appended waits in memory until the store works again. The log has the event already.
  */
 import type { AuditStore } from '../model/audit-store.ts'
 import { ChainWriter } from './chain.ts'
@@ -13,7 +13,7 @@ const BATCH = 200
  * halve their rate.
  */
 const GATHERED_FOR = 100
-/** Lines that wait in memory. Later ones are lost to the trail, and are in the log only. */
+/** Lines that wait in memory. Later lines are in the log only. */
 const WAITING_AT_MOST = 10_000
 /** Milliseconds before the next attempt after a failure. */
 const PAUSE = { first: 100, most: 5000 }
@@ -28,7 +28,7 @@ export type AuditTrail = {
   record(entry: AuditEntry): Promise<'written' | 'lost'>
   /** The same for a line that no response waits for. It is appended within a tenth of a second, together with others. */
   recordSoon(entry: AuditEntry): void
-  /** Takes no more lines, and tries to append those that wait. */
+  /** Accepts no more lines, and tries to append those that wait. */
   stop(): Promise<void>
 }
 
@@ -40,109 +40,138 @@ export type TrailOptions = {
   waitingAtMost?: number
 }
 
+export function createAuditTrail(options: TrailOptions): AuditTrail {
+  const queue = new LineQueue(options)
+  return {
+    record: (entry) => queue.record(entry),
+    recordSoon: (entry) => queue.recordSoon(entry),
+    stop: () => queue.stop(),
+  }
+}
+
+type Outcome = 'written' | 'lost'
 /** `settle` is null for a line that no response waits for. */
-type Waiting = { entry: AuditEntry; settle: ((outcome: 'written' | 'lost') => void) | null }
+type Waiting = { entry: AuditEntry; settle: ((outcome: Outcome) => void) | null }
 
-export function createAuditTrail({ store, note, pause, waitingAtMost = WAITING_AT_MOST }: TrailOptions): AuditTrail {
-  const writer = new ChainWriter(store)
-  const waiting: Waiting[] = []
-  const stopping = Promise.withResolvers<void>()
+class LineQueue {
+  readonly #writer: ChainWriter
+  readonly #note: TrailOptions['note']
+  readonly #pause: TrailOptions['pause']
+  readonly #waitingAtMost: number
+  readonly #waiting: Waiting[] = []
+  readonly #stopping = Promise.withResolvers<void>()
   /** how many of the waiting lines a response waits for */
-  let awaited = 0
-  /** lines that no response waits for are gathered, or were gathered for long enough */
-  let isGathering = false
-  let isDue = false
-  let running: Promise<void> | null = null
-  let isStopping = false
-  let isBehind = false
-  let isFull = false
-  let isGivenUp = false
+  #awaited = 0
+  /** the pause in which lines are gathered is under way */
+  #isGathering = false
+  /** the pause is over, so the gathered lines are appended */
+  #isDue = false
+  #running: Promise<void> | null = null
+  #isStopping = false
+  #isBehind = false
+  #isFull = false
+  #isGivenUp = false
 
-  /** Appends the oldest lines. They stay in the queue until they are committed, so a repeated attempt has the same lines. */
-  async function appendBatch(size: number): Promise<void> {
-    await writer.append(waiting.slice(0, size).map(({ entry }) => entry))
-    for (const { settle } of waiting.splice(0, size)) {
-      if (settle) awaited--
-      settle?.('written')
-    }
+  constructor({ store, note, pause, waitingAtMost = WAITING_AT_MOST }: TrailOptions) {
+    this.#writer = new ChainWriter(store)
+    this.#note = note
+    this.#pause = pause
+    this.#waitingAtMost = waitingAtMost
   }
 
-  /** Whether the oldest lines are appended now, or wait for more. */
-  const mustAppend = (): boolean => waiting.length > 0 && (awaited > 0 || waiting.length >= BATCH || isDue || isStopping)
-
-  async function run(): Promise<void> {
-    while (mustAppend()) {
-      isDue = false
-      const size = Math.min(waiting.length, BATCH)
-      for (let wait = PAUSE.first; ; wait = Math.min(wait * 2, PAUSE.most)) {
-        try {
-          await appendBatch(size)
-          break
-        } catch {
-          if (!isBehind) note({ kind: 'behind', lines: waiting.length })
-          isBehind = true
-          if (isGivenUp) return
-          await (isStopping ? pause(PAUSE.first) : Promise.race([pause(wait), stopping.promise]))
-        }
-      }
-      if (isBehind) note({ kind: 'caught_up', lines: size })
-      isBehind = false
-      isFull = false
-    }
-  }
-
-  function start(): void {
-    running ??= run().finally(() => {
-      running = null
-      // A line may have come after the last look at the queue.
-      if (waiting.length > 0 && !isStopping) gather()
+  record(entry: AuditEntry): Promise<Outcome> {
+    return new Promise((settle) => {
+      if (this.#add(entry, settle)) this.#start()
+      else settle('lost')
     })
   }
 
-  /** Appends the lines that wait after a pause, or at once if there are many. */
-  function gather(): void {
-    if (awaited > 0 || waiting.length >= BATCH) return start()
-    if (isGathering) return
-    isGathering = true
-    void pause(GATHERED_FOR).then(() => {
-      isGathering = false
-      isDue = true
-      start()
-    })
+  recordSoon(entry: AuditEntry): void {
+    if (this.#add(entry, null)) this.#gather()
   }
 
-  /** False if there is no room. */
-  function add(entry: AuditEntry, settle: Waiting['settle']): boolean {
-    if (isStopping || waiting.length >= waitingAtMost) {
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#stopping.resolve()
+    this.#start()
+    await Promise.race([this.#running, this.#pause(STOP_WITHIN)])
+    this.#isGivenUp = true
+    if (this.#waiting.length > 0) this.#note({ kind: 'stopped', lines: this.#waiting.length })
+    for (const { settle } of this.#waiting.splice(0)) settle?.('lost')
+    this.#awaited = 0
+  }
+
+  /** False if the queue is full. */
+  #add(entry: AuditEntry, settle: Waiting['settle']): boolean {
+    if (this.#isStopping || this.#waiting.length >= this.#waitingAtMost) {
       // One alarm for each time that the queue is full: every line is in the log.
-      if (!isFull) note({ kind: 'lost', lines: 1 })
-      isFull = true
+      if (!this.#isFull) this.#note({ kind: 'lost', lines: 1 })
+      this.#isFull = true
       return false
     }
-    waiting.push({ entry, settle })
-    if (settle) awaited++
+    this.#waiting.push({ entry, settle })
+    if (settle) this.#awaited++
     return true
   }
 
-  return {
-    record(entry) {
-      return new Promise((settle) => {
-        if (add(entry, settle)) start()
-        else settle('lost')
-      })
-    },
-    recordSoon(entry) {
-      if (add(entry, null)) gather()
-    },
-    async stop() {
-      isStopping = true
-      stopping.resolve()
-      start()
-      await Promise.race([running, pause(STOP_WITHIN)])
-      isGivenUp = true
-      if (waiting.length > 0) note({ kind: 'stopped', lines: waiting.length })
-      for (const { settle } of waiting.splice(0)) settle?.('lost')
-      awaited = 0
-    },
+  /** Appends the waiting lines after a pause, or at once if there are many. */
+  #gather(): void {
+    if (this.#awaited > 0 || this.#waiting.length >= BATCH) return this.#start()
+    if (this.#isGathering) return
+    this.#isGathering = true
+    void this.#pause(GATHERED_FOR).then(() => {
+      this.#isGathering = false
+      this.#isDue = true
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null
+      // A line may have been added after the last check of the queue.
+      if (this.#waiting.length > 0 && !this.#isStopping) this.#gather()
+    })
+  }
+
+  async #run(): Promise<void> {
+    while (this.#mustAppend()) {
+      this.#isDue = false
+      const size = Math.min(this.#waiting.length, BATCH)
+      if (!(await this.#appendWithRetries(size))) return
+      if (this.#isBehind) this.#note({ kind: 'caught_up', lines: size })
+      this.#isBehind = false
+      this.#isFull = false
+    }
+  }
+
+  /** Whether the oldest lines are appended now. Otherwise they wait for more. */
+  #mustAppend(): boolean {
+    if (this.#waiting.length === 0) return false
+    return this.#awaited > 0 || this.#waiting.length >= BATCH || this.#isDue || this.#isStopping
+  }
+
+  /** False if `stop` has given up. */
+  async #appendWithRetries(size: number): Promise<boolean> {
+    for (let wait = PAUSE.first; ; wait = Math.min(wait * 2, PAUSE.most)) {
+      try {
+        await this.#append(size)
+        return true
+      } catch {
+        if (!this.#isBehind) this.#note({ kind: 'behind', lines: this.#waiting.length })
+        this.#isBehind = true
+        if (this.#isGivenUp) return false
+        await (this.#isStopping ? this.#pause(PAUSE.first) : Promise.race([this.#pause(wait), this.#stopping.promise]))
+      }
+    }
+  }
+
+  /** Appends the oldest lines. They stay in the queue until they are committed, so a repeated attempt has the same lines. */
+  async #append(size: number): Promise<void> {
+    await this.#writer.append(this.#waiting.slice(0, size).map(({ entry }) => entry))
+    for (const { settle } of this.#waiting.splice(0, size)) {
+      if (settle) this.#awaited--
+      settle?.('written')
+    }
   }
 }

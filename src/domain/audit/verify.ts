@@ -1,8 +1,8 @@
 /**
  * Checks a chain from its first line to its last one, page by page, and names the first line at which the chain is broken.
  *
- * Whoever can change the tables can also compute the hashes again. So the chain is also compared with the signed heads in it, and with heads
- * that were noted elsewhere.
+ * An attacker who can change the tables can also compute the hashes again. So the chain is also compared with the signed heads in it, and with
+ * heads that an operator noted elsewhere.
  */
 import { type FindKey, openAuditHead } from '../../keys/audit-head.ts'
 import { shortenAddress } from '../../wallet/address.ts'
@@ -33,7 +33,7 @@ export type ChainReport = {
   last: AuditHead
   /** the last line that a signed head covers whose signature was checked */
   signedThrough: { seq: number; at: number } | null
-  /** signed heads whose keys are not known any more */
+  /** the number of signed heads whose keys were deleted */
   unknownKeys: number
 }
 
@@ -50,7 +50,7 @@ export type VerifyOptions = {
 const REMEMBERED_AT_MOST = 100_000
 
 export async function verifyChain({ pages, findKey, heads = [], mayBePart = false }: VerifyOptions): Promise<ChainReport> {
-  const check = new ChainCheck(findKey, heads, mayBePart)
+  const check = new ChainCheck({ findKey, heads, mayBePart })
   for await (const page of pages) {
     for (const line of page) {
       check.add(line)
@@ -79,7 +79,7 @@ class ChainCheck {
   /** whether a later line records that the lines before the first one were deleted by age */
   #isStartRecorded = false
 
-  constructor(findKey: FindKey, heads: readonly AuditHead[], mayBePart: boolean) {
+  constructor({ findKey, heads, mayBePart }: Required<Omit<VerifyOptions, 'pages'>>) {
     this.#findKey = findKey
     this.#heads = new Map(heads.map(({ seq, hash }) => [seq, hash]))
     this.#mayBePart = mayBePart
@@ -94,7 +94,8 @@ class ChainCheck {
     if (line.seq > expected) return this.#fail(expected, 'removed')
     if (line.seq < expected) return this.#fail(expected, 'moved')
     if (fields?.seq !== line.seq) return this.#fail(line.seq, fields === null ? 'changed' : 'moved')
-    const isChained = isFirst && line.seq > 1 ? true : hashOfLine(report.last.hash, line.line) === line.hash
+    // The hash of the line before the first one is unknown, unless the chain begins with line 1.
+    const isChained = (isFirst && line.seq > 1) || hashOfLine(report.last.hash, line.line) === line.hash
     if (!isChained) return this.#fail(line.seq, 'changed')
     if (this.#heads.has(line.seq) && this.#heads.get(line.seq) !== line.hash) return this.#fail(line.seq, 'not_signed_so')
     report.last = { seq: line.seq, hash: line.hash }

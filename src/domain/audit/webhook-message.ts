@@ -6,12 +6,12 @@ import { fieldsOf } from './verify.ts'
 
 const PREFIX = 'whsec_'
 
-/** The bytes of a new secret: 24 to 64 are allowed. */
+/** A new secret. Standard Webhooks allows 24 to 64 bytes. */
 export function newWebhookSecret(): Uint8Array {
   return new Uint8Array(randomBytes(32))
 }
 
-/** As the receiver's library takes it. */
+/** The secret in the form that the libraries of Standard Webhooks accept. */
 export function webhookSecretText(secret: Uint8Array): string {
   return PREFIX + Buffer.from(secret).toString('base64')
 }

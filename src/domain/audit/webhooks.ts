@@ -1,8 +1,8 @@
 /**
- * Sends the lines of the trail to the webhook endpoints, each line after the one before, by one node at a time.
+ * Sends the lines of the trail to the webhook endpoints, in order. One node at a time delivers to an endpoint.
  *
- * A line that fails stops the lines after it, so the order holds also for each grant. Attempts go on for a day, less and less often. Then the
- * endpoint is paused until an operator resumes it. No line is lost meanwhile: the endpoint's cursor stays.
+ * A line that fails stops the lines after it, so the lines of each grant arrive in order too. Attempts continue for a day, with growing
+ * intervals. Then the endpoint is paused until an operator resumes it. No line is lost meanwhile, because the endpoint's cursor stays.
  */
 import type { AuditLine, AuditStore } from '../model/audit-store.ts'
 import type { CleaningStore } from '../model/operator-store.ts'
@@ -39,15 +39,18 @@ export type WebhookDelivery = {
 }
 
 export type WebhookSender = {
-  /** Starts what is due, and returns. Throws if the store failed since the last call. */
+  /** Starts the deliveries that are due, and returns. Throws if the store failed since the last call. */
   deliver(): Promise<void>
   /** Resolves when the attempts that are under way have ended. */
   settle(): Promise<void>
-  /** Starts nothing more. An attempt that takes longer than three seconds from now may arrive, and is repeated by the next process. */
+  /**
+   * Starts no further deliveries, and waits at most three seconds for the attempts under way. The next process repeats an attempt that takes
+   * longer, although its message may have arrived.
+   */
   stop(): Promise<void>
 }
 
-/** An endpoint that hangs delays only itself. */
+/** Each endpoint has its own run, so an endpoint that hangs delays no other endpoint. */
 export function createWebhookSender(delivery: WebhookDelivery): WebhookSender {
   const { store, now, pause } = delivery
   const underWay = new Map<string, Promise<void>>()
@@ -55,7 +58,7 @@ export function createWebhookSender(delivery: WebhookDelivery): WebhookSender {
   const failures: unknown[] = []
 
   function start(webhook: StoredWebhook): void {
-    const run = new Run(delivery, webhook, stopping.signal)
+    const run = new DeliveryRun(delivery, webhook, stopping.signal)
       .deliver()
       .catch((error: unknown) => void failures.push(error))
       .finally(() => underWay.delete(webhook.id))
@@ -80,7 +83,7 @@ export function createWebhookSender(delivery: WebhookDelivery): WebhookSender {
   }
 }
 
-class Run {
+class DeliveryRun {
   readonly #delivery: WebhookDelivery
   readonly #webhook: StoredWebhook
   readonly #stopping: AbortSignal

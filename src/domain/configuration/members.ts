@@ -35,7 +35,7 @@ const texts = { kind: 'texts' } as const
 const flag = { kind: 'flag' } as const
 const algorithm = { kind: 'text', choices: SIGNING_ALGORITHMS } as const
 
-/** `id` and `disabledAt` are not compared as they are: see `clientMember`. */
+/** In an entry, `disabledAt` is the flag `disabled`: see `membersOfClient`. */
 type ClientKey = Exclude<keyof Client, 'secrets' | 'createdAt'>
 
 export const clientMembers = {

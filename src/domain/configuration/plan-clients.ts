@@ -41,7 +41,7 @@ export const clientKind: Kind = {
 async function planClients(entries: readonly Entry[], { store, keys, at, prune }: PlanParts): Promise<PlanOfKind> {
   const stored = await store.clients.listClients()
   const claims = claimsOf(entries, stored)
-  // Read once, when the first client is created: for each client, it would take minutes.
+  // The names are read once, when the first client is created. To read them for each client would take minutes.
   let names: Promise<ReadonlySet<string>> | undefined
   const namesNow: NamesNow = () => (names ??= readNames(store))
   const plan: PlanOfKind = { changes: [], unchanged: 0, faults: [] }
@@ -56,13 +56,13 @@ async function planClients(entries: readonly Entry[], { store, keys, at, prune }
     plan.faults.push(...faults.map((each) => `${entry.place}: ${each}`))
     plan.changes.push(
       before
-        ? changing(store, before, after)
-        : creating(store, after, entry.members.client_id === undefined ? namesNow : noNames),
+        ? planUpdate(store, before, after)
+        : planCreation(store, after, entry.members.client_id === undefined ? namesNow : noNames),
     )
   }
   if (!prune || plan.faults.length > 0) return plan
   const claimed = new Set(claims.map(({ before }) => before?.id))
-  for (const client of stored.filter(({ id }) => !claimed.has(id))) plan.changes.push(await deleting(store, client))
+  for (const client of stored.filter(({ id }) => !claimed.has(id))) plan.changes.push(await planDeletion(store, client))
   return plan
 }
 
@@ -76,7 +76,7 @@ function claimsOf(entries: readonly Entry[], stored: readonly Client[]): Claim[]
   const taken = new Map<unknown, string>()
   return entries.map((entry) => {
     const { client_id: id, name } = entry.members as { client_id?: string; name: string }
-    // Clients that another entry names by their id are not meant.
+    // A client that another entry names by its id is not a namesake.
     const namesakes = (byName.get(name.trim()) ?? []).filter((client) => !ids.has(client.id))
     const key = id ?? `name ${name.trim()}`
     const other = taken.get(key)
@@ -103,7 +103,11 @@ function clientOfEntry({ members }: Entry, before: Client | null, at: number): C
 
 const EVENTS = { create: 'client_created', change: 'client_changed', delete: 'client_deleted' } as const
 
-function planned(client: Client, action: PlannedChange['action'], members: MemberChange[] = []): Omit<PlannedChange, 'carryOut'> {
+function describeChange(
+  client: Client,
+  action: PlannedChange['action'],
+  members: MemberChange[] = [],
+): Omit<PlannedChange, 'carryOut'> {
   const newSecret = action !== 'delete' && lacksSecret(client)
   return {
     kind: 'client',
@@ -131,9 +135,9 @@ async function readNames({ clients }: Pick<Store, 'clients'>): Promise<ReadonlyS
 }
 
 /** A client with one of the names must not exist: the entry has no client id, so it would mean that client. */
-function creating(store: Store, client: Client, names: NamesNow): PlannedChange {
+function planCreation(store: Store, client: Client, names: NamesNow): PlannedChange {
   return {
-    ...planned(client, 'create'),
+    ...describeChange(client, 'create'),
     async carryOut(at, keepSecret) {
       if ((await names()).has(client.name)) throw new ChangedMeanwhile('a client of this name was registered meanwhile')
       const { client: complete, secret } = withSecret({ ...client, createdAt: at }, at)
@@ -149,9 +153,9 @@ function withSecret(client: Client, at: number): { client: Client; secret: strin
 }
 
 /** Secrets that were rotated after the plan are kept. */
-function changing(store: Store, before: Client, after: Client): PlannedChange {
+function planUpdate(store: Store, before: Client, after: Client): PlannedChange {
   return {
-    ...planned(after, 'change', changesBetween(membersOfClient(before), membersOfClient(after))),
+    ...describeChange(after, 'change', changesBetween(membersOfClient(before), membersOfClient(after))),
     secretsRemoved: before.secrets.length - after.secrets.length,
     async carryOut(at, keepSecret) {
       const { client: complete, secret } = withSecret(after, at)
@@ -173,10 +177,10 @@ function changing(store: Store, before: Client, after: Client): PlannedChange {
   }
 }
 
-async function deleting(store: Store, before: Client): Promise<PlannedChange> {
+async function planDeletion(store: Store, before: Client): Promise<PlannedChange> {
   const unended = await store.grants.countUnendedGrants({ clientId: before.id }, COUNTED_AT_MOST + 1)
   return {
-    ...planned(before, 'delete'),
+    ...describeChange(before, 'delete'),
     grantsEnded: { count: Math.min(unended, COUNTED_AT_MOST), isMore: unended > COUNTED_AT_MOST },
     async carryOut(now) {
       const disabled = await store.clients.changeClient(before.id, (present) => {

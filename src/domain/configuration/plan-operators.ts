@@ -1,8 +1,14 @@
 /** The plan for the operators of a configuration. An operator is found by the address of the wallet, or by the client id. */
-import { parseAddress } from '../../wallet/address.ts'
 import type { Operator, OperatorRole } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
-import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../operators/operators.ts'
+import {
+  OPERATORS_AT_MOST,
+  operatorIdOf,
+  readOperators,
+  removeOperator,
+  setOperator,
+  walletOrClientOf,
+} from '../operators/operators.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import type { Entry, Kind, PlannedChange, PlanOfKind, PlanParts } from './configuration.ts'
 import { operatorMembers } from './members.ts'
@@ -28,12 +34,12 @@ async function planOperators(entries: readonly Entry[], parts: PlanParts): Promi
   for (const [id, role] of wanted) {
     const before = stored.find((operator) => operator.id === id)
     if (before?.role === role) plan.unchanged += 1
-    else plan.changes.push(setting(store, { id, role }, before))
+    else plan.changes.push(planRole(store, { id, role }, before))
   }
   // An owner comes first: the first operator must be an owner, and the last owner keeps the role until another one exists.
   plan.changes.sort((a, b) => Number(b.name === 'owner') - Number(a.name === 'owner'))
   const others = stored.filter(({ id }) => !wanted.has(id))
-  if (prune) plan.changes.push(...others.map((operator) => removing(store, operator)))
+  if (prune) plan.changes.push(...others.map((operator) => planRemoval(store, operator)))
   plan.faults.push(...faultsOfAll(wanted, { stored, others, prune }))
   return plan
 }
@@ -61,16 +67,17 @@ function faultsOfAll(wanted: ReadonlyMap<string, OperatorRole>, { stored, others
 
 const EVENTS = { create: 'operator_added', change: 'operator_changed', delete: 'operator_removed' } as const
 
-function planned({ id, role }: Pick<Operator, 'id' | 'role'>, action: PlannedChange['action']): Omit<PlannedChange, 'carryOut'> {
-  const parsed = parseAddress(id)
-  const object = parsed.kind === 'address' ? { wallet: parsed.address } : { clientId: id }
-  const act = { event: EVENTS[action], ...object, details: { role } }
+function describeChange(
+  { id, role }: Pick<Operator, 'id' | 'role'>,
+  action: PlannedChange['action'],
+): Omit<PlannedChange, 'carryOut'> {
+  const act = { event: EVENTS[action], ...walletOrClientOf(id), details: { role } }
   return { kind: 'operator', action, id, name: role, members: [], act, newSecret: false, secretsRemoved: 0, grantsEnded: null }
 }
 
-function setting(store: Store, operator: Pick<Operator, 'id' | 'role'>, before: Operator | undefined): PlannedChange {
+function planRole(store: Store, operator: Pick<Operator, 'id' | 'role'>, before: Operator | undefined): PlannedChange {
   return {
-    ...planned(operator, before ? 'change' : 'create'),
+    ...describeChange(operator, before ? 'change' : 'create'),
     members: before ? [{ name: 'role', before: before.role, after: operator.role }] : [],
     async carryOut(at) {
       requireDone(await setOperator(store, { ...operator, at }, (present) => requireSame(before, present)))
@@ -79,9 +86,9 @@ function setting(store: Store, operator: Pick<Operator, 'id' | 'role'>, before: 
   }
 }
 
-function removing(store: Store, before: Operator): PlannedChange {
+function planRemoval(store: Store, before: Operator): PlannedChange {
   return {
-    ...planned(before, 'delete'),
+    ...describeChange(before, 'delete'),
     async carryOut() {
       requireDone(await removeOperator(store, before.id, (present) => requireSame(before, present)))
       return { grantsEnded: 0 }

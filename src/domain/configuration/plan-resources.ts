@@ -37,10 +37,10 @@ async function planResources(entries: readonly Entry[], { store, at, prune }: Pl
     named.set(after.uri, place)
     plan.faults.push(...faults.map((fault) => `${place}: ${fault}`))
     if (before && changesBetween(membersOfResource(before), membersOfResource(after)).length === 0) plan.unchanged += 1
-    else plan.changes.push(before ? changing(store, before, after) : creating(store, after))
+    else plan.changes.push(before ? planUpdate(store, before, after) : planCreation(store, after))
   }
   const others = [...stored.values()].filter(({ uri }) => !named.has(uri))
-  if (prune) plan.changes.push(...others.map((resource) => deleting(store, resource)))
+  if (prune) plan.changes.push(...others.map((resource) => planDeletion(store, resource)))
   const kept = named.size + (prune ? 0 : others.length)
   // Before a prune, the deleted resources still count, because deletions come last.
   if (kept > RESOURCES_AT_MOST || named.size + others.length > RESOURCES_AT_MOST)
@@ -62,7 +62,7 @@ function resourceOf({ resource, name, scopes, open_to: openTo = ['registered'] }
 
 const EVENTS = { create: 'resource_created', change: 'resource_changed', delete: 'resource_deleted' } as const
 
-function planned(
+function describeChange(
   { uri, name }: Resource,
   action: PlannedChange['action'],
   members: MemberChange[] = [],
@@ -80,9 +80,9 @@ function planned(
   }
 }
 
-function creating(store: Store, resource: Resource): PlannedChange {
+function planCreation(store: Store, resource: Resource): PlannedChange {
   return {
-    ...planned(resource, 'create'),
+    ...describeChange(resource, 'create'),
     async carryOut(at) {
       const outcome = await store.resources.insertResource({ ...resource, createdAt: at })
       if (outcome !== 'inserted')
@@ -94,9 +94,9 @@ function creating(store: Store, resource: Resource): PlannedChange {
   }
 }
 
-function changing(store: Store, before: Resource, after: Resource): PlannedChange {
+function planUpdate(store: Store, before: Resource, after: Resource): PlannedChange {
   return {
-    ...planned(after, 'change', changesBetween(membersOfResource(before), membersOfResource(after))),
+    ...describeChange(after, 'change', changesBetween(membersOfResource(before), membersOfResource(after))),
     async carryOut() {
       const changed = await store.resources.changeResource(before.uri, (present) => {
         requireSame(before, present)
@@ -109,9 +109,9 @@ function changing(store: Store, before: Resource, after: Resource): PlannedChang
 }
 
 /** No client may request the resource from the moment at which it was compared, so the deletion takes effect in one step. */
-function deleting(store: Store, before: Resource): PlannedChange {
+function planDeletion(store: Store, before: Resource): PlannedChange {
   return {
-    ...planned(before, 'delete'),
+    ...describeChange(before, 'delete'),
     async carryOut() {
       await store.resources.changeResource(before.uri, (present) => {
         requireSame(before, present)

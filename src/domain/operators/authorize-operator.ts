@@ -1,8 +1,8 @@
 /**
- * Who calls the admin API, and whether the call is allowed.
+ * Authorizes a call of the admin API.
  *
- * The token names a wallet or a client, and the list of operators gives its role. The list is read for each request, so a removed operator
- * loses access with the next request. A scope counts only if both the token and the role have it.
+ * The token names a wallet or a client, and the list of operators has its role. The list is read for each request, so a removed operator
+ * loses access with the next request. A scope is granted only if both the token and the role have it.
  */
 import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
 import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
@@ -21,7 +21,7 @@ export function adminResourceOf(adminUrl: string): string {
 
 type OperatorDeps = { deps: Deps; lists: ListStore; adminUrl: string }
 
-/** Throws `OAuthError` with the errors for access tokens (RFC 6750 §3.1) unless the token's operator may do what needs this scope. */
+/** Throws `OAuthError` with the errors for access tokens (RFC 6750 §3.1) unless the operator of the token has this scope. */
 export async function authorizeOperator(
   { deps, lists, adminUrl }: OperatorDeps,
   presented: PresentedAccessToken,

@@ -7,9 +7,9 @@ import { deleteClient, endGrantsOfClient } from '../consent/end-grants.ts'
 import type { Job } from '../model/records.ts'
 import type { Store } from '../model/store.ts'
 
-/** Jobs that are done are kept until this many newer ones exist. */
+/** The list keeps this many jobs. Then each new job replaces the oldest one that is done. */
 const JOBS_AT_MOST = 100
-/** No more jobs may be under way: an operator who needs more should disable the clients first. */
+/** An operator who has to end the grants of more clients at once can disable these clients first. */
 const JOBS_UNDER_WAY_AT_MOST = 20
 
 export type NewJob = Pick<Job, 'kind' | 'clientId' | 'startedBy'>
@@ -47,36 +47,50 @@ const PAUSE = 20
 type Work = { store: Store; now: () => number; note: (job: Job) => void; pause: (milliseconds: number) => Promise<unknown> }
 
 /**
- * Returns a function that does all jobs that are under way, one after the other. One node works at a time: the function does nothing while
- * another node has the lease. `note` is called when a job is done.
+ * Returns a function that carries out all jobs that are under way, one after the other. One node works at a time: the function does nothing
+ * while another node has the lease, and stops when the lease is lost. `note` is called before a job is stored as done: if the process ends
+ * between the two, the job is noted twice instead of never.
  */
 export function createJobWorker({ store, now, note, pause }: Work): (stopping?: AbortSignal) => Promise<void> {
   const holder = randomUUID()
-  const takeLease = async () => (await store.cleaning.takeLease(LEASE.name, holder, now(), LEASE.seconds)) === 'taken'
+  let leasedAt = 0
 
-  async function work(job: Job, stopping: AbortSignal | undefined): Promise<void> {
+  async function takeLease(): Promise<boolean> {
+    const at = now()
+    const isTaken = (await store.cleaning.takeLease(LEASE.name, holder, at, LEASE.seconds)) === 'taken'
+    if (isTaken) leasedAt = at
+    return isTaken
+  }
+
+  const keepLease = async (): Promise<boolean> => now() - leasedAt < LEASE.renewedEvery || takeLease()
+
+  /** False if the work must stop: the process ends, or the lease is lost. */
+  async function work(job: Job, stopping: AbortSignal | undefined): Promise<boolean> {
     let noted = { grants: 0, at: now() }
     let ended = 0
+    let goesOn = true
     for await (const number of stepsOf(store, job, now())) {
       ended += number
-      // The progress, about once a second.
+      // The progress is stored about once a second.
       if (now() !== noted.at) {
         await noteProgress(store, job.id, ended - noted.grants)
         noted = { grants: ended, at: now() }
-        if (noted.at % LEASE.renewedEvery === 0 && !(await takeLease())) return
       }
-      if (stopping?.aborted) break
+      goesOn = !stopping?.aborted && (await keepLease())
+      if (!goesOn) break
       await pause(PAUSE)
     }
-    const done = stopping?.aborted ? null : now()
-    const left = await noteProgress(store, job.id, ended - noted.grants, done)
-    if (left && done !== null) note(left)
+    const left = await noteProgress(store, job.id, ended - noted.grants)
+    if (!goesOn || left?.doneAt !== null) return goesOn
+    note(left)
+    await noteDone(store, job.id, now())
+    return true
   }
 
   return async (stopping) => {
     const underWay = (await readJobs(store)).filter(({ doneAt }) => doneAt === null)
     if (underWay.length === 0 || !(await takeLease())) return
-    for (const job of underWay) if (!stopping?.aborted) await work(job, stopping)
+    for (const job of underWay) if (stopping?.aborted || !(await work(job, stopping))) return
   }
 }
 
@@ -86,16 +100,15 @@ function stepsOf(store: Store, { kind, clientId }: Job, at: number): AsyncGenera
     : endGrantsOfClient(store, clientId, { reason: 'operator', at })
 }
 
-async function noteProgress(
-  { lists }: Pick<Store, 'lists'>,
-  id: string,
-  grants: number,
-  doneAt: number | null = null,
-): Promise<Job | undefined> {
+async function noteProgress({ lists }: Pick<Store, 'lists'>, id: string, grants: number): Promise<Job | undefined> {
   const jobs = await lists.changeList('jobs', (present) =>
-    present.map((job) => (job.id === id ? { ...job, grantsEnded: job.grantsEnded + grants, doneAt } : job)),
+    present.map((job) => (job.id === id ? { ...job, grantsEnded: job.grantsEnded + grants } : job)),
   )
   return jobs.find((job) => job.id === id)
+}
+
+async function noteDone({ lists }: Pick<Store, 'lists'>, id: string, at: number): Promise<void> {
+  await lists.changeList('jobs', (present) => present.map((job) => (job.id === id ? { ...job, doneAt: job.doneAt ?? at } : job)))
 }
 
 function withoutOldest(jobs: Job[]): Job[] {

@@ -1,8 +1,8 @@
 /**
  * The list of operators. The list always contains an owner, unless the list is empty: the first operator is an owner, and the last owner
- * cannot be removed. The list is one record of the store, so the rule holds if several changes race.
+ * cannot be removed. The list is one record of the store, so the rule also holds if several changes race.
  */
-import { parseAddress } from '../../wallet/address.ts'
+import { type Address, parseAddress } from '../../wallet/address.ts'
 import { isClientId } from '../model/client-id.ts'
 import type { ListStore } from '../model/operator-store.ts'
 import type { Operator, OperatorRole } from '../model/records.ts'
@@ -15,11 +15,19 @@ type Lists = { lists: ListStore }
 export type OperatorRefusal = 'last_owner' | 'first_must_be_owner' | 'too_many' | 'unknown'
 export type OperatorOutcome = { kind: 'done'; operator: Operator; isNew: boolean } | { kind: 'refused'; why: OperatorRefusal }
 
-/** The id of an operator in its one form: the address of a wallet (EIP-55), or a client id. Null for any other text. */
+/** The id of an operator in its normalized form: the address of a wallet (EIP-55), or a client id. Null for any other text. */
 export function operatorIdOf(text: string): string | null {
   if (isClientId(text)) return text
   const parsed = parseAddress(text)
   return parsed.kind === 'address' ? parsed.address : null
+}
+
+/** The wallet or the client that an operator is, for a line of the audit trail. */
+export function walletOrClientOf(
+  id: string,
+): { wallet: Address; clientId?: undefined } | { wallet?: undefined; clientId: string } {
+  const parsed = parseAddress(id)
+  return parsed.kind === 'address' ? { wallet: parsed.address } : { clientId: id }
 }
 
 export async function readOperators({ lists }: Lists): Promise<Operator[]> {

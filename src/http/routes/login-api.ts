@@ -3,11 +3,11 @@
  * responses are JSON. The login server authenticates with Basic `login-server` and the shared secret; only then is the
  * user's address in `client_ip` trusted.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { acceptLogin, composeText, describeChallenge, rejectLogin } from '../../domain/login/login.ts'
 import { LoginError } from '../../domain/login/login-error.ts'
 import type { WalletClaim } from '../../domain/login/sign-in-text.ts'
+import { isSameSecret } from '../../keys/secret.ts'
 import { parseForm, queryOf } from '../../oauth/form.ts'
 import { invalidClient, tooManyContractChecks, tooManyFailures, tooManySignIns } from '../../oauth/oauth-error.ts'
 import type { ParameterName } from '../../oauth/reasons.ts'
@@ -60,11 +60,10 @@ export function loginApiRoutes(server: FastifyInstance, service: Service): void 
 
 function requireLoginServer(service: Service, request: FastifyRequest): void {
   const presented = basicCredentialsOf(request)
-  const digest = (secret: string): Buffer => createHash('sha256').update(secret).digest()
   const proven =
     presented.kind === 'credentials' &&
     presented.id === 'login-server' &&
-    service.loginSecrets.some((secret) => timingSafeEqual(digest(presented.secret), digest(secret)))
+    service.loginSecrets.some((secret) => isSameSecret(presented.secret, secret))
   if (proven) return
   const verdict = service.limits.count('failures', `${networkOf(request.ip)} login-server`)
   throw verdict.allowed ? invalidClient('not_the_login_server') : tooManyFailures(verdict.retryAfter)

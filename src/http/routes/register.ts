@@ -2,9 +2,9 @@
  * `POST /oauth/register` (RFC 7591 §3, §5: over TLS, as every URL of the service beyond loopback): a client registers itself. Nothing is stored: the client id is the sealed registration. The route
  * exists only if the operator switched registration on.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { registerDynamically } from '../../domain/clients/dynamic-clients.ts'
+import { isSameSecret } from '../../keys/secret.ts'
 import { invalidToken, tooManyRegistrations } from '../../oauth/oauth-error.ts'
 import { networkOf } from '../../ops/network.ts'
 import { ANY_ORIGIN } from '../cross-origin.ts'
@@ -42,9 +42,8 @@ export function registerRoute(server: FastifyInstance, service: Service): void {
 /** RFC 7591 §3: "the registration endpoint MAY be an OAuth 2.0 protected resource and it MAY accept an initial access token". */
 function requireInitialAccessToken(request: FastifyRequest, expected: string | undefined): void {
   if (expected === undefined) return
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   const [, token = ''] = /^Bearer +([!-~]{1,512})$/i.exec(request.headers.authorization ?? '') ?? []
-  if (timingSafeEqual(digest(token), digest(expected))) return
+  if (isSameSecret(token, expected)) return
   const refusal = invalidToken('registration_token_wrong')
   refusal.tokenScheme = 'Bearer'
   throw refusal

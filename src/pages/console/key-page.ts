@@ -40,7 +40,7 @@ export function keysPage({ frame, keys, mayChange, done, now }: KeysView): strin
     frame,
     content: html`${titleRow('Keys')}
 ${doneMessage(done)}
-<p class="lead">A key is announced for a minute, then makes tokens until the next one takes over, then opens what it made until that has expired, and is retired. All of this happens by itself.</p>
+<p class="lead">A new key is announced for a minute. Then it is in use until the next key takes over. After that, it only opens what it made. When everything that it made has expired, the key is retired. You need not do anything.</p>
 <ul class="legend" aria-hidden="true"><li class="key-announced">announced</li><li class="key-used">in use</li><li class="key-opens">opens only</li><li class="key-now">now</li></ul>
 ${kinds.map((kind) => section(KIND_WORDS[kind] ?? kind, kindSection(kind, keys, { mayChange, now })))}`,
   })

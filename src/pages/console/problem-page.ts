@@ -16,11 +16,11 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const NEXT: Readonly<Record<string, string>> = {
   forbidden:
-    'Nothing was changed. Your role, or what you allowed when you signed in, does not include it. An owner can do it, or give you another role.',
+    'Nothing was changed. Your role, or the scopes that you allowed when you signed in, do not include this action. An owner can carry it out, or give you another role.',
   not_found: 'It may have been deleted. Go back to the list.',
   changed_meanwhile: 'Nothing was changed by you. Open the page again, read what it is now, and repeat the change.',
   unavailable:
-    'Wait a moment, then load the page again. A change that you sent may or may not have been made: look before you repeat it.',
+    'Wait a moment, then load the page again. A change that you sent may or may not have been made: check before you repeat the change.',
   defect: 'Search the log for the number of this request.',
 }
 

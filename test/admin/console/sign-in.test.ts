@@ -42,6 +42,13 @@ test('An operator signs in with a code flow with PKCE and state, and no token re
   expect((await owner.get('/console/keys')).status).toBe(200)
 })
 
+test('A callback with a state of as many characters but more bytes is refused, as any other state is', async ({ owner }) => {
+  const begun = await owner.get('/console/sign-in')
+  const state = new URL(begun.location).searchParams.get('state') ?? ''
+  const answer = await owner.get(`/console/callback?code=x&state=${encodeURIComponent('é'.repeat(state.length))}`)
+  expect(answer.status).toBe(400)
+})
+
 test('A callback that is repeated, or that another browser opens, signs no one in', async ({ grantor, owner }) => {
   const callback = await owner.callback()
   const stranger = new ConsoleBrowser(grantor, OTHER)

@@ -3,7 +3,6 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { hashOfLine } from '../../../src/domain/audit/chain.ts'
 import { newEntry } from '../../../src/domain/audit/entry.ts'
-import { recordOperatorAct } from '../../../src/domain/audit/operator-acts.ts'
 import { createAuditTrail, type TrailFault, type TrailOptions } from '../../../src/domain/audit/trail.ts'
 import { type AuditStore, NO_LINE } from '../../../src/domain/model/audit-store.ts'
 import { StoreUnavailable } from '../../../src/domain/model/store-errors.ts'
@@ -110,16 +109,18 @@ test('A process that stops appends the waiting lines; if the store is away, it g
 test("An operator's act is a line with the operator's name, and with a shortened address if the operator is a wallet", async () => {
   const { store, trail, texts } = await trailOnSqlite()
   const operator = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-  await recordOperatorAct(trail.record, {
-    event: 'client_deleted',
-    operator,
-    at: NOW,
-    clientId: 'c',
-    wallet: operator,
-    network: '203.0.113',
-    requestId: 'r',
-    details: { grants: 7 },
-  })
+  await trail.record(
+    newEntry({
+      event: 'client_deleted',
+      operator,
+      at: NOW,
+      clientId: 'c',
+      wallet: operator,
+      network: '203.0.113',
+      requestId: 'r',
+      details: { grants: 7 },
+    }),
+  )
   const [line = ''] = await texts()
   expect(JSON.parse(line)).toEqual({
     seq: 1,

@@ -77,6 +77,76 @@ test('While one node has the lease, another node does not work on the jobs', asy
   expect(await readJob(store, job.id)).toEqual(job)
 })
 
+/** The store of a node, with something that happens after each page of grants has ended. */
+function afterEachPage(store: Store, then: () => Promise<void>): Store {
+  return {
+    ...store,
+    grants: {
+      ...store.grants,
+      async endGrants(...of) {
+        const ended = await store.grants.endGrants(...of)
+        await then()
+        return ended
+      },
+    },
+  }
+}
+
+test('A node keeps the lease for as long as it works on a job, also if each page takes many seconds', async () => {
+  const [store, other] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy })
+  let at = NOW - (NOW % 20) + 1
+  const attempts: string[] = []
+  const slow = afterEachPage(store, async () => {
+    at += 25
+    attempts.push(await other.cleaning.takeLease('jobs', 'another node', at, 60))
+  })
+  await createJobWorker({ store: slow, now: () => at, note: () => {}, pause: async () => {} })()
+  expect(attempts.length).toBeGreaterThan(2)
+  expect(new Set(attempts)).toEqual(new Set(['held']))
+})
+
+test('A node that lost the lease stops, and does not undo what the next node stored', async () => {
+  const [store, other] = await openTwoNodes()
+  const jobs: Job[] = []
+  for (const { client, startedBy } of [await clientWithGrants(store), await clientWithGrants(store)])
+    jobs.push(await startedJob(store, { kind: 'end_grants_of_client', clientId: client.id, startedBy }))
+  let at = NOW
+  const done: string[] = []
+  const note = ({ id }: Job) => void done.push(id)
+  const next = createJobWorker({ store: other, now: () => at, note, pause: async () => {} })
+  const late = afterEachPage(store, async () => {
+    if (at !== NOW) return
+    at += 100
+    await next()
+  })
+  await createJobWorker({ store: late, now: () => at, note, pause: async () => {} })()
+  expect(done).toEqual(jobs.map(({ id }) => id))
+  for (const { id } of jobs) expect(await readJob(store, id)).toMatchObject({ grantsEnded: GRANTS, doneAt: NOW + 100 })
+})
+
+test('A job is noted before it is stored as done, so the end of the process in between loses no line of the audit trail', async () => {
+  const [store] = await openTwoNodes()
+  const { client, startedBy } = await clientWithGrants(store)
+  const job = await startedJob(store, { kind: 'delete_client', clientId: client.id, startedBy })
+  const ending: Store = {
+    ...store,
+    lists: {
+      ...store.lists,
+      async changeList(...change) {
+        const changed = await store.lists.changeList(...change)
+        if ((await readJob(store, job.id))?.doneAt !== null) throw new Error('the process ends')
+        return changed
+      },
+    },
+  }
+  const done: Job[] = []
+  const work = createJobWorker({ store: ending, now: () => NOW, note: (of) => done.push(of), pause: async () => {} })
+  await expect(work()).rejects.toThrow('the process ends')
+  expect(done).toMatchObject([{ id: job.id, grantsEnded: GRANTS }])
+})
+
 test('The same job is not started twice while it is under way', async () => {
   const [store] = await openTwoNodes()
   const job = { kind: 'end_grants_of_client', clientId: randomUUID(), startedBy: someWallet() } as const
