@@ -1,7 +1,10 @@
 /** Who operates the service. Only owners change the list. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Operator } from '../../domain/model/records.ts'
 import { OPERATORS_AT_MOST, operatorIdOf, readOperators, removeOperator, setOperator } from '../../domain/operators/operators.ts'
+import { roleAllows } from '../../domain/operators/roles.ts'
+import { insufficientScope } from '../../oauth/oauth-error.ts'
 import { type Address, parseAddress } from '../../wallet/address.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
@@ -53,7 +56,8 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
     },
     async ({ operator: caller, params, body, request, reply }) => {
       const id = await existingId(params.id)
-      const outcome = await setOperator(store, { id, role: body.role, at: deps.now() }, (present) => {
+      const outcome = await setOperator(store, { id, role: body.role, at: deps.now() }, (present, operators) => {
+        requireStillOwner(caller, operators)
         if (present) requireMatch(request, operatorRecord(present))
       })
       if (outcome.kind === 'refused') throw refusalOf(outcome.why)
@@ -80,7 +84,10 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
     },
     async ({ operator: caller, params, request }) => {
       const id = operatorIdOf(params.id) ?? params.id
-      const outcome = await removeOperator(store, id, (present) => requireMatch(request, operatorRecord(present)))
+      const outcome = await removeOperator(store, id, (present, operators) => {
+        requireStillOwner(caller, operators)
+        requireMatch(request, operatorRecord(present))
+      })
       if (outcome.kind === 'refused') throw refusalOf(outcome.why)
       recordAct(admin, caller, { event: 'operator_removed', ...objectOf(id) })
     },
@@ -93,6 +100,12 @@ export function operatorRoutes(server: FastifyInstance, admin: Admin): void {
     if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('client')
     return id
   }
+}
+
+/** The caller may have been removed since the request was checked. */
+function requireStillOwner({ id: callerId }: Operator, operators: readonly Operator[]): void {
+  const isAllowed = operators.some(({ id, role }) => id === callerId && roleAllows(role, 'admin.operators'))
+  if (!isAllowed) throw insufficientScope('role_not_sufficient')
 }
 
 /** The operator as the object of an act. */
