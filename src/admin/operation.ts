@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Operator } from '../domain/model/records.ts'
-import { authorizeOperator } from '../domain/operators/authorize-operator.ts'
+import { type Authorized, authorizeOperator } from '../domain/operators/authorize-operator.ts'
 import type { AdminScope } from '../domain/operators/roles.ts'
 import { currentNonce } from '../domain/tokens/dpop.ts'
 import { presentedToken } from '../oauth/bearer-token.ts'
@@ -75,7 +75,7 @@ export function addOperation<Params extends TSchema = None, Query extends TSchem
   handler: (call: Call<Params, Query, Body>) => Promise<unknown>,
 ): void {
   const { method, path, params, query = NONE, body } = definition
-  const operators = new WeakMap<FastifyRequest, Operator>()
+  const authorized = new WeakMap<FastifyRequest, Authorized>()
   server.route({
     method,
     url: path,
@@ -92,10 +92,11 @@ export function addOperation<Params extends TSchema = None, Query extends TSchem
       response: responsesOf(definition),
     },
     // Runs before the body is read, so the body of a caller without access is never parsed.
-    onRequest: async (request, reply) => void operators.set(request, await authorize(admin, definition, request, reply)),
+    onRequest: async (request, reply) => void authorized.set(request, await authorize(admin, definition, request, reply)),
     handler: async (request, reply) => {
-      const operator = operators.get(request)
-      if (!operator) throw new Error('the request has no operator')
+      const caller = authorized.get(request)
+      if (!caller) throw new Error('the request has no operator')
+      const operator = method === 'GET' ? caller.operator : await caller.checkAgain()
       const call = { operator, params: request.params, query: request.query, body: request.body, request, reply }
       const answer = await handler(call as Call<Params, Query, Body>)
       // A reply that a handler has sent resolves to undefined, like the result of a handler without an answer.
@@ -110,9 +111,12 @@ async function authorize(
   { scope }: { scope: AdminScope },
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Operator> {
+): Promise<Authorized> {
   const signedIn = signedInOperator()
-  if (signedIn) return requireScope(signedIn, scope)
+  if (signedIn) {
+    const operator = requireScope(signedIn, scope)
+    return { operator, checkAgain: async () => operator }
+  }
   const { deps, store, adminUrl } = admin
   const nonce = request.headers.dpop === undefined ? null : currentNonce(deps)
   if (nonce !== null) void reply.header('dpop-nonce', nonce)
@@ -121,12 +125,18 @@ async function authorize(
   const { scheme, token } = presented
   const [path = ''] = request.url.split('?', 1)
   const proof = { proofs: headerFields(request, 'dpop'), method: request.method, path, origin: adminUrl }
-  try {
-    return await authorizeOperator({ deps, lists: store.lists, adminUrl }, { scheme, token, presented: proof }, scope)
-  } catch (error) {
-    if (error instanceof OAuthError) error.tokenScheme = scheme
-    throw error
+  async function withScheme<Result>(check: () => Promise<Result>): Promise<Result> {
+    try {
+      return await check()
+    } catch (error) {
+      if (error instanceof OAuthError) error.tokenScheme = scheme
+      throw error
+    }
   }
+  const { operator, checkAgain } = await withScheme(async () =>
+    authorizeOperator({ deps, lists: store.lists, adminUrl }, { scheme, token, presented: proof }, scope),
+  )
+  return { operator, checkAgain: async () => withScheme(checkAgain) }
 }
 
 type Described = Definition<TSchema, TSchema, TSchema>

@@ -1,7 +1,10 @@
 /** Who may call the admin API. */
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { removeOperator, setOperator } from '../../src/domain/operators/operators.ts'
-import { adminCaller } from '../support/admin.ts'
+import { type AdminCaller, adminCaller } from '../support/admin.ts'
 import { test as base } from '../support/fixtures.ts'
 import { send } from '../support/send.ts'
 
@@ -110,6 +113,62 @@ test('A removed operator is refused with the next request', async ({ grantor }) 
   expect((await caller.call('GET', '/v1/keys')).status).toBe(200)
   await removeOperator(grantor.store, caller.client.id)
   expect((await caller.call('GET', '/v1/keys')).status).toBe(403)
+})
+
+/** Sends the head of a request, and the body only after `meanwhile`. */
+async function sendSlowly(
+  caller: AdminCaller,
+  to: { adminUrl: string; method: string; path: string; body: string },
+  meanwhile: () => Promise<unknown>,
+) {
+  const { adminUrl, method, path, body } = to
+  const headers = {
+    authorization: `Bearer ${caller.token}`,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  }
+  const request = httpRequest(`${adminUrl}${path}`, { method, headers })
+  const answered = once(request, 'response') as Promise<[IncomingMessage]>
+  request.flushHeaders()
+  await setTimeout(200)
+  await meanwhile()
+  request.end(body)
+  const [answer] = await answered
+  answer.resume()
+  return answer.statusCode
+}
+
+test('A removed owner whose request began before the removal does not come back when the body arrives', async ({ grantor }) => {
+  const { adminUrl, store } = grantor
+  await adminCaller(grantor, 'owner')
+  for (const method of ['PUT', 'DELETE']) {
+    const caller = await adminCaller(grantor, 'owner')
+    const { id } = method === 'PUT' ? caller.client : (await adminCaller(grantor, 'auditor')).client
+    const slow = { adminUrl, method, path: `/v1/operators/${id}`, body: '{"role":"owner"}' }
+    expect(await sendSlowly(caller, slow, () => removeOperator(store, caller.client.id))).toBe(403)
+    const ids = (await store.lists.readList('operators')).map((operator) => operator.id)
+    expect([method, ids.includes(caller.client.id), ids.includes(id)]).toEqual([method, false, method === 'DELETE'])
+  }
+})
+
+test('Of two owners who change the list at the same moment, the one who was removed changes nothing', async ({ grantor }) => {
+  const { store } = grantor
+  const { lists } = store
+  const { changeList } = lists
+  await adminCaller(grantor, 'owner')
+  for (const [method, body] of [['PUT', { role: 'owner' }] as const, ['DELETE', undefined] as const]) {
+    const caller = await adminCaller(grantor, 'owner')
+    const { id } = method === 'PUT' ? caller.client : (await adminCaller(grantor, 'auditor')).client
+    // The removal comes between the last check of the request and its change.
+    lists.changeList = async (...change) => {
+      lists.changeList = changeList
+      await removeOperator(store, caller.client.id)
+      return changeList(...change)
+    }
+    expect((await caller.call(method, `/v1/operators/${id}`, body)).status).toBe(403)
+    expect(grantor.events.at(-1)).toMatchObject({ event: 'refused', reason: 'role_not_sufficient' })
+    expect((await store.lists.readList('operators')).some((operator) => operator.id === id)).toBe(method === 'DELETE')
+  }
 })
 
 test('A token for another resource is refused, and so is a token that ended with its client', async ({ grantor }) => {

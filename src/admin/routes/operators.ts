@@ -1,6 +1,7 @@
 /** The list of operators. Only owners change the list. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Operator } from '../../domain/model/records.ts'
 import {
   OPERATORS_AT_MOST,
   type OperatorRefusal,
@@ -10,6 +11,8 @@ import {
   setOperator,
   walletOrClientOf,
 } from '../../domain/operators/operators.ts'
+import { roleAllows } from '../../domain/operators/roles.ts'
+import { insufficientScope } from '../../oauth/oauth-error.ts'
 import type { Address } from '../../wallet/address.ts'
 import { recordAct } from '../acts.ts'
 import type { Admin } from '../admin.ts'
@@ -71,7 +74,8 @@ function addSetOperator(server: FastifyInstance, admin: Admin): void {
     },
     async ({ operator: caller, params, body, request, reply }) => {
       const id = await readOperatorId(admin, params.id)
-      const outcome = await setOperator(store, { id, role: body.role, at: deps.now() }, (present) => {
+      const outcome = await setOperator(store, { id, role: body.role, at: deps.now() }, (present, operators) => {
+        requireStillOwner(caller, operators)
         if (present) requireMatch(request, operatorRecord(present))
       })
       if (outcome.kind === 'refused') throw refusalOf(outcome.why)
@@ -102,7 +106,10 @@ function addRemoveOperator(server: FastifyInstance, admin: Admin): void {
     },
     async ({ operator: caller, params, request }) => {
       const id = operatorIdOf(params.id) ?? params.id
-      const outcome = await removeOperator(store, id, (present) => requireMatch(request, operatorRecord(present)))
+      const outcome = await removeOperator(store, id, (present, operators) => {
+        requireStillOwner(caller, operators)
+        requireMatch(request, operatorRecord(present))
+      })
       if (outcome.kind === 'refused') throw refusalOf(outcome.why)
       recordAct(admin, caller, { event: 'operator_removed', ...membersOfEvent(id) })
     },
@@ -115,6 +122,12 @@ async function readOperatorId({ store }: Admin, text: string): Promise<string> {
   if (id === null) throw new Problem('invalid_request', 'The request has faults.', ['id is neither an address nor a client id.'])
   if (!id.startsWith('0x') && !(await store.clients.readClient(id))) throw notFound('client')
   return id
+}
+
+/** The caller may have been removed since the request was checked. */
+function requireStillOwner({ id: callerId }: Operator, operators: readonly Operator[]): void {
+  const isAllowed = operators.some(({ id, role }) => id === callerId && roleAllows(role, 'admin.operators'))
+  if (!isAllowed) throw insufficientScope('role_not_sufficient')
 }
 
 /** The operator whom the act concerns, as members of an audit event. */

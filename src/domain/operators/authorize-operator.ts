@@ -2,7 +2,8 @@
  * Authorizes a call of the admin API.
  *
  * The token names a wallet or a client, and the list of operators has its role. The list is read for each request, so a removed operator
- * loses access with the next request. A scope is granted only if both the token and the role have it.
+ * loses access with the next request, and with each request whose body has not arrived. A scope is granted only if both the token and the
+ * role have it.
  */
 import { type AccessTokenClaims, openAccessToken } from '../../keys/access-token.ts'
 import { insufficientScope, invalidToken } from '../../oauth/oauth-error.ts'
@@ -21,16 +22,34 @@ export function adminResourceOf(adminUrl: string): string {
 
 type OperatorDeps = { deps: Deps; lists: ListStore; adminUrl: string }
 
+export type Authorized = {
+  operator: Operator
+  /** Checks the same again when the body has arrived: a caller who sends the body slowly may have lost access meanwhile. */
+  checkAgain: () => Promise<Operator>
+}
+
 /** Throws `OAuthError` with the errors for access tokens (RFC 6750 §3.1) unless the operator of the token has this scope. */
 export async function authorizeOperator(
   { deps, lists, adminUrl }: OperatorDeps,
   presented: PresentedAccessToken,
   scope: AdminScope,
-): Promise<Operator> {
+): Promise<Authorized> {
   const claims = openAccessToken(deps.keys, deps.settings.authUrl, presented.token)
   if (!claims || claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
   if (claims.aud !== adminResourceOf(adminUrl)) throw invalidToken('access_token_for_another_resource')
+  const check = () => requireAccess({ deps, lists }, claims, scope)
   const proof = readProofOfToken(deps, claims, presented)
+  const operator = await check()
+  if (proof) await spendProof(deps, proof)
+  return { operator, checkAgain: check }
+}
+
+async function requireAccess(
+  { deps, lists }: Pick<OperatorDeps, 'deps' | 'lists'>,
+  claims: AccessTokenClaims,
+  scope: AdminScope,
+): Promise<Operator> {
+  if (claims.exp <= deps.now()) throw invalidToken('access_token_unknown_or_expired')
   if (!(await deps.clients.isEnabled(claims.client_id))) throw invalidToken('client_unknown_or_disabled')
   if (!(await isStillValid(deps, claims))) throw invalidToken('grant_ended')
   await requireStrongClient(deps, claims)
@@ -38,7 +57,6 @@ export async function authorizeOperator(
   if (!operator) throw insufficientScope('not_an_operator')
   if (!claims.scope.split(' ').includes(scope)) throw insufficientScope('admin_scope_not_granted')
   if (!roleAllows(operator.role, scope)) throw insufficientScope('role_not_sufficient')
-  if (proof) await spendProof(deps, proof)
   return operator
 }
 

@@ -34,16 +34,16 @@ export async function readOperators({ lists }: Lists): Promise<Operator[]> {
   return lists.readList('operators')
 }
 
-/** Adds an operator, or changes the role. `accept` is called with the present operator, and its error stops the change. */
+/** Adds an operator, or changes the role. `accept` is called with the present operator and the present list, and its error stops the change. */
 export async function setOperator(
   { lists }: Lists,
   given: { id: string; role: OperatorRole; at: number },
-  accept: (present: Operator | null) => void = () => {},
+  accept: (present: Operator | null, operators: readonly Operator[]) => void = () => {},
 ): Promise<OperatorOutcome> {
   const { id, role, at } = given
   return changeOperators(lists, (operators) => {
     const present = operators.find((operator) => operator.id === id) ?? null
-    accept(present)
+    accept(present, operators)
     const operator = { id, role, createdAt: present?.createdAt ?? at }
     const changed = [...operators.filter((each) => each.id !== id), operator].sort((a, b) => (a.id < b.id ? -1 : 1))
     if (changed.length > OPERATORS_AT_MOST) return 'too_many'
@@ -55,12 +55,12 @@ export async function setOperator(
 export async function removeOperator(
   { lists }: Lists,
   id: string,
-  accept: (present: Operator) => void = () => {},
+  accept: (present: Operator, operators: readonly Operator[]) => void = () => {},
 ): Promise<OperatorOutcome> {
   return changeOperators(lists, (operators) => {
     const operator = operators.find((each) => each.id === id)
     if (!operator) return 'unknown'
-    accept(operator)
+    accept(operator, operators)
     const changed = operators.filter((each) => each !== operator)
     return hasOwner(changed) ? { changed, operator, isNew: false } : 'last_owner'
   })
