@@ -35,8 +35,8 @@ import type { RateLimit } from '../../ops/rate-limit.ts'
 import type { Tracing } from '../../ops/tracing.ts'
 import { createFetchFromClient } from '../../outbound/fetch-from-client.ts'
 import { composeAudit, composeTrailKeeping, composeWebhooks } from './audit.ts'
-import { countingEvents } from './counted-events.ts'
-import { tracedFetch } from './traced-calls.ts'
+import { countEvents } from './counted-events.ts'
+import { traceFetch } from './traced-calls.ts'
 import { watchedKeys } from './watched-keys.ts'
 
 export type AuthServiceSettings = {
@@ -81,11 +81,11 @@ export type AuthServiceRuntime = {
 /** `server` does not listen yet, and no background task runs. The caller closes the store. */
 export async function composeOnStore(settings: AuthServiceSettings, runtime: AuthServiceRuntime) {
   const { store, now, logger, limits, contractWallets, metrics, tracing, isStopping, tls, ca, noticePauses: pauses } = runtime
-  const logAudit = metrics ? countingEvents(runtime.logAudit, metrics) : runtime.logAudit
+  const logAudit = metrics ? countEvents(runtime.logAudit, metrics) : runtime.logAudit
   const keys = new KeyRing(now)
   const { audit, trail } = composeAudit({ store, now, log: logAudit, metrics })
   const outbound = { allowLoopback: settings.allowLoopback, ...(ca === undefined ? {} : { ca }) }
-  const fetchFromClient = tracedFetch(createFetchFromClient(outbound), tracing)
+  const fetchFromClient = traceFetch(createFetchFromClient(outbound), tracing)
   const { adminUrl } = settings
   const resources = new RegisteredResources(store, adminUrl === null ? [] : [adminResource(adminUrl)])
   const metadataClients = composeMetadataClients(settings, { fetch: fetchFromClient, resources, limits, now })
